@@ -1,0 +1,91 @@
+# The project's commands; `make` alone lists them.
+# Kept to what GNU make 3.81 and a POSIX shell understand.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench lock clean environment
+
+# The interpreter the environment is built with; empty: the first that fits.
+PYTHON ?=
+# Where the demo writes; empty: the demo's own choice.
+WORKDIR ?=
+TESTS ?= tests
+UV ?= uv
+
+# Nothing from the caller's own Python set-up may reach the environment.
+unexport PYTHONHOME PYTHONOPTIMIZE PYTHONPATH PYTHONSAFEPATH PYTHONUSERBASE
+unexport PYTHONWARNINGS PIP_PREFIX PIP_PYTHON PIP_TARGET PIP_USER
+unexport TF_USE_LEGACY_KERAS
+export KERAS_BACKEND := tensorflow
+
+CANDIDATES = $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11)
+# Prints the version of an interpreter that can build the environment.
+PROBE = import ensurepip, platform, sys, venv; \
+  version = sys.version_info[:2]; \
+  mac = sys.platform == "darwin"; \
+  fits = not mac or platform.machine() == "arm64"; \
+  fits = fits and (3, 11) <= version <= (3, 13); \
+  print(*version, sep=".") if fits else sys.exit(1)
+
+help: ## List these commands.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' \
+	  Makefile
+
+demo: environment ## Train, evaluate, draw, export and serve (WORKDIR=folder).
+	@.venv/bin/python -m trainers.demo \
+	  $(if $(WORKDIR),--workdir "$(WORKDIR)")
+
+test: environment ## Run the tests (TESTS=file or folder).
+	@.venv/bin/python -m pytest -q -n 2 --dist loadgroup --durations 10 $(TESTS)
+
+lint: environment ## Check style and formatting.
+	@.venv/bin/python -m ruff check .
+	@.venv/bin/python -m ruff format --check .
+
+bench: environment ## Run every benchmark.
+	@for script in benchmarks/[a-z]*.py; do \
+	  [ -e "$$script" ] || { echo "There are no benchmarks."; exit 0; }; \
+	  name=$$(basename "$$script" .py); \
+	  echo "benchmarks.$$name"; \
+	  .venv/bin/python -m "benchmarks.$$name" || exit 1; \
+	done
+
+lock: ## Resolve requirements.lock again (UPGRADE=1: newest versions).
+	@command -v "$(UV)" >/dev/null || { \
+	  echo "make lock needs uv: install it or give its path, UV=..." >&2; \
+	  exit 1; }
+	"$(UV)" pip compile setup.py --extra plots --extra dev \
+	  --universal --python-version 3.11 --fork-strategy fewest \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --custom-compile-command "make lock" --quiet \
+	  $(if $(UPGRADE),--upgrade) --output-file requirements.lock
+
+clean: ## Remove the environment and everything built; runs are kept.
+	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# .venv holds a copy of the lock it was built from, written last: without an
+# equal copy, or with an interpreter that does not run, it is built again.
+environment:
+	@version() { "$$1" -c '$(PROBE)' 2>/dev/null; }; \
+	ready() { \
+	  cmp -s requirements.lock .venv/requirements.lock \
+	  && version .venv/bin/python >/dev/null; \
+	}; \
+	if [ -z "$(PYTHON)" ] && ready; then exit 0; fi; \
+	for python in $(CANDIDATES) ""; do \
+	  if version "$$python" >/dev/null; then break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  printf '%s\n' "No usable Python: install 3.11, 3.12 or 3.13 with venv\
+	 (arm64 on macOS) or name one, PYTHON=/path/to/python." >&2; \
+	  exit 1; \
+	fi; \
+	wanted=$$(version "$$python"); \
+	if ready && [ "$$(version .venv/bin/python)" = "$$wanted" ]; then \
+	  exit 0; \
+	fi; \
+	echo "Building .venv with Python $$wanted: about 2 GB, some minutes."; \
+	"$$python" -m venv --clear .venv \
+	&& .venv/bin/python -m pip install --quiet --no-input \
+	  --disable-pip-version-check --require-hashes -r requirements.lock \
+	&& cp requirements.lock .venv/requirements.lock

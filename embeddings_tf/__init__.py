@@ -1,0 +1,25 @@
+"""Embeddings you can trust, for TensorFlow and Keras.
+
+Importing this package registers its Keras classes, so that
+`keras.saving.load_model` finds them.
+"""
+
+from embeddings_tf import datasets
+from embeddings_tf import layers
+from embeddings_tf import losses
+from embeddings_tf import metrics
+from embeddings_tf import models
+from embeddings_tf import objectives
+from embeddings_tf import sampling
+from embeddings_tf.version import __version__
+
+__all__ = [
+    "__version__",
+    "datasets",
+    "layers",
+    "losses",
+    "metrics",
+    "models",
+    "objectives",
+    "sampling",
+]

@@ -1,0 +1,97 @@
+"""Measures of held-out embeddings in the logs of every epoch."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+
+import keras
+import numpy as np
+
+from embeddings_tf import metrics as embedding_metrics
+from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.ops import gaussian
+
+
+def _recall_at_1(embeddings, labels):
+    return embedding_metrics.recall_at_k(embeddings, labels, k=(1,))[1]
+
+
+class EmbeddingEvaluation(keras.callbacks.Callback):
+    """Embeds a held-out set after each epoch and logs what it is worth.
+
+    Use it in any `model.fit` whose model returns embeddings. The measures
+    are put into the epoch's logs as `val_<name>`, where `EarlyStopping`,
+    `ModelCheckpoint`, TensorBoard and keras-tuner find them; list this
+    callback before those.
+
+    Args:
+        x: Held-out inputs, anything `model.predict` takes in slices.
+        labels: `(n,)` integers.
+        metrics: From names to functions `(embeddings, labels) -> float`.
+            They receive what the model returns. None: `recall_at_1` by
+            Euclidean distance, between means if the embedding is Gaussian.
+        batch_size: Inputs embedded at once.
+
+    Raises:
+        ValueError: If `x` and `labels` differ in length or are empty, or a
+            metric is not finite.
+
+    Reference:
+        - [Musgrave, Belongie & Lim, 2020](https://arxiv.org/abs/2003.08505)
+          on why embeddings are chosen by held-out retrieval, not by loss.
+
+    Example:
+
+    >>> held_out = embeddings_tf.callbacks.EmbeddingEvaluation(
+    ...     np.random.rand(20, 8), np.arange(20) % 4
+    ... )
+    >>> stop = keras.callbacks.EarlyStopping("val_recall_at_1", mode="max")
+    >>> callbacks = [held_out, stop]
+    """
+
+    def __init__(
+        self,
+        x,
+        labels,
+        metrics: Mapping[str, Callable] | None = None,
+        *,
+        batch_size: int = 256,
+    ):
+        super().__init__()
+        self.x = x
+        self.labels = np.asarray(labels)
+        self.metrics = dict(metrics or {})
+        self.batch_size = batch_size
+        if len(x) != len(self.labels) or len(x) == 0:
+            raise ValueError(
+                "`x` and `labels` must have the same length of at least 1; "
+                f"received {len(x)} inputs and {len(self.labels)} labels."
+            )
+
+    def embed(self) -> np.ndarray:
+        """The model's output for every held-out input."""
+        parts = []
+        for first in range(0, len(self.x), self.batch_size):
+            batch = self.x[first : first + self.batch_size]
+            parts.append(self.model.predict_on_batch(batch))
+        return np.concatenate(parts)
+
+    def on_epoch_end(self, epoch, logs=None):
+        embeddings = self.embed()
+        if self.metrics:
+            values = {
+                name: float(metric(embeddings, self.labels))
+                for name, metric in self.metrics.items()
+            }
+        else:
+            if has_gaussian_output(self.model):
+                embeddings = gaussian.unpack(embeddings)[0].numpy()
+            values = {"recall_at_1": _recall_at_1(embeddings, self.labels)}
+        for name, value in values.items():
+            if not np.isfinite(value):
+                raise ValueError(
+                    f"{name} of the held-out set is {value} after epoch "
+                    f"{epoch + 1}; the embeddings are "
+                    f"{'finite' if np.isfinite(embeddings).all() else 'NaN'}."
+                )
+            if logs is not None:
+                logs[f"val_{name}"] = value

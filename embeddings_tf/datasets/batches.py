@@ -1,0 +1,327 @@
+"""Index vectors in, batches of examples out."""
+
+import numbers
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+_CHECK_BLOCK_BYTES = 1 << 24
+
+
+def batches(
+    x,
+    labels,
+    indices: tf.data.Dataset,
+    preprocess: Callable | None = None,
+    *,
+    seed=None,
+    start: int = 0,
+) -> tf.data.Dataset:
+    """Turns index vectors into batches of `(x, label)` for `model.fit`.
+
+    The samplers of `embeddings_tf.sampling` decide which examples form a batch
+    and give their indices; this function fetches the examples. `x` stays where
+    it is, whole arrays are neither shuffled nor copied per epoch.
+
+    Args:
+        x: The examples, first axis first: a NumPy array, a tensor, or any
+            object with `len(x)` for which `x[indices]` gives an array when
+            `indices` is an integer vector (a memory-mapped array, an object
+            that reads files). It is read batch by batch, possibly from several
+            threads, in the process that calls this function.
+        labels: Integers of shape `(examples,)`, or `(examples, factors)` when
+            an example has several labels.
+        indices: `tf.data.Dataset` of integer vectors of shape `(batch,)`, or of
+            pairs of such a vector and an integer scalar, the factor: the
+            batch's labels are then `labels[indices, factor]`. If shapes are
+            static, so are those of the batches.
+        preprocess: Function that maps a batch of `x` to the model's input, for
+            instance a cast and a division. It is called as `preprocess(x)`, or
+            as `preprocess(x, seed)` if `seed` is given, and is traced to a
+            graph.
+        seed: An integer, or integers of shape `(2,)`. If given, `preprocess`
+            receives an `int32` seed of shape `(2,)` for
+            `tf.random.stateless_*` and `corrupt`: a pure function of `seed`
+            and of the batch's step.
+        start: Step of the first batch. A run that resumes passes the same
+            number here and to the sampler, and sees the batches it would have
+            seen.
+
+    Returns:
+        `tf.data.Dataset` of `(x, label)`: `x` of shape `(batch, ...)`, labels
+        `int32` of shape `(batch,)`, or `(batch, factors)` if labels have
+        factors and `indices` do not choose one. Order is deterministic.
+
+    Raises:
+        ValueError: If `x` and `labels` differ in length or are empty, if `x`
+            holds NaN or infinity (arrays and tensors are checked at once, other
+            objects batch by batch), if labels are not integers, or if `indices`
+            have another form than described.
+
+    Example:
+
+    >>> x = np.arange(12, dtype="float32").reshape(6, 2)
+    >>> labels = np.array([0, 0, 1, 1, 2, 2])
+    >>> indices = tf.data.Dataset.from_tensor_slices(
+    ...     np.array([[0, 1, 4, 5], [0, 1, 2, 3]], dtype="int32")
+    ... )
+    >>> for images, label in embeddings_tf.datasets.batches(x, labels, indices):
+    ...     print(images.shape, label.numpy())
+    (4, 2) [0 0 2 2]
+    (4, 2) [0 0 1 1]
+    """
+    labels = _label_tensor(labels)
+    fetch, num_examples = _fetcher(x)
+    if num_examples != labels.shape[0]:
+        raise ValueError(
+            "x and labels must have one entry per example, got len(x) = "
+            f"{num_examples} and len(labels) = {labels.shape[0]}."
+        )
+    if num_examples == 0:
+        raise ValueError("x and labels are empty: there is nothing to sample.")
+    has_factor = _check_indices(indices, labels)
+    if preprocess is not None and not callable(preprocess):
+        raise ValueError(
+            "preprocess must be a function of a batch or None, got "
+            f"{preprocess!r}."
+        )
+    if seed is not None and preprocess is None:
+        raise ValueError("seed is for preprocess, but preprocess is None.")
+    if not isinstance(start, numbers.Integral) or start < 0:
+        raise ValueError(f"start must be a step, 0 or more, got {start!r}.")
+
+    def make_batch(element, step=None):
+        if has_factor:
+            index, factor = element
+            label = tf.gather(tf.gather(labels, index), factor, axis=1)
+        else:
+            index = element
+            label = tf.gather(labels, index)
+        batch = fetch(index)
+        if preprocess is not None:
+            if step is None:
+                batch = preprocess(batch)
+            else:
+                batch = preprocess(batch, _fold_in(base_seed, step))
+        return batch, label
+
+    if seed is None:
+        # A pair would be unpacked by `map`.
+        dataset = indices.map(
+            (lambda index, factor: make_batch((index, factor)))
+            if has_factor
+            else make_batch,
+            num_parallel_calls=tf.data.AUTOTUNE,
+            deterministic=True,
+        )
+    else:
+        base_seed = _base_seed(seed)
+        dataset = indices.enumerate(start=int(start)).map(
+            lambda step, element: make_batch(element, step),
+            num_parallel_calls=tf.data.AUTOTUNE,
+            deterministic=True,
+        )
+    return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def _fetcher(x):
+    """Returns the function `indices -> x[indices]` and the number of examples.
+
+    The function reads through Python even for arrays and tensors: a tensor
+    captured by tf.data is copied into its graph, which takes four times the
+    memory of `x` (measured), while `np.take` copies one batch at a time and is
+    as fast. No generator is involved, so the pipeline can be checkpointed.
+    """
+    if isinstance(x, tf.Tensor | tf.Variable):
+        x = _tensor_as_array(x)
+    elif isinstance(x, list | tuple):
+        x = _sequence_as_array(x)
+    if not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
+        raise ValueError(
+            "x must be an array, a tensor, or an object with len(x) and "
+            f"x[indices], got {type(x).__name__}."
+        )
+    if getattr(x, "shape", None) == ():
+        raise ValueError("x must have one entry per example, got a scalar.")
+    num_examples = len(x)
+    if num_examples == 0:
+        return None, 0
+    # A memory-mapped array may be larger than the memory: left to the batches.
+    is_array = isinstance(x, np.ndarray) and not isinstance(x, np.memmap)
+    if is_array:
+        _check_finite(x)
+    example = _read(x, np.zeros((1,), np.int32))
+    dtype = example.dtype.newbyteorder("=")
+    shape = example.shape[1:]
+    try:
+        tensor_dtype = tf.as_dtype(dtype)
+    except TypeError as error:
+        raise ValueError(
+            f"x has dtype {dtype}, which no tensor can have; convert x."
+        ) from error
+
+    def read(index):
+        block = _read(x, index)
+        if block.shape != (len(index), *shape):
+            raise ValueError(
+                f"x[indices] gave shape {block.shape} for {len(index)} "
+                f"indices, expected {(len(index), *shape)}: examples must have "
+                "the shape of example 0."
+            )
+        if not is_array:
+            bad = _first_not_finite(block)
+            if bad is not None:
+                raise ValueError(_not_finite_message(index[bad]))
+        return block.astype(dtype, copy=False)
+
+    def fetch(index):
+        # Not stateful: the state of the pipeline can be saved.
+        block = tf.numpy_function(read, [index], tensor_dtype, stateful=False)
+        return tf.ensure_shape(block, (index.shape[0], *shape))
+
+    return fetch, num_examples
+
+
+def _tensor_as_array(x):
+    try:
+        return x.numpy()  # shares the memory of a tensor on the CPU
+    except (AttributeError, NotImplementedError) as error:
+        raise ValueError(
+            "x must have values: batches was called with a symbolic tensor, "
+            "inside a graph."
+        ) from error
+
+
+def _sequence_as_array(x):
+    try:
+        return np.asarray(x)
+    except ValueError as error:
+        raise ValueError(
+            f"x is a {type(x).__name__} whose examples differ in shape; pad "
+            "them, or pass an object that pads what x[indices] gives."
+        ) from error
+
+
+def _read(x, index):
+    if isinstance(x, np.ndarray):
+        # take is twice as fast, but copies the whole of an array with gaps.
+        return np.take(x, index, axis=0) if x.flags.c_contiguous else x[index]
+    try:
+        return np.asarray(x[index])
+    except (TypeError, KeyError) as error:
+        raise ValueError(
+            "x[indices] must give an array of examples when indices is an "
+            f"integer vector, but {type(x).__name__} raised "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _check_finite(x):
+    """Raises if `x` has a value that is not finite; needs little memory."""
+    rows = max(1, _CHECK_BLOCK_BYTES * len(x) // max(1, x.nbytes))
+    for first in range(0, len(x), rows):
+        bad = _first_not_finite(x[first : first + rows])
+        if bad is not None:
+            raise ValueError(_not_finite_message(first + bad))
+
+
+def _first_not_finite(block):
+    """Returns the first row of `block` that is not finite, or None."""
+    if block.dtype.kind in "biuSUO":
+        return None
+    finite = np.isfinite(block)
+    if finite.all():
+        return None
+    finite = finite.reshape(len(block), -1).all(axis=1)
+    return int(np.argmin(finite))
+
+
+def _not_finite_message(example):
+    return (
+        f"x[{example}] holds NaN or infinity; remove or repair such examples "
+        "(the first is named here)."
+    )
+
+
+def _label_tensor(labels):
+    """Returns labels as an int32 tensor of rank 1 or 2."""
+    values = np.asarray(labels)
+    if values.ndim not in (1, 2):
+        raise ValueError(
+            "labels must have shape (examples,) or (examples, factors), got "
+            f"shape {values.shape}."
+        )
+    if values.dtype.kind not in "iu" and values.size:
+        raise ValueError(
+            f"labels must be integers, got dtype {values.dtype}; "
+            "np.unique(labels, return_inverse=True)[1] numbers the classes."
+        )
+    limits = np.iinfo(np.int32)
+    if values.size and not (
+        limits.min <= values.min() and values.max() <= limits.max
+    ):
+        raise ValueError(
+            f"labels must fit in int32, got {values.min()} to {values.max()}; "
+            "np.unique(labels, return_inverse=True)[1] renumbers the classes."
+        )
+    with tf.device("CPU:0"):
+        return tf.convert_to_tensor(values.astype(np.int32))
+
+
+def _check_indices(indices, labels):
+    """Raises unless `indices` has the promised form; tells if it has factors"""
+    if not isinstance(indices, tf.data.Dataset):
+        raise ValueError(
+            "indices must be a tf.data.Dataset of index vectors, as the "
+            f"functions of embeddings_tf.sampling give, got "
+            f"{type(indices).__name__}."
+        )
+    spec = indices.element_spec
+    is_pair = isinstance(spec, tuple) and len(spec) == 2
+    vector, factor = spec if is_pair else (spec, tf.TensorSpec((), tf.int32))
+    if not (_is_integer_spec(vector, 1) and _is_integer_spec(factor, 0)):
+        raise ValueError(
+            "indices must give integer vectors of shape (batch,), or pairs of "
+            f"such a vector and an integer scalar, got elements {spec}."
+        )
+    if is_pair and labels.shape.rank != 2:
+        raise ValueError(
+            "indices give a factor with each batch, so labels must have shape "
+            f"(examples, factors), got shape {tuple(labels.shape)}."
+        )
+    return is_pair
+
+
+def _is_integer_spec(spec, rank):
+    return (
+        isinstance(spec, tf.TensorSpec)
+        and spec.dtype.is_integer
+        and spec.shape.rank == rank
+    )
+
+
+def _base_seed(seed):
+    seed = np.asarray(seed)
+    if seed.dtype.kind not in "iu" or seed.shape not in ((), (2,)):
+        raise ValueError(
+            "seed must be an integer or two integers, got shape "
+            f"{seed.shape} and dtype {seed.dtype}."
+        )
+    seed = seed.astype(np.int64)
+    if seed.shape == ():
+        seed = np.stack([seed, seed >> 32])
+    # Wraps around instead of failing: any integer is a seed.
+    return seed.astype(np.int32)
+
+
+def _fold_in(seed, step):
+    """The seed of one step: two integers drawn from (seed, step)."""
+    return tf.random.stateless_uniform(
+        (2,),
+        seed=tf.random.fold_in(seed, tf.cast(step, tf.int32), alg="philox"),
+        minval=None,
+        maxval=None,
+        dtype=tf.int32,
+        alg="philox",
+    )

@@ -1,0 +1,344 @@
+"""Data sets by name."""
+
+import contextlib
+import difflib
+import importlib
+import os
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
+    SPLITS as _SCIKIT_LEARN_SPLITS,
+)
+from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
+    n_digit_from_scikit_learn,
+)
+
+_DATA_VARIABLE = "EMBEDDINGS_TF_DATA"
+_MANUAL_VARIABLE = "EMBEDDINGS_TF_MANUAL"
+_READ_BATCH = 1024
+_CONNECTION_SECONDS = 5
+
+# Sets that are made in memory: name -> (digits, gap).
+_IN_MEMORY = {
+    f"n_digit/digits_{num_digits}_{gap}": (num_digits, gap)
+    for num_digits in (2, 3)
+    for gap in _SCIKIT_LEARN_SPLITS
+}
+
+
+def load(
+    name: str,
+    split: str,
+    data_dir: str | os.PathLike | None = None,
+    manual_dir: str | os.PathLike | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Loads one split of a data set: images and labels.
+
+    Use it for the sets of this library, for example `"n_digit/2_number"`, and
+    for any image set of TensorFlow Datasets, for example `"mnist"`. The first
+    time, a set is downloaded and prepared with a progress bar; later it is read
+    from `data_dir` alone. `"n_digit/digits_2_number"` and its relatives are
+    made in memory and need neither files nor a network, see
+    `n_digit_from_scikit_learn`.
+
+    Args:
+        name: `"builder/config"`, or `"builder"` for its default config.
+        split: A split of the set, for example `"train"`. Sets that are prepared
+            on disk accept slices such as `"train[:10%]"`, too.
+        data_dir: Folder in which prepared sets are kept, writable unless the
+            set is there already. By default the environment variable
+            `EMBEDDINGS_TF_DATA`, else the default of TensorFlow Datasets.
+        manual_dir: Folder of original files, one subfolder a set, for machines
+            without a network; possibly read-only. By default the environment
+            variable `EMBEDDINGS_TF_MANUAL`, else none. Files that are not there
+            are downloaded. A set of TensorFlow Datasets itself is searched in
+            the subfolder of its name, or if there is none in the folder itself.
+
+    Returns:
+        Images, `uint8` of shape `(images, height, width, channels)` in 0..255,
+        and labels, `int32` of shape `(images,)` or `(images, factors)`, in the
+        order in which the set is kept.
+
+    Raises:
+        ValueError: If the set, the config or the split does not exist (the
+            message lists what does), or a file is not what it should be.
+        OSError: If a file is missing and cannot be downloaded, or the prepared
+            data cannot be written or read.
+
+    Example:
+
+    >>> images, labels = embeddings_tf.datasets.load(
+    ...     "n_digit/digits_2_number", "train"
+    ... )
+    >>> images.shape, labels.shape
+    ((6300, 8, 16, 1), (6300,))
+    """
+    if name in _IN_MEMORY:
+        num_digits, gap = _IN_MEMORY[name]
+        known = _SCIKIT_LEARN_SPLITS[gap]
+        if split not in known:
+            raise ValueError(_unknown_split(name, split, known))
+        return n_digit_from_scikit_learn(num_digits, gap, split)
+    # Imported here because it is heavy and the sets in memory do not need it.
+    import tensorflow_datasets as tfds
+
+    data_dir = _folder(data_dir, _DATA_VARIABLE)
+    manual_dir = _folder(manual_dir, _MANUAL_VARIABLE)
+    builder = _make_builder(tfds, name, data_dir)
+    if not builder.data_path.exists():
+        if builder.name not in _own_builders():
+            manual_dir = _subfolder_if_there(manual_dir, builder.name)
+        _prepare(tfds, builder, manual_dir)
+        # Read what is on disk, whoever prepared it.
+        builder = _make_builder(tfds, name, data_dir)
+    return _read(tfds, builder, split)
+
+
+def _folder(path, variable):
+    path = path or os.environ.get(variable) or None
+    return None if path is None else pathlib.Path(path).expanduser()
+
+
+def _subfolder_if_there(folder, name):
+    if folder is not None and (folder / name).is_dir():
+        return folder / name
+    return folder
+
+
+def _own_builders():
+    """Names of the builder folders next to this file."""
+    files = pathlib.Path(__file__).parent.glob("*/*_dataset_builder.py")
+    return sorted(
+        file.parent.name
+        for file in files
+        if file.name == f"{file.parent.name}_dataset_builder.py"
+    )
+
+
+def _make_builder(tfds, name, data_dir):
+    builder_name, _, config = name.partition("/")
+    if builder_name in _own_builders():
+        module = importlib.import_module(
+            f"embeddings_tf.datasets.{builder_name}"
+            f".{builder_name}_dataset_builder"
+        )
+        _check_config(builder_name, config, module.Builder)
+        return module.Builder(config=config or None, data_dir=data_dir)
+    theirs = set(tfds.list_builders(with_community_datasets=False))
+    theirs -= set(_own_builders())
+    if builder_name not in theirs:
+        raise ValueError(_unknown_name(builder_name, theirs))
+    _check_config(builder_name, config, tfds.builder_cls(builder_name))
+    return tfds.builder(name, data_dir=data_dir, try_gcs=False)
+
+
+def _unknown_name(name, theirs):
+    ours = _own_builders()
+    close = difflib.get_close_matches(name, [*ours, *sorted(theirs)])
+    hint = f"; did you mean {' or '.join(close)}?" if close else "."
+    return (
+        f"Unknown data set {name!r}: expected one of this library, "
+        f"{', '.join(ours)}, or one of the {len(theirs)} of TensorFlow "
+        f"Datasets (tfds.list_builders() lists them){hint}"
+    )
+
+
+def _check_config(builder_name, config, builder_cls):
+    # "config:version" and "builder:version" are names of TFDS, too.
+    config = config.partition(":")[0]
+    known = list(builder_cls.builder_configs)
+    if not config or config in {key.partition(":")[0] for key in known}:
+        return
+    known += [
+        name.partition("/")[2]
+        for name in _IN_MEMORY
+        if name.startswith(f"{builder_name}/")
+    ]
+    raise ValueError(
+        f"Unknown config {config!r} of the data set {builder_name!r}: expected "
+        + (f"one of {', '.join(known)}." if known else "no config at all.")
+    )
+
+
+def _unknown_split(name, split, known):
+    return (
+        f"Unknown split {split!r} of {name!r}: expected one of "
+        f"{', '.join(known)}."
+    )
+
+
+def _prepare(tfds, builder, manual_dir):
+    """Downloads and prepares a set; TFDS leaves all of it or nothing."""
+    from requests import exceptions
+    from tensorflow_datasets.core.download import download_manager
+
+    config = tfds.download.DownloadConfig(
+        manual_dir=manual_dir, try_download_gcs=False
+    )
+    try:
+        with _no_retries_without_network(builder, manual_dir):
+            builder.download_and_prepare(download_config=config)
+    except (
+        exceptions.ConnectionError,
+        exceptions.Timeout,
+        tfds.download.DownloadError,
+    ) as error:
+        raise FileNotFoundError(
+            _missing_file(builder, manual_dir, error)
+        ) from error
+    except download_manager.NonMatchingChecksumError as error:
+        raise ValueError(_wrong_file(builder, manual_dir, error)) from error
+    except AssertionError as error:
+        # How TFDS says that files have to be put into manual_dir by hand.
+        raise FileNotFoundError(
+            f"{builder.info.full_name} needs files that have to be fetched by "
+            f"hand; set {_MANUAL_VARIABLE} or manual_dir to the folder that "
+            f"has them: {_one_line(error)}"
+        ) from error
+    except (OSError, tf.errors.OpError) as error:
+        # Another process may have prepared the same set meanwhile.
+        if not builder.data_path.exists():
+            raise OSError(
+                f"{builder.info.full_name} could not be prepared in "
+                f"{builder.data_dir}; set {_DATA_VARIABLE} or data_dir to a "
+                f"writable folder with enough space: {_one_line(error)}"
+            ) from error
+
+
+@contextlib.contextmanager
+def _no_retries_without_network(builder, manual_dir):
+    """Makes downloads fail at once, not after 204 s, if they cannot succeed."""
+    from tensorflow_datasets.core.download import downloader
+
+    retries = downloader.MAX_RETRIES
+    if not _hosts_answer(builder, manual_dir):
+        downloader.MAX_RETRIES = 0
+    try:
+        yield
+    finally:
+        downloader.MAX_RETRIES = retries
+
+
+def _hosts_answer(builder, manual_dir):
+    """Tries the hosts of the files that are not in `manual_dir`."""
+    import requests
+
+    hosts = {
+        "/".join(url.split("/", 3)[:3])
+        for url, info in (builder.url_infos or {}).items()
+        if url.startswith("http") and not _is_in_folder(info, manual_dir)
+    }
+    for host in sorted(hosts)[:3]:
+        try:
+            requests.head(host, timeout=_CONNECTION_SECONDS)
+        except (requests.ConnectionError, requests.Timeout):
+            return False
+    return True
+
+
+def _is_in_folder(info, folder):
+    return (
+        folder is not None
+        and info.filename is not None
+        and (folder / info.filename).exists()
+    )
+
+
+def _missing_file(builder, manual_dir, error):
+    request = getattr(error, "request", None)
+    url = getattr(request, "url", None)
+    info = (builder.url_infos or {}).get(url)
+    file = info.filename if info and info.filename else url or "a file"
+    searched = (
+        f"but neither {_MANUAL_VARIABLE} nor manual_dir is set"
+        if manual_dir is None
+        else f"which is not in {manual_dir}"
+    )
+    where = f" from {url}" if url and file != url else ""
+    return (
+        f"{builder.info.full_name} needs {file}, {searched}, and it could "
+        f"not be downloaded{where} ({type(error).__name__}); connect to a "
+        f"network, or set {_MANUAL_VARIABLE} to a folder that has {file}."
+    )
+
+
+def _wrong_file(builder, manual_dir, error):
+    from tensorflow_datasets.core.download import checksums
+
+    for info in (builder.url_infos or {}).values():
+        if not _is_in_folder(info, manual_dir):
+            continue
+        found = checksums.compute_url_info(manual_dir / info.filename)
+        if found != info:
+            return (
+                f"{manual_dir / info.filename} is truncated or altered: "
+                f"expected {int(info.size)} bytes with sha256 "
+                f"{info.checksum}, found {int(found.size)} bytes with sha256 "
+                f"{found.checksum}; replace it by the original file."
+            )
+    return (
+        f"A file of {builder.info.full_name} is not what it should be; delete "
+        f"it and try again: {_one_line(error)}"
+    )
+
+
+def _one_line(error):
+    return " ".join(str(error).split())
+
+
+def _read(tfds, builder, split):
+    try:
+        num_examples = builder.info.splits[split].num_examples
+    except (KeyError, ValueError) as error:
+        # TFDS understands more than names: "train[:10%]", "train+test".
+        raise ValueError(
+            _unknown_split(
+                builder.info.full_name, split, list(builder.info.splits)
+            )
+        ) from error
+    x_key, label_key = builder.info.supervised_keys or ("image", "label")
+    features = builder.info.features
+    if x_key not in features or label_key not in features:
+        raise ValueError(
+            f"{builder.info.full_name} has no {x_key!r} and {label_key!r} to "
+            f"load, only {', '.join(features)}; read it with tfds.load."
+        )
+    image_shape = features[x_key].shape
+    if None in image_shape:
+        raise ValueError(
+            f"Images of {builder.info.full_name} differ in size, shape "
+            f"{image_shape}; read it with tfds.load and resize them."
+        )
+    x = np.empty((num_examples, *image_shape), features[x_key].np_dtype)
+    labels = np.empty((num_examples, *features[label_key].shape), np.int32)
+    dataset = builder.as_dataset(
+        split=split,
+        batch_size=_READ_BATCH,
+        shuffle_files=False,
+        # One file after the other: the order of the set.
+        read_config=tfds.ReadConfig(
+            interleave_cycle_length=1, try_autocache=False
+        ),
+    )
+    first = 0
+    try:
+        for batch in dataset.as_numpy_iterator():
+            block = slice(first, first + len(batch[label_key]))
+            x[block] = batch[x_key]
+            labels[block] = batch[label_key]
+            first = block.stop
+    except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
+        raise OSError(_damaged(builder)) from error
+    if first != num_examples:
+        raise OSError(_damaged(builder))
+    return x, labels
+
+
+def _damaged(builder):
+    return (
+        f"The prepared data of {builder.info.full_name} in {builder.data_dir} "
+        "is damaged; delete that folder, it is prepared again."
+    )

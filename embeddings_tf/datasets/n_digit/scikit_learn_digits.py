@@ -1,0 +1,156 @@
+"""N-digit numbers out of the handwritten digits that scikit-learn ships."""
+
+import numpy as np
+
+from embeddings_tf.datasets.n_digit.composition import digits_of
+from embeddings_tf.datasets.n_digit.composition import side_by_side
+
+# The classes that the standard 2-digit MNIST set keeps for its test.
+_UNSEEN_2_DIGIT_NUMBERS = (
+    *(2, 5, 7, 8, 10, 15, 19, 28, 31, 38, 44, 46, 51, 54, 56),
+    *(57, 58, 60, 62, 63, 64, 66, 67, 82, 84, 86, 92, 95, 97, 98),
+)
+_SEED = 714
+_TEST_DIGITS = 70  # images of every digit kept for the test
+_TRAIN_INSTANCES = 90
+_VALIDATION_INSTANCES = 10
+_TEST_INSTANCES = 70
+_MAX_INTENSITY = 16
+
+SPLITS = {
+    "number": ("train", "validation", "test_seen", "test_unseen"),
+    "instance": ("train", "validation", "test"),
+}
+
+
+def n_digit_from_scikit_learn(
+    num_digits: int, gap: str, split: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Builds a small n-digit set of real handwriting, without any download.
+
+    Use it where the standard MNIST sets are too large or out of reach: for
+    demonstrations, tests and first experiments. It follows their construction
+    on the 1,797 digits of 8 x 8 pixels that are part of scikit-learn. It is
+    made in memory, always the same, and nothing is written to disk.
+
+    Of each digit, 70 images are kept for the test and the other 104 to 113
+    form the train and validation images: no handwritten digit occurs on both
+    sides. Within one class and position no digit image occurs twice, except
+    that train and validation, like those of the standard sets, share their
+    digits in other combinations.
+
+    Every class has 90 train, 10 validation and 70 test instances. Gap
+    `"number"`: 2 digits have 70 classes in `train`, `validation` and
+    `test_seen`, and the other 30 in `test_unseen`, the same classes as the
+    standard MNIST set; 3 digits have 700 classes in `train` and `validation`,
+    100 of them in `test_seen`, and 100 of the other 300 in `test_unseen`. Gap
+    `"instance"`: all `10 ** num_digits` classes in `train`, `validation` and
+    `test`.
+
+    Args:
+        num_digits: Digits per number, 2 or 3.
+        gap: `"number"` or `"instance"`.
+        split: `"train"`, `"validation"`, and `"test_seen"` or `"test_unseen"`
+            (gap `"number"`) or `"test"` (gap `"instance"`).
+
+    Returns:
+        Images, `uint8` of shape `(images, 8, 8 * num_digits, 1)` in 0..255,
+        and labels, `int32` of shape `(images,)`, the numbers; class by class.
+
+    Raises:
+        ValueError: If there is no such number of digits, gap or split.
+
+    Reference:
+
+    - [google/n-digit-mnist](https://github.com/google/n-digit-mnist)
+    - [Alpaydin and Kaynak, 1998, Optical Recognition of Handwritten Digits](
+      https://doi.org/10.24432/C50P49)
+
+    Example:
+
+    >>> images, labels = n_digit_from_scikit_learn(2, "number", "test_unseen")
+    >>> images.shape
+    (2100, 8, 16, 1)
+    """
+    if num_digits not in (2, 3):
+        raise ValueError(f"num_digits must be 2 or 3, got {num_digits!r}.")
+    if gap not in SPLITS:
+        raise ValueError(f"gap must be one of {list(SPLITS)}, got {gap!r}.")
+    if split not in SPLITS[gap]:
+        raise ValueError(
+            f"split must be one of {list(SPLITS[gap])} for the gap {gap!r}, "
+            f"got {split!r}."
+        )
+    # Imported here because it is heavy and only this function needs it.
+    from sklearn import datasets as sklearn_datasets
+
+    digits = sklearn_datasets.load_digits()
+    images = np.round(digits.images * (255 / _MAX_INTENSITY)).astype(np.uint8)
+    train_pools, test_pools = _digit_pools(digits.target)
+    numbers = _numbers(num_digits, gap, split)
+    if split in ("train", "validation"):
+        # Drawn together, so that a class's instances differ between the two.
+        image_ids = _draw_image_ids(
+            train_pools,
+            numbers,
+            num_digits,
+            num_instances=_TRAIN_INSTANCES + _VALIDATION_INSTANCES,
+            draw=0,
+        )
+        first, last = (
+            (0, _TRAIN_INSTANCES)
+            if split == "train"
+            else (_TRAIN_INSTANCES, None)
+        )
+        image_ids = image_ids[:, first:last]
+    else:
+        image_ids = _draw_image_ids(
+            test_pools,
+            numbers,
+            num_digits,
+            num_instances=_TEST_INSTANCES,
+            draw=1 + SPLITS[gap].index(split),
+        )
+    labels = np.repeat(numbers, image_ids.shape[1]).astype(np.int32)
+    return side_by_side(images, image_ids.reshape(-1, num_digits)), labels
+
+
+def _digit_pools(digit_labels):
+    """Splits the images of every digit into those for train and for test."""
+    # RandomState is frozen: every version of NumPy draws the same.
+    random = np.random.RandomState(_SEED)
+    train_pools = []
+    test_pools = []
+    for digit in range(10):
+        image_ids = random.permutation(np.flatnonzero(digit_labels == digit))
+        test_pools.append(image_ids[:_TEST_DIGITS])
+        train_pools.append(image_ids[_TEST_DIGITS:])
+    return train_pools, test_pools
+
+
+def _numbers(num_digits, gap, split):
+    """The classes of a split, in ascending order."""
+    every_number = np.arange(10**num_digits)
+    if gap == "instance":
+        return every_number
+    if num_digits == 2:
+        unseen = np.array(_UNSEEN_2_DIGIT_NUMBERS)
+        seen = np.setdiff1d(every_number, unseen)
+        return unseen if split == "test_unseen" else seen
+    shuffled = np.random.RandomState(_SEED).permutation(every_number)
+    seen, unseen = shuffled[:700], shuffled[700:]
+    return np.sort(
+        {"test_seen": seen[:100], "test_unseen": unseen[:100]}.get(split, seen)
+    )
+
+
+def _draw_image_ids(pools, numbers, num_digits, num_instances, draw):
+    """Draws digit images, without replacement within a class and position."""
+    random = np.random.RandomState((_SEED, num_digits, draw))
+    image_ids = np.empty((len(numbers), num_instances, num_digits), np.int64)
+    for row, digits in enumerate(digits_of(numbers, num_digits)):
+        for position, digit in enumerate(digits):
+            image_ids[row, :, position] = random.permutation(pools[digit])[
+                :num_instances
+            ]
+    return image_ids

@@ -1,0 +1,216 @@
+"""SavedModels that need TensorFlow alone."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Callable
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.models.few_shot_classifier import class_log_prob
+from embeddings_tf.models.few_shot_classifier import class_prototypes
+from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.ops import gaussian
+
+NUM_SAMPLES = 200
+
+
+def export_saved_model(
+    model: keras.Model,
+    directory: str | os.PathLike,
+    version: int | None = None,
+    preprocessing: Callable | None = None,
+    *,
+    num_samples: int = NUM_SAMPLES,
+) -> str:
+    """Writes a trained model for TensorFlow Serving and TensorFlow users.
+
+    Use it after training. What it writes runs in a process that has neither
+    Keras nor TFP nor this library. The version folder appears whole or not
+    at all, and an existing one is never touched.
+
+    Signatures, each with any number of rows:
+
+    - `serving_default` (also `embed`): the model's input by its name, to
+      `embedding` `(batch, dim)` and, for a Gaussian embedding, `variance`
+      `(batch, dim)`.
+    - `classify`: `support` inputs, `support_labels` int32 `(supports,)` (any
+      ids), `query` inputs and `seed` int32 `(2,)`, to `probability`
+      `(queries, classes)` and `classes` int32 `(classes,)`, sorted. With
+      `StochasticPrototypes` by the naive sampler, repeatable for one seed;
+      otherwise by the nearest class mean, and `seed` changes nothing.
+
+    Inputs and supports that hold NaN or infinity, and a `classify` without
+    supports, end in an `InvalidArgumentError` that says so.
+
+    Args:
+        model: A built `EmbeddingModel`, or any Keras model from one input to
+            embeddings.
+        directory: The model's base path; versions are folders in it.
+        version: Positive integer. None: one above the highest there.
+        preprocessing: Function or Keras layer from raw inputs to the model's
+            inputs, exported in front of the model; it has the model's input
+            signature unless it is a built layer or model with its own.
+        num_samples: Samples per query of `classify`.
+
+    Returns:
+        Path of the version folder, `directory/version`.
+
+    Raises:
+        ValueError: If the model is not built, has several inputs, or
+            `version` is not a positive integer.
+        FileExistsError: If the version exists.
+
+    Reference:
+        - [TensorFlow Serving](https://www.tensorflow.org/tfx/guide/serving)
+        - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702)
+
+    Example:
+
+    >>> encoder = embeddings_tf.models.n_digit_encoder(2)
+    >>> folder = tempfile.mkdtemp()
+    >>> path = embeddings_tf.export.export_saved_model(encoder, folder)
+    >>> served = tf.saved_model.load(path)
+    >>> images = tf.zeros((3, 28, 56, 1))
+    >>> served.signatures["serving_default"](image=images)["variance"].shape
+    TensorShape([3, 2])
+    """
+    if not model.built:
+        raise ValueError(
+            "Only a built model can be exported; call it on a batch, or fit "
+            "it, first."
+        )
+    target = _version_folder(pathlib.Path(directory), version)
+    spec = _input_spec(model, preprocessing)
+    signatures = _signatures(model, spec, preprocessing, num_samples)
+
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    if isinstance(preprocessing, keras.layers.Layer):
+        archive.track(preprocessing)
+    for name, (function, input_signature) in signatures.items():
+        archive.add_endpoint(name, function, input_signature=input_signature)
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = pathlib.Path(
+        tempfile.mkdtemp(prefix=".export-", dir=target.parent)
+    )
+    try:
+        archive.write_out(str(temporary / "model"), verbose=False)
+        _rename_new(temporary / "model", target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return str(target)
+
+
+def _version_folder(directory: pathlib.Path, version) -> pathlib.Path:
+    if version is None:
+        taken = [
+            int(path.name)
+            for path in (directory.iterdir() if directory.is_dir() else ())
+            if path.name.isdigit()
+        ]
+        version = max(taken, default=0) + 1
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise ValueError(
+            "`version` must be None or an integer of at least 1, as TensorFlow "
+            f"Serving reads folder names; received {version!r}."
+        )
+    target = directory / str(version)
+    if target.exists():
+        raise FileExistsError(
+            f"{target} exists; a version is never overwritten. Leave "
+            "`version` out for the next one."
+        )
+    return target
+
+
+def _rename_new(source: pathlib.Path, target: pathlib.Path) -> None:
+    """Renames a folder; fails if somebody made the target meanwhile."""
+    try:
+        os.rename(source, target)
+    except OSError as error:
+        if target.exists():
+            raise FileExistsError(
+                f"{target} appeared while it was being written; a version is "
+                "never overwritten. Export again for the next one."
+            ) from error
+        raise
+
+
+def _input_spec(model, preprocessing) -> tf.TensorSpec:
+    """One input of any batch size, under the name the model gave it."""
+    source = model
+    if getattr(preprocessing, "input_shape", None) is not None:
+        source = preprocessing
+    elif hasattr(model, "encoder"):
+        source = model.encoder
+    inputs = getattr(source, "inputs", None) or []
+    if len(inputs) != 1:
+        raise ValueError(
+            "The exported model takes one input tensor; received a model with "
+            f"{len(inputs)} declared inputs. Use a functional or Sequential "
+            "encoder that starts with keras.Input."
+        )
+    (tensor,) = inputs
+    return tf.TensorSpec(
+        (None, *tensor.shape[1:]), tensor.dtype, name=tensor.name
+    )
+
+
+def _signatures(model, spec, preprocessing, num_samples) -> dict:
+    is_gaussian = has_gaussian_output(model)
+
+    def encode(x, name):
+        if x.dtype.is_floating:
+            x = tf.debugging.assert_all_finite(
+                x, f"`{name}` holds NaN or infinity"
+            )
+        if preprocessing is not None:
+            x = preprocessing(x)
+        return model(x, training=False)
+
+    def embed(x):
+        embedding = encode(x, spec.name)
+        if not is_gaussian:
+            return {"embedding": embedding}
+        mean, variance = gaussian.unpack(embedding)
+        return {"embedding": mean, "variance": variance}
+
+    def classify(support, support_labels, query, seed):
+        some = tf.debugging.assert_positive(
+            tf.size(support_labels),
+            "`classify` needs at least one support",
+        )
+        same = tf.debugging.assert_equal(
+            tf.shape(support)[0],
+            tf.size(support_labels),
+            "`support` and `support_labels` differ in length",
+        )
+        with tf.control_dependencies([some, same]):
+            classes = tf.sort(tf.unique(support_labels).y)
+        class_ids = tf.searchsorted(classes, support_labels)
+        prototypes = class_prototypes(
+            model, encode(support, "support"), class_ids, tf.size(classes)
+        )
+        log_prob = class_log_prob(
+            model, encode(query, "query"), prototypes, num_samples, seed
+        )
+        return {"probability": tf.exp(log_prob), "classes": classes}
+
+    def rows(name):
+        return tf.TensorSpec(spec.shape, spec.dtype, name=name)
+
+    classify_signature = [
+        rows("support"),
+        tf.TensorSpec((None,), tf.int32, name="support_labels"),
+        rows("query"),
+        tf.TensorSpec((2,), tf.int32, name="seed"),
+    ]
+    return {
+        "serving_default": (embed, [spec]),
+        "embed": (embed, [spec]),
+        "classify": (classify, classify_signature),
+    }

@@ -1,0 +1,115 @@
+"""The loss of prototypical networks."""
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.ops import prototypes
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.episode import class_labels
+from embeddings_tf.ops.episode import mean_over_queries
+from embeddings_tf.ops.episode import split_episode
+from embeddings_tf.ops.global_batch import gather_global_batch
+
+
+def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
+    """Cross-entropy of classifying queries by the nearest class mean.
+
+    The function behind `PrototypicalLoss`, which documents it.
+
+    Args:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+        num_support: Supports per class, at least 1.
+
+    Returns:
+        `(batch,)`, the mean over the queries of the global batch in every
+        entry.
+
+    Example:
+
+    >>> z = np.array([[0.0], [0.0], [9.0], [9.0]], "float32")
+    >>> embeddings_tf.losses.prototypical_loss([0, 0, 1, 1], z, 1).numpy()
+    array([0., 0., 0., 0.], dtype=float32)
+    """
+    local = tf.convert_to_tensor(y_pred)
+    labels, embeddings = gather_global_batch(class_labels(y_true), local)
+    episode = split_episode(labels, num_support)
+    is_query = tf.logical_not(episode.is_support)
+    centres = prototypes.class_means(
+        tf.boolean_mask(embeddings, episode.is_support),
+        tf.boolean_mask(episode.class_ids, episode.is_support),
+        episode.num_classes,
+    )
+    log_prob = prototypes.nearest_mean_log_prob(
+        tf.boolean_mask(embeddings, is_query), centres
+    )
+    targets = tf.boolean_mask(episode.class_ids, is_query)
+    target_log_prob = tf.gather(log_prob, targets, batch_dims=1)
+    return tf.fill(tf.shape(local)[:1], mean_over_queries(-target_log_prob))
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class PrototypicalLoss(keras.losses.Loss):
+    """Trains an encoder so that queries lie nearest to their class's mean.
+
+    Use it for few-shot classification with point embeddings, on batches from
+    `embeddings_tf.sampling.episodes`. It is the baseline of
+    `StochasticPrototypes`, which adds uncertainty and reaches it in the limit
+    of vanishing variances.
+
+    Formula, with supports `S_y` and queries `Q`:
+
+    ```
+    rho_y = mean of z_i over S_y
+    p(y | q) = softmax over y of -||z_q - rho_y||^2
+    v = -mean over q in Q of ln p(y_q | q)
+    ```
+
+    Of each label, the first `num_support` rows in batch order are supports
+    and the rest are queries. A class without queries still competes; a batch
+    without any query (singletons, or too few rows) has loss 0 and zero
+    gradients. One class: 0. Under `tf.distribute` the episode is the global
+    batch. Distances are squared: beyond a scale of 1e18 they leave float32.
+
+    Args:
+        num_support: Supports per class, at least 1.
+        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
+            since class ids do not survive half precision.
+
+    Call arguments:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+
+    Returns:
+        `(batch,)` before the reduction, the same value in every entry.
+
+    Raises:
+        ValueError: If `num_support` is not a positive integer.
+
+    Reference:
+        - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175),
+          Eqs. 1 and 2; the baseline of
+          [Scott et al., 2019](https://arxiv.org/abs/1909.11702).
+
+    Example:
+
+    >>> encoder = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+    >>> loss = embeddings_tf.losses.PrototypicalLoss(num_support=5)
+    >>> encoder.compile(optimizer="adam", loss=loss)
+    """
+
+    def __init__(
+        self,
+        num_support: int,
+        reduction="sum_over_batch_size",
+        name="prototypical_loss",
+        dtype="float32",
+    ):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        self.num_support = positive_integer("num_support", num_support)
+
+    def call(self, y_true, y_pred):
+        return prototypical_loss(y_true, y_pred, self.num_support)
+
+    def get_config(self):
+        return {**super().get_config(), "num_support": self.num_support}

@@ -1,0 +1,25 @@
+"""Measures of embeddings: NumPy arrays or tensors in, Python floats out."""
+
+from embeddings_tf.metrics.calibration import error_versus_reject
+from embeddings_tf.metrics.calibration import expected_calibration_error
+from embeddings_tf.metrics.calibration import reliability_curve
+from embeddings_tf.metrics.disentanglement import best_rotation
+from embeddings_tf.metrics.disentanglement import modularity
+from embeddings_tf.metrics.disentanglement import mutual_information
+from embeddings_tf.metrics.few_shot import confidence_interval
+from embeddings_tf.metrics.few_shot import few_shot_accuracy
+from embeddings_tf.metrics.few_shot import few_shot_episodes
+from embeddings_tf.metrics.retrieval import recall_at_k
+
+__all__ = [
+    "best_rotation",
+    "confidence_interval",
+    "error_versus_reject",
+    "expected_calibration_error",
+    "few_shot_accuracy",
+    "few_shot_episodes",
+    "modularity",
+    "mutual_information",
+    "recall_at_k",
+    "reliability_curve",
+]

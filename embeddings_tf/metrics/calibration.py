@@ -1,0 +1,203 @@
+"""Whether stated probabilities and uncertainties can be trusted."""
+
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import positive_integer
+
+
+def expected_calibration_error(
+    probabilities: Any, labels: Any, num_bins: int = 15
+) -> float:
+    """Mean gap between how sure a classifier is and how often it is right.
+
+    Use it when probabilities are shown to somebody or thresholded. The
+    predicted class is the most probable one (of equals the first), its
+    probability the confidence. Predictions are grouped by confidence into
+    `num_bins` bins of equal width, `(0, 1/num_bins], ..., (1 - 1/num_bins,
+    1]`.
+
+    Formula:
+
+    ```
+    ECE = sum over bins of (n_bin / n) |accuracy(bin) - mean confidence(bin)|
+    ```
+
+    Reference:
+
+    - [Guo, Pleiss, Sun & Weinberger, 2017](https://arxiv.org/abs/1706.04599)
+
+    Args:
+        probabilities: `(n, num_classes)`, rows sum to 1.
+        labels: The true class of each row, integers `(n,)` in
+            `[0, num_classes)`.
+        num_bins: Number of bins.
+
+    Returns:
+        A float in `[0, 1]`, 0 for perfect calibration. The estimate is
+        positive even then with few examples per bin. A classifier that is
+        always certain has `1 - accuracy`.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, of the wrong rank or of
+            different lengths, if rows do not sum to 1 or labels are out of
+            range.
+
+    Example:
+
+    >>> embeddings_tf.metrics.expected_calibration_error(
+    ...     [[0.75, 0.25]] * 4, [0, 0, 1, 1]
+    ... )
+    0.25
+    """
+    curve = reliability_curve(probabilities, labels, num_bins)
+    gap = np.abs(curve["accuracy"] - curve["confidence"])
+    return float(np.sum(gap * curve["count"]) / np.sum(curve["count"]))
+
+
+def reliability_curve(
+    probabilities: Any, labels: Any, num_bins: int = 15
+) -> dict[str, np.ndarray]:
+    """Accuracy against confidence, bin by bin, for a reliability diagram.
+
+    Use it to see where a classifier is too sure or not sure enough: plot
+    `accuracy` over `confidence`; a calibrated classifier is on the diagonal.
+    Arguments, bins and errors are those of `expected_calibration_error`.
+
+    Returns:
+        A dictionary of arrays with one entry per non-empty bin, in ascending
+        order: `lower` and `upper` (the limits of the bin), `confidence` and
+        `accuracy` (means within the bin, in `[0, 1]`) and `count`.
+
+    Reference:
+
+    - [Guo, Pleiss, Sun & Weinberger, 2017](https://arxiv.org/abs/1706.04599)
+
+    Example:
+
+    >>> curve = embeddings_tf.metrics.reliability_curve(
+    ...     [[0.75, 0.25]] * 4, [0, 0, 1, 1], num_bins=10
+    ... )
+    >>> curve["confidence"], curve["accuracy"], curve["count"]
+    (array([0.75]), array([0.5]), array([4]))
+    """
+    probabilities = arrays.numbers(
+        "probabilities", probabilities, 2, "(n, num_classes)"
+    )
+    labels = arrays.integers("labels", labels, 1, "(n,)")
+    arrays.same_length(probabilities=probabilities, labels=labels)
+    num_bins = positive_integer("num_bins", num_bins)
+    probabilities = probabilities.astype(np.float64)
+    gap = np.max(np.abs(np.sum(probabilities, axis=1) - 1))
+    if gap > 0.01 or np.min(probabilities) < -1e-6:
+        raise ValueError(
+            "`probabilities` must be at least 0 and sum to 1 in each row; "
+            f"received a smallest value of {np.min(probabilities):g} and a "
+            f"sum {gap:g} away from 1. Apply a softmax (or np.exp to "
+            "log-probabilities)."
+        )
+    num_classes = probabilities.shape[1]
+    if np.min(labels) < 0 or np.max(labels) >= num_classes:
+        raise ValueError(
+            f"`labels` must be columns of `probabilities`, in [0, "
+            f"{num_classes}); received labels from {np.min(labels)} to "
+            f"{np.max(labels)}. Number the classes as the columns."
+        )
+    confidence = np.max(probabilities, axis=1)
+    correct = np.argmax(probabilities, axis=1) == labels
+    edges = np.linspace(0, 1, num_bins + 1)
+    bins = np.searchsorted(edges[1:-1], confidence, side="left")
+    count = np.bincount(bins, minlength=num_bins)
+    filled = np.flatnonzero(count)
+    count = count[filled]
+
+    def mean(values):
+        return np.bincount(bins, values, minlength=num_bins)[filled] / count
+
+    return {
+        "lower": edges[filled],
+        "upper": edges[filled + 1],
+        "confidence": mean(confidence),
+        "accuracy": mean(correct),
+        "count": count,
+    }
+
+
+def error_versus_reject(uncertainty: Any, is_error: Any) -> dict[str, Any]:
+    """Error among the predictions kept when the most uncertain are rejected.
+
+    Use it to tell whether an uncertainty is worth something: if the wrong
+    predictions are the uncertain ones, the error falls quickly as more are
+    rejected.
+
+    Formula:
+
+    ```
+    reject[k] = k / n                                    for k = 0, ..., n - 1
+    error[k] = errors among the n - k least uncertain / (n - k)
+    area = mean over k of error[k]
+    ```
+
+    Examples of equal uncertainty are rejected in random order; `error` is the
+    expectation over this order, so the result does not depend on the order of
+    the input. The areas of the best and of a useless uncertainty belong
+    beside `area`: `oracle_area` if all errors are rejected first, and
+    `random_area`, the error rate, for rejection at random.
+
+    Reference:
+
+    - [Nadeem, Zucker & Hanczar, 2009](https://proceedings.mlr.press/v8/nadeem10a.html)
+
+    Args:
+        uncertainty: `(n,)`; the larger, the less sure. Only the order matters.
+        is_error: `(n,)` booleans (or 0 and 1), whether the prediction is
+            wrong.
+
+    Returns:
+        A dictionary of the arrays `reject` and `error`, `(n,)`, and the
+        floats `area`, `oracle_area` and `random_area`, all in `[0, 1]`.
+        `oracle_area <= area`, and `area < random_area` if the uncertainty
+        helps. Without any error all areas are 0.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, of the wrong rank or of
+            different lengths, or `is_error` holds anything but 0 and 1.
+
+    Example:
+
+    >>> curve = embeddings_tf.metrics.error_versus_reject(
+    ...     uncertainty=[0.1, 0.9, 0.2, 0.3], is_error=[0, 1, 0, 0]
+    ... )
+    >>> curve["error"].tolist(), curve["area"], curve["random_area"]
+    ([0.25, 0.0, 0.0, 0.0], 0.0625, 0.25)
+    """
+    uncertainty = arrays.numbers("uncertainty", uncertainty, 1, "(n,)")
+    is_error = arrays.numbers("is_error", is_error, 1, "(n,)")
+    arrays.same_length(uncertainty=uncertainty, is_error=is_error)
+    if not np.isin(is_error, (0, 1)).all():
+        raise ValueError(
+            "`is_error` must hold booleans, or 0 and 1; received "
+            f"{is_error[~np.isin(is_error, (0, 1))][0]:g}. Pass "
+            "prediction != label."
+        )
+    _, group, size = np.unique(
+        uncertainty, return_inverse=True, return_counts=True
+    )
+    # Within a group of equals every example is wrong at the group's rate.
+    rate = np.bincount(group, is_error) / size
+    error = _error_of_kept(np.repeat(rate, size))
+    return {
+        "reject": np.arange(len(error)) / len(error),
+        "error": error,
+        "area": float(np.mean(error)),
+        "oracle_area": float(np.mean(_error_of_kept(np.sort(is_error)))),
+        "random_area": float(np.mean(is_error)),
+    }
+
+
+def _error_of_kept(is_error: np.ndarray) -> np.ndarray:
+    """Error rates of the first n, n - 1, ..., 1 examples."""
+    kept = np.arange(1, len(is_error) + 1)
+    return (np.cumsum(is_error, dtype=np.float64) / kept)[::-1]

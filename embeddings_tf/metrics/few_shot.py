@@ -1,0 +1,257 @@
+"""Few-shot classification of embeddings in random episodes."""
+
+import math
+from collections.abc import Callable
+from collections.abc import Iterator
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf import sampling
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import positive_integer
+
+
+def few_shot_accuracy(
+    embeddings: Any,
+    labels: Any,
+    num_support: int,
+    num_query: int = 15,
+    num_classes: int | None = None,
+    num_episodes: int = 100,
+    seed: int = 0,
+    *,
+    log_prob: Callable | None = None,
+    query_embeddings: Any = None,
+) -> float:
+    """Accuracy of naming queries after a few examples of each class.
+
+    Use it to tell how well embeddings separate classes, above all classes
+    that were not trained on. In each of `num_episodes` random episodes,
+    `num_support` examples of each of `num_classes` classes stand for their
+    class, and `num_query` others of each class are classified. To see the
+    spread over episodes, or other measures of the same episodes, use
+    `few_shot_episodes`.
+
+    Formula:
+
+    ```
+    accuracy = mean over episodes and queries of
+        [argmax over classes of log_prob(query) = class of the query]
+    ```
+
+    Of classes that are equally probable the first one of the episode is
+    predicted, so embeddings that are all the same score `1 / num_classes`.
+
+    Reference:
+
+    - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175)
+
+    Args:
+        embeddings: `(num_examples, width)`, whatever `log_prob` understands.
+        labels: Integers `(num_examples,)`.
+        num_support: Supports per class.
+        num_query: Queries per class.
+        num_classes: Classes per episode. None: all classes.
+        num_episodes: Number of episodes.
+        seed: Integer; the same seed gives the same episodes.
+        log_prob: Function `(support, support_labels, query, num_classes,
+            seed)` that returns log-probabilities `(queries, num_classes)`.
+            `support_labels` are int32 in `[0, num_classes)`, and `seed` is an
+            int32 array `(2,)`, another one in each episode. None: the nearest
+            class mean, log softmax of minus the squared Euclidean distance.
+        query_embeddings: Where queries are taken from instead of
+            `embeddings`, same shape and same rows; for instance the same
+            images, corrupted.
+
+    Returns:
+        Accuracy in `[0, 1]`; chance is `1 / num_classes`.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, of the wrong rank or of
+            different lengths, if there are too few classes or a class has
+            too few examples, or if `log_prob` returns NaN or another shape.
+
+    Example:
+
+    >>> embeddings = np.repeat([[0.0], [5.0], [9.0]], 20, axis=0)
+    >>> labels = np.repeat([3, 1, 7], 20)
+    >>> embeddings_tf.metrics.few_shot_accuracy(embeddings, labels, 5)
+    1.0
+    """
+    accuracies = [
+        np.mean(np.argmax(log_probability, axis=1) == target)
+        for log_probability, target in few_shot_episodes(
+            embeddings,
+            labels,
+            num_support,
+            num_query,
+            num_classes,
+            num_episodes,
+            seed,
+            log_prob=log_prob,
+            query_embeddings=query_embeddings,
+        )
+    ]
+    return float(np.mean(accuracies))
+
+
+def few_shot_episodes(
+    embeddings: Any,
+    labels: Any,
+    num_support: int,
+    num_query: int = 15,
+    num_classes: int | None = None,
+    num_episodes: int = 100,
+    seed: int = 0,
+    *,
+    log_prob: Callable | None = None,
+    query_embeddings: Any = None,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yields the log-probabilities and targets of random episodes.
+
+    Use it where `few_shot_accuracy` is too coarse: for a confidence interval
+    over episodes, calibration or error versus reject. Arguments and errors
+    are those of `few_shot_accuracy`; they are checked at once, before the
+    first episode.
+
+    Yields:
+        `(log_probability, target)` of each episode: an array
+        `(queries, num_classes)` and the position of each query's class,
+        integers `(queries,)`. Queries come class by class.
+
+    Example:
+
+    >>> embeddings = np.repeat([[0.0], [5.0], [9.0]], 20, axis=0)
+    >>> labels = np.repeat([3, 1, 7], 20)
+    >>> for log_probability, target in embeddings_tf.metrics.few_shot_episodes(
+    ...     embeddings, labels, num_support=1, num_query=2, num_episodes=1
+    ... ):
+    ...     print(log_probability.shape, target)
+    (6, 3) [0 0 1 1 2 2]
+    """
+    shape = "(num_examples, width)"
+    embeddings = arrays.numbers("embeddings", embeddings, 2, shape)
+    labels = arrays.integers("labels", labels, 1, "(num_examples,)")
+    arrays.same_length(embeddings=embeddings, labels=labels)
+    if query_embeddings is None:
+        query_embeddings = embeddings
+    else:
+        query_embeddings = arrays.numbers(
+            "query_embeddings", query_embeddings, 2, shape
+        )
+        if query_embeddings.shape != embeddings.shape:
+            raise ValueError(
+                "`query_embeddings` must have the shape of `embeddings`, row "
+                "i about the same example; received shapes "
+                f"{query_embeddings.shape} and {embeddings.shape}. Embed the "
+                "same examples with the same encoder."
+            )
+    num_support = positive_integer("num_support", num_support)
+    num_query = positive_integer("num_query", num_query)
+    num_episodes = positive_integer("num_episodes", num_episodes)
+    if num_classes is None:
+        num_classes = len(np.unique(labels))
+    num_classes = positive_integer("num_classes", num_classes)
+    indices = sampling.episodes(
+        labels, num_classes, num_support, num_query, seed
+    )
+    return _episodes(
+        embeddings,
+        query_embeddings,
+        indices.take(num_episodes),
+        (num_classes, num_support, num_query),
+        seed,
+        _nearest_mean if log_prob is None else log_prob,
+    )
+
+
+def _episodes(support_from, query_from, batches, counts, seed, log_prob):
+    num_classes, num_support, num_query = counts
+    support_labels = np.repeat(np.arange(num_classes), num_support)
+    support_labels = support_labels.astype(np.int32)
+    target = np.repeat(np.arange(num_classes), num_query)
+    for number, indices in enumerate(batches.as_numpy_iterator()):
+        rows = indices.reshape(num_classes, num_support + num_query)
+        log_probability = np.asarray(
+            log_prob(
+                support_from[rows[:, :num_support].ravel()],
+                support_labels,
+                query_from[rows[:, num_support:].ravel()],
+                num_classes,
+                np.array([seed % 2**31, number], np.int32),
+            )
+        )
+        if log_probability.shape != (len(target), num_classes):
+            raise ValueError(
+                "`log_prob` must return one row per query and one column per "
+                f"class, {(len(target), num_classes)}; received shape "
+                f"{log_probability.shape}."
+            )
+        if np.isnan(log_probability).any():
+            raise ValueError(
+                "`log_prob` must return log-probabilities; received NaN in "
+                f"episode {number}. Look for a log of 0 minus a log of 0 in "
+                "it."
+            )
+        yield log_probability, target.copy()
+
+
+def _nearest_mean(support, support_labels, query, num_classes, seed):
+    """Log softmax of minus the squared distance to each class mean."""
+    support = support.reshape(num_classes, -1, support.shape[1])
+    means = support.mean(axis=1, dtype=np.float64)
+    # The squared length of a query cancels in the softmax. Centring keeps
+    # embeddings far from the origin precise.
+    centre = means.mean(axis=0)
+    means = means - centre
+    logits = 2 * (query - centre) @ means.T - np.sum(means**2, axis=1)
+    logits -= logits.max(axis=1, keepdims=True)
+    return logits - np.log(np.sum(np.exp(logits), axis=1, keepdims=True))
+
+
+def confidence_interval(values: Any, level: float = 0.95) -> float:
+    """Half width of the confidence interval of a mean over episodes.
+
+    Use it to print `mean +- half width`. Normal approximation: for the mean
+    of some thirty values or more, drawn independently.
+
+    Formula:
+
+    ```
+    half width = z * s / sqrt(n)
+    ```
+
+    where `s` is the standard deviation of the values (divided by `n - 1`) and
+    `z` the normal quantile of `(1 + level) / 2`, 1.96 for 95 %.
+
+    Args:
+        values: `(n,)`, one per episode.
+        level: Probability that the interval covers the mean, between 0 and 1.
+
+    Returns:
+        The half width, at least 0. A single value says nothing about the
+        spread: the half width is then infinite.
+
+    Raises:
+        ValueError: If the values are empty or not finite, or the level is not
+            between 0 and 1.
+
+    Example:
+
+    >>> round(embeddings_tf.metrics.confidence_interval([0.8, 0.9, 1.0]), 3)
+    0.113
+    """
+    values = arrays.numbers("values", values, 1, "(n,)")
+    if not 0 < level < 1:
+        raise ValueError(
+            f"`level` must be between 0 and 1, for instance 0.95; received "
+            f"{level!r}."
+        )
+    if len(values) == 1:
+        return math.inf
+    spread = np.std(values, ddof=1, dtype=np.float64)
+    return float(
+        NormalDist().inv_cdf((1 + level) / 2) * spread / math.sqrt(len(values))
+    )

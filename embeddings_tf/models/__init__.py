@@ -1,0 +1,13 @@
+"""The model class, few-shot use of it, one file per published encoder."""
+
+from embeddings_tf.models.embedding_model import EmbeddingModel
+from embeddings_tf.models.few_shot_classifier import FewShotClassifier
+from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.models.n_digit_encoder import n_digit_encoder
+
+__all__ = [
+    "EmbeddingModel",
+    "FewShotClassifier",
+    "has_gaussian_output",
+    "n_digit_encoder",
+]

@@ -1,0 +1,153 @@
+"""Few-shot classification with a trained model."""
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.objectives import StochasticPrototypes
+from embeddings_tf.ops import gaussian
+from embeddings_tf.ops import prototypes
+from embeddings_tf.ops.prototypes import require_support
+
+
+def class_prototypes(model, embeddings, class_ids, num_classes) -> tf.Tensor:
+    """Prototypes of the classes of labelled embeddings.
+
+    Packed Gaussians `(num_classes, 2 * dim)` for a model trained with
+    `StochasticPrototypes`, else class means `(num_classes, dim)`.
+    `class_ids` are `(n,)` in `[0, num_classes)`, each at least once.
+    """
+    objective = getattr(model, "objective", None)
+    if isinstance(objective, StochasticPrototypes):
+        return objective.prototypes(embeddings, class_ids, num_classes)
+    embeddings = tf.convert_to_tensor(embeddings)
+    if has_gaussian_output(model):
+        embeddings, _ = gaussian.unpack(embeddings)
+    class_ids = require_support(class_ids, num_classes)
+    return prototypes.class_means(embeddings, class_ids, num_classes)
+
+
+def class_log_prob(
+    model, embeddings, prototypes_, num_samples=200, seed=None
+) -> tf.Tensor:
+    """Log-probabilities `(queries, classes)` of embeddings given prototypes.
+
+    By sampling (`StochasticPrototypes.log_prob`) where the prototypes are
+    Gaussian, else softmax of minus the squared distance.
+    """
+    objective = getattr(model, "objective", None)
+    if isinstance(objective, StochasticPrototypes):
+        return objective.log_prob(
+            embeddings, prototypes_, num_samples=num_samples, seed=seed
+        )
+    embeddings = tf.convert_to_tensor(embeddings)
+    if has_gaussian_output(model):
+        embeddings, _ = gaussian.unpack(embeddings)
+    return prototypes.nearest_mean_log_prob(embeddings, prototypes_)
+
+
+class FewShotClassifier:
+    """Learns new classes from a few labelled examples, without training.
+
+    Use it with a trained `EmbeddingModel` with `StochasticPrototypes`, or
+    with any encoder trained with `PrototypicalLoss`: supports in, prototypes
+    kept, queries answered. The names are those of scikit-learn.
+
+    Formula: that of `StochasticPrototypes` (Eqs. 5 and 7), or of
+    `PrototypicalLoss`.
+
+    Args:
+        model: The trained model.
+        num_samples: Samples per query (stochastic prototypes only).
+        seed: Seed of the samples: the same queries get the same answer.
+        batch_size: Inputs embedded and answered at once.
+
+    Attributes:
+        classes_: The labels seen by `fit`, sorted, `(classes,)`.
+        prototypes_: `(classes, 2 * dim)` packed Gaussians, or `(classes,
+            dim)`.
+
+    Raises:
+        ValueError: If supports and labels differ in length or are empty, if
+            an input or an embedding is not finite, or if `fit` was not
+            called.
+
+    Reference:
+        - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175)
+        - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702)
+
+    Example:
+
+    >>> encoder = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    >>> classifier = embeddings_tf.models.FewShotClassifier(encoder)
+    >>> support = np.array([[0, 0], [9, 9]], "float32")
+    >>> classifier.fit(support, ["low", "high"]).predict(support + 1).tolist()
+    ['low', 'high']
+    """
+
+    def __init__(
+        self, model, *, num_samples: int = 200, seed: int = 0, batch_size=256
+    ):
+        self.model = model
+        self.num_samples = num_samples
+        self.seed = seed
+        self.batch_size = batch_size
+
+    def fit(self, support, labels) -> "FewShotClassifier":
+        """Keeps one prototype per distinct label of `(n,)` labels."""
+        labels = np.asarray(labels)
+        if labels.ndim != 1 or len(support) != len(labels) or not len(labels):
+            raise ValueError(
+                "Give one label per support and at least one support; "
+                f"received {len(support)} supports and labels of shape "
+                f"{labels.shape}."
+            )
+        self.classes_, class_ids = np.unique(labels, return_inverse=True)
+        self.prototypes_ = class_prototypes(
+            self.model, self._embed(support), class_ids, len(self.classes_)
+        ).numpy()
+        return self
+
+    def predict_log_proba(self, query) -> np.ndarray:
+        """Log-probabilities `(queries, classes)`, columns as `classes_`."""
+        if not hasattr(self, "prototypes_"):
+            raise ValueError(
+                "The classifier has no prototypes yet: call "
+                "fit(support, labels) first."
+            )
+        parts = [np.zeros((0, len(self.classes_)), "float32")]
+        for number, first in enumerate(range(0, len(query), self.batch_size)):
+            embeddings = self._embed(query[first : first + self.batch_size])
+            log_prob = class_log_prob(
+                self.model,
+                embeddings,
+                self.prototypes_,
+                self.num_samples,
+                tf.constant([self.seed, number]),
+            )
+            parts.append(log_prob.numpy())
+        return np.concatenate(parts)
+
+    def predict_proba(self, query) -> np.ndarray:
+        """Probabilities `(queries, classes)`; rows sum to 1."""
+        return np.exp(self.predict_log_proba(query))
+
+    def predict(self, query) -> np.ndarray:
+        """The most probable label of each query, `(queries,)`."""
+        return self.classes_[self.predict_log_proba(query).argmax(-1)]
+
+    def _embed(self, x) -> np.ndarray:
+        parts = []
+        for first in range(0, len(x), self.batch_size):
+            batch = np.asarray(x[first : first + self.batch_size])
+            embeddings = self.model.predict_on_batch(batch)
+            if not np.isfinite(embeddings).all():
+                row = first + int(
+                    np.argmin(np.isfinite(embeddings).all(axis=-1))
+                )
+                raise ValueError(
+                    f"The embedding of input {row} is not finite. Are there "
+                    "NaN or infinite values in it?"
+                )
+            parts.append(embeddings)
+        return np.concatenate(parts)

@@ -1,0 +1,29 @@
+"""Whether a model's embeddings are packed Gaussians."""
+
+import keras
+
+from embeddings_tf.layers import GaussianEmbedding
+
+
+def has_gaussian_output(model) -> bool:
+    """True if the model, or its encoder, ends in a `GaussianEmbedding`.
+
+    Use it before reading a model's output: `(batch, 2 * dim)` of means and
+    variances, or `(batch, dim)` of points. Looks at the last layer of
+    Sequential and functional models, of encoders of an `EmbeddingModel`, and
+    of models nested in them.
+
+    Example:
+
+    >>> encoder = embeddings_tf.models.n_digit_encoder(2, gaussian=False)
+    >>> embeddings_tf.models.has_gaussian_output(encoder)
+    False
+    """
+    while not isinstance(model, GaussianEmbedding):
+        if hasattr(model, "encoder"):
+            model = model.encoder
+        elif isinstance(model, keras.Model) and model.layers:
+            model = model.layers[-1]
+        else:
+            return False
+    return True

@@ -1,0 +1,64 @@
+"""The encoder of the n-digit experiments."""
+
+import keras
+
+from embeddings_tf.layers import GaussianEmbedding
+
+
+def n_digit_encoder(
+    dim: int,
+    *,
+    gaussian: bool = True,
+    image_shape: tuple[int, int, int] = (28, 56, 1),
+    initial_variance: float | None = None,
+) -> keras.Model:
+    """The small convolutional network for images of n digits.
+
+    Use it for `datasets.load("n_digit/...")`; pixels are 0 to 255 and scaled
+    inside, so that what is served is what was trained.
+
+    ```
+    conv 5x5, 6 -> ReLU -> max-pool 2x2 -> conv 5x5, 16 -> ReLU
+    -> max-pool 2x2 -> dense 120 -> ReLU -> embedding
+    ```
+
+    Args:
+        dim: Dimensions of the embedding.
+        gaussian: True: ends in `GaussianEmbedding(dim)`, output
+            `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
+        image_shape: `(height, width, channels)`, `(28, 28 * n, 1)` for MNIST
+            and `(8, 8 * n, 1)` for scikit-learn's digits.
+        initial_variance: As in `GaussianEmbedding`.
+
+    Returns:
+        A functional `keras.Model` with input `image`.
+
+    Reference:
+        - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
+          appendix; sizes from the code of
+          [Oh et al., 2019](https://arxiv.org/abs/1810.00319) as reused by the
+          same authors. Glorot-uniform weights, zero biases, no batch
+          normalisation.
+
+    Example:
+
+    >>> encoder = embeddings_tf.models.n_digit_encoder(2)
+    >>> encoder.output_shape
+    (None, 4)
+    """
+    image = keras.Input(image_shape, name="image")
+    x = keras.layers.Rescaling(1 / 255)(image)
+    for filters in (6, 16):
+        x = keras.layers.Conv2D(filters, 5, padding="same", activation="relu")(
+            x
+        )
+        x = keras.layers.MaxPooling2D(2)(x)
+    x = keras.layers.Flatten()(x)
+    x = keras.layers.Dense(120, activation="relu")(x)
+    if gaussian:
+        head = GaussianEmbedding(
+            dim, initial_variance=initial_variance, name="embedding"
+        )
+    else:
+        head = keras.layers.Dense(dim, name="embedding", dtype="float32")
+    return keras.Model(image, head(x), name="n_digit_encoder")

@@ -1,0 +1,5 @@
+"""Objectives: losses that own weights, as Keras layers."""
+
+from embeddings_tf.objectives.stochastic_prototypes import StochasticPrototypes
+
+__all__ = ["StochasticPrototypes"]

@@ -1,0 +1,1 @@
+"""Internal mathematics: pure functions on tensors, no Keras classes."""

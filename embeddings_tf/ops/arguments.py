@@ -1,0 +1,26 @@
+"""Checks of constructor arguments, with one wording for all classes."""
+
+import operator
+
+
+def positive_integer(name: str, value) -> int:
+    """`value` as an int; ValueError unless it is a whole number >= 1."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1 or isinstance(value, bool):
+        raise ValueError(
+            f"`{name}` must be an integer of at least 1; received {value!r}."
+        )
+    return number
+
+
+def one_of(name: str, value, choices: tuple):
+    """`value` itself; ValueError unless it is among `choices`."""
+    if value not in choices:
+        raise ValueError(
+            f"`{name}` must be one of {', '.join(map(repr, choices))}; "
+            f"received {value!r}."
+        )
+    return value

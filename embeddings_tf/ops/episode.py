@@ -1,0 +1,48 @@
+"""Supports and queries of an episode, read off the labels of a batch."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+
+class Episode(NamedTuple):
+    """The rows of one batch as supports and queries.
+
+    class_ids: int32 `(batch,)`, labels as 0, 1, ... in order of appearance.
+    num_classes: int32 scalar.
+    is_support: bool `(batch,)`.
+    """
+
+    class_ids: tf.Tensor
+    num_classes: tf.Tensor
+    is_support: tf.Tensor
+
+
+def class_labels(y_true: tf.Tensor) -> tf.Tensor:
+    """Labels as Keras hands them to a loss, back to int32 `(batch,)`."""
+    return tf.cast(tf.reshape(y_true, [-1]), tf.int32)
+
+
+def split_episode(labels: tf.Tensor, num_support: int) -> Episode:
+    """Of each label, the first `num_support` rows are supports.
+
+    The rows may come in any order; only the order among rows of one label
+    matters. A class with `num_support` rows or fewer has no query.
+    """
+    classes, class_ids = tf.unique(labels)
+    num_classes = tf.size(classes)
+    order = tf.argsort(class_ids, stable=True)
+    counts = tf.math.bincount(class_ids, minlength=num_classes)
+    first = tf.cumsum(counts, exclusive=True)
+    rank_in_order = tf.range(tf.size(labels)) - tf.gather(
+        first, tf.gather(class_ids, order)
+    )
+    rank = tf.scatter_nd(order[:, None], rank_in_order, tf.shape(labels))
+    return Episode(class_ids, num_classes, rank < num_support)
+
+
+def mean_over_queries(values: tf.Tensor) -> tf.Tensor:
+    """Mean of `(queries,)`; 0 for a batch without queries."""
+    return tf.math.divide_no_nan(
+        tf.reduce_sum(values), tf.cast(tf.size(values), values.dtype)
+    )

@@ -1,0 +1,73 @@
+"""Diagonal Gaussians packed into one tensor; only this file knows the order.
+
+A packed Gaussian is `(..., 2 * dim)`: the mean, then the variance.
+"""
+
+import tensorflow as tf
+
+
+def pack(mean: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
+    """Joins mean and variance, each `(..., dim)`, into `(..., 2 * dim)`."""
+    return tf.concat([mean, variance], axis=-1)
+
+
+def unpack(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Splits `(..., 2 * dim)` into mean and variance, each `(..., dim)`."""
+    packed = tf.convert_to_tensor(packed)
+    width = packed.shape[-1]
+    if width is None or width % 2:
+        raise ValueError(
+            "A packed Gaussian has an even last axis, the mean and the "
+            f"variance side by side; received shape {packed.shape}. Let the "
+            "encoder end in `embeddings_tf.layers.GaussianEmbedding(dim)`."
+        )
+    mean, variance = tf.split(packed, 2, axis=-1)
+    return mean, variance
+
+
+def diagonal_normal(mean: tf.Tensor, variance: tf.Tensor):
+    """The TFP distribution `N(mean, diag(variance))`."""
+    import tensorflow_probability as tfp
+
+    return tfp.distributions.MultivariateNormalDiag(
+        loc=mean, scale_diag=tf.sqrt(variance)
+    )
+
+
+def posterior(
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    class_ids: tf.Tensor,
+    num_classes: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The product of each class's Gaussians: precision-weighted means.
+
+    Formula, for the rows `i` of class `y`:
+
+        variance_y = 1 / sum_i 1 / variance_i
+        mean_y     = variance_y * sum_i mean_i / variance_i
+
+    `mean` and `variance` are `(n, dim)`, `class_ids` `(n,)`; every class has
+    a row. Returns `(num_classes, dim)` each. Precisions are divided by the
+    largest of their class before they are added, so that no sum overflows.
+    """
+    precision = 1.0 / variance
+    largest = tf.stop_gradient(
+        tf.math.unsorted_segment_max(precision, class_ids, num_classes)
+    )
+    relative = precision / tf.gather(largest, class_ids)
+    total = tf.math.unsorted_segment_sum(relative, class_ids, num_classes)
+    share = relative / tf.gather(total, class_ids)
+    posterior_mean = tf.math.unsorted_segment_sum(
+        share * mean, class_ids, num_classes
+    )
+    return posterior_mean, 1.0 / total / largest
+
+
+def product(
+    first: tuple[tf.Tensor, tf.Tensor], second: tuple[tf.Tensor, tf.Tensor]
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Mean and variance of the normalised product of two Gaussians."""
+    (mean_a, variance_a), (mean_b, variance_b) = first, second
+    share = variance_a / (variance_a + variance_b)
+    return mean_a + share * (mean_b - mean_a), share * variance_b

@@ -1,0 +1,62 @@
+"""Class prototypes from labelled supports, checked."""
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.ops import distances
+
+
+def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
+    """int32 `labels` in which each of `range(num_classes)` occurs.
+
+    Raises:
+        ValueError: In eager mode, naming the empty classes or bad labels.
+        tf.errors.InvalidArgumentError: The same, inside a graph.
+    """
+    labels = tf.cast(tf.reshape(labels, [-1]), tf.int32)
+    num_classes = tf.convert_to_tensor(num_classes, tf.int32)
+    if tf.executing_eagerly():
+        values, count = labels.numpy(), int(num_classes)
+        empty = np.setdiff1d(np.arange(count), values)
+        if empty.size:
+            raise ValueError(
+                f"Every class needs at least one support; {empty.size} of "
+                f"{count} classes have none, the first is {empty[0]}. Give "
+                "supports for it, or number the classes without gaps."
+            )
+        if values.min() < 0 or values.max() >= count:
+            raise ValueError(
+                f"Support labels must lie in [0, {count}); received "
+                f"{values.min()} to {values.max()}."
+            )
+        return labels
+    counts = tf.math.unsorted_segment_sum(
+        tf.ones_like(labels), labels, num_classes
+    )
+    checks = [
+        tf.debugging.assert_positive(
+            counts, "Every class needs at least one support."
+        ),
+        tf.debugging.assert_less(
+            labels, num_classes, "A support label is not below num_classes."
+        ),
+        tf.debugging.assert_non_negative(
+            labels, "A support label is negative."
+        ),
+    ]
+    with tf.control_dependencies([check for check in checks if check]):
+        return tf.identity(labels)
+
+
+def class_means(
+    embeddings: tf.Tensor, class_ids: tf.Tensor, num_classes: tf.Tensor
+) -> tf.Tensor:
+    """Mean of the rows of each class, `(num_classes, dim)`."""
+    return tf.math.unsorted_segment_mean(embeddings, class_ids, num_classes)
+
+
+def nearest_mean_log_prob(
+    queries: tf.Tensor, prototypes: tf.Tensor
+) -> tf.Tensor:
+    """`log softmax(-||query - prototype||^2)`, `(queries, classes)`."""
+    return tf.nn.log_softmax(-distances.squared_l2(queries, prototypes))

@@ -1,0 +1,266 @@
+"""Figures, drawn without a display and without pyplot's global state."""
+
+import os
+import pathlib
+from collections.abc import Mapping
+
+import numpy as np
+import tensorflow as tf
+
+
+def embedding_figure(
+    mean,
+    variance,
+    labels,
+    seen,
+    factors: Mapping[str, np.ndarray],
+    *,
+    title: str = "",
+    num_ellipses: int = 6,
+):
+    """Draws a 2-D Gaussian embedding: one panel per factor of the label.
+
+    Use it to see whether classes separate, whether axes mean something, and
+    which inputs the model is unsure of. Points are means; around a few points
+    of each class an ellipse shows one standard deviation; each class's label
+    stands at its centre. Classes seen in training are dots and upright
+    labels, unseen ones are crosses and boxed labels.
+
+    Args:
+        mean: `(n, dim)`; the first two dimensions are drawn.
+        variance: `(n, dim)`, or None for a point embedding (no ellipses).
+        labels: `(n,)` class ids, written at the class centres.
+        seen: `(n,)` bool, whether the class was trained on.
+        factors: From panel titles to `(n,)` small integers, the colours: for
+            numbers, the first and the second digit.
+        title: Above all panels.
+        num_ellipses: Ellipses drawn per class.
+
+    Returns:
+        A `matplotlib.figure.Figure`; `save_figure` writes it.
+
+    Raises:
+        ValueError: If lengths differ or the embedding has fewer than two
+            dimensions.
+
+    Reference:
+        - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
+          Figure 7.
+
+    Example:
+
+    >>> mean = np.random.randn(20, 2)
+    >>> labels = np.arange(20) % 4
+    >>> figure = embeddings_tf.viz.embedding_figure(
+    ...     mean, 0.01 + mean**2, labels, labels < 3, {"parity": labels % 2}
+    ... )
+    >>> len(figure.axes)
+    1
+    """
+    from matplotlib.collections import EllipseCollection
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    mean, labels = np.asarray(mean), np.asarray(labels)
+    seen = np.asarray(seen, bool)
+    if mean.ndim != 2 or mean.shape[1] < 2:
+        raise ValueError(
+            "A figure needs embeddings of at least two dimensions; received "
+            f"shape {mean.shape}."
+        )
+    for name, values in {"labels": labels, "seen": seen, **factors}.items():
+        if len(values) != len(mean):
+            raise ValueError(
+                f"{name!r} has {len(values)} entries for {len(mean)} "
+                "embeddings; give one for each."
+            )
+    classes = np.unique(labels)
+    shown = np.concatenate(
+        [np.flatnonzero(labels == c)[:num_ellipses] for c in classes]
+    )
+    palette = np.array(_TEN_COLOURS)
+    figure = Figure(figsize=(7.2 * len(factors), 7), layout="constrained")
+    panels = np.atleast_1d(figure.subplots(1, len(factors), squeeze=False)[0])
+    low, high = np.percentile(mean[:, :2], [0.3, 99.7], axis=0)
+    margin = 0.06 * (high - low) + 1e-6
+    for panel, (name, values) in zip(panels, factors.items(), strict=True):
+        values = np.asarray(values)
+        colours = palette[values % len(palette)]
+        if variance is not None:
+            stddev = np.sqrt(np.asarray(variance)[shown, :2])
+            panel.add_collection(
+                EllipseCollection(
+                    2 * stddev[:, 0],
+                    2 * stddev[:, 1],
+                    np.zeros(len(shown)),
+                    units="xy",
+                    offsets=mean[shown, :2],
+                    offset_transform=panel.transData,
+                    facecolors="none",
+                    edgecolors=colours[shown],
+                    linewidths=0.6,
+                    alpha=0.6,
+                )
+            )
+        for is_seen, marker, size in ((True, "o", 5), (False, "x", 9)):
+            rows = seen == is_seen
+            panel.scatter(
+                *mean[rows, :2].T,
+                c=colours[rows],
+                s=size,
+                marker=marker,
+                linewidths=0 if is_seen else 0.6,
+                alpha=0.5,
+            )
+        for c in classes:
+            rows = labels == c
+            is_seen = seen[rows][0]
+            panel.text(
+                *np.median(mean[rows, :2], axis=0),
+                str(c),
+                fontsize=8,
+                weight="bold" if is_seen else "normal",
+                ha="center",
+                va="center",
+                bbox={
+                    "boxstyle": "round,pad=0.15",
+                    "facecolor": "white",
+                    "edgecolor": "none" if is_seen else "black",
+                    "alpha": 0.75,
+                    "linewidth": 0.8,
+                },
+            )
+        panel.set_xlim(low[0] - margin[0], high[0] + margin[0])
+        panel.set_ylim(low[1] - margin[1], high[1] + margin[1])
+        panel.set_title(f"coloured by {name}")
+        panel.set_xlabel("dimension 1")
+        panel.set_ylabel("dimension 2")
+        panel.legend(
+            handles=[
+                Line2D(
+                    [],
+                    [],
+                    color=palette[v % len(palette)],
+                    marker="s",
+                    linestyle="",
+                    label=str(v),
+                )
+                for v in np.unique(values)
+            ],
+            title=name,
+            loc="upper right",
+            fontsize=8,
+        )
+    figure.suptitle(
+        f"{title}\n" * bool(title)
+        + "dots, bold: classes seen in training; crosses, boxed: unseen"
+        + "; ellipses: one standard deviation" * (variance is not None)
+    )
+    return figure
+
+
+_TEN_COLOURS = (
+    "#1f77b4 #ff7f0e #2ca02c #d62728 #9467bd "
+    "#8c564b #e377c2 #7f7f7f #bcbd22 #17becf"
+).split()
+
+
+def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
+    """Draws how far a model's uncertainty can be trusted, in three panels.
+
+    Use it on what `trainers.evaluate` writes. Left: accuracy against
+    confidence (a calibrated model follows the diagonal). Middle: the error
+    rate of the queries kept when the least certain are rejected. Right: the
+    predicted standard deviation against the occluded part of the image.
+
+    Args:
+        reliability: From condition names to the result of
+            `metrics.reliability_curve`.
+        reject: From condition names to the result of
+            `metrics.error_versus_reject`.
+        occlusion: `"occluded"` (bin centres, fraction of the pixels) and
+            `"stddev"` (means), or empty for a point embedding.
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+
+    Example:
+
+    >>> curve = embeddings_tf.metrics.error_versus_reject([0.1, 0.9], [0, 1])
+    >>> figure = embeddings_tf.viz.evaluation_figure({}, {"clean": curve}, {})
+    """
+    from matplotlib.figure import Figure
+
+    panels = 2 + bool(occlusion)
+    figure = Figure(figsize=(5 * panels, 4.5), layout="constrained")
+    axes = figure.subplots(1, panels)
+    axes[0].plot([0, 1], [0, 1], color="grey", linewidth=0.8)
+    for name, curve in reliability.items():
+        filled = np.asarray(curve["count"]) > 0
+        axes[0].plot(
+            np.asarray(curve["confidence"])[filled],
+            np.asarray(curve["accuracy"])[filled],
+            marker="o",
+            markersize=3,
+            label=name,
+        )
+    axes[0].set(xlabel="confidence", ylabel="accuracy", title="reliability")
+    for name, curve in reject.items():
+        axes[1].plot(curve["reject"], curve["error"], label=name)
+    axes[1].set(
+        xlabel="fraction rejected, least certain first",
+        ylabel="error rate of the rest",
+        title="error versus reject",
+    )
+    axes[1].set_ylim(bottom=0)
+    for panel in axes[:2]:
+        if panel.get_legend_handles_labels()[0]:
+            panel.legend(fontsize=8)
+    if occlusion:
+        axes[2].plot(occlusion["occluded"], occlusion["stddev"], marker="o")
+        axes[2].set(
+            xlabel="occluded part of the image",
+            ylabel="predicted standard deviation",
+            title="uncertainty against occlusion",
+        )
+        axes[2].set_ylim(bottom=0)
+    return figure
+
+
+def save_figure(
+    figure, path: str | os.PathLike, log_dir=None, step: int = 0
+) -> str:
+    """Writes a figure as PNG, and to TensorBoard if a log folder is given.
+
+    Args:
+        figure: A `matplotlib.figure.Figure`.
+        path: The PNG's path; written atomically.
+        log_dir: TensorBoard folder; the image's tag is the file's stem.
+        step: The image's step there.
+
+    Returns:
+        The path.
+
+    Example:
+
+    >>> from matplotlib.figure import Figure
+    >>> path = embeddings_tf.viz.save_figure(Figure(), "/tmp/empty.png")
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    path = pathlib.Path(path)
+    canvas = FigureCanvasAgg(figure)
+    temporary = path.with_name(f".{path.name}")
+    try:
+        canvas.print_png(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    if log_dir is not None:
+        canvas.draw()
+        image = np.asarray(canvas.buffer_rgba())[None, ..., :3]
+        writer = tf.summary.create_file_writer(str(log_dir))
+        with writer.as_default():
+            tf.summary.image(path.stem, image, step=step)
+        writer.close()
+    return str(path)

@@ -1,0 +1,107 @@
+"""Packaging; tool settings are in pyproject.toml."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages
+from setuptools import setup
+
+ROOT = Path(__file__).parent
+README = ROOT / "README.md"
+VERSION = re.search(
+    r'^__version__ = "([^"]+)"$',
+    (ROOT / "embeddings_tf" / "version.py").read_text(encoding="utf-8"),
+    flags=re.MULTILINE,
+).group(1)
+
+INSTALL_REQUIRES = [
+    "tensorflow>=2.21",
+    "keras>=3.15",
+    # TFP cannot be imported without tf_keras, which it does not declare.
+    "tensorflow-probability>=0.25",
+    "tf_keras>=2.21",
+    # TFDS needs importlib_resources, which it does not declare.
+    "tensorflow-datasets>=4.9.10",
+    "importlib_resources>=6.4",
+    # TensorFlow no longer brings TensorBoard; tf.summary needs it.
+    "tensorboard>=2.21",
+    "keras-tuner>=1.4.8",
+    "ml_collections>=1.1",
+    "numpy>=2.1",
+    "scikit-learn>=1.6",
+]
+EXTRAS_REQUIRE = {
+    "plots": ["matplotlib>=3.10"],
+    # The front end is tf.signal; SciPy reads and resamples recordings.
+    "speech": ["scipy>=1.14"],
+    "dev": [
+        "build>=1.2",
+        "dill>=0.3.9",  # The test case of TFDS imports it.
+        "mpmath>=1.3",
+        "pre-commit>=4.0",
+        "pytest>=8.4",
+        "pytest-xdist>=3.6",
+        "ruff>=0.12",
+        "scipy>=1.14",
+        "setuptools>=70.1",
+        "wheel>=0.44",
+    ],
+}
+# Every data file of a package that is no test data must match one of these;
+# tests/packaging_test.py compares the wheel with the tree.
+DATA_FILES = [
+    "**/*.bib",
+    "**/*.csv",
+    "**/*.json",
+    "**/*.md",
+    "**/*.npz",
+    "**/*.tsv",
+    "**/*.txt",
+    "py.typed",
+]
+
+setup(
+    name="embeddings_tf",
+    version=VERSION,
+    description=(
+        "Deep embeddings and distances in Keras: "
+        "losses, samplers, measures and recipes"
+    ),
+    long_description=(
+        README.read_text(encoding="utf-8") if README.exists() else ""
+    ),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    packages=find_packages(
+        include=[
+            "embeddings_tf",
+            "embeddings_tf.*",
+            "trainers",
+            "trainers.*",
+            "tuning",
+            "tuning.*",
+        ]
+    ),
+    package_data={"": DATA_FILES},
+    exclude_package_data={"": ["dummy_data/*", "*/dummy_data/*"]},
+    include_package_data=False,
+    python_requires=">=3.11,<3.14",
+    install_requires=INSTALL_REQUIRES,
+    extras_require=EXTRAS_REQUIRE,
+    classifiers=[
+        "Development Status :: 3 - Alpha",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: MacOS",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Programming Language :: Python :: 3 :: Only",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Typing :: Typed",
+    ],
+    keywords="embeddings metric-learning few-shot tensorflow keras",
+)

@@ -1,0 +1,283 @@
+import resource
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf.datasets import batches
+from embeddings_tf.datasets import corrupt
+
+X = np.arange(6 * 4 * 8, dtype="float32").reshape(6, 4, 8, 1)
+LABELS = np.array([7, 7, 8, 8, 9, 9])
+INDEX = np.array([[0, 1, 4, 5], [3, 2, 1, 0], [5, 5, 0, 2]], "int32")
+
+
+class LazyImages:
+    """Reads like a file: examples exist only when asked for."""
+
+    def __init__(self, x):
+        self._x = x
+
+    def __len__(self):
+        return len(self._x)
+
+    def __getitem__(self, indices):
+        return self._x[indices]
+
+
+def _memory_map(x, tmp_path):
+    np.save(tmp_path / "x.npy", x)
+    return np.load(tmp_path / "x.npy", mmap_mode="r")
+
+
+def _index_dataset():
+    return tf.data.Dataset.from_tensor_slices(INDEX)
+
+
+def _assert_batches(dataset, x=X, labels=LABELS):
+    elements = list(dataset)
+    assert len(elements) == len(INDEX)
+    for (batch, label), index in zip(elements, INDEX, strict=True):
+        np.testing.assert_array_equal(batch, x[index])
+        np.testing.assert_array_equal(label, labels[index])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x, _: x,
+        lambda x, _: x.tolist(),
+        lambda x, _: tf.constant(x),
+        lambda x, _: tf.Variable(x),
+        lambda x, _: LazyImages(x),
+        _memory_map,
+        lambda x, _: x.astype("uint8"),
+        lambda x, _: x.astype(">f4"),
+        lambda x, _: np.repeat(x, 2, axis=0)[::2],
+    ],
+    ids=[
+        "array",
+        "list",
+        "tensor",
+        "variable",
+        "lazy",
+        "memory_map",
+        "uint8",
+        "big_endian",
+        "strided",
+    ],
+)
+def test_fetches_examples(make, tmp_path):
+    dataset = batches(make(X, tmp_path), LABELS, _index_dataset())
+    x_spec, label_spec = dataset.element_spec
+    assert x_spec.shape == (4, 4, 8, 1)
+    assert label_spec.shape == (4,) and label_spec.dtype == tf.int32
+    _assert_batches(dataset)
+
+
+def test_strings_for_a_preprocess_that_reads_files():
+    names = np.array(["a", "bb", "c", "d", "e", "f"])
+    dataset = batches(names, LABELS, _index_dataset(), tf.strings.length)
+    assert next(iter(dataset))[0].numpy().tolist() == [1, 1, 1, 1]
+
+
+def test_bfloat16():
+    x = tf.cast(X, tf.bfloat16)
+    batch, _ = next(iter(batches(x, LABELS, _index_dataset())))
+    assert batch.dtype == tf.bfloat16
+    np.testing.assert_array_equal(batch, x.numpy()[INDEX[0]])
+
+
+def test_dynamic_batch_size():
+    indices = tf.data.Dataset.from_generator(
+        lambda: [[0, 1], [2, 3, 4]],
+        output_signature=tf.TensorSpec((None,), tf.int64),
+    )
+    dataset = batches(X, LABELS, indices)
+    assert dataset.element_spec[0].shape.as_list() == [None, 4, 8, 1]
+    assert [len(label) for _, label in dataset] == [2, 3]
+
+
+def test_factors():
+    factors = np.stack([LABELS, np.arange(6)], axis=1)
+    whole = batches(X, factors, _index_dataset())
+    assert whole.element_spec[1].shape == (4, 2)
+    _assert_batches(whole, labels=factors)
+
+    factor = np.array([1, 0, 1], "int32")
+    indices = tf.data.Dataset.from_tensor_slices((INDEX, factor))
+    for arguments in ({}, {"preprocess": lambda x, seed: x, "seed": 1}):
+        dataset = batches(X, factors, indices, **arguments)
+        assert dataset.element_spec[1].shape == (4,)
+        for (x, label), index, column in zip(
+            dataset, INDEX, factor, strict=True
+        ):
+            np.testing.assert_array_equal(x, X[index])
+            np.testing.assert_array_equal(label, factors[index, column])
+
+
+def test_preprocess_with_and_without_seed():
+    dataset = batches(X, LABELS, _index_dataset(), lambda x: x / 2)
+    _assert_batches(dataset, x=X / 2)
+
+    seeds = []
+
+    def keep_seed(x, seed):
+        assert seed.dtype == tf.int32 and seed.shape == (2,)
+        return seed
+
+    for seed in (0, 1, 2**40, -1, (1, 0), (0, 1), np.array([5, 6])):
+        dataset = batches(X, LABELS, _index_dataset(), keep_seed, seed=seed)
+        seeds.append([tuple(x.numpy()) for x, _ in dataset])
+        assert seeds[-1] == [tuple(x.numpy()) for x, _ in dataset]
+    # (1, 0) is how the integer 1 is understood.
+    assert seeds[1] == seeds[4]
+    del seeds[4]
+    every_seed = [step for run in seeds for step in run]
+    assert len(set(every_seed)) == len(every_seed)
+
+
+def test_resumes_at_any_step():
+    def preprocess(x, seed):
+        return corrupt(x, seed)
+
+    whole = list(batches(X, LABELS, _index_dataset(), preprocess, seed=3))
+    rest = batches(
+        X, LABELS, _index_dataset().skip(1), preprocess, seed=3, start=1
+    )
+    for expected, found in zip(whole[1:], rest, strict=True):
+        np.testing.assert_array_equal(expected[0], found[0])
+        np.testing.assert_array_equal(expected[1], found[1])
+
+
+@pytest.mark.parametrize("make", [lambda x: x, LazyImages])
+def test_iterator_can_be_checkpointed(make, tmp_path):
+    dataset = batches(
+        make(X), LABELS, _index_dataset().repeat(), corrupt, seed=3
+    )
+    iterator = iter(dataset)
+    next(iterator)
+    path = tf.train.Checkpoint(iterator=iterator).save(tmp_path / "checkpoint")
+    expected = [next(iterator) for _ in range(4)]
+    restored = iter(dataset)
+    tf.train.Checkpoint(iterator=restored).restore(path)
+    for x, label in expected:
+        found_x, found_label = next(restored)
+        np.testing.assert_array_equal(x, found_x)
+        np.testing.assert_array_equal(label, found_label)
+
+
+def test_memory_holds_the_examples_once():
+    # Peak resident memory, in KiB on Linux and bytes on macOS.
+    unit = 1 if sys.platform == "darwin" else 1024
+    x = np.ones((300_000, 28, 28), "uint8")
+    labels = np.zeros(len(x), "int32")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    dataset = batches(x, labels, _index_dataset(), lambda x: x / 255)
+    for _ in dataset:
+        pass
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert (after - before) * unit < x.nbytes / 2
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_not_finite_example_is_named(value, dtype):
+    x = X.astype(dtype)
+    x[4, 1, 2, 0] = value
+    x[5] = value
+    for data in (x, tf.constant(x)):
+        with pytest.raises(ValueError, match=r"x\[4\] holds NaN or infinity"):
+            batches(data, LABELS, _index_dataset())
+
+
+def test_not_finite_example_in_a_later_block(monkeypatch):
+    module = sys.modules["embeddings_tf.datasets.batches"]
+    monkeypatch.setattr(module, "_CHECK_BLOCK_BYTES", X[0].nbytes * 2)
+    x = X.copy()
+    x[5, 0, 0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"x\[5\] holds NaN"):
+        batches(x, LABELS, _index_dataset())
+
+
+def test_not_finite_example_of_a_lazy_object():
+    x = X.copy()
+    x[4, 1, 2, 0] = np.nan
+    dataset = batches(LazyImages(x), LABELS, _index_dataset().skip(1).take(1))
+    assert len(list(dataset)) == 1
+    dataset = batches(LazyImages(x), LABELS, _index_dataset())
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"x\[4\] holds"):
+        next(iter(dataset))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": LABELS[:5]}, r"len\(x\) = 6 and len\(labels\) = 5"),
+        ({"x": LazyImages(X[:5])}, r"len\(x\) = 5 and len\(labels\) = 6"),
+        ({"x": X[:0], "labels": LABELS[:0]}, "empty"),
+        ({"x": LazyImages(X[:0]), "labels": []}, "empty"),
+        ({"labels": LABELS / 2}, "must be integers, got dtype float64"),
+        ({"labels": list("aabbcc")}, "must be integers"),
+        ({"labels": LABELS + 2**31}, "must fit in int32"),
+        ({"labels": LABELS[:, None, None]}, "got shape"),
+        ({"x": np.float32(1)}, "got a scalar"),
+        ({"x": 3}, "got int"),
+        ({"x": [[1.0, 2.0], [3.0]]}, "differ in shape"),
+        ({"x": {i: i for i in range(6)}}, "dict raised"),
+        ({"x": np.array([object()] * 6)}, None),
+        ({"indices": INDEX}, "must be a tf.data.Dataset"),
+        (
+            {"indices": tf.data.Dataset.from_tensor_slices(INDEX / 2)},
+            "integer vectors",
+        ),
+        ({"indices": tf.data.Dataset.range(3)}, "integer vectors"),
+        (
+            {"indices": tf.data.Dataset.from_tensor_slices((INDEX, INDEX))},
+            "integer vectors",
+        ),
+        (
+            {"indices": tf.data.Dataset.from_tensor_slices((INDEX, [0, 1, 0]))},
+            r"labels must have shape \(examples, factors\)",
+        ),
+        ({"preprocess": 255.0}, "preprocess must be a function"),
+        ({"seed": 1}, "preprocess is None"),
+        ({"seed": 1.5, "preprocess": corrupt}, "seed must be"),
+        ({"seed": (1, 2, 3), "preprocess": corrupt}, "seed must be"),
+        ({"start": -1}, "start must be"),
+        ({"start": 0.5}, "start must be"),
+    ],
+)
+def test_bad_input(change, message):
+    arguments = {"x": X, "labels": LABELS, "indices": _index_dataset()}
+    if message is None:
+        with pytest.raises(tf.errors.OpError):
+            list(batches(**{**arguments, **change}))
+    else:
+        with pytest.raises(ValueError, match=message):
+            batches(**{**arguments, **change})
+
+
+def test_symbolic_tensor_is_refused():
+    @tf.function
+    def in_a_graph(x):
+        batches(x, LABELS, _index_dataset())
+
+    with pytest.raises(ValueError, match="symbolic"):
+        in_a_graph(tf.constant(X))
+
+
+def test_index_out_of_range():
+    indices = tf.data.Dataset.from_tensors([0, 6])
+    with pytest.raises((tf.errors.OpError, IndexError)):
+        list(batches(X, LABELS, indices))
+
+
+def test_examples_of_different_shape():
+    class Ragged(LazyImages):
+        def __getitem__(self, indices):
+            return X[indices][:, :, : 8 - indices.max()]
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="of example 0"):
+        list(batches(Ragged(X), LABELS, _index_dataset()))

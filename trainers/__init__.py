@@ -1,0 +1,1 @@
+"""Training and evaluation from the command line, one recipe a run."""

@@ -1,0 +1,177 @@
+"""Checkpoints that a killed run resumes from, exactly."""
+
+import json
+import os
+import pathlib
+import shutil
+import sys
+import time
+import zipfile
+
+import keras
+import numpy as np
+
+STATE = "training_state.json"
+
+
+class Checkpoint(keras.callbacks.Callback):
+    """Saves the whole state of a run after each epoch, and stops it early.
+
+    `latest.keras` is one file: the model, the optimiser, and a JSON member
+    with everything Keras leaves out (the epoch, the random state, the
+    best value and the patience spent, the history). It is replaced
+    atomically, so a kill at any moment leaves a whole one; the one before is
+    kept as `previous.keras`. `best.keras` is the best epoch's. All of them
+    open with `keras.saving.load_model`.
+
+    Args:
+        directory: Where the files lie.
+        monitor: Name in the logs; larger is better.
+        patience: Epochs without a better value after which training stops.
+        num_epochs: Epochs of the whole run.
+        state: What `restore` returned, for a run that goes on.
+    """
+
+    def __init__(self, directory, monitor, patience, num_epochs, state=None):
+        super().__init__()
+        self.directory = pathlib.Path(directory)
+        self.monitor = monitor
+        self.patience = patience
+        self.num_epochs = num_epochs
+        self.state = state or {
+            "epoch": 0,
+            "best_epoch": 0,
+            "best_value": -float("inf"),
+            "finished": "",
+            "seconds": 0.0,
+            "history": [],
+        }
+
+    def on_train_begin(self, logs=None):
+        # Keras keeps seed generators out of its files.
+        for variable, value in zip(
+            random_state(self.model), self.state.get("seeds", []), strict=False
+        ):
+            variable.assign(value)
+        self._started = time.monotonic()
+        self._seconds_before = self.state["seconds"]
+
+    def on_train_batch_end(self, batch, logs=None):
+        if logs and not np.isfinite(logs.get("loss", 0.0)):
+            raise FloatingPointError(
+                f"the loss became {logs['loss']} in epoch "
+                f"{self.state['epoch'] + 1}; the checkpoint of epoch "
+                f"{self.state['epoch']} is kept. Lower "
+                "config.optimizer.learning_rate or clip the gradient "
+                "(config.optimizer.global_clipnorm)"
+            )
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs = {name: float(value) for name, value in (logs or {}).items()}
+        state = self.state
+        state["epoch"] = epoch + 1
+        state["seconds"] = self._seconds_before + (
+            time.monotonic() - self._started
+        )
+        state["history"].append({"epoch": epoch + 1, **logs})
+        value = logs[self.monitor]
+        improved = value > state["best_value"]
+        if improved:
+            state["best_value"], state["best_epoch"] = value, epoch + 1
+        elif epoch + 1 - state["best_epoch"] >= self.patience:
+            state["finished"] = (
+                f"no better {self.monitor} for {self.patience} epochs"
+            )
+        if not state["finished"] and epoch + 1 >= self.num_epochs:
+            state["finished"] = "all epochs"
+        state["seeds"] = [
+            variable.numpy().tolist() for variable in random_state(self.model)
+        ]
+        save(self.model, state, self.directory)
+        if state["finished"]:
+            self.model.stop_training = True
+
+
+def random_state(model) -> list:
+    """The state of every seed generator in the model, in a fixed order."""
+    return [v for v in model.variables if v.name == "seed_generator_state"]
+
+
+def save(model, state: dict, directory: pathlib.Path) -> None:
+    """Writes `latest.keras`, and `best.keras` if this epoch is the best.
+
+    Raises:
+        OSError: If it cannot be written, for example on a full disk; the
+            files that were there before are untouched.
+    """
+    latest = directory / "latest.keras"
+    temporary = directory / ".writing.keras"
+    try:
+        model.save(temporary)
+        with zipfile.ZipFile(temporary, "a") as archive:
+            archive.writestr(STATE, json.dumps(state))
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+        if latest.exists():
+            os.replace(latest, directory / "previous.keras")
+        os.replace(temporary, latest)
+        if state["best_epoch"] == state["epoch"]:
+            _copy(latest, directory / "best.keras")
+    except OSError as error:
+        raise OSError(
+            f"could not write the checkpoint of epoch {state['epoch']} to "
+            f"{directory}: {error.strerror or error}; the checkpoint before "
+            "it is kept. Make room and start the same command again"
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def restore(directory: pathlib.Path):
+    """The newest whole checkpoint: `(model, state)`, or None for a fresh run.
+
+    Warns on stderr and falls back to the one before if the newest cannot be
+    read.
+
+    Raises:
+        ValueError: If there are checkpoints and none can be read.
+    """
+    found = False
+    for name in ("latest.keras", "previous.keras"):
+        path = directory / name
+        if not path.exists():
+            continue
+        found = True
+        try:
+            with zipfile.ZipFile(path) as archive:
+                damaged = archive.testzip()
+                if damaged:
+                    raise zipfile.BadZipFile(f"{damaged} is damaged")
+                state = json.loads(archive.read(STATE))
+            model = keras.saving.load_model(path)
+        except (zipfile.BadZipFile, KeyError, OSError, ValueError) as error:
+            print(
+                f"warning: {path} cannot be read ({error}); trying the "
+                "checkpoint before it",
+                file=sys.stderr,
+            )
+            continue
+        # A kill between the two files leaves an older best.keras.
+        if state["best_epoch"] == state["epoch"]:
+            _copy(path, directory / "best.keras")
+        return model, state
+    if found:
+        raise ValueError(
+            f"no checkpoint in {directory} can be read; remove the workdir to "
+            "train from the start"
+        )
+    return None
+
+
+def _copy(source: pathlib.Path, target: pathlib.Path) -> None:
+    temporary = target.with_name(f".{target.name}")
+    try:
+        shutil.copyfile(source, temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,42 @@
+"""What the command lines share: overrides, and one line for an error."""
+
+import argparse
+import os
+import sys
+
+
+def parse(parser: argparse.ArgumentParser, words=None):
+    """Parses known flags and the `--config.field=value` overrides.
+
+    Returns the namespace, with `overrides` a list of `field=value`.
+    """
+    arguments, rest = parser.parse_known_args(words)
+    prefix = "--config."
+    unknown = [word for word in rest if not word.startswith(prefix)]
+    if unknown:
+        parser.error(
+            f"unknown argument {unknown[0]!r}; a field of the recipe is set "
+            "with --config.field=value"
+        )
+    arguments.overrides = [word.removeprefix(prefix) for word in rest]
+    return arguments
+
+
+def run(function, *arguments) -> int:
+    """Calls a command; bad input ends in one line, not in a traceback.
+
+    With `EMBEDDINGS_TF_TRACEBACK=1` in the environment the traceback is
+    shown as well.
+    """
+    try:
+        function(*arguments)
+    except KeyboardInterrupt:
+        print("stopped; start the same command again to go on")
+        return 130
+    except (ValueError, OSError, ArithmeticError) as error:
+        if os.environ.get("EMBEDDINGS_TF_TRACEBACK"):
+            raise
+        message = " ".join(str(error).split())
+        print(f"error: {message}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,123 @@
+"""Recipes and their overrides: from `--config NAME` to a config."""
+
+import ast
+import importlib.util
+import pathlib
+
+RECIPES = pathlib.Path(__file__).parent / "recipes"
+
+
+def recipe_names() -> list[str]:
+    """Names of the recipes that ship with the package."""
+    names = []
+    for path in sorted(RECIPES.glob("*.py")):
+        if "def get_config(" in path.read_text(encoding="utf-8"):
+            names.append(path.stem)
+    return names
+
+
+def load_recipe(recipe: str, overrides: list[str] = ()):
+    """The config of a recipe, with `field=value` overrides applied.
+
+    Args:
+        recipe: The name of a recipe in `trainers/recipes`, or the path of a
+            Python file that defines `get_config()`.
+        overrides: Strings `field=value` or `field.inner=value`; values are
+            Python literals, anything else is a string.
+
+    Returns:
+        A locked `ml_collections.ConfigDict`.
+
+    Raises:
+        ValueError: For an unknown recipe or field, or a value of the wrong
+            type.
+    """
+    path = pathlib.Path(recipe)
+    if path.suffix != ".py":
+        path = RECIPES / f"{recipe}.py"
+    if not path.is_file():
+        raise ValueError(
+            f"unknown recipe {recipe!r}: it is neither a Python file nor one "
+            f"of {', '.join(recipe_names())}"
+        )
+    spec = importlib.util.spec_from_file_location(f"recipe_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not hasattr(module, "get_config"):
+        raise ValueError(
+            f"{recipe} is no recipe: it defines no function get_config()"
+        )
+    config = module.get_config().lock()
+    for override in overrides:
+        apply_override(config, override)
+    return config
+
+
+def apply_override(config, override: str) -> None:
+    """Sets one `field.inner=value` in place."""
+    name, equals, text = override.partition("=")
+    if not equals or not name:
+        raise ValueError(
+            f"an override is --config.field=value; received {override!r}"
+        )
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        value = text
+    *parents, field = name.split(".")
+    section = config
+    for parent in parents:
+        section = section.get(parent) if parent in section else None
+        if not hasattr(section, "keys"):
+            raise ValueError(
+                f"unknown field config.{name}: {parent!r} is no section; the "
+                f"sections are {', '.join(_sections(config))}"
+            )
+    if field not in section:
+        raise ValueError(
+            f"unknown field config.{name}; the fields there are "
+            f"{', '.join(sorted(section.keys()))}"
+        )
+    old = section[field]
+    if isinstance(old, tuple | list) and isinstance(value, tuple | list):
+        value = type(old)(value)
+    if isinstance(old, float) and isinstance(value, int):
+        value = float(value)
+    if type(value) is not type(old) and not hasattr(old, "keys"):
+        raise ValueError(
+            f"config.{name} is of type {type(old).__name__} "
+            f"(now {old!r}); received {text!r}"
+        )
+    if hasattr(old, "keys"):
+        raise ValueError(
+            f"config.{name} is a section with the fields "
+            f"{', '.join(sorted(old.keys()))}; set one of them"
+        )
+    section[field] = value
+
+
+def _sections(config) -> list[str]:
+    return sorted(key for key in config if hasattr(config[key], "keys"))
+
+
+def build(module, section, **extra):
+    """Calls `module.<section.name>` with the section's other fields.
+
+    A field that is itself a section with a `name` is built first, from the
+    same module's `schedules` (learning rates).
+    """
+    arguments = dict(section)
+    name = arguments.pop("name")
+    function = getattr(module, name, None)
+    if function is None or name.startswith("_"):
+        known = [n for n in dir(module) if not n.startswith("_")]
+        raise ValueError(
+            f"{module.__name__} has no {name!r}; it has {', '.join(known)}"
+        )
+    for key, value in arguments.items():
+        if hasattr(value, "keys"):
+            arguments[key] = build(module.schedules, value)
+    try:
+        return function(**arguments, **extra)
+    except TypeError as error:
+        raise ValueError(f"{name}: {error}") from error

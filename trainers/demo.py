@@ -1,0 +1,126 @@
+"""The whole way once: train, evaluate, draw, export, use without Keras.
+
+`python -m trainers.demo --workdir runs/demo`: stochastic prototypes of
+2-digit numbers in real handwriting that ships with scikit-learn. Run again,
+it goes on where it stopped, and exports the next version.
+"""
+
+import argparse
+import pathlib
+import shlex
+import subprocess
+import sys
+import time
+
+from trainers import command_line
+
+CLIENT = pathlib.Path(__file__).parent / "saved_model_client.py"
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.demo", description=__doc__.partition("\n")[0]
+    )
+    result.add_argument("--workdir", default="runs/demo")
+    return result
+
+
+def demo(workdir: str, overrides: list[str]) -> None:
+    """Trains, evaluates, exports and uses the demo recipe."""
+    from trainers.evaluate import evaluate
+    from trainers.export import export
+    from trainers.train import train
+
+    folder = pathlib.Path(workdir)
+    seconds = {}
+
+    def step(title, function, *arguments):
+        print(f"\n=== {len(seconds) + 1} of 4: {title}", flush=True)
+        started = time.monotonic()
+        result = function(*arguments)
+        seconds[function.__name__] = time.monotonic() - started
+        return result
+
+    step(
+        "train with model.fit on 70 of the 100 two-digit numbers",
+        train,
+        "demo",
+        workdir,
+        overrides,
+    )
+    step(
+        "evaluate on new handwriting and on the 30 numbers never trained",
+        evaluate,
+        workdir,
+        [o for o in overrides if o.startswith("evaluation.")],
+    )
+    saved_model = step(
+        "export a SavedModel",
+        export,
+        workdir,
+        str(folder / "saved_model"),
+        None,
+    )
+    step(
+        "classify never-trained numbers with TensorFlow alone, 5 supports each",
+        use,
+        folder,
+        saved_model,
+    )
+    print(
+        "\nDone: "
+        + ", ".join(f"{name} {value:.0f} s" for name, value in seconds.items())
+        + f".\nLook at {folder / 'embedding.png'} and "
+        f"{folder / 'evaluation.png'}.\nNext:\n"
+        f"  tensorboard --logdir {shlex.quote(workdir)}\n"
+        f"  saved_model_cli show --dir {shlex.quote(saved_model)} --all\n"
+        "  python -m trainers.train --help      (all recipes)"
+    )
+
+
+def use(folder: pathlib.Path, saved_model: str) -> None:
+    """Calls the exported model from a process without Keras; compares."""
+    import keras
+    import numpy as np
+
+    from embeddings_tf import datasets
+    from embeddings_tf import models
+    from embeddings_tf import sampling
+
+    x, labels = datasets.load("n_digit/digits_2_number", "test_unseen")
+    indices = next(iter(sampling.episodes(labels, 30, 5, 10, seed=0))).numpy()
+    indices = indices.reshape(30, 15)
+    support, query = indices[:, :5].ravel(), indices[:, 5:].ravel()
+    examples = folder / "examples.npz"
+    np.savez(
+        examples,
+        support=x[support],
+        support_labels=labels[support],
+        query=x[query],
+        query_labels=labels[query],
+    )
+    # -P: the script's folder is not a place to import from.
+    subprocess.run(
+        [sys.executable, "-P", CLIENT, saved_model, examples],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    served = np.load(folder / "served.npz")["probability"]
+    model = keras.saving.load_model(folder / "checkpoints" / "best.keras")
+    classifier = models.FewShotClassifier(model, batch_size=len(query))
+    classifier.fit(x[support], labels[support])
+    difference = np.abs(classifier.predict_proba(x[query]) - served).max()
+    print(f"largest difference from the Keras model: {difference:.1g}")
+    if difference > 1e-4:
+        raise ArithmeticError(
+            f"the served model differs from the Keras model by {difference}"
+        )
+
+
+def main(words=None) -> int:
+    arguments = command_line.parse(parser(), words)
+    return command_line.run(demo, arguments.workdir, arguments.overrides)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""Evaluates a trained workdir: `python -m trainers.evaluate --workdir DIR`.
+
+Writes every number to `results.json` and the pictures beside it.
+"""
+
+import argparse
+import importlib
+import shlex
+import sys
+import time
+
+from trainers import command_line
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.evaluate",
+        description="Evaluate the best checkpoint of a run on its test data.",
+        epilog="Fields of the recipe's evaluation can be set: "
+        "--config.evaluation.num_episodes=1000; so can config.data_dir and "
+        "config.manual_dir.",
+    )
+    result.add_argument("--workdir", required=True, help="folder of the run")
+    return result
+
+
+def evaluate(workdir: str, overrides: list[str]) -> dict:
+    """Evaluates the best checkpoint of a run; returns the results."""
+    from trainers.config import apply_override
+    from trainers.quiet import import_tensorflow
+    from trainers.workdir import open_workdir
+    from trainers.workdir import provenance
+    from trainers.workdir import read_config
+    from trainers.workdir import update_results
+
+    with open_workdir(workdir, create=False) as path:
+        _, config = read_config(path)
+        for override in overrides:
+            if not override.startswith(("evaluation.", "data_dir", "manual_")):
+                raise ValueError(
+                    f"config.{override.partition('=')[0]} belongs to the "
+                    "training; evaluation can set config.evaluation.*, "
+                    "config.data_dir and config.manual_dir"
+                )
+            apply_override(config, override)
+        best = path / "checkpoints" / "best.keras"
+        if not best.exists():
+            raise ValueError(
+                f"{workdir} has no checkpoint yet; finish an epoch of "
+                "training first"
+            )
+        import_tensorflow()
+        import keras
+
+        started = time.monotonic()
+        module = importlib.import_module(f"trainers.{config.evaluation.name}")
+        results = module.evaluate(config, keras.saving.load_model(best), path)
+        update_results(
+            path,
+            evaluation={
+                **results,
+                "seconds": round(time.monotonic() - started, 1),
+                "settings": config.evaluation.to_dict(),
+                **provenance(),
+            },
+        )
+    print(module.summary(results))
+    print(
+        f"Every number: {path / 'results.json'}; pictures: "
+        f"{', '.join(str(p) for p in sorted(path.glob('*.png')))}\n"
+        "Next: python -m trainers.export --workdir "
+        f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
+    )
+    return results
+
+
+def main(words=None) -> int:
+    arguments = command_line.parse(parser(), words)
+    return command_line.run(evaluate, arguments.workdir, arguments.overrides)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Exports a trained workdir for serving.
+
+`python -m trainers.export --workdir DIR --directory saved_models/NAME`
+"""
+
+import argparse
+import shlex
+import sys
+
+from trainers import command_line
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.export",
+        description="Write the best checkpoint of a run as a SavedModel, the "
+        "next version in a model's folder.",
+    )
+    result.add_argument("--workdir", required=True, help="folder of the run")
+    result.add_argument(
+        "--directory", required=True, help="folder of the served model"
+    )
+    result.add_argument("--version", type=int, help="default: the next one")
+    return result
+
+
+def export(workdir: str, directory: str, version: int | None) -> str:
+    """Exports the best checkpoint of a run; returns the version folder."""
+    from trainers.quiet import import_tensorflow
+    from trainers.quiet import quiet_import
+    from trainers.workdir import open_workdir
+
+    with open_workdir(workdir, create=False) as path:
+        best = path / "checkpoints" / "best.keras"
+        if not best.exists():
+            raise ValueError(
+                f"{workdir} has no checkpoint yet; finish an epoch of "
+                "training first"
+            )
+        import_tensorflow()
+        import keras
+
+        from embeddings_tf.export import export_saved_model
+
+        model = keras.saving.load_model(best)
+        with quiet_import():
+            target = export_saved_model(model, directory, version)
+    print(
+        f"Wrote {target}.\nLook: saved_model_cli show --dir "
+        f"{shlex.quote(target)} --all"
+    )
+    return target
+
+
+def main(words=None) -> int:
+    arguments = parser().parse_args(words)
+    return command_line.run(
+        export, arguments.workdir, arguments.directory, arguments.version
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

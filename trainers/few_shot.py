@@ -1,0 +1,276 @@
+"""Few-shot evaluation of a trained model: accuracy, uncertainty, pictures."""
+
+import pathlib
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf import metrics
+from embeddings_tf import models
+from embeddings_tf import viz
+from embeddings_tf.datasets import corrupt
+from embeddings_tf.datasets import occlusion_mask
+from embeddings_tf.models.few_shot_classifier import class_log_prob
+from embeddings_tf.models.few_shot_classifier import class_prototypes
+from embeddings_tf.ops import gaussian
+from trainers.data import load
+
+BLOCK = 1000
+CONDITIONS = ("clean", "corrupt_support", "corrupt_query")
+
+
+def episode_log_prob(model, num_samples: int):
+    """A `log_prob` for `metrics.few_shot_accuracy`, compiled.
+
+    Prototypes from the supports, then log-probabilities of the queries, the
+    way the model was trained to classify.
+    """
+
+    @tf.function(reduce_retracing=True)
+    def log_prob(support, support_labels, query, num_classes, seed):
+        prototypes = class_prototypes(
+            model, support, support_labels, num_classes
+        )
+        return class_log_prob(model, query, prototypes, num_samples, seed)
+
+    return log_prob
+
+
+def embed(model, x, draw: int | None = None) -> np.ndarray:
+    """Embeddings of all of `x`; with a draw, of `x` corrupted by that draw."""
+    parts = []
+    for first in range(0, len(x), BLOCK):
+        block = tf.convert_to_tensor(x[first : first + BLOCK])
+        if draw is not None:
+            block = corrupt(block, seed=_seed(draw, first))
+        parts.append(model.predict_on_batch(block))
+    return np.concatenate(parts)
+
+
+def occluded_fraction(x, draw: int) -> np.ndarray:
+    """Part of each digit that a draw hides, `(n, num_digits)`."""
+    height, width = x.shape[1:3]
+    num_digits = width // height
+    parts = []
+    for first in range(0, len(x), BLOCK):
+        count = len(x[first : first + BLOCK])
+        mask = occlusion_mask(count, height, num_digits, _seed(draw, first))
+        digits = np.reshape(mask, (count, height, num_digits, height))
+        parts.append(digits.mean(axis=(1, 3)))
+    return np.concatenate(parts)
+
+
+def _seed(draw: int, first: int) -> tf.Tensor:
+    return tf.constant([draw, first], tf.int32)
+
+
+def evaluate(config, model, workdir: pathlib.Path) -> dict:
+    """All measures of one trained model, and its pictures in the workdir.
+
+    Every split of `config.evaluation.splits`, under three conditions: clean,
+    corrupt supports, corrupt queries. Each image is embedded once clean and
+    once per corruption draw; `num_episodes` random episodes are shared out
+    over the draws.
+    """
+    wanted = config.evaluation
+    results, curves, held = {}, {"reliability": {}, "reject": {}}, {}
+    log_prob = episode_log_prob(model, wanted.num_samples)
+    is_gaussian = models.has_gaussian_output(model)
+    corrupted_pairs = []
+    progress = _Progress(
+        len(wanted.splits) * len(CONDITIONS) * wanted.num_episodes
+    )
+    for split, num_classes in zip(
+        wanted.splits, wanted.num_classes, strict=True
+    ):
+        x, labels = load(config, split)
+        clean = embed(model, x)
+        corrupt_draws = [
+            embed(model, x, draw) for draw in range(wanted.num_draws)
+        ]
+        held[split] = (clean, labels)
+        corrupted_pairs += [
+            (embeddings, occluded_fraction(x, draw))
+            for draw, embeddings in enumerate(corrupt_draws)
+        ]
+        results[split] = {}
+        for condition in CONDITIONS:
+            episodes = []
+            for draw, corrupted in enumerate(corrupt_draws):
+                support = corrupted if condition == "corrupt_support" else clean
+                query = corrupted if condition == "corrupt_query" else clean
+                count = len(range(draw, wanted.num_episodes, wanted.num_draws))
+                for episode in metrics.few_shot_episodes(
+                    support,
+                    labels,
+                    wanted.num_support,
+                    wanted.num_query,
+                    num_classes=num_classes,
+                    num_episodes=count,
+                    seed=draw,
+                    log_prob=log_prob,
+                    query_embeddings=query,
+                ):
+                    episodes.append(episode)
+                    progress.advance()
+            measured, reliability, reject = _measure(episodes)
+            results[split][condition] = measured
+            name = f"{split.removeprefix('test_')}, {condition}".replace(
+                "_", " "
+            )
+            curves["reliability"][name] = reliability
+            curves["reject"][name] = reject
+
+    clean = np.concatenate([embeddings for embeddings, _ in held.values()])
+    labels = np.concatenate([labels for _, labels in held.values()])
+    mean, variance = clean, None
+    if is_gaussian:
+        mean, variance = (part.numpy() for part in gaussian.unpack(clean))
+    num_digits = x.shape[2] // x.shape[1]
+    digits = np.stack(
+        [labels // 10**p % 10 for p in reversed(range(num_digits))], axis=1
+    )
+    results["axes"] = _axis_alignment(mean, digits)
+    occlusion = {}
+    if is_gaussian:
+        results["uncertainty"], occlusion = _uncertainty(corrupted_pairs)
+        if hasattr(model, "objective"):
+            results["noise_variance"] = float(model.objective.noise_variance)
+
+    figures = {
+        "evaluation": viz.evaluation_figure(**curves, occlusion=occlusion)
+    }
+    if mean.shape[1] >= 2:
+        seen = np.concatenate(
+            [
+                np.full(len(labels), split != "test_unseen")
+                for split, (_, labels) in held.items()
+            ]
+        )
+        rows = _rows_per_class(labels, 30)
+        names = ("first digit", "second digit", "third digit")[:num_digits]
+        figures["embedding"] = viz.embedding_figure(
+            mean[rows],
+            None if variance is None else variance[rows],
+            labels[rows],
+            seen[rows],
+            {name: digits[rows, i] for i, name in enumerate(names)},
+            title=f"{config.dataset}: clean test images",
+        )
+    for name, figure in figures.items():
+        viz.save_figure(
+            figure,
+            workdir / f"{name}.png",
+            log_dir=workdir / "tensorboard" / "evaluation",
+        )
+    return results
+
+
+def summary(results: dict) -> str:
+    """The accuracies as a small table for people."""
+    splits = [name for name in results if name.startswith("test")]
+    lines = [f"{'accuracy, %':<17}" + "".join(f"{s:>16}" for s in splits)]
+    for condition in CONDITIONS:
+        cells = [results[split][condition] for split in splits]
+        lines.append(
+            f"{condition.replace('_', ' '):<17}"
+            + "".join(
+                f"{100 * c['accuracy']:>9.1f} ±{100 * c['interval']:>5.2f}"
+                for c in cells
+            )
+        )
+    return "\n".join(lines)
+
+
+def _measure(episodes) -> tuple[dict, dict, dict]:
+    """Accuracy, calibration and rejection over all episodes."""
+    accuracies = [
+        float(np.mean(log_prob.argmax(-1) == target))
+        for log_prob, target in episodes
+    ]
+    probability = np.exp(np.concatenate([e[0] for e in episodes]))
+    targets = np.concatenate([e[1] for e in episodes])
+    is_error = probability.argmax(-1) != targets
+    reject = metrics.error_versus_reject(1 - probability.max(-1), is_error)
+    measured = {
+        "accuracy": float(np.mean(accuracies)),
+        "interval": metrics.confidence_interval(accuracies),
+        "episodes": len(accuracies),
+        "expected_calibration_error": metrics.expected_calibration_error(
+            probability, targets
+        ),
+        **{
+            f"reject_{name}": reject[name]
+            for name in ("area", "oracle_area", "random_area")
+        },
+    }
+    return measured, metrics.reliability_curve(probability, targets), reject
+
+
+def _axis_alignment(mean, digits) -> dict:
+    """Mutual information of axes and digits, and the best rotation, in nats."""
+    information = metrics.mutual_information(mean, digits, binning="quantile")
+    result = {"mutual_information": information.tolist()}
+    if mean.shape[1] == digits.shape[1] == 2:
+        rotation = metrics.best_rotation(mean, digits, binning="quantile")
+        result["rotation"] = {
+            name: np.asarray(value).tolist() for name, value in rotation.items()
+        }
+    return result
+
+
+def _uncertainty(pairs) -> tuple[dict, dict]:
+    """Does variance rise with occlusion? Overall and digit by dimension."""
+    from scipy.stats import spearmanr
+
+    embeddings = np.concatenate([embedding for embedding, _ in pairs])
+    occluded = np.concatenate([fraction for _, fraction in pairs])
+    variance = gaussian.unpack(embeddings)[1].numpy()
+    total = variance.sum(-1)
+    overall = occluded.mean(-1)
+    edges = np.linspace(0, overall.max(), 11)
+    bins = np.clip(np.digitize(overall, edges) - 1, 0, 9)
+    filled = [b for b in range(10) if (bins == b).any()]
+    curve = {
+        "occluded": [float(overall[bins == b].mean()) for b in filled],
+        "stddev": [float(np.sqrt(total[bins == b]).mean()) for b in filled],
+    }
+    result = {
+        "rank_correlation_with_occlusion": float(
+            spearmanr(overall, total).statistic
+        ),
+        "rank_correlation_dimension_digit": [
+            [
+                float(spearmanr(occluded[:, digit], values).statistic)
+                for digit in range(occluded.shape[1])
+            ]
+            for values in variance.T
+        ],
+        "median_variance_by_dimension": np.median(variance, 0).tolist(),
+        **{f"curve_{name}": values for name, values in curve.items()},
+    }
+    return result, curve
+
+
+def _rows_per_class(labels, count: int) -> np.ndarray:
+    """The first `count` rows of each class."""
+    return np.concatenate(
+        [np.flatnonzero(labels == c)[:count] for c in np.unique(labels)]
+    )
+
+
+class _Progress:
+    """A Keras progress bar on a terminal, silence elsewhere."""
+
+    def __init__(self, total: int):
+        self.bar = (
+            keras.utils.Progbar(total, unit_name="episode")
+            if sys.stdout.isatty()
+            else None
+        )
+
+    def advance(self):
+        if self.bar is not None:
+            self.bar.add(1)

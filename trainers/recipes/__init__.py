@@ -1,0 +1,1 @@
+"""Recipes: Python files whose `get_config()` returns a config."""

@@ -1,0 +1,23 @@
+"""Stochastic prototypes of 2-digit numbers in real 8x8 handwriting.
+
+The demo: scikit-learn's bundled digits, no download, about a minute on two
+cores.
+
+    python -m trainers.train --config demo --workdir runs/demo
+"""
+
+from trainers.recipes import n_digit
+from trainers.recipes.learning_rates import cosine_decay
+
+
+def get_config():
+    config = n_digit.stochastic_prototypes(num_digits=2, dim=2)
+    config.dataset = "n_digit/digits_2_number"
+    config.encoder.image_shape = (8, 16, 1)
+    # 10 validation images a class
+    config.validation.num_support = 5
+    config.steps_per_epoch = 100
+    config.num_epochs = 20
+    config.patience = 20
+    config.optimizer.learning_rate = cosine_decay(3e-3, 2000)
+    return config

@@ -1,0 +1,70 @@
+"""Classifies with an exported model in a process that has only TensorFlow.
+
+    python saved_model_client.py SAVED_MODEL EXAMPLES.npz
+
+EXAMPLES.npz holds `support`, `support_labels`, `query` and, to count hits,
+`query_labels`. Keras, TFP and embeddings_tf cannot be imported here: the
+script blocks them, to show that an exported model does without.
+"""
+
+import importlib.abc
+import os
+import pathlib
+import sys
+
+import numpy as np
+
+BLOCKED = ("keras", "tf_keras", "tensorflow_probability", "embeddings_tf")
+
+
+class _Block(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ImportError(f"{name} is blocked in this process")
+
+
+def classify(saved_model: str, examples: str) -> dict[str, np.ndarray]:
+    """Runs both signatures of the exported model on the examples."""
+    import tensorflow as tf
+
+    data = np.load(examples)
+    # Keep `model` alive: its functions refer to its variables.
+    model = tf.saved_model.load(saved_model)
+    embed = model.signatures["serving_default"]
+    (input_name,) = embed.structured_input_signature[1]
+    query = tf.constant(data["query"], tf.float32)
+    results = embed(**{input_name: query})
+    results |= model.signatures["classify"](
+        support=tf.constant(data["support"], tf.float32),
+        support_labels=tf.constant(data["support_labels"], tf.int32),
+        query=query,
+        seed=tf.constant([0, 0]),
+    )
+    return {name: value.numpy() for name, value in results.items()}
+
+
+def main() -> None:
+    saved_model, examples = sys.argv[1:3]
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    sys.meta_path.insert(0, _Block())
+    results = classify(saved_model, examples)
+    absent = [name for name in BLOCKED if name not in sys.modules]
+    print(f"not imported: {', '.join(absent)}")
+    data = np.load(examples)
+    predicted = results["classes"][results["probability"].argmax(-1)]
+    for row in range(min(5, len(predicted))):
+        variance = results.get("variance", np.zeros_like(results["embedding"]))
+        print(
+            f"  query {row}: {predicted[row]} with probability "
+            f"{results['probability'][row].max():.2f}, standard deviation "
+            f"{np.sqrt(variance[row].sum()):.3f}"
+        )
+    if "query_labels" in data:
+        hits = (predicted == data["query_labels"]).sum()
+        print(f"{hits} of {len(predicted)} queries right")
+    output = pathlib.Path(examples).with_name("served.npz")
+    np.savez(output, **results)
+
+
+if __name__ == "__main__":
+    main()

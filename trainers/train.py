@@ -1,0 +1,68 @@
+"""Trains a recipe: `python -m trainers.train --config demo --workdir runs/demo`.
+
+Started again with the same workdir, a run that was killed goes on where it
+was and ends with the same result.
+"""
+
+import argparse
+import shlex
+import sys
+
+from trainers import command_line
+from trainers.config import load_recipe
+from trainers.config import recipe_names
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.train",
+        description="Train a recipe with model.fit, or go on with a run.",
+        epilog="Any field of the recipe can be set: --config.field=value or "
+        "--config.section.field=value. Recipes: " + ", ".join(recipe_names()),
+    )
+    result.add_argument(
+        "--config",
+        required=True,
+        metavar="RECIPE",
+        help="name of a recipe, or path of a Python file with get_config()",
+    )
+    result.add_argument(
+        "--workdir",
+        required=True,
+        help="folder for logs, checkpoints and results.json",
+    )
+    return result
+
+
+def train(recipe: str, workdir: str, overrides: list[str]) -> None:
+    """Runs the training of a recipe in its workdir."""
+    config = load_recipe(recipe, overrides)
+
+    from trainers.quiet import import_tensorflow
+    from trainers.workdir import claim
+    from trainers.workdir import open_workdir
+
+    with open_workdir(workdir) as path:
+        claim(path, recipe, config)
+        import_tensorflow()
+        from trainers.fit import fit
+
+        training = fit(config, recipe, path)["training"]
+    print(
+        f"\n{training['monitor']} {training['best_value']:.4f} in epoch "
+        f"{training['best_epoch']} of {training['epochs']}, "
+        f"{training['seconds']:.0f} s.\n"
+        f"Next: python -m trainers.evaluate --workdir {shlex.quote(workdir)}\n"
+        f"Watch: tensorboard --logdir {shlex.quote(workdir)}"
+    )
+
+
+def main(words=None) -> int:
+    arguments = command_line.parse(parser(), words)
+    return command_line.run(
+        train, arguments.config, arguments.workdir, arguments.overrides
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
