@@ -76,8 +76,8 @@ environment:
 	  if version "$$python" >/dev/null; then break; fi; \
 	done; \
 	if [ -z "$$python" ]; then \
-	  printf '%s\n' "No usable Python: install 3.11, 3.12 or 3.13 with venv\
-	 (arm64 on macOS) or name one, PYTHON=/path/to/python." >&2; \
+	  echo "No Python 3.11-3.13 (arm64 on macOS) with venv found;" \
+	    "name one with PYTHON=/path/to/python." >&2; \
 	  exit 1; \
 	fi; \
 	wanted=$$(version "$$python"); \

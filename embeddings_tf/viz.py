@@ -148,7 +148,9 @@ def embedding_figure(
                 for v in np.unique(values)
             ],
             title=name,
-            loc="upper right",
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
             fontsize=8,
         )
     figure.suptitle(
@@ -165,11 +167,15 @@ _TEN_COLOURS = (
 ).split()
 
 
+_FEW = 100
+
+
 def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
     """Draws how far a model's uncertainty can be trusted, in three panels.
 
     Use it on what `trainers.evaluate` writes. Left: accuracy against
-    confidence (a calibrated model follows the diagonal). Middle: the error
+    confidence (a calibrated model follows the diagonal; bins of fewer than
+    100 queries are left out). Middle: the error
     rate of the queries kept when the least certain are rejected. Right: the
     predicted standard deviation against the occluded part of the image.
 
@@ -196,7 +202,7 @@ def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
     axes = figure.subplots(1, panels)
     axes[0].plot([0, 1], [0, 1], color="grey", linewidth=0.8)
     for name, curve in reliability.items():
-        filled = np.asarray(curve["count"]) > 0
+        filled = np.asarray(curve["count"]) >= _FEW
         axes[0].plot(
             np.asarray(curve["confidence"])[filled],
             np.asarray(curve["accuracy"])[filled],

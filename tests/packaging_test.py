@@ -46,8 +46,9 @@ def source(tmp_path_factory):
             source / package,
             ignore=shutil.ignore_patterns("__pycache__", ".*", "*.pyc"),
         )
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
+    for path in ROOT.iterdir():
+        if path.name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(path, source)
     return source
 
 

@@ -62,13 +62,13 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     ).numpy()
     episodes = dict(config.validation)
     del episodes["split"]
-    num_samples = episodes.pop("num_samples")
+    log_prob = episode_log_prob(model, episodes.pop("num_samples"))
 
     def few_shot_accuracy(embeddings, labels):
         return metrics.few_shot_accuracy(
             embeddings,
             labels,
-            log_prob=episode_log_prob(model, num_samples),
+            log_prob=log_prob,
             seed=config.seed,
             **episodes,
         )

@@ -1,4 +1,4 @@
-"""Trains a recipe: `python -m trainers.train --config demo --workdir runs/demo`.
+"""Trains a recipe: `python -m trainers.train --config demo --workdir DIR`.
 
 Started again with the same workdir, a run that was killed goes on where it
 was and ends with the same result.

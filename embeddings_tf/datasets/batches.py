@@ -137,13 +137,13 @@ def _fetcher(x):
         x = _tensor_as_array(x)
     elif isinstance(x, list | tuple):
         x = _sequence_as_array(x)
+    if getattr(x, "shape", None) == ():
+        raise ValueError("x must have one entry per example, got a scalar.")
     if not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
         raise ValueError(
             "x must be an array, a tensor, or an object with len(x) and "
             f"x[indices], got {type(x).__name__}."
         )
-    if getattr(x, "shape", None) == ():
-        raise ValueError("x must have one entry per example, got a scalar.")
     num_examples = len(x)
     if num_examples == 0:
         return None, 0
@@ -155,10 +155,11 @@ def _fetcher(x):
     dtype = example.dtype.newbyteorder("=")
     shape = example.shape[1:]
     try:
-        tensor_dtype = tf.as_dtype(dtype)
-    except TypeError as error:
+        tensor_dtype = tf.convert_to_tensor(example.astype(dtype)).dtype
+    except (TypeError, ValueError) as error:
         raise ValueError(
-            f"x has dtype {dtype}, which no tensor can have; convert x."
+            f"x has dtype {dtype}, from which no tensor can be made; convert "
+            "x, and give all examples the same shape."
         ) from error
 
     def read(index):

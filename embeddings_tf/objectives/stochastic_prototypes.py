@@ -269,7 +269,9 @@ class StochasticPrototypes(keras.layers.Layer):
         def sample_log_prob(index):
             noise = tf.random.stateless_normal(
                 tf.shape(mean),
-                tf.random.experimental.stateless_fold_in(seed, index),
+                tf.random.experimental.stateless_fold_in(
+                    seed, index, alg="philox"
+                ),
                 dtype=mean.dtype,
                 alg="philox",
             )

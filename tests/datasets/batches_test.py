@@ -79,7 +79,7 @@ def test_fetches_examples(make, tmp_path):
 def test_strings_for_a_preprocess_that_reads_files():
     names = np.array(["a", "bb", "c", "d", "e", "f"])
     dataset = batches(names, LABELS, _index_dataset(), tf.strings.length)
-    assert next(iter(dataset))[0].numpy().tolist() == [1, 1, 1, 1]
+    assert next(iter(dataset))[0].numpy().tolist() == [1, 2, 1, 1]
 
 
 def test_bfloat16():
@@ -222,11 +222,12 @@ def test_not_finite_example_of_a_lazy_object():
         ({"labels": list("aabbcc")}, "must be integers"),
         ({"labels": LABELS + 2**31}, "must fit in int32"),
         ({"labels": LABELS[:, None, None]}, "got shape"),
-        ({"x": np.float32(1)}, "got a scalar"),
+        ({"x": tf.constant(1.0)}, "got a scalar"),
+        ({"x": np.array(1.0)}, "got a scalar"),
         ({"x": 3}, "got int"),
         ({"x": [[1.0, 2.0], [3.0]]}, "differ in shape"),
         ({"x": {i: i for i in range(6)}}, "dict raised"),
-        ({"x": np.array([object()] * 6)}, None),
+        ({"x": np.array([object()] * 6)}, "dtype object"),
         ({"indices": INDEX}, "must be a tf.data.Dataset"),
         (
             {"indices": tf.data.Dataset.from_tensor_slices(INDEX / 2)},
@@ -251,12 +252,8 @@ def test_not_finite_example_of_a_lazy_object():
 )
 def test_bad_input(change, message):
     arguments = {"x": X, "labels": LABELS, "indices": _index_dataset()}
-    if message is None:
-        with pytest.raises(tf.errors.OpError):
-            list(batches(**{**arguments, **change}))
-    else:
-        with pytest.raises(ValueError, match=message):
-            batches(**{**arguments, **change})
+    with pytest.raises(ValueError, match=message):
+        batches(**{**arguments, **change})
 
 
 def test_symbolic_tensor_is_refused():

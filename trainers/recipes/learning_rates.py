@@ -1,4 +1,4 @@
-"""Learning rates as config sections, built from `keras.optimizers.schedules`."""
+"""Learning rates as config sections, built by `keras.optimizers.schedules`."""
 
 
 def cosine_decay(learning_rate: float, num_steps: int) -> dict:

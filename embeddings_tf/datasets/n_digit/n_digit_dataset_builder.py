@@ -1,6 +1,8 @@
 """TFDS builder of the standard n-digit MNIST sets."""
 
 import dataclasses
+import zipfile
+import zlib
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -27,6 +29,16 @@ _INDEX_PARTS = {
 _DIGIT_SIZE = 28
 _VALIDATION_DIVISOR = 10  # a tenth
 _IMAGES_PER_BLOCK = 1000
+# What np.load raises for files that are damaged or something else.
+_READ_ERRORS = (
+    EOFError,
+    KeyError,
+    OSError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -164,7 +176,7 @@ def _read_index(path, num_digits, mnist_labels):
                 numbers = arrays["chosen_numbers"]
                 image_ids = arrays["image_ids"]
                 per_number = int(arrays["sample_per_number"])
-        except (KeyError, TypeError, ValueError, OSError, EOFError) as error:
+        except _READ_ERRORS as error:
             raise ValueError(
                 f"{path} is not an index array of google/n-digit-mnist "
                 f"({error}); fetch it again."
