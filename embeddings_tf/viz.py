@@ -68,7 +68,10 @@ def embedding_figure(
             "A figure needs embeddings of at least two dimensions; received "
             f"shape {mean.shape}."
         )
-    for name, values in {"labels": labels, "seen": seen, **factors}.items():
+    given = {"labels": labels, "seen": seen, **factors}
+    if variance is not None:
+        given["variance"] = variance
+    for name, values in given.items():
         if len(values) != len(mean):
             raise ValueError(
                 f"{name!r} has {len(values)} entries for {len(mean)} "

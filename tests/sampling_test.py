@@ -185,6 +185,20 @@ class TestClassBalancedBatches:
                 take(class_balanced_batches(same, 3, 4, 0), 2), expected
             )
 
+    def test_ids_may_be_far_apart(self):
+        labels = shuffled_labels()
+        far = np.array([-(2**62), 2**62, 5, 2**40, -1, 0, 7])
+        ranks = np.searchsorted(np.sort(IDS), labels)
+        np.testing.assert_array_equal(
+            take(class_balanced_batches(np.sort(far)[ranks], 3, 4, 0), 3),
+            take(class_balanced_batches(labels, 3, 4, 0), 3),
+        )
+        small = np.array([-128, -127, -3, 0, 1, 2, 127], np.int8)
+        np.testing.assert_array_equal(
+            take(class_balanced_batches(small[ranks], 3, 4, 0), 3),
+            take(class_balanced_batches(labels, 3, 4, 0), 3),
+        )
+
     def test_many_classes_and_examples(self):
         labels = np.random.default_rng(0).permutation(1_000_000) % 10_000
         dataset = class_balanced_batches(labels, 100, 5, seed=0)

@@ -119,9 +119,9 @@ def save(model, state: dict, directory: pathlib.Path) -> None:
             _copy(latest, directory / "best.keras")
     except OSError as error:
         raise OSError(
-            f"could not write the checkpoint of epoch {state['epoch']} to "
-            f"{directory}: {error.strerror or error}; the checkpoint before "
-            "it is kept. Make room and start the same command again"
+            f"could not write the checkpoints of epoch {state['epoch']} to "
+            f"{directory}: {error.strerror or error}; what was whole there "
+            "is kept. Make room and start the same command again"
         ) from error
     finally:
         temporary.unlink(missing_ok=True)

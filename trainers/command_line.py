@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 
 
@@ -33,10 +34,22 @@ def run(function, *arguments) -> int:
     except KeyboardInterrupt:
         print("stopped; start the same command again to go on")
         return 130
-    except (ValueError, OSError, ArithmeticError) as error:
-        if os.environ.get("EMBEDDINGS_TF_TRACEBACK"):
+    except Exception as error:
+        message = _one_line(error)
+        if message is None or os.environ.get("EMBEDDINGS_TF_TRACEBACK"):
             raise
-        message = " ".join(str(error).split())
         print(f"error: {message}", file=sys.stderr)
         return 1
     return 0
+
+
+def _one_line(error: Exception) -> str | None:
+    """The message of bad input or a failing machine; None for a bug."""
+    text = str(error)
+    if type(error).__module__.startswith("tensorflow"):
+        # A pipeline wraps what Python raised in it, with its traceback.
+        raised = re.search(r"^\s*(?:ValueError|OSError): (.+)", text, re.M)
+        text = raised.group(1) if raised else text.partition("\n")[0]
+    elif not isinstance(error, ValueError | OSError | ArithmeticError):
+        return None
+    return " ".join(text.split())

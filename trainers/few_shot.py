@@ -76,6 +76,11 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     over the draws.
     """
     wanted = config.evaluation
+    if wanted.num_episodes < 2:
+        raise ValueError(
+            "an interval needs at least 2 episodes; received "
+            f"config.evaluation.num_episodes={wanted.num_episodes}"
+        )
     results, curves, held = {}, {"reliability": {}, "reject": {}}, {}
     log_prob = episode_log_prob(model, wanted.num_samples)
     is_gaussian = models.has_gaussian_output(model)
@@ -202,6 +207,7 @@ def _measure(episodes) -> tuple[dict, dict, dict]:
         "expected_calibration_error": metrics.expected_calibration_error(
             probability, targets
         ),
+        "error_at_half": float(reject["error"][len(reject["error"]) // 2]),
         **{
             f"reject_{name}": reject[name]
             for name in ("area", "oracle_area", "random_area")

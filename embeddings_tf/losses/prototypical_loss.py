@@ -112,4 +112,8 @@ class PrototypicalLoss(keras.losses.Loss):
         return prototypical_loss(y_true, y_pred, self.num_support)
 
     def get_config(self):
-        return {**super().get_config(), "num_support": self.num_support}
+        return {
+            **super().get_config(),
+            "dtype": self.dtype,
+            "num_support": self.num_support,
+        }

@@ -28,7 +28,8 @@ class EmbeddingModel(keras.Model):
     Args:
         encoder: A Keras model or layer from inputs to embeddings
             `(batch, width)`.
-        objective: A layer `call(y_true, y_pred) -> (batch,)`.
+        objective: A layer with `call(y_true, y_pred) -> (batch,)` and
+            `build(y_true_shape, y_pred_shape)`.
 
     Call arguments:
         inputs: As the encoder takes them.
@@ -64,10 +65,10 @@ class EmbeddingModel(keras.Model):
 
     def build(self, input_shape):
         if not self.encoder.built:
-            self.encoder.build(input_shape)
+            self._encode_shapes(input_shape)
         if not self.objective.built:
             self.objective.build(
-                (None,), self.encoder.compute_output_shape(input_shape)
+                (None,), self.compute_output_shape(input_shape)
             )
         self.built = True
 
@@ -75,7 +76,16 @@ class EmbeddingModel(keras.Model):
         return self.encoder(inputs, training=training)
 
     def compute_output_shape(self, input_shape):
-        return self.encoder.compute_output_shape(input_shape)
+        try:
+            return self.encoder.compute_output_shape(input_shape)
+        except NotImplementedError:  # a subclassed model
+            return self._encode_shapes(input_shape).shape
+
+    def _encode_shapes(self, input_shape) -> keras.KerasTensor:
+        """Runs the encoder without data, which builds any encoder."""
+        return self.encoder(
+            keras.tree.map_shape_structure(keras.KerasTensor, input_shape)
+        )
 
     def compute_loss(
         self,

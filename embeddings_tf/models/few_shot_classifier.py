@@ -140,14 +140,21 @@ class FewShotClassifier:
         parts = []
         for first in range(0, len(x), self.batch_size):
             batch = np.asarray(x[first : first + self.batch_size])
+            # Inputs too: max-pooling and ReLU can swallow a NaN.
+            _require_finite("Input", batch, first)
             embeddings = self.model.predict_on_batch(batch)
-            if not np.isfinite(embeddings).all():
-                row = first + int(
-                    np.argmin(np.isfinite(embeddings).all(axis=-1))
-                )
-                raise ValueError(
-                    f"The embedding of input {row} is not finite. Are there "
-                    "NaN or infinite values in it?"
-                )
+            _require_finite("The embedding of input", embeddings, first)
             parts.append(embeddings)
         return np.concatenate(parts)
+
+
+def _require_finite(what: str, rows: np.ndarray, first: int) -> None:
+    """ValueError naming the first row that holds NaN or infinity."""
+    if not np.issubdtype(rows.dtype, np.floating):
+        return
+    finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
+    if not finite.all():
+        raise ValueError(
+            f"{what} {first + int(finite.argmin())} is not finite: it holds "
+            "NaN or infinite values. Remove them first."
+        )

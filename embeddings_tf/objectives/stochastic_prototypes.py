@@ -234,8 +234,8 @@ class StochasticPrototypes(keras.layers.Layer):
         prototypes = tf.convert_to_tensor(packed_prototypes, queries.dtype)
         if seed is None:
             seed = self._next_seed()
-        elif isinstance(seed, int):
-            seed = tf.constant([0, seed])
+        elif isinstance(seed, (int, np.integer)):
+            seed = tf.constant([0, int(seed)])
         return self._naive(queries, prototypes, num_samples, seed)
 
     def _built_for(self, packed) -> tf.Tensor:

@@ -32,7 +32,10 @@ def split_episode(labels: tf.Tensor, num_support: int) -> Episode:
     classes, class_ids = tf.unique(labels)
     num_classes = tf.size(classes)
     order = tf.argsort(class_ids, stable=True)
-    counts = tf.math.bincount(class_ids, minlength=num_classes)
+    # One counter per row is enough, and a size that XLA knows.
+    counts = tf.math.unsorted_segment_sum(
+        tf.ones_like(class_ids), class_ids, tf.size(labels)
+    )
     first = tf.cumsum(counts, exclusive=True)
     rank_in_order = tf.range(tf.size(labels)) - tf.gather(
         first, tf.gather(class_ids, order)

@@ -17,6 +17,11 @@ def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
     num_classes = tf.convert_to_tensor(num_classes, tf.int32)
     if tf.executing_eagerly():
         values, count = labels.numpy(), int(num_classes)
+        if not values.size:
+            raise ValueError(
+                "Every class needs at least one support; received none for "
+                f"{count} classes."
+            )
         empty = np.setdiff1d(np.arange(count), values)
         if empty.size:
             raise ValueError(

@@ -1,0 +1,1 @@
+"""Measurements; `results/` is the only source of printed numbers."""

@@ -1,0 +1,204 @@
+"""The table of the n-digit runs, from result files into the recipes' README.
+
+    python -m benchmarks.n_digit_table [WORKDIR ...]
+
+Workdirs given are first copied, as far as numbers go, into
+`benchmarks/results/n_digit`; the table is then made from that folder alone.
+"""
+
+import json
+import pathlib
+import statistics
+import sys
+
+from trainers.workdir import write_atomically
+from trainers.workdir import write_json
+
+ROOT = pathlib.Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "n_digit"
+README = ROOT / "trainers" / "recipes" / "README.md"
+BEGIN, END = "<!-- n_digit table: begin -->", "<!-- n_digit table: end -->"
+CELLS = [
+    (split, condition)
+    for condition in ("clean", "corrupt_support", "corrupt_query")
+    for split in ("test_seen", "test_unseen")
+]
+# Scott, Ridgeway & Mozer 2019, table of N-digit MNIST, columns N2D2 to N3D3.
+PUBLISHED = {
+    "n_digit_2_dim_2_stochastic_prototypes": (
+        93.0,
+        90.0,
+        92.4,
+        88.8,
+        53.7,
+        56.3,
+    ),
+    "n_digit_2_dim_3_stochastic_prototypes": (
+        94.2,
+        89.3,
+        93.8,
+        86.3,
+        58.2,
+        56.5,
+    ),
+    "n_digit_3_dim_2_stochastic_prototypes": (
+        80.2,
+        80.2,
+        76.7,
+        75.4,
+        40.2,
+        39.3,
+    ),
+    "n_digit_3_dim_3_stochastic_prototypes": (
+        89.0,
+        88.2,
+        87.8,
+        86.3,
+        48.1,
+        46.6,
+    ),
+    "n_digit_2_dim_2_prototypical": (91.1, 82.0, 72.7, 70.9, 53.1, 51.1),
+    "n_digit_2_dim_3_prototypical": (95.0, 89.5, 93.3, 86.3, 61.1, 57.9),
+    "n_digit_3_dim_2_prototypical": (65.8, 64.3, 44.6, 42.9, 33.8, 33.0),
+    "n_digit_3_dim_3_prototypical": (90.6, 89.1, 82.7, 79.6, 56.4, 54.8),
+}
+
+
+def collect(workdir: pathlib.Path) -> None:
+    """Keeps a run's numbers in the repository."""
+    results = json.loads((workdir / "results.json").read_text())
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    name = f"{results['recipe']}_seed_{results['seed']}.json"
+    write_json(RESULTS / name, results)
+
+
+def runs() -> dict[str, list[dict]]:
+    """Result files by recipe, seeds in order."""
+    found = {}
+    for path in sorted(RESULTS.glob("*.json")):
+        results = json.loads(path.read_text())
+        found.setdefault(results["recipe"], []).append(results)
+    return found
+
+
+def table(found: dict[str, list[dict]]) -> str:
+    """The markdown between the markers."""
+    lines = [
+        "| recipe | seeds | clean seen | clean unseen | corrupt support seen "
+        "| corrupt support unseen | corrupt query seen | corrupt query unseen "
+        "| validation | episodes | minutes | commit |",
+        "|---|---|" + "---:|" * 10,
+    ]
+    for recipe, results in found.items():
+        if recipe in PUBLISHED:
+            cells = " | ".join(f"{v:.1f}" for v in PUBLISHED[recipe])
+            lines.append(f"| *published* | | {cells} | | | | |")
+        cells = [_cell(results, split, name) for split, name in CELLS]
+        training = [r["training"] for r in results]
+        lines.append(
+            f"| `{recipe}` | {', '.join(str(r['seed']) for r in results)} | "
+            + " | ".join(cells)
+            + " | "
+            + " ".join(f"{100 * t['best_value']:.1f}" for t in training)
+            + " | "
+            + " ".join(str(t["steps"]) for t in training)
+            + " | "
+            + " ".join(f"{t['seconds'] / 60:.0f}" for t in training)
+            + " | "
+            + " ".join(sorted({t["commit"][:7] for t in training}))
+            + " |"
+        )
+    lines += ["", *_axes(found), "", *_trust(found)]
+    hardware = sorted(
+        {
+            f"{r['training']['processor']}, {r['training']['cores']} cores"
+            for results in found.values()
+            for r in results
+        }
+    )
+    lines += ["", f"Hardware: {'; '.join(hardware)}."]
+    return "\n".join(lines)
+
+
+def _cell(results, split, condition) -> str:
+    """Mean over seeds; each seed's own value and interval behind it."""
+    cells = [r["evaluation"][split][condition] for r in results]
+    mean = statistics.mean(100 * c["accuracy"] for c in cells)
+    each = ", ".join(
+        f"{100 * c['accuracy']:.1f}±{100 * c['interval']:.1f}" for c in cells
+    )
+    return f"**{mean:.1f}** ({each})"
+
+
+def _axes(found) -> list[str]:
+    bits = 1 / 0.6931471805599453
+    lines = [
+        "| recipe, seed | axis 1: first, second digit | axis 2: first, second "
+        "digit | aligned sum | best rotation | aligned sum there |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for recipe, results in found.items():
+        for result in results:
+            rotation = result["evaluation"]["axes"].get("rotation")
+            if rotation is None:
+                continue
+            information = rotation["unrotated_mutual_information"]
+            axes = " | ".join(
+                ", ".join(f"{bits * value:.2f}" for value in row)
+                for row in information
+            )
+            lines.append(
+                f"| `{recipe}`, {result['seed']} | {axes} | "
+                f"{bits * rotation['unrotated_aligned_sum']:.2f} | "
+                f"{rotation['angle']:.0f}° | "
+                f"{bits * rotation['aligned_sum']:.2f} |"
+            )
+    return lines
+
+
+def _trust(found) -> list[str]:
+    lines = [
+        "| recipe, seed | calibration error: clean, corrupt query (unseen) | "
+        "error, after rejecting half, clean (unseen) | rank correlation of "
+        "variance and occlusion |",
+        "|---|---:|---:|---:|",
+    ]
+    for recipe, results in found.items():
+        for result in results:
+            evaluation = result["evaluation"]
+            cells = evaluation["test_unseen"]
+            correlation = evaluation.get("uncertainty", {}).get(
+                "rank_correlation_with_occlusion"
+            )
+            clean = cells["clean"]
+            lines.append(
+                f"| `{recipe}`, {result['seed']} | "
+                + ", ".join(
+                    f"{cells[c]['expected_calibration_error']:.3f}"
+                    for c in ("clean", "corrupt_query")
+                )
+                + f" | {100 * (1 - clean['accuracy']):.1f} %, "
+                f"{100 * clean['error_at_half']:.1f} % | "
+                + ("" if correlation is None else f"{correlation:.2f}")
+                + " |"
+            )
+    return lines
+
+
+def write_readme() -> None:
+    """Puts the table between the README's markers."""
+    text = README.read_text()
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    write_atomically(README, f"{head}{BEGIN}\n{table(runs())}\n{END}{tail}")
+
+
+def main() -> None:
+    for workdir in sys.argv[1:]:
+        collect(pathlib.Path(workdir))
+    write_readme()
+    print(f"wrote {README.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

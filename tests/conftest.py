@@ -1,0 +1,17 @@
+"""What all tests share."""
+
+import pytest
+import tensorflow as tf
+
+# Two logical CPU devices stand for two replicas; TensorFlow accepts this only
+# before it starts, hence here.
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0],
+    [tf.config.LogicalDeviceConfiguration()] * 2,
+)
+
+
+@pytest.fixture(scope="session")
+def strategy():
+    """Two replicas. One strategy serves a process: several collide."""
+    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])

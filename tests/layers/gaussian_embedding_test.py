@@ -1,0 +1,100 @@
+import keras
+import numpy as np
+import pytest
+
+from embeddings_tf.layers import GaussianEmbedding
+
+
+def features(rows=5, width=4):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(rows, width)).astype("float32")
+
+
+def softplus(x):
+    return np.log1p(np.exp(x))
+
+
+class TestFormula:
+    def test_in_numpy(self):
+        x = features()
+        layer = GaussianEmbedding(3, minimum_variance=0.25)
+        layer.build(x.shape)
+        layer.bias.assign(np.arange(6) / 5)
+        linear = x @ layer.kernel.numpy() + np.arange(6) / 5
+        packed = layer(x).numpy()
+        np.testing.assert_allclose(packed[:, :3], linear[:, :3], rtol=1e-5)
+        np.testing.assert_allclose(
+            packed[:, 3:], softplus(linear[:, 3:]) + 0.25, rtol=1e-5
+        )
+
+    def test_floor(self):
+        x = features()
+        layer = GaussianEmbedding(2)
+        layer.build(x.shape)
+        layer.bias.assign([0, 0, -200, -200])
+        np.testing.assert_allclose(layer(x)[:, 2:], 1e-8, rtol=1e-6)
+
+    def test_variance_on_a_zero_input(self):
+        packed = GaussianEmbedding(2)(np.zeros((1, 3), "float32"))
+        np.testing.assert_allclose(packed, [[0, 0, np.log(2), np.log(2)]])
+
+
+class TestInitialVariance:
+    @pytest.mark.parametrize("start", [1e-6, 0.05, 1.0, 30.0])
+    def test_on_a_zero_input(self, start):
+        layer = GaussianEmbedding(2, initial_variance=start)
+        packed = layer(np.zeros((1, 3), "float32"))
+        # A raw value of -14 for the smallest, rounded to 1e-6.
+        np.testing.assert_allclose(packed, [[0, 0, start, start]], rtol=1e-5)
+
+    def test_above_the_floor(self):
+        layer = GaussianEmbedding(1, initial_variance=0.5, minimum_variance=0.4)
+        packed = layer(np.zeros((1, 3), "float32"))
+        np.testing.assert_allclose(packed, [[0, 0.5]], rtol=1e-6)
+
+
+def test_kernel_initializer():
+    layer = GaussianEmbedding(1, kernel_initializer="ones")
+    packed = layer(np.array([[1.0, 2.0]], "float32"))
+    np.testing.assert_allclose(packed, [[3, softplus(3)]], rtol=1e-6)
+
+
+def test_any_leading_axes():
+    x = features(6).reshape(2, 3, 4)
+    layer = GaussianEmbedding(2)
+    packed = layer(x)
+    assert packed.shape == layer.compute_output_shape(x.shape) == (2, 3, 4)
+    np.testing.assert_allclose(packed[1], layer(x.reshape(6, 4))[3:], rtol=1e-6)
+
+
+def test_float32_under_mixed_precision():
+    inputs = keras.Input((4,))
+    half = keras.layers.Dense(4, dtype="mixed_float16")(inputs)
+    model = keras.Model(inputs, GaussianEmbedding(2)(half))
+    assert half.dtype == "float16"
+    assert model.predict_on_batch(features()).dtype == "float32"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dim": 0}, "`dim` must be an integer of at least 1; received 0"),
+        ({"dim": 2.0}, "`dim` must be an integer"),
+        (
+            {"minimum_variance": 0.0},
+            "`minimum_variance` must be positive and finite; received 0.0",
+        ),
+        ({"minimum_variance": np.nan}, "`minimum_variance`.*received nan"),
+        ({"minimum_variance": np.inf}, "`minimum_variance`.*received inf"),
+        (
+            {"initial_variance": 1e-9},
+            r"`initial_variance` must be None or larger than "
+            r"`minimum_variance` \(1e-08\); received 1e-09",
+        ),
+        ({"initial_variance": np.nan}, "`initial_variance`.*received nan"),
+        ({"initial_variance": np.inf}, "`initial_variance`.*received inf"),
+    ],
+)
+def test_errors(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianEmbedding(**{"dim": 2, **arguments})

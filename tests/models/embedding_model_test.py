@@ -1,0 +1,269 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.losses import PrototypicalLoss
+from embeddings_tf.losses import prototypical_loss
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.objectives import StochasticPrototypes
+
+SHAPE = (8, 16, 1)
+LABELS = np.arange(24, dtype="int32") % 3
+
+
+def images(seed=0):
+    """Three classes, each bright in rows of its own, and noise."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 60, size=(len(LABELS), *SHAPE))
+    for c in range(3):
+        x[LABELS == c, 2 * c : 2 * c + 3] += 180
+    return x.astype("float32")
+
+
+def new_model(encoder=None, **arguments):
+    keras.utils.set_random_seed(0)
+    if encoder is None:
+        encoder = n_digit_encoder(2, image_shape=SHAPE)
+    objective = StochasticPrototypes(**{"num_support": 4, **arguments})
+    model = EmbeddingModel(encoder, objective)
+    model.compile(optimizer=keras.optimizers.Adam(1e-3))
+    return model
+
+
+def objective_value(model, x):
+    """What the objective alone says next, its random state put back."""
+    state = model.objective.seed_generator.state
+    before = state.numpy()
+    value = model.objective(LABELS, model.encoder(x))[0].numpy()
+    state.assign(before)
+    return value
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class Subclassed(keras.Model):
+    """An encoder that tells Keras nothing about its shapes."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.flatten = keras.layers.Flatten()
+        self.hidden = keras.layers.Dense(8, activation="relu")
+        self.embedding = GaussianEmbedding(2)
+
+    def call(self, inputs):
+        return self.embedding(self.hidden(self.flatten(inputs / 255)))
+
+
+def sequential():
+    return keras.Sequential([keras.layers.Flatten(), GaussianEmbedding(2)])
+
+
+class TestTraining:
+    def test_fit_lowers_the_loss(self):
+        model = new_model()
+        before = float(model.objective.noise_variance)
+        data = tf.data.Dataset.from_tensors((images(), LABELS)).repeat(40)
+        history = model.fit(data, epochs=2, verbose=0).history["loss"]
+        assert history[1] < history[0] < np.log(3)
+        # The weights of the objective are trained with the encoder's.
+        assert float(model.objective.noise_variance) != before
+
+    def test_evaluate_is_the_objective(self):
+        model, x = new_model(), images()
+        expected = objective_value(model, x)
+        loss = model.evaluate(x, LABELS, batch_size=24, verbose=0)
+        np.testing.assert_allclose(loss, expected, rtol=1e-5)
+        logs = model.test_on_batch(x, LABELS, return_dict=True)
+        assert list(logs) == ["loss"]
+
+    def test_predict_is_the_encoder(self):
+        model, x = new_model(), images()
+        expected = model.encoder(x)
+        assert expected.shape == (24, 4)
+        np.testing.assert_allclose(
+            model.predict(x, batch_size=7, verbose=0), expected, rtol=1e-5
+        )
+        np.testing.assert_allclose(model(x), expected, rtol=1e-5)
+
+    def test_one_step_of_gradient_descent(self):
+        """train_on_batch takes exactly the objective's gradient."""
+        model, x = new_model(), images()
+        model.compile(optimizer=keras.optimizers.SGD(0.1))
+        state = model.objective.seed_generator.state
+        before = state.numpy()
+        weights = model.trainable_variables
+        with tf.GradientTape() as tape:
+            value = model.objective(LABELS, model.encoder(x))[0]
+        gradients = tape.gradient(value, [weight.value for weight in weights])
+        expected = [
+            weight.numpy() - 0.1 * gradient
+            for weight, gradient in zip(weights, gradients, strict=True)
+        ]
+        state.assign(before)
+        model.train_on_batch(x, LABELS)
+        for weight, value in zip(weights, expected, strict=True):
+            np.testing.assert_allclose(weight, value, rtol=1e-4, atol=1e-6)
+
+    def test_sample_weight(self):
+        """A set-wise value is scaled by the mean weight."""
+        model, x = new_model(), images()
+        weight = np.linspace(0, 3, 24).astype("float32")
+        expected = objective_value(model, x) * weight.mean()
+        loss = model.test_on_batch(x, LABELS, sample_weight=weight)
+        np.testing.assert_allclose(loss, expected, rtol=1e-5)
+
+    def test_regularisers_are_added_once(self):
+        inputs = keras.Input(SHAPE)
+        hidden = keras.layers.Dense(
+            3, kernel_regularizer="l2", activity_regularizer="l1"
+        )
+        x = images() / 255
+        features = hidden(keras.layers.Flatten()(inputs))
+        model = new_model(keras.Model(inputs, GaussianEmbedding(2)(features)))
+        value = objective_value(model, x)
+        kernel_penalty = 0.01 * np.square(hidden.kernel).sum()
+        activity_penalty = 0.01 * np.abs(hidden(x.reshape(24, -1))).sum() / 24
+        assert min(kernel_penalty, activity_penalty) > 1e-3
+        loss = model.test_on_batch(x, LABELS)
+        np.testing.assert_allclose(
+            loss, value + kernel_penalty + activity_penalty, rtol=1e-4
+        )
+
+    def test_metrics_of_compile(self):
+        model = new_model()
+
+        def spread(y_true, y_pred):
+            return tf.math.reduce_std(y_pred, axis=-1)
+
+        model.compile(optimizer="adam", metrics=[spread])
+        logs = model.test_on_batch(images(), LABELS, return_dict=True)
+        assert set(logs) == {"loss", "spread"}
+
+
+class TestErrors:
+    @pytest.mark.parametrize("use", ["fit", "evaluate", "train_on_batch"])
+    def test_compiled_with_a_loss(self, use):
+        model = new_model()
+        model.compile(optimizer="adam", loss=PrototypicalLoss(4))
+        quiet = {} if use == "train_on_batch" else {"verbose": 0}
+        with pytest.raises(
+            ValueError, match=r"trained by its objective \(StochasticProto"
+        ):
+            getattr(model, use)(images(), LABELS, **quiet)
+
+    @pytest.mark.parametrize("use", ["fit", "evaluate"])
+    def test_without_labels(self, use):
+        with pytest.raises(ValueError, match="a batch without labels"):
+            getattr(new_model(), use)(images(), verbose=0)
+
+
+class TestBuild:
+    def test_at_once_where_the_shape_is_known(self):
+        model = new_model()
+        assert model.built and model.objective.built
+        assert model.compute_output_shape((None, *SHAPE)) == (None, 4)
+        np.testing.assert_allclose(
+            model.objective.noise_variance, 4 * 0.01, rtol=1e-5
+        )
+
+    @pytest.mark.parametrize(
+        ("make", "use"),
+        [
+            (Subclassed, "call"),
+            (Subclassed, "fit"),
+            (Subclassed, "predict"),
+            (Subclassed, "build"),
+            (sequential, "call"),
+            (sequential, "build"),
+        ],
+    )
+    def test_on_the_first_batch_otherwise(self, make, use):
+        model = new_model(make())
+        assert not model.built
+        if use == "call":
+            assert model(images()).shape == (24, 4)
+        elif use == "fit":
+            model.fit(images(), LABELS, batch_size=24, verbose=0)
+        elif use == "predict":
+            assert model.predict(images(), verbose=0).shape == (24, 4)
+        else:
+            model.build((None, *SHAPE))
+        assert model.built and model.objective.built
+        assert model.compute_output_shape((None, *SHAPE)) == (None, 4)
+        assert model(images()).shape == (24, 4)
+        # kernels and biases, and the noise variance
+        expected = 5 if make is Subclassed else 3
+        assert len(model.trainable_variables) == expected
+
+    def test_symbolic_call_of_a_subclassed_encoder(self):
+        outputs = new_model(Subclassed())(keras.Input(SHAPE))
+        assert outputs.shape == (None, 4)
+
+    def test_a_layer_is_an_encoder(self):
+        model = new_model(GaussianEmbedding(2))
+        x = images().reshape(24, -1) / 255
+        model.fit(x, LABELS, batch_size=24, verbose=0)
+        assert model.predict(x, verbose=0).shape == (24, 4)
+
+    def test_any_objective(self):
+        class ScaledLoss(keras.layers.Layer):
+            def build(self, y_true_shape, y_pred_shape):
+                assert y_pred_shape == (None, 2)
+                self.scale = self.add_weight(shape=(), initializer="ones")
+
+            def call(self, y_true, y_pred):
+                return self.scale * prototypical_loss(y_true, y_pred, 4)
+
+        encoder = n_digit_encoder(2, gaussian=False, image_shape=SHAPE)
+        model = EmbeddingModel(encoder, ScaledLoss())
+        model.compile(optimizer="adam")
+        model.objective.scale.assign(3.0)
+        x = images()
+        expected = 3 * prototypical_loss(LABELS, encoder(x), 4)[0]
+        np.testing.assert_allclose(
+            model.test_on_batch(x, LABELS), expected, rtol=1e-5
+        )
+
+
+class TestSaving:
+    @pytest.mark.parametrize(
+        "make", [lambda: None, Subclassed], ids=["functional", "subclassed"]
+    )
+    def test_restores_everything_and_continues_equally(self, make, tmp_path):
+        model, x = new_model(make(), seed=3), images()
+        for _ in range(3):
+            model.train_on_batch(x, LABELS)
+        path = tmp_path / "model.keras"
+        model.save(path)
+        loaded = keras.saving.load_model(path)
+        assert isinstance(loaded, EmbeddingModel)
+        assert isinstance(loaded.objective, StochasticPrototypes)
+        assert loaded.objective.get_config() == model.objective.get_config()
+        assert loaded.optimizer.iterations == 3
+        for mine, theirs in (
+            (model.variables, loaded.variables),
+            (model.optimizer.variables, loaded.optimizer.variables),
+        ):
+            # The state of the sampler, an integer, is not saved by Keras.
+            mine, theirs = (
+                [v for v in variables if "seed_generator" not in v.path]
+                for variables in (mine, theirs)
+            )
+            assert len(mine) == len(theirs) > 0
+            for one, other in zip(mine, theirs, strict=True):
+                np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(
+            loaded.predict_on_batch(x), model.predict_on_batch(x)
+        )
+        loaded.objective.seed_generator.state.assign(
+            model.objective.seed_generator.state
+        )
+        for _ in range(2):
+            losses = [m.train_on_batch(x, LABELS) for m in (model, loaded)]
+            np.testing.assert_allclose(*losses, rtol=1e-6)
+        for one, other in zip(
+            model.trainable_variables, loaded.trainable_variables, strict=True
+        ):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)

@@ -1,0 +1,205 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import special
+
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models import FewShotClassifier
+from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.objectives import StochasticPrototypes
+
+NAMES = np.array(["two", "one", "three", "one", "two", "three", "two"])
+CLASSES = ["one", "three", "two"]
+
+
+def points(rows, seed=0):
+    return np.random.default_rng(seed).normal(size=(rows, 2)).astype("float32")
+
+
+@pytest.fixture(scope="module")
+def identity():
+    """What goes in is the embedding."""
+    return keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+
+
+@pytest.fixture(scope="module")
+def identity_spe():
+    """What goes in is the packed Gaussian."""
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
+    objective = StochasticPrototypes(2, initial_noise_variance=0.1)
+    return EmbeddingModel(encoder, objective)
+
+
+def packed_points(rows, seed=0):
+    variance = np.random.default_rng(seed).uniform(0.1, 1, size=(rows, 2))
+    return np.hstack([points(rows, seed), variance]).astype("float32")
+
+
+class TestPrototypicalNetwork:
+    def test_by_loop(self, identity):
+        support, query = points(7), points(5, seed=1)
+        classifier = FewShotClassifier(identity).fit(support, NAMES)
+        assert classifier.classes_.tolist() == CLASSES
+        log_prob = classifier.predict_log_proba(query)
+        for row in range(5):
+            logits = []
+            for column, name in enumerate(CLASSES):
+                mean = support[NAMES == name].mean(axis=0)
+                np.testing.assert_allclose(
+                    classifier.prototypes_[column], mean, rtol=1e-5
+                )
+                logits.append(-((query[row] - mean) ** 2).sum())
+            np.testing.assert_allclose(
+                log_prob[row], special.log_softmax(logits), rtol=1e-4
+            )
+            assert classifier.predict(query)[row] == CLASSES[np.argmax(logits)]
+        np.testing.assert_allclose(
+            classifier.predict_proba(query), np.exp(log_prob), rtol=1e-6
+        )
+
+    def test_batching_does_not_change_the_answer(self, identity):
+        support, query = points(7), points(11, seed=1)
+        expected = FewShotClassifier(identity).fit(support, NAMES)
+        for batch_size in (1, 4, 11):
+            classifier = FewShotClassifier(identity, batch_size=batch_size)
+            classifier.fit(support, NAMES)
+            np.testing.assert_allclose(
+                classifier.predict_proba(query),
+                expected.predict_proba(query),
+                rtol=1e-5,
+            )
+
+    def test_gaussian_encoder_without_the_objective(self):
+        """Means are compared, as in PrototypicalLoss on means."""
+        encoder = n_digit_encoder(2, image_shape=(8, 16, 1))
+        x = np.random.default_rng(0).uniform(0, 255, size=(7, 8, 16, 1))
+        classifier = FewShotClassifier(encoder).fit(x, NAMES)
+        mean = encoder(x).numpy()[:, :2]
+        centres = [mean[NAMES == name].mean(axis=0) for name in CLASSES]
+        np.testing.assert_allclose(
+            classifier.prototypes_, centres, rtol=1e-4, atol=1e-6
+        )
+        squared = ((mean[:, None] - centres) ** 2).sum(axis=-1)
+        np.testing.assert_allclose(
+            classifier.predict_proba(x),
+            special.softmax(-squared, axis=1),
+            rtol=1e-4,
+        )
+
+
+class TestStochasticPrototypes:
+    def test_is_the_objectives_answer(self, identity_spe):
+        support, query = packed_points(7), packed_points(5, seed=1)
+        classifier = FewShotClassifier(identity_spe, num_samples=50, seed=3)
+        classifier.fit(support, NAMES)
+        objective = identity_spe.objective
+        prototypes = objective.prototypes(
+            support, [CLASSES.index(name) for name in NAMES], 3
+        )
+        np.testing.assert_array_equal(classifier.prototypes_, prototypes)
+        expected = objective.log_prob(
+            query, prototypes, 50, tf.constant([3, 0])
+        )
+        log_prob = classifier.predict_log_proba(query)
+        np.testing.assert_allclose(log_prob, expected, rtol=1e-5)
+        np.testing.assert_allclose(
+            classifier.predict_proba(query).sum(axis=1), np.ones(5), rtol=1e-5
+        )
+        np.testing.assert_array_equal(
+            classifier.predict(query),
+            np.array(CLASSES)[np.argmax(expected, axis=1)],
+        )
+
+    def test_seed(self, identity_spe):
+        support, query = packed_points(7), packed_points(5, seed=1)
+
+        def answer(seed):
+            classifier = FewShotClassifier(
+                identity_spe, num_samples=2, seed=seed
+            )
+            return classifier.fit(support, NAMES).predict_proba(query)
+
+        np.testing.assert_array_equal(answer(1), answer(1))
+        assert (answer(1) != answer(2)).any()
+
+    def test_batches_have_noise_of_their_own(self, identity_spe):
+        query = np.repeat(packed_points(1), 2, axis=0)
+        classifier = FewShotClassifier(
+            identity_spe, num_samples=2, batch_size=1
+        )
+        first, second = classifier.fit(packed_points(7), NAMES).predict_proba(
+            query
+        )
+        assert (first != second).any()
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        "labels", [[7, -2, 7, 10**12], [0.5, 1.5, 0.5, 2.5], list("baca")]
+    )
+    def test_of_any_kind(self, identity, labels):
+        support = 9 * np.array([[0, 0], [1, 1], [0, 0], [2, 2]], "float32")
+        classifier = FewShotClassifier(identity).fit(support, labels)
+        assert classifier.predict(support).tolist() == labels
+
+    def test_one_class(self, identity):
+        classifier = FewShotClassifier(identity).fit(points(2), ["a", "a"])
+        np.testing.assert_array_equal(
+            classifier.predict_proba(points(3)), np.ones((3, 1))
+        )
+
+    def test_no_queries(self, identity):
+        classifier = FewShotClassifier(identity).fit(points(7), NAMES)
+        assert classifier.predict_proba(points(0)).shape == (0, 3)
+        assert classifier.predict(points(0)).tolist() == []
+
+    def test_fit_again_forgets(self, identity):
+        classifier = FewShotClassifier(identity).fit(points(7), NAMES)
+        classifier.fit(points(2), ["x", "y"])
+        assert classifier.predict_proba(points(1)).shape == (1, 2)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("rows", "labels"),
+        [(3, ["a", "b"]), (0, []), (2, [["a", "b"]]), (1, "a")],
+    )
+    def test_supports_and_labels(self, identity, rows, labels):
+        with pytest.raises(ValueError, match="one label per support"):
+            FewShotClassifier(identity).fit(points(rows), labels)
+
+    def test_unfitted(self, identity):
+        for name in ("predict", "predict_proba", "predict_log_proba"):
+            with pytest.raises(ValueError, match="call fit.* first"):
+                getattr(FewShotClassifier(identity), name)(points(1))
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    def test_bad_pixels(self, value):
+        """Rectifiers and pooling make a finite embedding of them."""
+        encoder = n_digit_encoder(2, image_shape=(8, 16, 1))
+        x = np.full((7, 8, 16, 1), 100, "float32")
+        classifier = FewShotClassifier(encoder, batch_size=2).fit(x, NAMES)
+        x[5, 2, 3] = value
+        for use in (
+            lambda: classifier.fit(x, NAMES),
+            lambda: classifier.predict(x),
+        ):
+            with pytest.raises(ValueError, match="Input 5 is not finite"):
+                use()
+
+    def test_broken_model(self):
+        """An embedding that is not finite of an input that is."""
+        encoder = keras.Sequential(
+            [keras.Input((2,)), keras.layers.Rescaling(1e38)]
+        )
+        support = points(7)
+        support[4] = 1e3
+        with pytest.raises(ValueError, match="embedding of input 4 is not"):
+            FewShotClassifier(encoder, batch_size=3).fit(support, NAMES)
+
+    def test_whole_numbers_are_inputs(self, identity):
+        classifier = FewShotClassifier(identity)
+        classifier.fit(np.array([[0, 0], [9, 9]], "uint8"), ["low", "high"])
+        query = np.array([[1, 1], [8, 8]], "uint8")
+        assert classifier.predict(query).tolist() == ["low", "high"]

@@ -1,0 +1,88 @@
+import keras
+import pytest
+
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models import has_gaussian_output
+from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.objectives import StochasticPrototypes
+
+
+class Subclassed(keras.Model):
+    def __init__(self, head):
+        super().__init__()
+        self.flatten = keras.layers.Flatten()
+        self.head = head
+
+    def call(self, inputs):
+        return self.head(self.flatten(inputs))
+
+
+def functional(head):
+    inputs = keras.Input((3,))
+    # The head is made first, yet it comes last.
+    return keras.Model(inputs, head(keras.layers.Dense(4)(inputs)))
+
+
+def sequential(head):
+    return keras.Sequential([keras.Input((3,)), keras.layers.Dense(4), head])
+
+
+def unbuilt(head):
+    return keras.Sequential([keras.layers.Dense(4), head])
+
+
+def nested(head):
+    inputs = keras.Input((3,))
+    inner = functional(head)
+    return sequential(keras.Model(inputs, sequential(inner)(inputs)))
+
+
+def embedding_model(head):
+    return EmbeddingModel(functional(head), StochasticPrototypes(1))
+
+
+WRAPPERS = [functional, sequential, unbuilt, Subclassed, embedding_model]
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_has_gaussian_output(wrap):
+    assert has_gaussian_output(wrap(GaussianEmbedding(2)))
+
+
+@pytest.mark.parametrize("wrap", [functional, sequential, unbuilt, Subclassed])
+def test_point(wrap):
+    assert not has_gaussian_output(wrap(keras.layers.Dense(4)))
+
+
+def test_nested():
+    def block(head):
+        inputs = keras.Input((4,))
+        return keras.Model(inputs, head(inputs))
+
+    for head, expected in (
+        (GaussianEmbedding(2), True),
+        (keras.layers.Dense(4), False),
+    ):
+        model = sequential(block(keras.Sequential([block(head)])))
+        assert has_gaussian_output(model) == expected
+        assert has_gaussian_output(Subclassed(model)) == expected
+
+
+def test_not_where_something_follows():
+    model = keras.Sequential(
+        [keras.Input((3,)), GaussianEmbedding(2), keras.layers.Dense(2)]
+    )
+    assert not has_gaussian_output(model)
+
+
+def test_single_layers():
+    assert has_gaussian_output(GaussianEmbedding(2))
+    assert not has_gaussian_output(keras.layers.Dense(2))
+    assert not has_gaussian_output(keras.Sequential())
+
+
+@pytest.mark.parametrize("gaussian", [True, False])
+def test_n_digit_encoder(gaussian):
+    encoder = n_digit_encoder(2, gaussian=gaussian, image_shape=(8, 16, 1))
+    assert has_gaussian_output(encoder) == gaussian

@@ -1,0 +1,615 @@
+"""Expected values by loops and by integration on a grid, in float64."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import special
+from scipy import stats
+
+from embeddings_tf.losses import prototypical_loss
+from embeddings_tf.objectives import StochasticPrototypes
+
+SAMPLERS = ("intersection", "naive")
+EPISODES = {
+    "class by class": [5, 5, 5, 5, -1, -1, -1, -1, 9, 9, 9, 9],
+    "uneven": [0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2],
+    "interleaved": [3, 1, 2, 1, 3, 2, 2, 1, 3, 3, 1, 2],
+    "class without queries": [4, 4, 4, 7, 4, 7, 8, 8, 8, 4, 8, 8],
+}
+INTERLEAVED = np.array(EPISODES["interleaved"])
+
+
+def random_packed(rows=12, dim=2, low=0.1, high=1.5, seed=0):
+    rng = np.random.default_rng(seed)
+    mean = rng.normal(size=(rows, dim))
+    variance = rng.uniform(low, high, size=(rows, dim))
+    return np.concatenate([mean, variance], axis=1).astype("float32")
+
+
+def unpack(packed):
+    packed = np.asarray(packed, "float64")
+    dim = packed.shape[-1] // 2
+    return packed[..., :dim], packed[..., dim:]
+
+
+def log_normal(z, mean, variance):
+    return stats.norm.logpdf(z, mean, np.sqrt(variance)).sum(axis=-1)
+
+
+def prototypes_by_loop(packed, noise_variance):
+    """Eq. 5 for the supports of one class, summand by summand."""
+    precision = weighted = 0
+    for mean, variance in zip(*unpack(packed), strict=True):
+        precision += 1 / (variance + noise_variance)
+        weighted += mean / (variance + noise_variance)
+    return weighted / precision, 1 / precision
+
+
+def class_log_likelihoods(z, prototypes, noise_variance):
+    """ln N(z; mu_c, sigma_c^2 + s^2), one entry per class (Eq. 6)."""
+    columns = [
+        log_normal(z, mean, variance + noise_variance)
+        for mean, variance in zip(*unpack(prototypes), strict=True)
+    ]
+    return np.stack(columns, axis=-1)
+
+
+def softmax_at(z, prototypes, noise_variance):
+    log_likelihoods = class_log_likelihoods(z, prototypes, noise_variance)
+    return special.softmax(log_likelihoods, axis=-1)
+
+
+def grid_expectation(function, mean, variance):
+    """E of `function(z)` for diagonal Gaussian z, by summation on a grid."""
+    points = {1: 4001, 2: 301}[len(mean)]
+    axes = [
+        np.linspace(m - 8 * s, m + 8 * s, points)
+        for m, s in zip(mean, np.sqrt(variance), strict=True)
+    ]
+    z = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, len(mean))
+    weights = np.exp(log_normal(z, mean, variance))
+    weights /= weights.sum()
+    return np.tensordot(weights, function(z), axes=1)
+
+
+def product(mean, variance, other_mean, other_variance):
+    """Eq. 8 with precisions."""
+    combined = 1 / (1 / variance + 1 / other_variance)
+    return (
+        combined * (mean / variance + other_mean / other_variance),
+        combined,
+    )
+
+
+class OneQuery:
+    """Three classes, two supports each, and one query of the class 1."""
+
+    labels = np.array([0, 1, 2, 2, 1, 0, 1], "int32")
+    target = 1
+
+    def __init__(self, dim, query_variance=0.3):
+        self.packed = random_packed(7, dim, low=0.4, high=0.9, seed=3)
+        self.packed[-1, dim:] = query_variance
+        self.objective = StochasticPrototypes(
+            2, initial_noise_variance=0.2, seed=5
+        )
+        self.prototypes = self.objective.prototypes(
+            self.packed[:-1], self.labels[:-1], 3
+        ).numpy()
+        self.noise_variance = float(self.objective.noise_variance)
+        (self.mean,), (self.variance,) = unpack(self.packed[-1:])
+        class_mean, class_variance = unpack(self.prototypes)
+        self.target_mean = class_mean[self.target]
+        self.target_variance = class_variance[self.target] + self.noise_variance
+        self.product = product(
+            self.mean, self.variance, self.target_mean, self.target_variance
+        )
+
+    def softmax_at(self, z):
+        return softmax_at(z, self.prototypes, self.noise_variance)
+
+    def integral(self):
+        """Eq. 7, for all classes."""
+        return grid_expectation(self.softmax_at, self.mean, self.variance)
+
+    def estimate_at(self, z):
+        """One sample of Eq. 9, as importance sampling of Eq. 2."""
+        weight = np.exp(
+            log_normal(z, self.mean, self.variance)
+            - log_normal(z, *self.product)
+        )
+        return weight * self.softmax_at(z)[..., self.target]
+
+
+def test_prototypes_by_loop():
+    packed = random_packed()
+    objective = StochasticPrototypes(3, initial_noise_variance=0.4)
+    class_ids = INTERLEAVED - 1
+    actual = objective.prototypes(packed, class_ids, 3).numpy()
+    for y in range(3):
+        expected = prototypes_by_loop(packed[class_ids == y], 0.4)
+        np.testing.assert_allclose(
+            actual[y], np.concatenate(expected), rtol=1e-5, atol=1e-6
+        )
+
+
+class TestLogProb:
+    @pytest.mark.parametrize("dim", [1, 2])
+    def test_against_integration(self, dim):
+        problem = OneQuery(dim, query_variance=0.8)
+        queries = random_packed(3, dim, seed=8)
+        num_samples = 2000
+        estimate = tf.exp(
+            tf.function(problem.objective.log_prob)(
+                queries, problem.prototypes, num_samples, tf.constant([1, 2])
+            )
+        )
+        for row, mean, variance in zip(estimate, *unpack(queries), strict=True):
+            expected, square = (
+                grid_expectation(
+                    lambda z, power=power: problem.softmax_at(z) ** power,
+                    mean,
+                    variance,
+                )
+                for power in (1, 2)
+            )
+            error = np.sqrt((square - expected**2) / num_samples)
+            assert (error > 1e-4).all()
+            assert (np.abs(row - expected) < 4 * error).all()
+
+    @pytest.mark.parametrize("num_samples", [1, 3])
+    def test_same_noise(self, num_samples):
+        """An average of softmaxes at the samples, in NumPy."""
+        problem = OneQuery(2)
+        queries = random_packed(5, seed=9)
+        seed = tf.constant([7, 8])
+        actual = problem.objective.log_prob(
+            queries, problem.prototypes, num_samples, seed
+        )
+        mean, variance = unpack(queries)
+        softmaxes = [
+            problem.softmax_at(mean + np.sqrt(variance) * noise)
+            for noise in naive_noise(seed, num_samples, mean.shape)
+        ]
+        np.testing.assert_allclose(
+            actual, np.log(np.mean(softmaxes, axis=0)), rtol=1e-4, atol=1e-5
+        )
+
+    def test_classes_sum_to_one(self):
+        problem = OneQuery(2)
+        queries = random_packed(5, high=40, seed=9)
+        log_prob = problem.objective.log_prob(queries, problem.prototypes, 7)
+        np.testing.assert_allclose(
+            tf.reduce_sum(tf.exp(log_prob), axis=1), np.ones(5), rtol=1e-5
+        )
+
+    def test_adds_the_noise_variance(self):
+        """A sure query between a sure and an unsure class, by hand."""
+        objective = StochasticPrototypes(1, initial_noise_variance=0.5)
+        log_prob = objective.log_prob([[0.0, 1e-12]], [[1, 0.5], [2, 1.5]])
+        odds = np.sqrt(2 / 1) * np.exp(-1 / 2 + 4 / 4)
+        np.testing.assert_allclose(
+            tf.exp(log_prob), [[odds / (1 + odds), 1 / (1 + odds)]], rtol=1e-4
+        )
+
+    def test_seed(self):
+        problem = OneQuery(2)
+        queries = random_packed(5, seed=9)
+
+        def probability(seed):
+            return problem.objective.log_prob(
+                queries, problem.prototypes, 2, seed
+            ).numpy()
+
+        for same in (3, np.int64(3), tf.constant([0, 3])):
+            np.testing.assert_array_equal(probability(same), probability(3))
+        assert (probability(4) != probability(3)).any()
+        assert (probability(None) != probability(None)).any()
+
+    def test_extreme_variances(self):
+        """Queries and classes of variance 1e-8 to 1e8: finite, sum to 1."""
+        scales = np.array([1e-8, 1e-3, 1, 1e3, 1e8])
+        mean = np.linspace(-3, 3, 5)[:, None]
+        packed = np.hstack([mean, scales[:, None]]).astype("float32")
+        objective = StochasticPrototypes(1)
+        log_prob = objective.log_prob(packed, packed, 5)
+        assert np.isfinite(log_prob).all()
+        np.testing.assert_allclose(
+            tf.reduce_sum(tf.exp(log_prob), axis=1), np.ones(5), rtol=1e-5
+        )
+
+    def test_num_samples(self):
+        with pytest.raises(ValueError, match="`num_samples` must be"):
+            StochasticPrototypes(1).log_prob([[0.0, 1]], [[0.0, 1]], 0)
+
+
+def naive_noise(seed, num_samples, shape):
+    for index in range(num_samples):
+        yield tf.random.stateless_normal(
+            shape,
+            tf.random.experimental.stateless_fold_in(seed, index, alg="philox"),
+            alg="philox",
+        ).numpy()
+
+
+def intersection_noise(seed, num_samples, shape):
+    return tf.random.stateless_normal(
+        (num_samples, *shape), seed, alg="philox"
+    ).numpy()
+
+
+def next_seed(objective):
+    """The seed that the next call of the objective will draw with."""
+    state = objective.seed_generator.state
+    return tf.cast(tf.convert_to_tensor(state), tf.int32)
+
+
+class TestIntersectionEstimate:
+    @pytest.mark.parametrize("dim", [1, 2])
+    def test_one_sample(self, dim):
+        """One sample is the importance-weighted softmax of the target."""
+        problem = OneQuery(dim)
+        for _ in range(5):
+            seed = next_seed(problem.objective)
+            value = problem.objective(problem.labels, problem.packed)[0]
+            mean, variance = problem.product
+            (noise,) = intersection_noise(seed, 1, (dim,))
+            z = mean + np.sqrt(variance) * noise
+            np.testing.assert_allclose(
+                value, -np.log(problem.estimate_at(z)), rtol=1e-4, atol=1e-5
+            )
+
+    @pytest.mark.parametrize("dim", [1, 2])
+    def test_unbiased(self, dim):
+        """Mean over many seeds: the integral, and what the naive one says."""
+        problem = OneQuery(dim)
+        # The variance of the estimate is finite here, per dimension.
+        _, class_variance = unpack(problem.prototypes)
+        widest = class_variance.max(axis=0) + problem.noise_variance
+        assert (
+            1 / problem.target_variance + 1 / problem.variance > 2 / widest
+        ).all()
+
+        expected = problem.integral()[problem.target]
+        # That Eqs. 7 and 9 agree, by summation.
+        mean, square = (
+            grid_expectation(
+                lambda z, power=power: problem.estimate_at(z) ** power,
+                *problem.product,
+            )
+            for power in (1, 2)
+        )
+        assert mean == pytest.approx(expected, rel=1e-6)
+
+        seeds = 1500
+        step = tf.function(problem.objective)
+        labels = tf.constant(problem.labels)
+        packed = tf.constant(problem.packed)
+        losses = [step(labels, packed)[0].numpy() for _ in range(seeds)]
+        estimates = np.exp(-np.array(losses, "float64"))
+        error = np.sqrt((square - mean**2) / seeds)
+        assert error < 0.05 * expected
+        assert abs(estimates.mean() - expected) < 4 * error
+
+        # The naive sampler agrees.
+        samples = 2000
+        second_moment = grid_expectation(
+            lambda z: problem.softmax_at(z)[:, problem.target] ** 2,
+            problem.mean,
+            problem.variance,
+        )
+        naive = tf.exp(
+            tf.function(problem.objective.log_prob)(
+                problem.packed[-1:], problem.prototypes, samples, [3, 4]
+            )
+        )[0, problem.target]
+        naive_error = np.sqrt((second_moment - expected**2) / samples)
+        difference = abs(estimates.mean() - naive)
+        assert difference < 4 * np.hypot(error, naive_error)
+
+    def test_more_samples_are_averaged(self):
+        """In probability, inside one call."""
+        problem = OneQuery(2)
+        objective = StochasticPrototypes(
+            2, num_samples=4000, initial_noise_variance=0.2, seed=1
+        )
+        probability = np.exp(-objective(problem.labels, problem.packed)[0])
+        mean, square = (
+            grid_expectation(
+                lambda z, power=power: problem.estimate_at(z) ** power,
+                *problem.product,
+            )
+            for power in (1, 2)
+        )
+        error = np.sqrt((square - mean**2) / 4000)
+        assert abs(probability - mean) < 4 * error
+
+
+def loss_by_loop(labels, packed, num_support, noise_variance, noise, sampler):
+    """Walks over classes, queries and samples; noise (samples, queries, D)."""
+    ids, prototypes = [], []
+    is_query = np.zeros(len(labels), bool)
+    for label in dict.fromkeys(labels.tolist()):
+        rows = np.flatnonzero(labels == label)
+        is_query[rows[num_support:]] = True
+        support = packed[rows[:num_support]]
+        posterior = prototypes_by_loop(support, noise_variance)
+        ids.append(label)
+        prototypes.append(np.concatenate(posterior))
+    class_mean, class_variance = unpack(prototypes)
+    losses = []
+    for number, row in enumerate(np.flatnonzero(is_query)):
+        target = ids.index(labels[row])
+        (mean,), (variance,) = unpack(packed[[row]])
+        target_mean = class_mean[target]
+        target_variance = class_variance[target] + noise_variance
+        estimates = []
+        for sample_noise in noise[:, number]:
+            if sampler == "naive":
+                z = mean + np.sqrt(variance) * sample_noise
+                softmax = softmax_at(z, prototypes, noise_variance)
+                estimates.append(softmax[target])
+                continue
+            z_mean, z_variance = product(
+                mean, variance, target_mean, target_variance
+            )
+            z = z_mean + np.sqrt(z_variance) * sample_noise
+            evidence = class_log_likelihoods(z, prototypes, noise_variance)
+            overlap = log_normal(mean, target_mean, target_variance + variance)
+            estimates.append(np.exp(overlap - special.logsumexp(evidence)))
+        losses.append(-np.log(np.mean(estimates)))
+    return np.mean(losses)
+
+
+class TestCall:
+    @pytest.mark.parametrize("labels", EPISODES.values(), ids=EPISODES)
+    @pytest.mark.parametrize("num_samples", [1, 4])
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    def test_by_loop(self, sampler, num_samples, labels):
+        labels, packed = np.array(labels), random_packed()
+        num_support = 2
+        objective = StochasticPrototypes(num_support, sampler, num_samples)
+        objective.build(labels.shape, packed.shape)
+        counts = np.unique(labels, return_counts=True)[1]
+        shape = (np.maximum(counts - num_support, 0).sum(), 2)
+        draw = naive_noise if sampler == "naive" else intersection_noise
+        noise = np.stack(list(draw(next_seed(objective), num_samples, shape)))
+        expected = loss_by_loop(
+            labels,
+            packed,
+            num_support,
+            float(objective.noise_variance),
+            noise,
+            sampler,
+        )
+        values = objective(labels, packed)
+        np.testing.assert_allclose(
+            values, np.full(12, expected), rtol=1e-4, atol=1e-5
+        )
+
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    def test_new_noise_on_every_call(self, sampler):
+        objective = StochasticPrototypes(2, sampler, seed=1)
+        arguments = INTERLEAVED, random_packed()
+        first, second = (objective(*arguments)[0] for _ in range(2))
+        assert first != second
+        again = StochasticPrototypes(2, sampler, seed=1)
+        assert again(*arguments)[0] == first
+
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    def test_gradient_by_differences(self, sampler):
+        """Embeddings and noise variance, in float64, the noise held fixed."""
+        objective = StochasticPrototypes(2, sampler, 3, dtype="float64")
+        packed = tf.constant(random_packed(), tf.float64)
+        objective.build((12,), packed.shape)
+        raw = objective.raw_noise_variance
+
+        @tf.function
+        def value_and_gradient(packed, shift):
+            objective.seed_generator.state.assign([2, 3])
+            raw.assign_add(shift)
+            with tf.GradientTape() as tape:
+                tape.watch(packed)
+                value = objective(INTERLEAVED, packed)[0]
+            gradient = tape.gradient(value, [packed, raw.value])
+            raw.assign_sub(shift)
+            return value, *gradient
+
+        zero, step = tf.constant([0.0, 1e-5], tf.float64)
+        _, by_packed, by_raw = value_and_gradient(packed, zero)
+        up, down = (
+            value_and_gradient(packed, shift)[0] for shift in (step, -step)
+        )
+        np.testing.assert_allclose(by_raw, (up - down) / (2 * step), rtol=1e-5)
+        assert abs(by_raw) > 1e-4
+        for row, column in itertools.product(range(12), range(4)):
+            shift = np.zeros(packed.shape)
+            shift[row, column] = step
+            up, down = (
+                value_and_gradient(packed + sign * shift, zero)[0]
+                for sign in (1, -1)
+            )
+            np.testing.assert_allclose(
+                by_packed[row, column],
+                (up - down) / (2 * step),
+                rtol=1e-5,
+                atol=1e-8,
+            )
+
+    def test_stays_finite_where_the_variance_is_infinite(self):
+        """Queries a hundred thousand times as wide as the classes."""
+        objective = StochasticPrototypes(2, initial_noise_variance=1e-3)
+        objective.build((12,), (12, 4))
+
+        @tf.function
+        def loss_and_gradients(packed):
+            with tf.GradientTape() as tape:
+                tape.watch(packed)
+                value = objective(INTERLEAVED, packed)[0]
+            return value, tape.gradient(
+                value, [packed, objective.raw_noise_variance.value]
+            )
+
+        rows = [np.flatnonzero(INTERLEAVED == c) for c in (1, 2, 3)]
+        support = np.concatenate([row[:2] for row in rows])
+        query = np.concatenate([row[2:] for row in rows])
+        for seed in range(200):
+            packed = random_packed(low=50, high=150, seed=seed)
+            packed[support, 2:] *= 1e-8
+            noise = float(objective.noise_variance)
+            widest = packed[support, 2:].max() + noise + noise
+            assert packed[query, 2:].min() > widest
+            value, gradients = loss_and_gradients(packed)
+            assert np.isfinite(value)
+            for gradient in gradients:
+                assert np.isfinite(gradient).all()
+
+
+class TestPrototypicalNetworkLimit:
+    """Sure queries, and classes that are equally wide in all directions."""
+
+    def limit(self, labels, num_support, sampler="intersection"):
+        """Class variance `sigma_y^2 + s^2 = 1 / 2` and query variance 0."""
+        noise_variance = 0.1
+        support_variance = num_support * (0.5 - noise_variance)
+        support_variance -= noise_variance
+        packed = random_packed(len(labels), dim=3)
+        packed[:, 3:] = 1e-12
+        for label in set(labels.tolist()):
+            rows = np.flatnonzero(labels == label)[:num_support]
+            packed[rows, 3:] = support_variance
+        objective = StochasticPrototypes(
+            num_support, sampler, initial_noise_variance=noise_variance
+        )
+        return packed, objective
+
+    def test_log_prob(self):
+        labels = np.repeat([0, 1, 2], 4)
+        packed, objective = self.limit(labels, 2)
+        support = np.arange(12) % 4 < 2
+        prototypes = objective.prototypes(packed[support], labels[support], 3)
+        log_prob = objective.log_prob(packed[~support], prototypes, 3)
+        means = packed[support, :3].reshape(3, 2, 3).mean(axis=1)
+        queries = packed[~support, :3]
+        squared = ((queries[:, None] - means) ** 2).sum(axis=-1)
+        np.testing.assert_allclose(
+            log_prob, special.log_softmax(-squared, axis=1), atol=1e-4
+        )
+
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    @pytest.mark.parametrize("num_support", [1, 2])
+    def test_loss(self, sampler, num_support):
+        packed, objective = self.limit(INTERLEAVED, num_support, sampler)
+        np.testing.assert_allclose(
+            objective(INTERLEAVED, packed),
+            prototypical_loss(INTERLEAVED, packed[:, :3], num_support),
+            rtol=1e-4,
+        )
+
+
+class TestNoiseVariance:
+    @pytest.mark.parametrize("transform", ["softplus", "exp"])
+    @pytest.mark.parametrize("num_support", [1, 5, 50])
+    @pytest.mark.parametrize("dim", [1, 2, 3, 64])
+    def test_default(self, transform, num_support, dim):
+        objective = StochasticPrototypes(num_support, noise_transform=transform)
+        objective.build((None,), (None, 2 * dim))
+        np.testing.assert_allclose(
+            objective.noise_variance,
+            num_support * 0.01 ** (2 / dim),
+            rtol=5e-6,
+        )
+
+    @pytest.mark.parametrize("transform", ["softplus", "exp"])
+    @pytest.mark.parametrize("start", [1e-6, 0.3, 500.0])
+    def test_given(self, transform, start):
+        objective = StochasticPrototypes(
+            2, initial_noise_variance=start, noise_transform=transform
+        )
+        objective.build((None,), (None, 4))
+        np.testing.assert_allclose(objective.noise_variance, start, rtol=1e-5)
+
+    @pytest.mark.parametrize(
+        ("transform", "function"),
+        [("softplus", lambda raw: np.log1p(np.exp(raw))), ("exp", np.exp)],
+    )
+    def test_transform(self, transform, function):
+        objective = StochasticPrototypes(1, noise_transform=transform)
+        objective.build((None,), (None, 4))
+        for raw in (-5.0, 0.0, 2.0):
+            objective.raw_noise_variance.assign(raw)
+            np.testing.assert_allclose(
+                objective.noise_variance, function(raw), rtol=1e-5
+            )
+
+    def test_before_dim_is_known(self):
+        objective = StochasticPrototypes(2)
+        with pytest.raises(ValueError, match="dim, which is not known yet"):
+            _ = objective.noise_variance
+
+    @pytest.mark.parametrize(
+        "use",
+        [
+            lambda objective, packed: objective(INTERLEAVED, packed),
+            lambda objective, packed: objective.prototypes(packed, [0] * 12, 1),
+            lambda objective, packed: objective.log_prob(packed, packed, 1),
+        ],
+        ids=["call", "prototypes", "log_prob"],
+    )
+    def test_known_after_use(self, use):
+        objective = StochasticPrototypes(2)
+        use(objective, random_packed())
+        np.testing.assert_allclose(
+            objective.noise_variance, 2 * 0.01, rtol=1e-5
+        )
+
+    @pytest.mark.parametrize("transform", ["softplus", "exp"])
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    def test_is_trained(self, sampler, transform):
+        objective = StochasticPrototypes(2, sampler, noise_transform=transform)
+        packed = tf.constant(random_packed())
+        with tf.GradientTape() as tape:
+            value = objective(INTERLEAVED, packed)[0]
+        (weight,) = objective.trainable_variables
+        (gradient,) = tape.gradient(value, [weight.value])
+        assert gradient != 0
+        before = float(objective.noise_variance)
+        keras.optimizers.SGD(0.1).apply([gradient], [weight])
+        assert np.sign(objective.noise_variance - before) == -np.sign(gradient)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_support": 0}, "`num_support` must be an integer"),
+        ({"num_samples": 0}, "`num_samples` must be an integer"),
+        (
+            {"sampler": "exact"},
+            "`sampler` must be one of 'intersection', 'naive'; received "
+            "'exact'",
+        ),
+        ({"noise_transform": "relu"}, "`noise_transform` must be one of"),
+        ({"initial_noise_variance": 0}, "positive and finite; received 0"),
+        ({"initial_noise_variance": np.nan}, "received nan"),
+        ({"initial_noise_variance": np.inf}, "received inf"),
+    ],
+)
+def test_argument_errors(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        StochasticPrototypes(**{"num_support": 2, **arguments})
+
+
+def test_odd_width():
+    with pytest.raises(ValueError, match=r"received embeddings of shape \(4,"):
+        StochasticPrototypes(1)(np.zeros(4), np.ones((4, 3), "float32"))
+
+
+def test_class_without_support():
+    packed = random_packed(3)
+    with pytest.raises(ValueError, match="1 of 3 classes have none"):
+        StochasticPrototypes(1).prototypes(packed, [0, 2, 2], 3)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one support"):
+        tf.function(StochasticPrototypes(1).prototypes)(packed, [0, 2, 2], 3)

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf.ops import episode
+
+
+def split_by_loop(labels, num_support):
+    """Walks through the rows and counts how often each label came."""
+    order, seen = [], {}
+    class_ids, is_support = [], []
+    for label in labels:
+        if label not in seen:
+            seen[label] = 0
+            order.append(label)
+        class_ids.append(order.index(label))
+        is_support.append(seen[label] < num_support)
+        seen[label] += 1
+    return class_ids, len(order), is_support
+
+
+@pytest.mark.parametrize("num_support", [1, 2, 5])
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_split_by_loop(num_support, in_graph):
+    split = episode.split_episode
+    if in_graph:
+        signature = [
+            tf.TensorSpec((None,), tf.int32),
+            tf.TensorSpec((), "int32"),
+        ]
+        split = tf.function(split, input_signature=signature)
+    rng = np.random.default_rng(num_support)
+    for _ in range(10):
+        counts = rng.integers(1, 8, size=6)
+        labels = np.repeat([7, -3, 0, 2_000_000_000, 5, 6], counts)
+        labels = rng.permutation(labels).astype("int32")
+        actual = split(labels, num_support)
+        class_ids, num_classes, is_support = split_by_loop(
+            labels.tolist(), num_support
+        )
+        np.testing.assert_array_equal(actual.class_ids, class_ids)
+        np.testing.assert_array_equal(actual.is_support, is_support)
+        assert actual.num_classes == num_classes
+
+
+def test_split_of_no_rows():
+    class_ids, num_classes, is_support = episode.split_episode(
+        tf.zeros((0,), tf.int32), 1
+    )
+    assert class_ids.shape == is_support.shape == (0,)
+    assert num_classes == 0
+
+
+def test_class_labels():
+    labels = episode.class_labels(tf.constant([[3.0], [-2.0], [16777215.0]]))
+    assert labels.dtype == tf.int32
+    np.testing.assert_array_equal(labels, [3, -2, 16777215])
+
+
+def test_mean_over_queries():
+    assert episode.mean_over_queries(tf.constant([1.0, 2.0, 6.0])) == 3.0
+
+
+def test_mean_over_no_queries():
+    values = tf.zeros((0,))
+    with tf.GradientTape() as tape:
+        tape.watch(values)
+        mean = episode.mean_over_queries(values)
+    assert mean == 0.0
+    assert tape.gradient(mean, values).shape == (0,)

@@ -1,0 +1,210 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import stats
+
+from embeddings_tf.ops import gaussian
+
+CLASS_IDS = np.array([2, 0, 1, 0, 2, 2, 0], "int32")
+
+
+def random_rows(dim, seed=0, rows=len(CLASS_IDS)):
+    rng = np.random.default_rng(seed)
+    mean = rng.normal(size=(rows, dim))
+    variance = rng.uniform(0.2, 2.0, size=(rows, dim))
+    return mean.astype("float32"), variance.astype("float32")
+
+
+def moments_on_grid(density, grid):
+    """Mean and variance of an unnormalised density, by summation."""
+    density = density / density.sum()
+    mean = (density * grid).sum()
+    return mean, (density * (grid - mean) ** 2).sum()
+
+
+class TestPack:
+    def test_mean_comes_first(self):
+        mean, variance = random_rows(3)
+        packed = gaussian.pack(mean, variance)
+        np.testing.assert_array_equal(packed[:, :3], mean)
+        np.testing.assert_array_equal(packed[:, 3:], variance)
+        for actual, expected in zip(
+            gaussian.unpack(packed), (mean, variance), strict=True
+        ):
+            np.testing.assert_array_equal(actual, expected)
+
+    @pytest.mark.parametrize("width", [1, 3])
+    def test_odd_width(self, width):
+        with pytest.raises(ValueError, match=r"even last axis.*\(2, \d\)"):
+            gaussian.unpack(np.ones((2, width), "float32"))
+
+    def test_unknown_width(self):
+        function = tf.function(
+            gaussian.unpack, input_signature=[tf.TensorSpec((None, None))]
+        )
+        with pytest.raises(ValueError, match="even last axis"):
+            function(tf.ones((2, 4)))
+
+
+def test_diagonal_normal():
+    mean, variance = random_rows(3)
+    z = np.zeros(3)
+    expected = [
+        stats.multivariate_normal(m, np.diag(v)).logpdf(z)
+        for m, v in zip(mean, variance, strict=True)
+    ]
+    actual = gaussian.diagonal_normal(mean, variance).log_prob(z)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
+
+
+class TestPosterior:
+    def test_by_loop(self):
+        mean, variance = random_rows(2)
+        actual_mean, actual_variance = gaussian.posterior(
+            mean, variance, CLASS_IDS, 3
+        )
+        for y in range(3):
+            for d in range(2):
+                rows = [i for i, c in enumerate(CLASS_IDS) if c == y]
+                total = sum(1 / variance[i, d] for i in rows)
+                weighted = sum(mean[i, d] / variance[i, d] for i in rows)
+                np.testing.assert_allclose(
+                    [actual_mean[y, d], actual_variance[y, d]],
+                    [weighted / total, 1 / total],
+                    rtol=1e-5,
+                )
+
+    def test_is_the_product_of_densities(self):
+        """Multiplies the densities of the supports on a grid (Eq. 4)."""
+        mean, variance = random_rows(1, seed=1)
+        actual_mean, actual_variance = gaussian.posterior(
+            mean, variance, CLASS_IDS, 3
+        )
+        grid = np.linspace(-15, 15, 30_001)
+        for y in range(3):
+            density = np.ones_like(grid)
+            for i in np.flatnonzero(CLASS_IDS == y):
+                density *= stats.norm.pdf(
+                    grid, mean[i, 0], np.sqrt(variance[i, 0])
+                )
+            expected = moments_on_grid(density, grid)
+            np.testing.assert_allclose(
+                [actual_mean[y, 0], actual_variance[y, 0]], expected, rtol=1e-4
+            )
+
+    def test_equal_variances_give_the_plain_mean(self):
+        mean, _ = random_rows(2)
+        variance = np.full_like(mean, 0.3)
+        actual_mean, actual_variance = gaussian.posterior(
+            mean, variance, CLASS_IDS, 3
+        )
+        for y in range(3):
+            rows = CLASS_IDS == y
+            np.testing.assert_allclose(
+                actual_mean[y], mean[rows].mean(axis=0), rtol=1e-5
+            )
+            np.testing.assert_allclose(
+                actual_variance[y], 0.3 / rows.sum(), rtol=1e-6
+            )
+
+    def test_certain_rows_outweigh_uncertain_ones(self):
+        mean, _ = random_rows(1)
+        variance = np.full_like(mean, 1e8)
+        variance[[1, 2, 0]] = 1e-8
+        posterior_mean, posterior_variance = gaussian.posterior(
+            mean, variance, CLASS_IDS, 3
+        )
+        np.testing.assert_allclose(
+            posterior_mean[:, 0], mean[[1, 2, 0], 0], rtol=1e-6
+        )
+        np.testing.assert_allclose(posterior_variance, 1e-8, rtol=1e-6)
+
+    @pytest.mark.parametrize("scale", [1e-8, 1e-4, 1e4, 1e8])
+    def test_extreme_variances(self, scale):
+        """In float32, beside the same sums in float64."""
+        mean, variance = random_rows(2, seed=2)
+        variance = variance * np.float32(scale)
+        with tf.GradientTape() as tape:
+            inputs = tf.constant(mean), tf.constant(variance)
+            tape.watch(inputs)
+            actual = gaussian.posterior(*inputs, CLASS_IDS, 3)
+            total = tf.add_n([tf.reduce_sum(part) for part in actual])
+        expected = gaussian.posterior(
+            mean.astype("float64"), variance.astype("float64"), CLASS_IDS, 3
+        )
+        for part, reference in zip(actual, expected, strict=True):
+            np.testing.assert_allclose(part, reference, rtol=2e-5)
+        for gradient in tape.gradient(total, inputs):
+            assert np.isfinite(gradient).all()
+
+    def test_many_precise_rows_do_not_overflow(self):
+        """The plain sum of these precisions leaves float32."""
+        rows = 1000
+        variance = np.full((rows, 1), 1e-37, "float32")
+        mean, variance = gaussian.posterior(
+            np.ones((rows, 1), "float32"), variance, np.zeros(rows, "int32"), 1
+        )
+        np.testing.assert_allclose(mean, 1, rtol=1e-4)
+        assert np.isfinite(variance).all()
+
+    def test_gradient_by_differences(self):
+        mean, variance = (
+            tf.constant(part, tf.float64) for part in random_rows(2, seed=3)
+        )
+        weights = np.random.default_rng(4).normal(size=(2, 3, 2))
+
+        def value(mean, variance):
+            posterior = gaussian.posterior(mean, variance, CLASS_IDS, 3)
+            return tf.reduce_sum(weights * tf.stack(posterior))
+
+        analytic, numeric = tf.test.compute_gradient(
+            value, [mean, variance], delta=1e-5
+        )
+        for one, other in zip(analytic, numeric, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-7)
+
+
+class TestProduct:
+    def test_by_grid(self):
+        """The product of two densities has these moments (Eq. 8)."""
+        first, second = random_rows(1, seed=5), random_rows(1, seed=6)
+        mean, variance = gaussian.product(first, second)
+        grid = np.linspace(-15, 15, 30_001)
+        for i in range(len(CLASS_IDS)):
+            density = np.ones_like(grid)
+            for row_mean, row_variance in (first, second):
+                density *= stats.norm.pdf(
+                    grid, row_mean[i, 0], np.sqrt(row_variance[i, 0])
+                )
+            np.testing.assert_allclose(
+                [mean[i, 0], variance[i, 0]],
+                moments_on_grid(density, grid),
+                rtol=1e-4,
+            )
+
+    def test_normalising_constant(self):
+        """Eq. 8 as a whole, at single points."""
+        first, second = random_rows(2, seed=7), random_rows(2, seed=8)
+        z = np.random.default_rng(9).normal(size=(len(CLASS_IDS), 2))
+
+        def log_density(mean, variance, at):
+            return stats.norm.logpdf(at, mean, np.sqrt(variance)).sum(axis=1)
+
+        left = log_density(*first, z) + log_density(*second, z)
+        overlap = log_density(second[0], first[1] + second[1], first[0])
+        right = overlap + log_density(*gaussian.product(first, second), z)
+        np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-5)
+
+    @pytest.mark.parametrize("a", [1e-8, 1.0, 1e8])
+    @pytest.mark.parametrize("b", [1e-8, 1.0, 1e8])
+    def test_extreme_variances(self, a, b):
+        mean, variance = gaussian.product(
+            (tf.constant([[-1.0]]), tf.constant([[a]])),
+            (tf.constant([[3.0]]), tf.constant([[b]])),
+        )
+        # In float64, from the precisions.
+        precision = 1 / a + 1 / b
+        np.testing.assert_allclose(variance, [[1 / precision]], rtol=1e-6)
+        np.testing.assert_allclose(
+            mean, [[(-1 / a + 3 / b) / precision]], rtol=1e-5, atol=1e-6
+        )

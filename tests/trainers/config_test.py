@@ -1,0 +1,79 @@
+"""Recipes and overrides."""
+
+import pathlib
+
+import keras
+import pytest
+
+from trainers.config import build
+from trainers.config import load_recipe
+from trainers.config import recipe_names
+
+TINY = pathlib.Path(__file__).with_name("tiny.py")
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_loads_and_is_data(name):
+    config = load_recipe(name)
+    assert config.steps_per_epoch > 0
+    config.to_json()
+
+
+def test_overrides_of_every_type():
+    config = load_recipe(
+        str(TINY),
+        [
+            "seed=7",
+            "optimizer.global_clipnorm=3",
+            "dataset=n_digit/2_number",
+            "deterministic=False",
+            "encoder.image_shape=(28, 56, 1)",
+        ],
+    )
+    assert config.seed == 7
+    assert config.optimizer.global_clipnorm == 3.0
+    assert isinstance(config.optimizer.global_clipnorm, float)
+    assert config.dataset == "n_digit/2_number"
+    assert config.deterministic is False
+    assert tuple(config.encoder.image_shape) == (28, 56, 1)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("sede=3", "unknown field config.sede; the fields there are"),
+        ("optimiser.name=SGD", "'optimiser' is no section"),
+        ("seed=many", "is of type int"),
+        ("seed=True", "is of type int"),
+        ("optimizer=3", "is a section with the fields"),
+        ("seed", "an override is --config.field=value"),
+    ],
+)
+def test_bad_overrides_say_what_exists(override, message):
+    with pytest.raises(ValueError, match=message):
+        load_recipe("demo", [override])
+
+
+def test_unknown_recipe_lists_the_known_ones():
+    with pytest.raises(ValueError, match="unknown recipe 'dmeo'.*demo"):
+        load_recipe("dmeo")
+
+
+def test_a_file_without_get_config_is_no_recipe(tmp_path):
+    file = tmp_path / "empty.py"
+    file.write_text("")
+    with pytest.raises(ValueError, match="no function get_config"):
+        load_recipe(str(file))
+
+
+def test_build_nests_learning_rates():
+    config = load_recipe("demo")
+    optimizer = build(keras.optimizers, config.optimizer)
+    assert float(optimizer.learning_rate) == pytest.approx(3e-3)
+
+
+def test_build_names_what_is_wrong():
+    with pytest.raises(ValueError, match="has no 'Adem'"):
+        build(keras.optimizers, {"name": "Adem"})
+    with pytest.raises(ValueError, match="Dense.*wide"):
+        build(keras.layers, {"name": "Dense", "units": 1, "wide": 2})

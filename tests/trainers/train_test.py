@@ -1,0 +1,293 @@
+"""The true entry points, on tiny data: train, resume, evaluate, export."""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import keras
+import numpy as np
+import pytest
+
+import embeddings_tf  # noqa: F401  registers the classes of the checkpoints
+
+ROOT = pathlib.Path(__file__).parents[2]
+TINY = "tests/trainers/tiny.py"
+# The digits are in memory; every test of this file shares one unbroken run.
+pytestmark = pytest.mark.xdist_group("trainers")
+
+
+def start(module, *arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", f"trainers.{module}", *map(str, arguments)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def run(module, *arguments, **options):
+    process = start(module, *arguments, **options)
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def train(workdir, *overrides, **options):
+    return run(
+        "train", "--config", TINY, "--workdir", workdir, *overrides, **options
+    )
+
+
+def one_line_error(result):
+    code, _, err = result
+    assert code == 1
+    lines = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert err.splitlines() == lines and len(lines) == 1, err
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    workdir = tmp_path_factory.mktemp("unbroken") / "run"
+    code, out, err = train(workdir)
+    assert code == 0, err
+    assert err == "", "start-up is quiet"
+    assert f"trainers.evaluate --workdir {workdir}" in out
+    return workdir
+
+
+def state_of(workdir, name="latest"):
+    """Weights, optimiser and history of a checkpoint."""
+    model = keras.saving.load_model(workdir / "checkpoints" / f"{name}.keras")
+    weights = [w.numpy() for w in (*model.weights, *model.optimizer.variables)]
+    results = json.loads((workdir / "results.json").read_text())["training"]
+    return weights, results["history"], results["best_epoch"]
+
+
+def assert_equal_runs(first, second):
+    for name in ("latest", "best"):
+        weights, history, best = state_of(first, name)
+        other_weights, other_history, other_best = state_of(second, name)
+        for one, other in zip(weights, other_weights, strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert history == other_history
+        assert best == other_best
+
+
+def test_results_name_what_made_them(unbroken):
+    results = json.loads((unbroken / "results.json").read_text())
+    assert results["recipe"] == TINY
+    assert results["seed"] == 0
+    training = results["training"]
+    assert training["steps"] == 12
+    assert len(training["history"]) == training["epochs"] == 4
+    assert training["best_value"] == max(
+        row["val_few_shot_accuracy"] for row in training["history"]
+    )
+    for name in ("commit", "processor", "cores", "seconds", "tensorflow"):
+        assert training[name]
+
+
+def test_killed_at_any_moment_a_run_ends_with_the_same_result(
+    unbroken, tmp_path
+):
+    workdir = tmp_path / "run"
+    latest = workdir / "checkpoints" / "latest.keras"
+    random = np.random.default_rng()
+    kills = 0
+    while kills < 2:
+        before = latest.stat().st_mtime_ns if latest.exists() else 0
+        process = start("train", "--config", TINY, "--workdir", workdir)
+        while process.poll() is None:
+            now = latest.stat().st_mtime_ns if latest.exists() else 0
+            if now != before:
+                break
+            time.sleep(0.01)
+        time.sleep(random.uniform(0, 0.5))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kills += 1
+    code, out, err = train(workdir)
+    assert code == 0, err
+    assert_equal_runs(unbroken, workdir)
+
+
+def test_a_truncated_newest_checkpoint_falls_back_with_a_warning(
+    unbroken, tmp_path
+):
+    workdir = tmp_path / "run"
+    shutil.copytree(unbroken, workdir)
+    latest = workdir / "checkpoints" / "latest.keras"
+    data = latest.read_bytes()
+    latest.write_bytes(data[: len(data) // 2])
+    code, out, err = train(workdir)
+    assert code == 0
+    assert "warning:" in err and "latest.keras cannot be read" in err
+    assert_equal_runs(unbroken, workdir)
+
+
+def test_a_full_disk_keeps_the_checkpoint_before(unbroken, tmp_path):
+    workdir = tmp_path / "run"
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    message = one_line_error(train(workdir, preexec_fn=small_files))
+    assert "could not write the checkpoints of epoch 1" in message
+    left = os.listdir(workdir / "checkpoints")
+    assert left == []
+    code, _, err = train(workdir)
+    assert code == 0, err
+    assert_equal_runs(unbroken, workdir)
+
+
+def test_a_finished_run_is_left_alone(unbroken):
+    before = (unbroken / "checkpoints" / "latest.keras").stat().st_mtime_ns
+    code, out, _ = train(unbroken)
+    assert code == 0
+    assert "trained already" in out
+    after = (unbroken / "checkpoints" / "latest.keras").stat().st_mtime_ns
+    assert before == after
+
+
+def test_a_workdir_of_another_recipe_is_refused(unbroken):
+    message = one_line_error(train(unbroken, "--config.seed=1"))
+    assert "config.seed=0; this one has config.seed=1" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--config", "nothing"), "unknown recipe 'nothing'"),
+        (("--config", TINY, "--config.sede=1"), "unknown field config.sede"),
+        (
+            ("--config", TINY, "--config.dataset=n_digit/4_number"),
+            "4_number",
+        ),
+        (("--config", TINY, "--config.split=trian"), "trian"),
+        (
+            ("--config", TINY, "--config.batches.num_classes=71"),
+            "71",
+        ),
+    ],
+)
+def test_bad_input_ends_in_one_line(arguments, words, tmp_path):
+    message = one_line_error(
+        run("train", *arguments, "--workdir", tmp_path / "run")
+    )
+    assert words in message
+
+
+def test_missing_data_is_one_line_and_fast(tmp_path):
+    result = run(
+        "train",
+        "--config",
+        "n_digit_2_dim_2_prototypical",
+        "--workdir",
+        tmp_path / "run",
+        f"--config.manual_dir={tmp_path}",
+        f"--config.data_dir={tmp_path / 'tfds'}",
+        # No network in the test, whatever the machine has.
+        env={**os.environ, "https_proxy": "http://127.0.0.1:9"},
+    )
+    code, _, err = result
+    assert code == 1
+    # Above it stands the progress bar of the download that was tried.
+    message = err.splitlines()[-1]
+    assert message.startswith("error: ") and "mnist" in message
+
+
+def test_an_unwritable_workdir_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    message = one_line_error(train(tmp_path / "file" / "run"))
+    assert "cannot write to the workdir" in message
+
+
+def test_a_diverging_run_ends_in_one_line_and_keeps_its_checkpoint(tmp_path):
+    message = one_line_error(
+        train(
+            tmp_path / "run",
+            "--config.optimizer.learning_rate.initial_learning_rate=1e38",
+        )
+    )
+    assert "the loss became" in message or "not finite" in message
+
+
+def test_help_needs_no_tensorflow():
+    check = (
+        "import sys; sys.argv = ['train', '--help']\n"
+        "from trainers import train\n"
+        "try: train.main()\n"
+        "except SystemExit: pass\n"
+        "assert 'tensorflow' not in sys.modules\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, check=True, capture_output=True
+    )
+
+
+def test_evaluate_and_export_the_run(unbroken, tmp_path):
+    code, out, err = run("evaluate", "--workdir", unbroken)
+    assert code == 0, err
+    assert err == ""
+    results = json.loads((unbroken / "results.json").read_text())
+    evaluation = results["evaluation"]
+    assert results["training"]["epochs"] == 4, "training results are kept"
+    for split in ("test_seen", "test_unseen"):
+        for condition in ("clean", "corrupt_support", "corrupt_query"):
+            cell = evaluation[split][condition]
+            assert 0 <= cell["accuracy"] <= 1
+            assert 0 <= cell["expected_calibration_error"] <= 1
+    assert len(evaluation["axes"]["mutual_information"]) == 2
+    assert (
+        -1 <= evaluation["uncertainty"]["rank_correlation_with_occlusion"] <= 1
+    )
+    for name in ("embedding.png", "evaluation.png"):
+        assert (unbroken / name).read_bytes().startswith(b"\x89PNG")
+    assert (unbroken / "tensorboard" / "evaluation").is_dir()
+
+    for version in ("1", "2"):
+        code, out, err = run(
+            "export", "--workdir", unbroken, "--directory", tmp_path / "model"
+        )
+        assert code == 0, err
+        assert (tmp_path / "model" / version / "saved_model.pb").exists()
+
+
+def test_evaluation_cannot_change_the_training(unbroken):
+    message = one_line_error(
+        run("evaluate", "--workdir", unbroken, "--config.seed=3")
+    )
+    assert "belongs to the training" in message
+
+
+def test_evaluate_without_a_run(tmp_path):
+    message = one_line_error(run("evaluate", "--workdir", tmp_path))
+    assert "holds no run" in message
+
+
+def test_the_demo_goes_the_whole_way(tmp_path):
+    overrides = [
+        "num_epochs=1",
+        "steps_per_epoch=3",
+        "validation.num_episodes=1",
+        "validation.num_samples=2",
+        "evaluation.num_episodes=2",
+        "evaluation.num_draws=1",
+        "evaluation.num_samples=2",
+    ]
+    code, out, err = run(
+        "demo", "--workdir", tmp_path, *(f"--config.{o}" for o in overrides)
+    )
+    assert code == 0, err
+    assert err == ""
+    assert "used without keras" in out
+    assert "of 300 queries right" in out
+    assert out.rstrip().endswith("(all recipes)")
