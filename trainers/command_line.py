@@ -2,7 +2,10 @@
 
 import argparse
 import os
+import pathlib
 import re
+import shlex
+import shutil
 import sys
 
 
@@ -53,3 +56,14 @@ def _one_line(error: Exception) -> str | None:
     elif not isinstance(error, ValueError | OSError | ArithmeticError):
         return None
     return " ".join(text.split())
+
+
+def module_command(module: str) -> str:
+    """How to start a module with this interpreter, from this folder."""
+    python = pathlib.Path(sys.executable)
+    found = shutil.which("python")
+    if found and pathlib.Path(found).absolute() == python.absolute():
+        return f"python -m {module}"
+    if python.is_relative_to(pathlib.Path.cwd()):
+        python = python.relative_to(pathlib.Path.cwd())
+    return f"{shlex.quote(str(python))} -m {module}"

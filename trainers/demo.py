@@ -68,13 +68,14 @@ def demo(workdir: str, overrides: list[str]) -> None:
         saved_model,
     )
     print(
-        "\nDone: "
+        "\n=== Done: "
         + ", ".join(f"{name} {value:.0f} s" for name, value in seconds.items())
         + f".\nLook at {folder / 'embedding.png'} and "
         f"{folder / 'evaluation.png'}.\nNext:\n"
-        f"  tensorboard --logdir {shlex.quote(workdir)}\n"
-        f"  saved_model_cli show --dir {shlex.quote(saved_model)} --all\n"
-        "  python -m trainers.train --help      (all recipes)"
+        f"  {command_line.module_command('tensorboard.main')} --logdir "
+        f"{shlex.quote(workdir)}\n"
+        f"  {command_line.module_command('trainers.train')} --help"
+        "      (all recipes)"
     )
 
 

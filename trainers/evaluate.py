@@ -68,7 +68,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
     print(
         f"Every number: {path / 'results.json'}; pictures: "
         f"{', '.join(str(p) for p in sorted(path.glob('*.png')))}\n"
-        "Next: python -m trainers.export --workdir "
+        f"Next: {command_line.module_command('trainers.export')} --workdir "
         f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
     )
     return results

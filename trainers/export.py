@@ -9,6 +9,8 @@ import sys
 
 from trainers import command_line
 
+SAVED_MODEL_CLI = "tensorflow.python.tools.saved_model_cli"
+
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
@@ -46,8 +48,9 @@ def export(workdir: str, directory: str, version: int | None) -> str:
         with quiet_import():
             target = export_saved_model(model, directory, version)
     print(
-        f"Wrote {target}.\nLook: saved_model_cli show --dir "
-        f"{shlex.quote(target)} --all"
+        f"Wrote {target}.\nLook: "
+        f"{command_line.module_command(SAVED_MODEL_CLI)} "
+        f"show --all --dir {shlex.quote(target)}"
     )
     return target
 

@@ -52,8 +52,10 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         f"\n{training['monitor']} {training['best_value']:.4f} in epoch "
         f"{training['best_epoch']} of {training['epochs']}, "
         f"{training['seconds']:.0f} s.\n"
-        f"Next: python -m trainers.evaluate --workdir {shlex.quote(workdir)}\n"
-        f"Watch: tensorboard --logdir {shlex.quote(workdir)}"
+        f"Next: {command_line.module_command('trainers.evaluate')} "
+        f"--workdir {shlex.quote(workdir)}\n"
+        f"Watch: {command_line.module_command('tensorboard.main')} "
+        f"--logdir {shlex.quote(workdir)}"
     )
 
 
