@@ -89,6 +89,8 @@ def export_saved_model(
     archive = keras.export.ExportArchive()
     archive.track(model)
     if isinstance(preprocessing, keras.layers.Layer):
+        if not preprocessing.built:
+            preprocessing(keras.KerasTensor(spec.shape, spec.dtype.name))
         archive.track(preprocessing)
     for name, (function, input_signature) in signatures.items():
         archive.add_endpoint(name, function, input_signature=input_signature)

@@ -25,7 +25,6 @@ from typing import Any
 
 import keras
 import numpy as np
-import pytest
 import tensorflow as tf
 
 import embeddings_tf
@@ -35,8 +34,9 @@ NUM_CLASSES, NUM_PER_CLASS = 3, 4
 NUM_ROWS, NUM_FEATURES = NUM_CLASSES * NUM_PER_CLASS, 6
 
 
-def keywords(**kwargs) -> Mapping:
-    return dataclasses.field(default_factory=lambda: kwargs)
+def empty() -> Mapping:
+    """The default of a mapping in an entry."""
+    return dataclasses.field(default_factory=dict)
 
 
 def assert_close(actual, expected, message, rtol=1e-5, atol=1e-6):
@@ -62,7 +62,7 @@ class Entry:
     make: functools.partial
     _: dataclasses.KW_ONLY
     label: str = ""
-    not_applicable: Mapping[str, str] = keywords()
+    not_applicable: Mapping[str, str] = empty()
 
     def __post_init__(self):
         for name, reason in self.not_applicable.items():
@@ -91,8 +91,11 @@ class Entry:
         check = getattr(self, f"check_{name}")
         if name not in self.not_applicable:
             return check(*fixtures)
-        with pytest.raises(AssertionError):
+        try:
             check(*fixtures)
+        except AssertionError:
+            return None
+        raise AssertionError(f"{name} does hold: the exemption is not needed")
 
     def check_docstring(self):
         check_docstring(self.make.func)
@@ -119,8 +122,21 @@ def check_docstring(documented) -> None:
     assert re.search(r"`\([\w ,.*+]+\)`", text), "no shape like `(batch, dim)`"
 
 
-def run_examples(documented, name: str) -> int:
-    """Runs the examples in the docstrings of an object; their number."""
+def public_names(module) -> list[str]:
+    """`__all__`, or the functions and classes that the module defines."""
+    return getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__
+        and not name.startswith("_")
+    ]
+
+
+def run_examples(documented, name: str) -> None:
+    """Runs the examples in the docstrings of an object, of which it has one.
+
+    The examples start from nothing but these imports.
+    """
     names = {
         "embeddings_tf": embeddings_tf,
         "keras": keras,
@@ -130,13 +146,10 @@ def run_examples(documented, name: str) -> int:
     }
     runner = doctest.DocTestRunner(verbose=False)
     printed = io.StringIO()
-    tried = 0
     for test in doctest.DocTestFinder().find(documented, name, globs=names):
-        keras.utils.set_random_seed(0)
         runner.run(test, out=printed.write)
-        tried += len(test.examples)
+    assert runner.tries, f"{name} has no example"
     assert not runner.failures, printed.getvalue()
-    return tried
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -148,7 +161,7 @@ class _Configurable(Entry):
             arguments that `make` leaves out.
     """
 
-    arguments: Mapping[str, Any] = keywords()
+    arguments: Mapping[str, Any] = empty()
 
     def check_config(self):
         signature = inspect.signature(self.make.func)
@@ -251,7 +264,7 @@ class _Trainer(_Configurable):
 
     batch: Callable = points
     head: Callable = functools.partial(keras.layers.Dense, 2, dtype="float32")
-    documented: Mapping[str, float | Callable] = keywords()
+    documented: Mapping[str, float | Callable] = empty()
     quiet: Callable = np.asarray
     scale: Callable = scaled
     set_wise: bool = True
@@ -416,7 +429,7 @@ class _Trainer(_Configurable):
         if quiet:
             values = self.values(labels, self.quiet(z))
         what = f"{name}: not the documented value"
-        assert_close(np.mean(values), expected, what, rtol=1e-4, atol=1e-5)
+        assert_close(np.mean(values), expected, what, rtol=1e-4, atol=1e-4)
         return gradients
 
     def check_one_class(self):
@@ -463,29 +476,36 @@ class _Trainer(_Configurable):
 
     # Compilation and distribution.
 
+    def _compiled(self, **options):
+        """`evaluate` on a new object as a function of labels and z."""
+        labels, z = self.batch()
+        loss = self.new()
+        if isinstance(loss, keras.layers.Layer):
+            loss.build(labels.shape, z.shape)
+        evaluate = functools.partial(self.evaluate, loss=loss)
+        function = tf.function(evaluate, **options)
+        return lambda y, z: function(tf.constant(y), tf.constant(z))
+
     def check_compiled(self):
         labels, z = self.batch()
-        quiet = self.quiet(z)
-        eager = self.evaluate(labels, z)
-        eager_quiet = self.evaluate(labels, quiet)
-        for jit_compile in (False, True):
-            loss = self.new()
-            if isinstance(loss, keras.layers.Layer):
-                loss.build(labels.shape, z.shape)
-            compiled = tf.function(
-                functools.partial(self.evaluate, loss=loss),
-                jit_compile=jit_compile,
-            )
-            what = "with XLA" if jit_compile else "as a tf.function"
-            arguments = [tf.constant(labels), tf.constant(z)]
-            values, gradients = compiled(*arguments)
-            assert_finite([values, *gradients], f"{what}: not finite")
-            if not jit_compile:  # the random numbers of XLA are others
-                assert_close(values, eager[0], what)
-                for got, expected in zip(gradients, eager[1], strict=True):
-                    assert_close(got, expected, what, rtol=1e-4, atol=1e-5)
-            values, gradients = compiled(arguments[0], tf.constant(quiet))
-            assert_close(values, eager_quiet[0], what, rtol=1e-4)
+        expected = self.evaluate(labels, z)
+        values, gradients = self._compiled()(labels, z)
+        assert_close(values, expected[0], "the value as a tf.function")
+        for got, gradient in zip(gradients, expected[1], strict=True):
+            assert_close(got, gradient, "the gradient", rtol=1e-4, atol=1e-5)
+
+    def check_xla(self):
+        """XLA draws other random numbers, hence only `quiet` values agree."""
+        labels, z = self.batch()
+        expected, _ = self.evaluate(labels, self.quiet(z))
+        compiled = self._compiled(jit_compile=True)
+        try:
+            values, gradients = compiled(labels, z)
+        except tf.errors.InvalidArgumentError as error:
+            raise AssertionError("does not compile") from error
+        assert_finite([values, *gradients], "not finite with XLA")
+        values, _ = compiled(labels, self.quiet(z))
+        assert_close(values, expected, "with XLA", rtol=1e-4)
 
     def check_replicas(self, strategy):
         """Every replica has the values of the global batch."""

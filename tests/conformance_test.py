@@ -1,12 +1,16 @@
 """Every public loss, objective, layer and metric, through one suite.
 
-A new class needs one entry in a table here and a line in docs/api.md.
+A new class needs one entry in a table here and a line in docs/api.md; a loss
+that compares pairs, for example:
+
+    Loss(
+        partial(losses.TripletLoss, margin=0.1),
+        documented={"one_class": 0.0, "singletons": 0.0, ...},
+        not_applicable={"no_queries": "every row is an anchor"},
+    )
 """
 
 import dataclasses
-import functools
-import importlib
-import inspect
 import math
 import re
 from functools import partial
@@ -16,6 +20,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import embeddings_tf
 from embeddings_tf import layers
 from embeddings_tf import losses
 from embeddings_tf import metrics
@@ -31,6 +36,7 @@ LOG_NUM_CLASSES = math.log(NUM_CLASSES)
 SUPPORTS_COME_FIRST = (
     "of each class, the first num_support rows in batch order are supports"
 )
+LOOP = "XLA has no gradient of a loop over rows of an unknown number"
 EPISODES_BY_ROW = "episodes are drawn by row number"
 
 LOSSES = [
@@ -56,9 +62,10 @@ OBJECTIVES = [
             objectives.StochasticPrototypes,
             num_support=2,
             sampler=sampler,
+            num_samples=num_samples,
             seed=7,
         ),
-        label=sampler,
+        label=f"{sampler}-{num_samples}",
         batch=conformance.gaussians,
         quiet=conformance.without_variance,
         scale=conformance.scaled_gaussians,
@@ -79,9 +86,12 @@ OBJECTIVES = [
             # tells one scale from another, and it is negligible in both.
             "huge_scale": lambda entry: entry.value_at_scale(1e9),
         },
-        not_applicable={"order_within_class": SUPPORTS_COME_FIRST},
+        not_applicable={
+            "order_within_class": SUPPORTS_COME_FIRST,
+            **({} if sampler == "intersection" else {"xla": LOOP}),
+        },
     )
-    for sampler in ("intersection", "naive")
+    for sampler, num_samples in [("intersection", 1), ("naive", 3)]
 ]
 
 LAYERS = [
@@ -309,7 +319,8 @@ ENTRIES = [entry for table in TABLES.values() for entry in table]
 
 @pytest.fixture(scope="session")
 def fresh_process(tmp_path_factory):
-    entries = [e for e in [*ENTRIES, *UNREGISTERED] if hasattr(e, "saved")]
+    entries = [e for e in ENTRIES if hasattr(e, "saved")]
+    entries += [e for e, name in BROKEN if name == "fresh_process"]
     folder = tmp_path_factory.mktemp("fresh_process")
     return conformance.load_in_fresh_process(entries, folder)
 
@@ -329,6 +340,7 @@ def seed():
 
 
 def verify(entry, name, request):
+    """Checks one property, with the fixtures it asks for."""
     fixtures = map(request.getfixturevalue, entry.fixtures(name))
     entry.verify(name, *fixtures)
 
@@ -341,4 +353,391 @@ def test_property(entry, name, request):
     verify(entry, name, request)
 
 
-UNREGISTERED = []
+# --- The tables are complete ------------------------------------------------
+
+PUBLIC = {
+    f"{group}.{name}": getattr(getattr(embeddings_tf, group), name)
+    for group in (
+        "losses",
+        "layers",
+        "objectives",
+        "models",
+        "metrics",
+        "sampling",
+        "datasets",
+        "callbacks",
+        "export",
+        "viz",
+    )
+    for name in conformance.public_names(getattr(embeddings_tf, group))
+}
+
+
+@pytest.mark.parametrize("module", TABLES, ids=lambda m: m.__name__)
+def test_every_public_name_has_an_entry(module):
+    covered = {entry.make.func for entry in TABLES[module]}
+    covered |= {
+        entry.its_function()
+        for entry in TABLES[module]
+        if isinstance(entry, Loss)
+    }
+    public = {getattr(module, name) for name in module.__all__}
+    assert public == covered | (public & set(PLAIN_FUNCTIONS))
+    assert not covered & set(PLAIN_FUNCTIONS)
+    assert all(reason.strip() for reason in PLAIN_FUNCTIONS.values())
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    conformance.run_examples(PUBLIC[name], name)
+
+
+def test_api_page_lists_every_public_name():
+    page = (conformance.ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- `([\w.]+)", page, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(PUBLIC)
+
+
+def test_what_keras_may_compile_is_what_xla_can_compile():
+    for entry in OBJECTIVES:
+        assert entry.make().supports_jit == ("xla" not in entry.not_applicable)
+
+
+# --- The checks find what is broken -----------------------------------------
+
+
+def broken(entry, **members):
+    """The entry, members of its class replaced, all exemptions dropped."""
+    cls = type(entry.make.func.__name__, (entry.make.func,), members)
+    make = partial(cls, *entry.make.args, **entry.make.keywords)
+    changes = {"make": make, "not_applicable": {}}
+    if isinstance(entry, Loss):
+        changes["function"] = entry.its_function()
+    return dataclasses.replace(entry, **changes)
+
+
+def broken_value(change):
+    """A PrototypicalLoss whose values `change(y, z, values)` spoils."""
+
+    def call(self, y, z):
+        return change(y, z, losses.prototypical_loss(y, z, self.num_support))
+
+    return broken(LOSSES[0], call=call)
+
+
+def broken_call(change):
+    """One in which `change(y, z, sample_weight)` replaces `Loss.__call__`."""
+
+    def __call__(self, y, z, sample_weight=None):
+        return change(self, y, z, sample_weight)
+
+    return broken(LOSSES[0], __call__=__call__)
+
+
+def local(y, z, values):
+    """Of the replica's own rows, and their sum rather than their mean."""
+    return tf.fill(tf.shape(z)[:1], tf.reduce_sum(z**2))
+
+
+def overflow(y, z, values):
+    mixed = keras.config.dtype_policy().name.startswith("mixed")
+    return values * np.inf if mixed else values
+
+
+def no_negative_labels(y, z, values):
+    return losses.prototypical_loss(tf.nn.relu(y), z, 2)
+
+
+def half_precision_labels(y, z, values):
+    y = tf.cast(tf.cast(y, "bfloat16"), "float32")
+    return losses.prototypical_loss(y, z, 2)
+
+
+def root_of_zero(y, z, values):
+    """Right value, but the root has no gradient at 0."""
+    distances = tf.sqrt(tf.reduce_sum((z - z[:1]) ** 2, -1))
+    return values + tf.reduce_sum(distances)
+
+
+def mean_over_pairs_of_classes(y, z, values):
+    num_classes = tf.size(tf.unique(tf.reshape(y, [-1])).y)
+    return values / tf.cast(num_classes * (num_classes - 1), values.dtype)
+
+
+def in_python(y, z, values):
+    return values + tf.numpy_function(lambda: np.float32(0), [], tf.float32)
+
+
+def unused_weight(self, y_true_shape, y_pred_shape):
+    objectives.StochasticPrototypes.build(self, y_true_shape, y_pred_shape)
+    self.unused = self.add_weight(name="unused", shape=())
+
+
+def broken_layer(change):
+    """A GaussianEmbedding whose output `change(layer, x, output)` spoils."""
+
+    def call(self, inputs):
+        output = layers.GaussianEmbedding.call(self, inputs)
+        return change(self, inputs, output)
+
+    return broken(LAYERS[0], call=call)
+
+
+def untracked_weights(self, input_shape):
+    self.kernel = np.random.normal(size=(input_shape[-1], 2 * self.dim))
+    self.kernel = self.kernel.astype("float32")
+    self.bias = np.zeros(2 * self.dim, "float32")
+
+
+def no_gradient(self, inputs, output):
+    return tf.matmul(inputs, tf.stop_gradient(self.kernel)) + self.bias
+
+
+def broken_metric(function):
+    """`recall_at_k`, spoilt by `function(recall_at_k, embeddings, labels)`."""
+
+    def recall_at_k(embeddings, labels, k):
+        def recall(embeddings, labels):
+            return metrics.recall_at_k(embeddings, labels, k)
+
+        return function(recall, embeddings, labels)
+
+    return dataclasses.replace(METRICS[0], make=partial(recall_at_k, k=1))
+
+
+def refuses_without_saying_what(recall, embeddings, labels):
+    try:
+        return recall(embeddings, labels)
+    except ValueError as error:
+        raise ValueError("bad input") from error
+
+
+PROTOTYPICAL, INTERSECTION, NAIVE = *LOSSES[:1], *OBJECTIVES[:2]
+BROKEN = [
+    # Losses and objectives.
+    (broken_value(lambda y, z, v: v + z[0, 0]), "batch_order"),
+    (broken_value(no_negative_labels), "class_ids"),
+    (broken_value(half_precision_labels), "class_ids"),
+    (broken_value(lambda y, z, v: v + y[0]), "class_names"),
+    (broken_value(root_of_zero), "coinciding_points"),
+    (
+        broken_value(lambda y, z, v: v + float(tf.inside_function())),
+        "compiled",
+    ),
+    (
+        broken(
+            PROTOTYPICAL,
+            get_config=lambda self: {
+                "name": self.name,
+                "reduction": self.reduction,
+                "num_support": self.num_support,
+            },
+        ),
+        "config",
+    ),
+    (
+        broken(
+            INTERSECTION,
+            get_config=lambda self: {
+                **objectives.StochasticPrototypes.get_config(self),
+                "num_samples": 1,
+            },
+        ),
+        "config",
+    ),
+    (
+        broken_value(lambda y, z, v: v + tf.random.normal(())),
+        "deterministic",
+    ),
+    (broken(PROTOTYPICAL, __doc__="A loss of `(batch,)`."), "docstring"),
+    (broken(PROTOTYPICAL, __doc__="Reference: a book."), "reference"),
+    (broken_value(lambda y, z, v: tf.concat([v, [0.0]], 0)), "empty_batch"),
+    (broken(PROTOTYPICAL), "fresh_process"),  # not registered
+    (broken_value(lambda y, z, v: 2 * v), "function"),
+    (
+        dataclasses.replace(
+            PROTOTYPICAL,
+            make=partial(losses.PrototypicalLoss, 2, dtype="float16"),
+        ),
+        "half_precision",
+    ),
+    (broken(PROTOTYPICAL), "huge_scale"),
+    (
+        broken_value(lambda y, z, v: v + tf.cast(tf.rank(y), v.dtype)),
+        "label_types",
+    ),
+    (broken_value(overflow), "mixed_precision"),
+    (broken_value(lambda y, z, v: v + 1), "no_queries"),
+    (broken_value(mean_over_pairs_of_classes), "one_class"),
+    (broken(PROTOTYPICAL), "order_within_class"),
+    (
+        broken_call(
+            lambda self, y, z, w: losses.prototypical_loss(
+                y, z, self.num_support
+            )
+        ),
+        "reduction",
+    ),
+    (broken_value(local), "replicas"),
+    (broken_value(local), "replicas_fit"),
+    (
+        broken_call(
+            lambda self, y, z, w: losses.PrototypicalLoss.__call__(self, y, z)
+        ),
+        "sample_weight",
+    ),
+    (broken_value(lambda y, z, v: v + 1), "singletons"),
+    (
+        broken_value(lambda y, z, v: v + 0 * tf.reduce_sum(1 / z**2)),
+        "tiny_scale",
+    ),
+    (
+        broken_value(lambda y, z, v: 2 * tf.stop_gradient(v) - v),
+        "training_lowers_it",
+    ),
+    (broken_value(lambda y, z, v: v[0]), "vector"),
+    (broken_value(lambda y, z, v: v * (1 + y)), "vector"),
+    (broken_value(lambda y, z, v: tf.stop_gradient(v)), "vector"),
+    (broken_value(in_python), "xla"),
+    (broken(INTERSECTION, build=unused_weight), "weights"),
+    (
+        broken(INTERSECTION, _next_seed=lambda self: tf.constant([1, 2])),
+        "samples",
+    ),
+    # Layers.
+    (
+        broken(
+            LAYERS[0],
+            get_config=lambda self: keras.layers.Layer.get_config(self),
+        ),
+        "config",
+    ),
+    (broken(LAYERS[0]), "fresh_process"),  # not registered
+    (
+        broken(
+            LAYERS[0],
+            compute_output_shape=lambda self, shape: (*shape[:-1], self.dim),
+        ),
+        "output_shape",
+    ),
+    (broken(LAYERS[0], build=untracked_weights), "functional"),
+    (broken(LAYERS[0], build=untracked_weights), "sequential"),
+    (
+        broken_layer(lambda self, x, output: output - tf.reduce_mean(x)),
+        "rows",
+    ),
+    (
+        dataclasses.replace(
+            LAYERS[0], make=partial(layers.GaussianEmbedding, 3, dtype=None)
+        ),
+        "mixed_precision",
+    ),
+    (
+        broken_layer(
+            lambda self, x, output: output + float(tf.inside_function())
+        ),
+        "export",
+    ),
+    (broken_layer(no_gradient), "gradients"),
+    (broken_layer(lambda self, x, output: tf.exp(output)), "huge_inputs"),
+    # Metrics.
+    (broken_metric(lambda recall, x, y: {1: 0.9}), "perfect"),
+    (broken_metric(lambda recall, x, y: {1: 1.0}), "chance"),
+    (broken_metric(lambda recall, x, y: {1: float(x[0, 0])}), "row_order"),
+    (
+        broken_metric(lambda recall, x, y: {1: float(tf.is_tensor(x))}),
+        "tensors",
+    ),
+    (
+        broken_metric(lambda recall, x, y: {1: np.float32(recall(x, y)[1])}),
+        "plain_result",
+    ),
+    (
+        broken_metric(lambda recall, x, y: recall(np.nan_to_num(x), y)),
+        "not_finite",
+    ),
+    (broken_metric(refuses_without_saying_what), "not_finite"),
+    (
+        broken_metric(lambda recall, x, y: recall(x[: len(y)], y[: len(x)])),
+        "unequal_lengths",
+    ),
+    (
+        broken_metric(lambda recall, x, y: recall(x, y) if len(x) else {1: 0}),
+        "empty",
+    ),
+]
+
+
+@pytest.mark.parametrize(("entry", "name"), [case(*pair) for pair in BROKEN])
+def test_breakage_is_found(entry, name, request):
+    with pytest.raises(AssertionError):
+        verify(entry, name, request)
+
+
+@pytest.mark.parametrize(
+    ("original", "copy", "names"),
+    [
+        (PROTOTYPICAL, broken_value(lambda y, z, v: v), Loss.properties()),
+        (INTERSECTION, broken(INTERSECTION), ["config", "weights", "samples"]),
+        (LAYERS[0], broken_layer(lambda self, x, v: v), Layer.properties()),
+        (METRICS[0], broken_metric(lambda f, x, y: f(x, y)), ["perfect"]),
+    ],
+    ids=["loss", "objective", "layer", "metric"],
+)
+def test_only_what_is_broken_is_found(original, copy, names, request):
+    """A copy made like the broken ones, with nothing broken, passes."""
+    for name in set(names) - {"fresh_process", *original.not_applicable}:
+        verify(copy, name, request)
+
+
+def test_every_check_is_tried_on_something_broken():
+    def checks(entries_and_names):
+        return {getattr(type(e), f"check_{n}") for e, n in entries_and_names}
+
+    every = [(entry, name) for entry in ENTRIES for name in entry.properties()]
+    assert checks(every) == checks(BROKEN)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"not_applicable": {"speed": "is no property"}},
+        {"not_applicable": {"xla": ""}},
+        {"not_applicable": {"xla": None}},
+        {"documented": {"full_moon": 0.0}},
+    ],
+)
+def test_entry_with_a_mistake_is_refused(change):
+    with pytest.raises(ValueError, match="property|properties|Say why"):
+        dataclasses.replace(PROTOTYPICAL, **change)
+
+
+def test_exemption_that_is_not_needed_is_found():
+    entry = dataclasses.replace(
+        PROTOTYPICAL, not_applicable={"vector": "out of caution"}
+    )
+    with pytest.raises(AssertionError, match="not needed"):
+        entry.verify("vector")
+
+
+def test_degenerate_batch_without_documented_value_is_found():
+    entry = dataclasses.replace(PROTOTYPICAL, documented={})
+    with pytest.raises(AssertionError, match="documented value"):
+        entry.verify("one_class")
+
+
+def test_wrong_example_is_found():
+    def wrong():
+        """Has an example.
+
+        >>> 1 + 1
+        3
+        """
+
+    def none():
+        """Has no example."""
+
+    for function in (wrong, none):
+        with pytest.raises(AssertionError):
+            conformance.run_examples(function, "function")

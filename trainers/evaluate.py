@@ -5,6 +5,7 @@ Writes every number to `results.json` and the pictures beside it.
 
 import argparse
 import importlib
+import importlib.util
 import shlex
 import sys
 import time
@@ -48,6 +49,11 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
             raise ValueError(
                 f"{workdir} has no checkpoint yet; finish an epoch of "
                 "training first"
+            )
+        if importlib.util.find_spec("matplotlib") is None:
+            raise ValueError(
+                "the pictures need Matplotlib: pip install "
+                "'embeddings_tf[plots]'"
             )
         import_tensorflow()
         import keras

@@ -117,10 +117,9 @@ class FewShotClassifier:
             )
         parts = [np.zeros((0, len(self.classes_)), "float32")]
         for number, first in enumerate(range(0, len(query), self.batch_size)):
-            embeddings = self._embed(query[first : first + self.batch_size])
             log_prob = class_log_prob(
                 self.model,
-                embeddings,
+                self._embed_batch(query, first),
                 self.prototypes_,
                 self.num_samples,
                 tf.constant([self.seed, number]),
@@ -134,18 +133,24 @@ class FewShotClassifier:
 
     def predict(self, query) -> np.ndarray:
         """The most probable label of each query, `(queries,)`."""
-        return self.classes_[self.predict_log_proba(query).argmax(-1)]
+        log_prob = self.predict_log_proba(query)
+        return self.classes_[log_prob.argmax(-1)]
 
     def _embed(self, x) -> np.ndarray:
-        parts = []
-        for first in range(0, len(x), self.batch_size):
-            batch = np.asarray(x[first : first + self.batch_size])
-            # Inputs too: max-pooling and ReLU can swallow a NaN.
-            _require_finite("Input", batch, first)
-            embeddings = self.model.predict_on_batch(batch)
-            _require_finite("The embedding of input", embeddings, first)
-            parts.append(embeddings)
-        return np.concatenate(parts)
+        return np.concatenate(
+            [
+                self._embed_batch(x, first)
+                for first in range(0, len(x), self.batch_size)
+            ]
+        )
+
+    def _embed_batch(self, x, first: int) -> np.ndarray:
+        batch = np.asarray(x[first : first + self.batch_size])
+        # Inputs too: max-pooling and ReLU can swallow a NaN.
+        _require_finite("Input", batch, first)
+        embeddings = self.model.predict_on_batch(batch)
+        _require_finite("The embedding of input", embeddings, first)
+        return embeddings
 
 
 def _require_finite(what: str, rows: np.ndarray, first: int) -> None:

@@ -75,7 +75,7 @@ class StochasticPrototypes(keras.layers.Layer):
         seed: Seed of the training samples; None: from Keras's global seed.
 
     Call arguments:
-        y_true: Class ids `(batch,)`, any integers.
+        y_true: Class ids `(batch,)`, any integers that fit int32.
         y_pred: Packed Gaussians `(batch, 2 * dim)`.
 
     Returns:
@@ -126,6 +126,9 @@ class StochasticPrototypes(keras.layers.Layer):
         self.noise_transform = one_of(
             "noise_transform", noise_transform, ("softplus", "exp")
         )
+        # XLA has no gradient of a loop over samples of an unknown number of
+        # queries; compile(jit_compile="auto") reads this.
+        self.supports_jit = sampler != "naive"
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
 

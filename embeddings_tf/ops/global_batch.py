@@ -13,6 +13,12 @@ def gather_global_batch(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
         return tensors
-    # identity: a tensor straight from the iterator has no device, and
-    # all_gather then fails with "destinations can not be empty".
-    return tuple(context.all_gather(tf.identity(t), axis=0) for t in tensors)
+
+    def gather(tensor):
+        # identity: a tensor straight from the iterator has no device, and
+        # all_gather then fails with "destinations can not be empty".
+        gathered = context.all_gather(tf.identity(tensor), axis=0)
+        # all_gather forgets the whole shape where the batch size is unknown.
+        return tf.ensure_shape(gathered, [None, *tensor.shape[1:]])
+
+    return tuple(gather(tensor) for tensor in tensors)

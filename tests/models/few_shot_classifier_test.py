@@ -136,7 +136,7 @@ class TestStochasticPrototypes:
 
 class TestLabels:
     @pytest.mark.parametrize(
-        "labels", [[7, -2, 7, 10**12], [0.5, 1.5, 0.5, 2.5], list("baca")]
+        "labels", [[7, -2, 7, 10**12], [0.5, 1.5, 0.5, 2.5], list("babc")]
     )
     def test_of_any_kind(self, identity, labels):
         support = 9 * np.array([[0, 0], [1, 1], [0, 0], [2, 2]], "float32")

@@ -68,7 +68,9 @@ def n_digit_from_scikit_learn(
 
     Example:
 
-    >>> images, labels = n_digit_from_scikit_learn(2, "number", "test_unseen")
+    >>> images, labels = embeddings_tf.datasets.n_digit_from_scikit_learn(
+    ...     2, "number", "test_unseen"
+    ... )
     >>> images.shape
     (2100, 8, 16, 1)
     """

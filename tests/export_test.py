@@ -1,0 +1,507 @@
+"""What is exported is used by a process that has TensorFlow alone."""
+
+import json
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import special
+
+from embeddings_tf.export import export_saved_model
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.objectives import StochasticPrototypes
+
+SHAPE = (8, 16, 1)
+SIZES = (0, 1, 257)
+# Not in order, not from 0, not of equal number.
+SUPPORT_LABELS = [2_000_000_000, -7, 5, -7, 2_000_000_000, 5, -7]
+CLASSES = [-7, 5, 2_000_000_000]
+
+CLIENT = """
+import json
+import sys
+
+BLOCKED = ("keras", "tf_keras", "tensorflow_probability", "embeddings_tf")
+# None makes an import fail, and still lets TensorFlow ask whether it would.
+sys.modules.update(dict.fromkeys(BLOCKED))
+
+import numpy as np
+import tensorflow as tf
+
+folder = sys.argv[1]
+models, results, errors = {}, {}, {}
+with open(f"{folder}/calls.json") as file:
+    calls = json.load(file)
+arrays = np.load(f"{folder}/arrays.npz")
+for call, (path, signature, names) in calls.items():
+    if path not in models:
+        models[path] = tf.saved_model.load(path)
+    inputs = {n: tf.constant(arrays[f"{call}/{n}"]) for n in names}
+    try:
+        outputs = models[path].signatures[signature](**inputs)
+    except tf.errors.InvalidArgumentError as error:
+        errors[call] = str(error)
+    else:
+        for name, value in outputs.items():
+            results[f"{call}/{name}"] = value.numpy()
+np.savez(f"{folder}/results.npz", **results)
+with open(f"{folder}/done.json", "w") as file:
+    imported = [name for name in BLOCKED if sys.modules[name]]
+    json.dump({"errors": errors, "imported": imported}, file)
+"""
+
+
+def images(rows, seed=0, shape=SHAPE):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(0, 255, size=(rows, *shape)).astype("float32")
+
+
+def spread_out(encoder):
+    """Random weights leave embeddings close together; this does not."""
+    head = encoder.layers[-1]
+    head.kernel.assign(5 * head.kernel)
+    return encoder
+
+
+def invert(x):
+    return 255 - x
+
+
+class Served:
+    """Exports models, collects calls, and lets one process answer them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.calls, self.arrays = {}, {}
+        keras.utils.set_random_seed(0)
+        encoder = n_digit_encoder(2, image_shape=SHAPE, initial_variance=0.05)
+        self.spe = EmbeddingModel(
+            spread_out(encoder),
+            StochasticPrototypes(3, initial_noise_variance=0.1),
+        )
+        self.pn = spread_out(
+            n_digit_encoder(3, image_shape=SHAPE, gaussian=False)
+        )
+        normalization = keras.layers.Normalization(
+            mean=100.0, variance=4.0, axis=None
+        )
+        self.small_images = keras.Sequential(
+            [
+                keras.Input((4, 8, 1), name="small_image"),
+                keras.layers.UpSampling2D(2),
+                normalization,
+            ]
+        )
+        self.exports = {
+            "spe": (self.spe, None),
+            "pn": (self.pn, None),
+            "function": (self.pn, invert),
+            "layer": (self.pn, keras.layers.Rescaling(0.5, offset=3)),
+            "model": (self.spe, self.small_images),
+        }
+        self.paths = {
+            name: export_saved_model(
+                model, folder / name, preprocessing=preprocessing
+            )
+            for name, (model, preprocessing) in self.exports.items()
+        }
+
+    def add(self, call, model, signature, **inputs):
+        self.calls[call] = [self.paths[model], signature, list(inputs)]
+        for name, value in inputs.items():
+            self.arrays[f"{call}/{name}"] = value
+
+    def classify(self, call, model, **changes):
+        """A valid call, but for the changes."""
+        inputs = {
+            "support": images(7, seed=1),
+            "support_labels": np.array(SUPPORT_LABELS, "int32"),
+            "query": images(5, seed=2),
+            "seed": np.array([3, 4], "int32"),
+        }
+        self.add(call, model, "classify", **{**inputs, **changes})
+
+    def run(self):
+        with open(self.folder / "calls.json", "w") as file:
+            json.dump(self.calls, file)
+        np.savez(self.folder / "arrays.npz", **self.arrays)
+        script = self.folder / "client.py"
+        script.write_text(CLIENT)
+        subprocess.run(
+            [sys.executable, str(script), str(self.folder)],
+            check=True,
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+            timeout=300,
+        )
+        with open(self.folder / "done.json") as file:
+            done = json.load(file)
+        self.errors, self.imported = done["errors"], done["imported"]
+        with np.load(self.folder / "results.npz") as results:
+            self.results = dict(results)
+
+    def outputs(self, call):
+        assert call not in self.errors, self.errors[call]
+        return {
+            key.partition("/")[2]: value
+            for key, value in self.results.items()
+            if key.partition("/")[0] == call
+        }
+
+
+def bad_inputs():
+    """Signature, what is wrong with the call, and the words of the error."""
+    holed = images(5)
+    holed[3, 2, 5] = np.nan
+    endless = images(7)
+    endless[0, 0, 0] = np.inf
+    unlabelled = np.array(SUPPORT_LABELS[:-1], "int32")
+    none = {"support": images(0), "support_labels": unlabelled[:0]}
+    return {
+        "embed nan": ({"image": holed}, "`image` holds NaN or infinity"),
+        "embed inf": ({"image": endless}, "`image` holds NaN or infinity"),
+        "query nan": ({"query": holed}, "`query` holds NaN or infinity"),
+        "support inf": ({"support": endless}, "`support` holds NaN"),
+        "no support": (none, "`classify` needs at least one support"),
+        "few labels": ({"support_labels": unlabelled}, "differ in length"),
+        "few supports": ({"support": images(5)}, "differ in length"),
+    }
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    served = Served(tmp_path_factory.mktemp("export"))
+    for model in ("spe", "pn"):
+        for size in SIZES:
+            for signature in ("serving_default", "embed"):
+                served.add(
+                    f"{model} {signature} {size}",
+                    model,
+                    signature,
+                    image=images(size),
+                )
+            served.classify(
+                f"{model} classify {size}", model, query=images(size)
+            )
+        served.classify(f"{model} again", model)
+        served.classify(f"{model} once more", model)
+        served.classify(
+            f"{model} other seed", model, seed=np.array([3, 5], "int32")
+        )
+        served.classify(
+            f"{model} one class",
+            model,
+            support=images(1),
+            support_labels=np.array([-(2**31)], "int32"),
+        )
+        for name, (change, _) in bad_inputs().items():
+            if "image" in change:
+                served.add(f"{model} {name}", model, "embed", **change)
+            else:
+                served.classify(f"{model} {name}", model, **change)
+    small = (4, 8, 1)
+    for model, name, shape in (
+        ("function", "image", SHAPE),
+        ("layer", "image", SHAPE),
+        ("model", "small_image", small),
+    ):
+        served.add(
+            f"{model} embed", model, "embed", **{name: images(6, shape=shape)}
+        )
+        served.classify(
+            f"{model} classify",
+            model,
+            support=images(7, seed=1, shape=shape),
+            query=images(5, seed=2, shape=shape),
+        )
+    served.run()
+    return served
+
+
+def point_probability(embed, support, query):
+    """Softmax of minus the squared distance to class means, by hand."""
+    support, query = embed(support).numpy(), embed(query).numpy()
+    labels = np.array(SUPPORT_LABELS)
+    means = np.stack([support[labels == c].mean(axis=0) for c in CLASSES])
+    squared = ((query[:, None] - means) ** 2).sum(axis=-1)
+    return special.softmax(-squared, axis=1)
+
+
+def gaussian_probability(model, embed, support, query, seed=(3, 4)):
+    class_ids = [CLASSES.index(label) for label in SUPPORT_LABELS]
+    prototypes = model.objective.prototypes(embed(support), class_ids, 3)
+    return np.exp(
+        model.objective.log_prob(
+            embed(query), prototypes, 200, tf.constant(seed)
+        )
+    )
+
+
+def assert_probability(actual, expected):
+    np.testing.assert_allclose(actual, expected, atol=1e-5)
+    np.testing.assert_allclose(
+        actual.sum(axis=1), np.ones(len(expected)), rtol=1e-5
+    )
+    assert not len(expected) or actual.std() > 0.05
+
+
+def test_nothing_but_tensorflow(served):
+    assert served.imported == []
+
+
+@pytest.mark.parametrize("signature", ["serving_default", "embed"])
+@pytest.mark.parametrize("size", SIZES)
+class TestEmbed:
+    def test_gaussian(self, served, size, signature):
+        outputs = served.outputs(f"spe {signature} {size}")
+        assert set(outputs) == {"embedding", "variance"}
+        packed = served.spe(images(size)).numpy()
+        for value, expected in (
+            (outputs["embedding"], packed[:, :2]),
+            (outputs["variance"], packed[:, 2:]),
+        ):
+            assert value.shape == (size, 2) and value.dtype == "float32"
+            np.testing.assert_allclose(value, expected, atol=1e-5)
+
+    def test_point(self, served, size, signature):
+        outputs = served.outputs(f"pn {signature} {size}")
+        assert set(outputs) == {"embedding"}
+        assert outputs["embedding"].shape == (size, 3)
+        np.testing.assert_allclose(
+            outputs["embedding"], served.pn(images(size)), atol=1e-5
+        )
+
+
+class TestClassify:
+    @pytest.mark.parametrize("size", SIZES)
+    def test_gaussian(self, served, size):
+        outputs = served.outputs(f"spe classify {size}")
+        assert outputs["classes"].tolist() == CLASSES
+        assert outputs["classes"].dtype == "int32"
+        assert_probability(
+            outputs["probability"],
+            gaussian_probability(
+                served.spe, served.spe, images(7, seed=1), images(size)
+            ),
+        )
+
+    @pytest.mark.parametrize("size", SIZES)
+    def test_point(self, served, size):
+        outputs = served.outputs(f"pn classify {size}")
+        assert outputs["classes"].tolist() == CLASSES
+        assert_probability(
+            outputs["probability"],
+            point_probability(served.pn, images(7, seed=1), images(size)),
+        )
+
+    def test_same_seed_same_answer(self, served):
+        first, second, other = (
+            served.outputs(f"spe {call}")["probability"]
+            for call in ("again", "once more", "other seed")
+        )
+        np.testing.assert_array_equal(first, second)
+        assert (first != other).any()
+        np.testing.assert_allclose(first, other, atol=0.3)
+
+    def test_points_need_no_seed(self, served):
+        first, other = (
+            served.outputs(f"pn {call}")["probability"]
+            for call in ("again", "other seed")
+        )
+        np.testing.assert_array_equal(first, other)
+
+    @pytest.mark.parametrize("model", ["spe", "pn"])
+    def test_one_class(self, served, model):
+        outputs = served.outputs(f"{model} one class")
+        assert outputs["classes"].tolist() == [-(2**31)]
+        np.testing.assert_allclose(
+            outputs["probability"], np.ones((5, 1)), rtol=1e-5
+        )
+
+
+class TestPreprocessing:
+    @pytest.mark.parametrize("name", ["function", "layer"])
+    def test_in_front_of_a_point_model(self, served, name):
+        preprocessing = {
+            "function": lambda x: 255 - x,
+            "layer": lambda x: x / 2 + 3,
+        }[name]
+
+        def embed(x):
+            return served.pn(preprocessing(x))
+
+        outputs = served.outputs(f"{name} embed")
+        np.testing.assert_allclose(
+            outputs["embedding"], embed(images(6)), atol=1e-5
+        )
+        assert_probability(
+            served.outputs(f"{name} classify")["probability"],
+            point_probability(embed, images(7, seed=1), images(5, seed=2)),
+        )
+
+    def test_with_an_input_of_its_own(self, served):
+        """Twice the height and width; (x - 100) / sqrt(4)."""
+        small = (4, 8, 1)
+
+        def embed(x):
+            return served.spe((x.repeat(2, axis=1).repeat(2, axis=2) - 100) / 2)
+
+        outputs = served.outputs("model embed")
+        packed = embed(images(6, shape=small)).numpy()
+        np.testing.assert_allclose(
+            outputs["embedding"], packed[:, :2], atol=1e-5
+        )
+        np.testing.assert_allclose(
+            outputs["variance"], packed[:, 2:], atol=1e-5
+        )
+        np.testing.assert_allclose(
+            served.outputs("model classify")["probability"],
+            gaussian_probability(
+                served.spe,
+                embed,
+                images(7, seed=1, shape=small),
+                images(5, seed=2, shape=small),
+            ),
+            atol=1e-5,
+        )
+
+
+@pytest.mark.parametrize("model", ["spe", "pn"])
+@pytest.mark.parametrize("name", bad_inputs())
+def test_bad_input(served, model, name):
+    _, message = bad_inputs()[name]
+    assert message in served.errors[f"{model} {name}"]
+
+
+def tiny_model():
+    return keras.Sequential([keras.Input((2,)), keras.layers.Dense(2)])
+
+
+def replace_write_out(monkeypatch, write_out):
+    # ExportArchive is a factory.
+    archive_class = type(keras.export.ExportArchive())
+    monkeypatch.setattr(archive_class, "write_out", write_out)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Writes a small file instead of a SavedModel."""
+
+    def write_out(archive, folder, **options):
+        os.mkdir(folder)
+        with open(os.path.join(folder, "saved_model.pb"), "w") as file:
+            file.write("new")
+
+    replace_write_out(monkeypatch, write_out)
+    return write_out
+
+
+class TestVersions:
+    def test_numbering(self, quick, tmp_path):
+        model, base = tiny_model(), tmp_path / "not" / "yet"
+        paths = [export_saved_model(model, base) for _ in range(2)]
+        assert paths == [str(base / "1"), str(base / "2")]
+        assert export_saved_model(model, str(base), 10) == str(base / "10")
+        # A gap can be filled; other files there are nobody's version.
+        (base / "notes.txt").write_text("keep")
+        (base / "latest").mkdir()
+        assert export_saved_model(model, base, version=4) == str(base / "4")
+        assert export_saved_model(model, base) == str(base / "11")
+        assert sorted(os.listdir(base)) == sorted(
+            ["1", "2", "4", "10", "11", "notes.txt", "latest"]
+        )
+
+    def test_is_never_overwritten(self, quick, tmp_path):
+        (tmp_path / "3").mkdir()
+        (tmp_path / "3" / "saved_model.pb").write_text("old")
+        with pytest.raises(FileExistsError, match="never overwritten"):
+            export_saved_model(tiny_model(), tmp_path, version=3)
+        assert (tmp_path / "3" / "saved_model.pb").read_text() == "old"
+        assert os.listdir(tmp_path) == ["3"]
+
+    def test_is_not_overwritten_where_two_export_at_once(
+        self, quick, monkeypatch, tmp_path
+    ):
+        def write_out(archive, folder, **options):
+            quick(archive, folder)
+            (tmp_path / "1").mkdir()
+            (tmp_path / "1" / "saved_model.pb").write_text("theirs")
+
+        replace_write_out(monkeypatch, write_out)
+        with pytest.raises(FileExistsError, match="appeared while"):
+            export_saved_model(tiny_model(), tmp_path)
+        assert (tmp_path / "1" / "saved_model.pb").read_text() == "theirs"
+        assert os.listdir(tmp_path) == ["1"]
+
+    @pytest.mark.parametrize("version", [0, -1, True, "2", 1.0])
+    def test_bad_values(self, version, tmp_path):
+        with pytest.raises(ValueError, match="`version` must be None or an"):
+            export_saved_model(tiny_model(), tmp_path, version=version)
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize("version", [None, 5])
+    def test_a_failing_write_leaves_nothing(
+        self, quick, monkeypatch, tmp_path, version
+    ):
+        def write_out(archive, folder, **options):
+            quick(archive, folder)
+            raise OSError(28, "No space left on device")
+
+        replace_write_out(monkeypatch, write_out)
+        (tmp_path / "1").mkdir()
+        with pytest.raises(OSError, match="No space left"):
+            export_saved_model(tiny_model(), tmp_path, version)
+        assert os.listdir(tmp_path) == ["1"]
+
+    def test_others_may_read_it(self, quick, tmp_path):
+        """A server is often another user: not the mode of a private folder."""
+        umask = os.umask(0o022)
+        try:
+            path = export_saved_model(tiny_model(), tmp_path)
+        finally:
+            os.umask(umask)
+        assert os.stat(path).st_mode & 0o777 == 0o755
+
+
+class TestModels:
+    def test_unbuilt(self, tmp_path):
+        model = EmbeddingModel(
+            keras.Sequential([GaussianEmbedding(2)]), StochasticPrototypes(1)
+        )
+        with pytest.raises(ValueError, match="Only a built model"):
+            export_saved_model(model, tmp_path / "base")
+        assert os.listdir(tmp_path) == []
+
+    def test_several_inputs(self, tmp_path):
+        inputs = [keras.Input((2,)), keras.Input((2,))]
+        model = keras.Model(inputs, keras.layers.Add()(inputs))
+        with pytest.raises(ValueError, match="with 2 declared inputs"):
+            export_saved_model(model, tmp_path)
+
+    def test_no_declared_input(self, tmp_path):
+        class Wrapper(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense = keras.layers.Dense(2)
+
+            def call(self, inputs):
+                return self.dense(inputs)
+
+        wrapper = Wrapper()
+        wrapper(np.ones((1, 3), "float32"))
+        with pytest.raises(ValueError, match="starts with keras.Input"):
+            export_saved_model(wrapper, tmp_path)
+        assert os.listdir(tmp_path) == []
+
+    def test_the_model_can_be_trained_on(self, served):
+        """Exporting leaves the model as it was."""
+        model = served.spe
+        model.compile(optimizer="adam")
+        before = model.encoder.layers[-1].kernel.numpy()
+        model.train_on_batch(images(8), np.arange(8) // 4)
+        assert (model.encoder.layers[-1].kernel.numpy() != before).any()
