@@ -67,8 +67,13 @@ PUBLISHED = {
 def collect(workdir: pathlib.Path) -> None:
     """Keeps a run's numbers in the repository."""
     results = json.loads((workdir / "results.json").read_text())
+    config = json.loads((workdir / "config.json").read_text())["config"]
     RESULTS.mkdir(parents=True, exist_ok=True)
-    name = f"{results['recipe']}_seed_{results['seed']}.json"
+    optimizer = config["optimizer"]
+    results["optimizer"] = optimizer
+    rate = optimizer["learning_rate"]["initial_learning_rate"]
+    steps = config["num_epochs"] * config["steps_per_epoch"]
+    name = f"{results['recipe']}_seed_{results['seed']}_{rate:g}_{steps}.json"
     write_json(RESULTS / name, results)
 
 
@@ -81,8 +86,13 @@ def runs() -> dict[str, list[dict]]:
     return found
 
 
-def table(found: dict[str, list[dict]]) -> str:
+def table(runs: dict[str, list[dict]]) -> str:
     """The markdown between the markers."""
+    found = {
+        recipe: [r for r in results if "evaluation" in r]
+        for recipe, results in runs.items()
+        if any("evaluation" in r for r in results)
+    }
     lines = [
         "| recipe | seeds | clean seen | clean unseen | corrupt support seen "
         "| corrupt support unseen | corrupt query seen | corrupt query unseen "
@@ -108,7 +118,7 @@ def table(found: dict[str, list[dict]]) -> str:
             + " ".join(sorted({t["commit"][:7] for t in training}))
             + " |"
         )
-    lines += ["", *_axes(found), "", *_trust(found)]
+    lines += ["", *_axes(found), "", *_trust(found), "", *_choices(runs)]
     hardware = sorted(
         {
             f"{r['training']['processor']}, {r['training']['cores']} cores"
@@ -181,6 +191,25 @@ def _trust(found) -> list[str]:
                 f"{100 * clean['error_at_half']:.1f} % | "
                 + ("" if correlation is None else f"{correlation:.2f}")
                 + " |"
+            )
+    return lines
+
+
+def _choices(runs) -> list[str]:
+    """What was tried, and what validation data said of it."""
+    lines = [
+        "| recipe, seed | schedule | from | episodes | best validation "
+        "accuracy |",
+        "|---|---|---:|---:|---:|",
+    ]
+    for recipe, results in runs.items():
+        for result in results:
+            rate = result["optimizer"]["learning_rate"]
+            training = result["training"]
+            lines.append(
+                f"| `{recipe}`, {result['seed']} | {rate['name']} | "
+                f"{rate['initial_learning_rate']:g} | {training['steps']} | "
+                f"{100 * training['best_value']:.1f} |"
             )
     return lines
 
