@@ -58,15 +58,25 @@ with open(f"{folder}/done.json", "w") as file:
 
 
 def images(rows, seed=0, shape=SHAPE):
+    """Noise of a brightness that differs from image to image."""
     rng = np.random.default_rng(seed)
-    return rng.uniform(0, 255, size=(rows, *shape)).astype("float32")
+    brightness = rng.uniform(20, 255, size=(rows, *[1] * len(shape)))
+    noise = rng.uniform(size=(rows, *shape))
+    return (brightness * noise).astype("float32")
 
 
-def spread_out(encoder):
+def spread_out(encoder, factor):
     """Random weights leave embeddings close together; this does not."""
     head = encoder.layers[-1]
-    head.kernel.assign(5 * head.kernel)
+    head.kernel.assign(factor * head.kernel)
     return encoder
+
+
+def encode(model, x):
+    """The model's answer; its convolutions fail on an empty batch."""
+    if len(x):
+        return model(x).numpy()
+    return np.zeros((0, model.output_shape[-1]), "float32")
 
 
 def invert(x):
@@ -82,11 +92,11 @@ class Served:
         keras.utils.set_random_seed(0)
         encoder = n_digit_encoder(2, image_shape=SHAPE, initial_variance=0.05)
         self.spe = EmbeddingModel(
-            spread_out(encoder),
+            spread_out(encoder, 5),
             StochasticPrototypes(3, initial_noise_variance=0.1),
         )
         self.pn = spread_out(
-            n_digit_encoder(3, image_shape=SHAPE, gaussian=False)
+            n_digit_encoder(3, image_shape=SHAPE, gaussian=False), 20
         )
         normalization = keras.layers.Normalization(
             mean=100.0, variance=4.0, axis=None
@@ -225,7 +235,7 @@ def served(tmp_path_factory):
 
 def point_probability(embed, support, query):
     """Softmax of minus the squared distance to class means, by hand."""
-    support, query = embed(support).numpy(), embed(query).numpy()
+    support, query = np.asarray(embed(support)), np.asarray(embed(query))
     labels = np.array(SUPPORT_LABELS)
     means = np.stack([support[labels == c].mean(axis=0) for c in CLASSES])
     squared = ((query[:, None] - means) ** 2).sum(axis=-1)
@@ -235,11 +245,8 @@ def point_probability(embed, support, query):
 def gaussian_probability(model, embed, support, query, seed=(3, 4)):
     class_ids = [CLASSES.index(label) for label in SUPPORT_LABELS]
     prototypes = model.objective.prototypes(embed(support), class_ids, 3)
-    return np.exp(
-        model.objective.log_prob(
-            embed(query), prototypes, 200, tf.constant(seed)
-        )
-    )
+    log_prob = tf.function(model.objective.log_prob)
+    return np.exp(log_prob(embed(query), prototypes, 200, tf.constant(seed)))
 
 
 def assert_probability(actual, expected):
@@ -247,7 +254,8 @@ def assert_probability(actual, expected):
     np.testing.assert_allclose(
         actual.sum(axis=1), np.ones(len(expected)), rtol=1e-5
     )
-    assert not len(expected) or actual.std() > 0.05
+    # Not all the same.
+    assert len(expected) < 5 or actual.std() > 0.05
 
 
 def test_nothing_but_tensorflow(served):
@@ -260,7 +268,7 @@ class TestEmbed:
     def test_gaussian(self, served, size, signature):
         outputs = served.outputs(f"spe {signature} {size}")
         assert set(outputs) == {"embedding", "variance"}
-        packed = served.spe(images(size)).numpy()
+        packed = encode(served.spe.encoder, images(size))
         for value, expected in (
             (outputs["embedding"], packed[:, :2]),
             (outputs["variance"], packed[:, 2:]),
@@ -273,7 +281,7 @@ class TestEmbed:
         assert set(outputs) == {"embedding"}
         assert outputs["embedding"].shape == (size, 3)
         np.testing.assert_allclose(
-            outputs["embedding"], served.pn(images(size)), atol=1e-5
+            outputs["embedding"], encode(served.pn, images(size)), atol=1e-5
         )
 
 
@@ -286,7 +294,10 @@ class TestClassify:
         assert_probability(
             outputs["probability"],
             gaussian_probability(
-                served.spe, served.spe, images(7, seed=1), images(size)
+                served.spe,
+                lambda x: encode(served.spe.encoder, x),
+                images(7, seed=1),
+                images(size),
             ),
         )
 
@@ -296,7 +307,9 @@ class TestClassify:
         assert outputs["classes"].tolist() == CLASSES
         assert_probability(
             outputs["probability"],
-            point_probability(served.pn, images(7, seed=1), images(size)),
+            point_probability(
+                lambda x: encode(served.pn, x), images(7, seed=1), images(size)
+            ),
         )
 
     def test_same_seed_same_answer(self, served):

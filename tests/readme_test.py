@@ -4,6 +4,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).parents[1]
+LINK = re.compile(r'\[[^\]"]+\]\(([^)#]+)\)')
 
 
 def python_blocks(path):
@@ -24,6 +25,6 @@ def test_readme_snippets_run_in_order(tmp_path, monkeypatch):
 
 def test_links_of_the_documents_exist():
     for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
-        for link in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+        for link in LINK.findall(document.read_text()):
             if "://" not in link:
                 assert (document.parent / link).exists(), (document, link)
