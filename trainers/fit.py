@@ -103,6 +103,11 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
 
     Returns the results, as written to `results.json`.
     """
+    for field in ("steps_per_epoch", "num_epochs", "patience"):
+        if config[field] < 1:
+            raise ValueError(
+                f"config.{field} must be at least 1; received {config[field]}"
+            )
     checkpoints = workdir / "checkpoints"
     checkpoints.mkdir(exist_ok=True)
     if config.deterministic:

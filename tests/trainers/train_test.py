@@ -172,6 +172,7 @@ def test_a_workdir_of_another_recipe_is_refused(unbroken):
             "4_number",
         ),
         (("--config", TINY, "--config.split=trian"), "trian"),
+        (("--config", TINY, "--config.steps_per_epoch=0"), "at least 1"),
         (
             ("--config", TINY, "--config.batches.num_classes=71"),
             "71",
