@@ -77,36 +77,40 @@ def collect(workdir: pathlib.Path) -> None:
     write_json(RESULTS / name, results)
 
 
-def runs() -> dict[str, list[dict]]:
-    """Result files by recipe, seeds in order."""
+def runs() -> dict[tuple[str, float], list[dict]]:
+    """Result files by recipe and learning rate, seeds in order."""
     found = {}
     for path in sorted(RESULTS.glob("*.json")):
         results = json.loads(path.read_text())
-        found.setdefault(results["recipe"], []).append(results)
+        rate = results["optimizer"]["learning_rate"]["initial_learning_rate"]
+        found.setdefault((results["recipe"], rate), []).append(results)
     return found
 
 
-def table(runs: dict[str, list[dict]]) -> str:
+def table(runs: dict[tuple[str, float], list[dict]]) -> str:
     """The markdown between the markers."""
     found = {
-        recipe: [r for r in results if "evaluation" in r]
-        for recipe, results in runs.items()
+        key: [r for r in results if "evaluation" in r]
+        for key, results in runs.items()
         if any("evaluation" in r for r in results)
     }
     lines = [
-        "| recipe | seeds | clean seen | clean unseen | corrupt support seen "
-        "| corrupt support unseen | corrupt query seen | corrupt query unseen "
+        "| recipe, learning rate | seeds | clean seen | clean unseen "
+        "| corrupt support seen | corrupt support unseen | corrupt query seen | corrupt query unseen "
         "| validation | episodes | minutes | commit |",
         "|---|---|" + "---:|" * 10,
     ]
-    for recipe, results in found.items():
-        if recipe in PUBLISHED:
+    published = set()
+    for key, results in found.items():
+        recipe, _ = key
+        if recipe in PUBLISHED and recipe not in published:
+            published.add(recipe)
             cells = " | ".join(f"{v:.1f}" for v in PUBLISHED[recipe])
             lines.append(f"| *published* | | {cells} | | | | |")
         cells = [_cell(results, split, name) for split, name in CELLS]
         training = [r["training"] for r in results]
         lines.append(
-            f"| `{recipe}` | {', '.join(str(r['seed']) for r in results)} | "
+            f"| {_name(key)} | {', '.join(str(r['seed']) for r in results)} | "
             + " | ".join(cells)
             + " | "
             + " ".join(f"{100 * t['best_value']:.1f}" for t in training)
@@ -130,6 +134,11 @@ def table(runs: dict[str, list[dict]]) -> str:
     return "\n".join(lines)
 
 
+def _name(key: tuple[str, float]) -> str:
+    recipe, rate = key
+    return f"`{recipe}`, {rate:g}"
+
+
 def _cell(results, split, condition) -> str:
     """Mean over seeds; each seed's own value and interval behind it."""
     cells = [r["evaluation"][split][condition] for r in results]
@@ -143,11 +152,11 @@ def _cell(results, split, condition) -> str:
 def _axes(found) -> list[str]:
     bits = 1 / 0.6931471805599453
     lines = [
-        "| recipe, seed | axis 1: first, second digit | axis 2: first, second "
-        "digit | aligned sum | best rotation | aligned sum there |",
+        "| recipe, learning rate, seed | axis 1: first, second digit "
+        "| axis 2: first, second digit | aligned sum | best rotation | aligned sum there |",
         "|---|---:|---:|---:|---:|---:|",
     ]
-    for recipe, results in found.items():
+    for key, results in found.items():
         for result in results:
             rotation = result["evaluation"]["axes"].get("rotation")
             if rotation is None:
@@ -158,7 +167,7 @@ def _axes(found) -> list[str]:
                 for row in information
             )
             lines.append(
-                f"| `{recipe}`, {result['seed']} | {axes} | "
+                f"| {_name(key)}, {result['seed']} | {axes} | "
                 f"{bits * rotation['unrotated_aligned_sum']:.2f} | "
                 f"{rotation['angle']:.0f}° | "
                 f"{bits * rotation['aligned_sum']:.2f} |"
@@ -168,12 +177,13 @@ def _axes(found) -> list[str]:
 
 def _trust(found) -> list[str]:
     lines = [
-        "| recipe, seed | calibration error: clean, corrupt query (unseen) | "
+        "| recipe, learning rate, seed "
+        "| calibration error: clean, corrupt query (unseen) | "
         "error, after rejecting half, clean (unseen) | rank correlation of "
         "variance and occlusion |",
         "|---|---:|---:|---:|",
     ]
-    for recipe, results in found.items():
+    for key, results in found.items():
         for result in results:
             evaluation = result["evaluation"]
             cells = evaluation["test_unseen"]
@@ -182,7 +192,7 @@ def _trust(found) -> list[str]:
             )
             clean = cells["clean"]
             lines.append(
-                f"| `{recipe}`, {result['seed']} | "
+                f"| {_name(key)}, {result['seed']} | "
                 + ", ".join(
                     f"{cells[c]['expected_calibration_error']:.3f}"
                     for c in ("clean", "corrupt_query")
@@ -202,7 +212,7 @@ def _choices(runs) -> list[str]:
         "accuracy |",
         "|---|---|---:|---:|---:|",
     ]
-    for recipe, results in runs.items():
+    for (recipe, _), results in runs.items():
         for result in results:
             rate = result["optimizer"]["learning_rate"]
             training = result["training"]

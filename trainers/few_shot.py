@@ -2,6 +2,7 @@
 
 import pathlib
 import sys
+from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -67,6 +68,30 @@ def _seed(draw: int, first: int) -> tf.Tensor:
     return tf.constant([draw, first], tf.int32)
 
 
+class _Split(NamedTuple):
+    """One test split: its images clean and in every corruption draw."""
+
+    name: str
+    num_classes: int
+    labels: np.ndarray
+    clean: np.ndarray
+    corrupted: list[np.ndarray]
+    occluded: list[np.ndarray]
+
+    @classmethod
+    def embedded(cls, config, model, name: str, num_classes: int):
+        x, labels = load(config, name)
+        draws = range(config.evaluation.num_draws)
+        return cls(
+            name,
+            num_classes,
+            labels,
+            embed(model, x),
+            [embed(model, x, draw) for draw in draws],
+            [occluded_fraction(x, draw) for draw in draws],
+        )
+
+
 def evaluate(config, model, workdir: pathlib.Path) -> dict:
     """All measures of one trained model, and its pictures in the workdir.
 
@@ -81,89 +106,45 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
             "an interval needs at least 2 episodes; received "
             f"config.evaluation.num_episodes={wanted.num_episodes}"
         )
-    results, curves, held = {}, {"reliability": {}, "reject": {}}, {}
+    splits = [
+        _Split.embedded(config, model, name, num_classes)
+        for name, num_classes in zip(
+            wanted.splits, wanted.num_classes, strict=True
+        )
+    ]
     log_prob = episode_log_prob(model, wanted.num_samples)
-    is_gaussian = models.has_gaussian_output(model)
-    corrupted_pairs = []
-    progress = _Progress(
-        len(wanted.splits) * len(CONDITIONS) * wanted.num_episodes
-    )
-    for split, num_classes in zip(
-        wanted.splits, wanted.num_classes, strict=True
-    ):
-        x, labels = load(config, split)
-        clean = embed(model, x)
-        corrupt_draws = [
-            embed(model, x, draw) for draw in range(wanted.num_draws)
-        ]
-        held[split] = (clean, labels)
-        corrupted_pairs += [
-            (embeddings, occluded_fraction(x, draw))
-            for draw, embeddings in enumerate(corrupt_draws)
-        ]
-        results[split] = {}
+    progress = _Progress(len(splits) * len(CONDITIONS) * wanted.num_episodes)
+    results, reliability, reject = {}, {}, {}
+    for split in splits:
+        results[split.name] = {}
         for condition in CONDITIONS:
             episodes = []
-            for draw, corrupted in enumerate(corrupt_draws):
-                support = corrupted if condition == "corrupt_support" else clean
-                query = corrupted if condition == "corrupt_query" else clean
-                count = len(range(draw, wanted.num_episodes, wanted.num_draws))
-                for episode in metrics.few_shot_episodes(
-                    support,
-                    labels,
-                    wanted.num_support,
-                    wanted.num_query,
-                    num_classes=num_classes,
-                    num_episodes=count,
-                    seed=draw,
-                    log_prob=log_prob,
-                    query_embeddings=query,
-                ):
-                    episodes.append(episode)
-                    progress.advance()
-            measured, reliability, reject = _measure(episodes)
-            results[split][condition] = measured
-            name = f"{split.removeprefix('test_')}, {condition}".replace(
-                "_", " "
-            )
-            curves["reliability"][name] = reliability
-            curves["reject"][name] = reject
+            for episode in _episodes(split, condition, wanted, log_prob):
+                episodes.append(episode)
+                progress.advance()
+            cell, *curves = _measure(episodes)
+            results[split.name][condition] = cell
+            title = f"{split.name.removeprefix('test_')}, {condition}"
+            title = title.replace("_", " ")
+            reliability[title], reject[title] = curves
 
-    clean = np.concatenate([embeddings for embeddings, _ in held.values()])
-    labels = np.concatenate([labels for _, labels in held.values()])
-    mean, variance = clean, None
-    if is_gaussian:
-        mean, variance = (part.numpy() for part in gaussian.unpack(clean))
-    num_digits = x.shape[2] // x.shape[1]
-    digits = np.stack(
-        [labels // 10**p % 10 for p in reversed(range(num_digits))], axis=1
-    )
-    results["axes"] = _axis_alignment(mean, digits)
+    digits = _digits(np.concatenate([split.labels for split in splits]))
+    digits = digits[:, -splits[0].occluded[0].shape[1] :]
+    mean, variance = np.concatenate([split.clean for split in splits]), None
     occlusion = {}
-    if is_gaussian:
-        results["uncertainty"], occlusion = _uncertainty(corrupted_pairs)
-        if hasattr(model, "objective"):
-            results["noise_variance"] = float(model.objective.noise_variance)
+    if models.has_gaussian_output(model):
+        mean, variance = (part.numpy() for part in gaussian.unpack(mean))
+        results["uncertainty"], occlusion = _uncertainty(splits)
+    if hasattr(model, "objective"):
+        results["noise_variance"] = float(model.objective.noise_variance)
+    results["axes"] = _axis_alignment(mean, digits)
 
     figures = {
-        "evaluation": viz.evaluation_figure(**curves, occlusion=occlusion)
+        "evaluation": viz.evaluation_figure(reliability, reject, occlusion)
     }
     if mean.shape[1] >= 2:
-        seen = np.concatenate(
-            [
-                np.full(len(labels), split != "test_unseen")
-                for split, (_, labels) in held.items()
-            ]
-        )
-        rows = _rows_per_class(labels, 30)
-        names = ("first digit", "second digit", "third digit")[:num_digits]
-        figures["embedding"] = viz.embedding_figure(
-            mean[rows],
-            None if variance is None else variance[rows],
-            labels[rows],
-            seen[rows],
-            {name: digits[rows, i] for i, name in enumerate(names)},
-            title=f"{config.dataset}: clean test images",
+        figures["embedding"] = _embedding_figure(
+            config, splits, mean, variance, digits
         )
     for name, figure in figures.items():
         viz.save_figure(
@@ -172,6 +153,52 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
             log_dir=workdir / "tensorboard" / "evaluation",
         )
     return results
+
+
+def _episodes(split: _Split, condition: str, wanted, log_prob):
+    """Yields the episodes of one condition, shared out over the draws."""
+    for draw, corrupted in enumerate(split.corrupted):
+        num_episodes = len(range(draw, wanted.num_episodes, wanted.num_draws))
+        if num_episodes:
+            yield from metrics.few_shot_episodes(
+                corrupted if condition == "corrupt_support" else split.clean,
+                split.labels,
+                wanted.num_support,
+                wanted.num_query,
+                num_classes=split.num_classes,
+                num_episodes=num_episodes,
+                seed=draw,
+                log_prob=log_prob,
+                query_embeddings=(
+                    corrupted if condition == "corrupt_query" else split.clean
+                ),
+            )
+
+
+def _digits(numbers) -> np.ndarray:
+    """Hundreds, tens and ones of `(n,)` numbers, `(n, 3)`."""
+    return numbers[:, None] // np.array([100, 10, 1]) % 10
+
+
+def _embedding_figure(config, splits, mean, variance, digits):
+    """The first images of each class, seen and unseen ones marked."""
+    labels = np.concatenate([split.labels for split in splits])
+    seen = np.concatenate(
+        [
+            np.full(len(split.labels), split.name != "test_unseen")
+            for split in splits
+        ]
+    )
+    rows = _rows_per_class(labels, 30)
+    names = ("first digit", "second digit", "third digit")
+    return viz.embedding_figure(
+        mean[rows],
+        None if variance is None else variance[rows],
+        labels[rows],
+        seen[rows],
+        dict(zip(names, digits[rows].T, strict=False)),
+        title=f"{config.dataset}: clean test images",
+    )
 
 
 def summary(results: dict) -> str:
@@ -228,12 +255,12 @@ def _axis_alignment(mean, digits) -> dict:
     return result
 
 
-def _uncertainty(pairs) -> tuple[dict, dict]:
+def _uncertainty(splits: list[_Split]) -> tuple[dict, dict]:
     """Does variance rise with occlusion? Overall and digit by dimension."""
     from scipy.stats import spearmanr
 
-    embeddings = np.concatenate([embedding for embedding, _ in pairs])
-    occluded = np.concatenate([fraction for _, fraction in pairs])
+    embeddings = np.concatenate([e for s in splits for e in s.corrupted])
+    occluded = np.concatenate([o for s in splits for o in s.occluded])
     variance = gaussian.unpack(embeddings)[1].numpy()
     total = variance.sum(-1)
     overall = occluded.mean(-1)

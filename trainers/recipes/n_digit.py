@@ -16,7 +16,7 @@ SEEN_CLASSES = {2: 70, 3: 100}
 
 def stochastic_prototypes(num_digits: int, dim: int):
     """Stochastic prototypes, intersection sampler, one sample."""
-    config = _common(num_digits, dim, gaussian=True)
+    config = _common(num_digits, dim, gaussian=True, learning_rate=3e-3)
     config.objective = ml_collections.ConfigDict(
         {
             "name": "StochasticPrototypes",
@@ -31,7 +31,7 @@ def stochastic_prototypes(num_digits: int, dim: int):
 
 def prototypical(num_digits: int, dim: int):
     """The baseline: the same network and batches, point embeddings."""
-    config = _common(num_digits, dim, gaussian=False)
+    config = _common(num_digits, dim, gaussian=False, learning_rate=1e-2)
     config.loss = ml_collections.ConfigDict(
         {
             "name": "PrototypicalLoss",
@@ -41,7 +41,7 @@ def prototypical(num_digits: int, dim: int):
     return config
 
 
-def _common(num_digits: int, dim: int, gaussian: bool):
+def _common(num_digits: int, dim: int, gaussian: bool, learning_rate: float):
     steps_per_epoch, num_epochs = 200, 40
     # 3 digits have 142 instances a class, 14 of them for validation.
     validation_support = {2: 50, 3: 9}[num_digits]
@@ -69,7 +69,7 @@ def _common(num_digits: int, dim: int, gaussian: bool):
             "optimizer": {
                 "name": "Adam",
                 "learning_rate": cosine_decay(
-                    3e-3, steps_per_epoch * num_epochs
+                    learning_rate, steps_per_epoch * num_epochs
                 ),
                 "global_clipnorm": 10.0,
             },

@@ -11,5 +11,5 @@ from trainers.recipes.learning_rates import halving
 
 def get_config():
     config = n_digit.prototypical(num_digits=2, dim=2)
-    config.optimizer.learning_rate = halving(3e-3, every=1600)
+    config.optimizer.learning_rate = halving(1e-2, every=1600)
     return config
