@@ -96,7 +96,8 @@ def table(runs: dict[tuple[str, float], list[dict]]) -> str:
     }
     lines = [
         "| recipe, learning rate | seeds | clean seen | clean unseen "
-        "| corrupt support seen | corrupt support unseen | corrupt query seen | corrupt query unseen "
+        "| corrupt support seen | corrupt support unseen "
+        "| corrupt query seen | corrupt query unseen "
         "| validation | episodes | minutes | commit |",
         "|---|---|" + "---:|" * 10,
     ]
@@ -153,7 +154,8 @@ def _axes(found) -> list[str]:
     bits = 1 / 0.6931471805599453
     lines = [
         "| recipe, learning rate, seed | axis 1: first, second digit "
-        "| axis 2: first, second digit | aligned sum | best rotation | aligned sum there |",
+        "| axis 2: first, second digit "
+        "| aligned sum | best rotation | aligned sum there |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for key, results in found.items():

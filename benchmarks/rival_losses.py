@@ -20,6 +20,7 @@ import os
 import pathlib
 import statistics
 import time
+import warnings
 
 RESULT = pathlib.Path(__file__).parent / "results" / "rival_losses.json"
 OURS, THEIRS = "embeddings_tf", "pytorch_metric_learning"
@@ -125,6 +126,7 @@ def start(library):
     else:
         with quiet_import():
             import pytorch_metric_learning  # noqa: F401
+        warnings.simplefilter("ignore")  # it indexes in an outdated way
 
 
 @functools.cache
