@@ -27,6 +27,7 @@ from embeddings_tf import metrics
 from embeddings_tf import objectives
 from tests import conformance
 from tests.conformance import NUM_CLASSES
+from tests.conformance import NUM_ROWS
 from tests.conformance import Layer
 from tests.conformance import Loss
 from tests.conformance import Metric
@@ -38,6 +39,28 @@ SUPPORTS_COME_FIRST = (
 )
 LOOP = "XLA has no gradient of a loop over rows of an unknown number"
 EPISODES_BY_ROW = "episodes are drawn by row number"
+NO_SUPPORTS = "supports and queries are not told apart"
+# J of a lifted structure where the points coincide; its margin is 1.
+ALL_NEGATIVES_TOUCH = 1 + math.log(2 * (NUM_ROWS - NUM_ROWS // NUM_CLASSES))
+
+
+def same_at_scale_1(entry):
+    return entry.value_at_scale(1)
+
+
+def distances_of_pairs(entry, between=lambda a, b: np.linalg.norm(a - b)):
+    """Distances of the pairs of a batch, each once."""
+    z = entry.batch()[1].astype("float64")
+    return np.array([between(a, b) for i, a in enumerate(z) for b in z[:i]])
+
+
+def mean_deviance(entry, slope):
+    """Of all pairs, as if all were positive or all negative."""
+    cosines = distances_of_pairs(
+        entry, lambda a, b: a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+    )
+    return np.mean(np.log1p(np.exp(slope * (cosines - 0.5))))
+
 
 LOSSES = [
     Loss(
@@ -53,6 +76,111 @@ LOSSES = [
             "huge_scale": "squared distances leave float32",
             "order_within_class": SUPPORTS_COME_FIRST,
         },
+    ),
+    *(
+        Loss(
+            partial(losses.TripletLoss, **arguments),
+            label="-".join(arguments.values()),
+            arguments={
+                "margin": 0.2,
+                "mining": "semi_hard",
+                "distance": "l2",
+                "average_over": "active",
+                **arguments,
+            },
+            documented={
+                "one_class": 0.0,
+                "singletons": 0.0,
+                "coinciding_points": 0.1,
+                "tiny_scale": 0.1,
+                "huge_scale": lambda entry: 1e18 * entry.value_at_scale(1e9),
+            },
+            not_applicable={"no_queries": NO_SUPPORTS},
+        )
+        for arguments in (
+            {},
+            {"mining": "hard"},
+            {"mining": "semi_hard", "average_over": "active"},
+        )
+    ),
+    Loss(
+        partial(losses.TripletLoss, distance="cosine"),
+        label="cosine",
+        arguments={"margin": 0.2, "mining": "hard", "average_over": "active"},
+        documented={
+            "one_class": 0.0,
+            "singletons": 0.0,
+            "coinciding_points": 0.1,
+            "tiny_scale": same_at_scale_1,
+            "huge_scale": same_at_scale_1,
+        },
+        not_applicable={"no_queries": NO_SUPPORTS},
+    ),
+    Loss(
+        # Coarse, as for few pairs: between distant nodes the slope is noise.
+        partial(losses.HistogramLoss, num_nodes=21),
+        documented={
+            "one_class": 0.0,
+            "singletons": 0.0,
+            "coinciding_points": 1.0,
+            "tiny_scale": same_at_scale_1,
+            "huge_scale": same_at_scale_1,
+        },
+        not_applicable={"no_queries": NO_SUPPORTS},
+    ),
+    Loss(
+        partial(losses.BinomialDevianceLoss),
+        arguments={
+            "scale": 3.0,
+            "threshold": 0.25,
+            "negative_cost": 25.0,
+            "form": "authors",
+        },
+        documented={
+            "one_class": lambda entry: mean_deviance(entry, -2),
+            "singletons": lambda entry: mean_deviance(entry, 20),
+            "coinciding_points": math.log1p(math.exp(-1))
+            + math.log1p(math.exp(10)),
+            "tiny_scale": same_at_scale_1,
+            "huge_scale": same_at_scale_1,
+        },
+        not_applicable={"no_queries": NO_SUPPORTS},
+    ),
+    *(
+        Loss(
+            partial(losses.LiftedStructureLoss, **arguments),
+            label="-".join(arguments.values()),
+            arguments={"margin": 2.0, "form": "authors"} | arguments,
+            documented={
+                "one_class": 0.0,
+                "singletons": 0.0,
+                "coinciding_points": at_one_place,
+                "tiny_scale": at_one_place,
+                "huge_scale": lambda entry: 1e18 * entry.value_at_scale(1e9),
+            },
+            not_applicable={"no_queries": NO_SUPPORTS},
+        )
+        for arguments, at_one_place in (
+            ({}, ALL_NEGATIVES_TOUCH**2 / 2),
+            ({"form": "authors"}, ALL_NEGATIVES_TOUCH / 4),
+        )
+    ),
+    Loss(
+        partial(losses.ContrastiveLoss),
+        arguments={"margin": 2.0, "average_over": "each_kind"},
+        documented={
+            "one_class": lambda entry: (
+                np.mean(distances_of_pairs(entry) ** 2) / 2
+            ),
+            "singletons": lambda entry: np.mean(
+                np.maximum(0, 1 - distances_of_pairs(entry)) ** 2 / 2
+            ),
+            # Of 11 others 8 are negative, and cost margin^2 / 2.
+            "coinciding_points": 8 / 11 / 2,
+            "tiny_scale": 8 / 11 / 2,
+            "huge_scale": lambda entry: 1e18 * entry.value_at_scale(1e9),
+        },
+        not_applicable={"no_queries": NO_SUPPORTS},
     ),
 ]
 
@@ -124,6 +252,14 @@ def found_by_chance():
     labels = np.repeat(np.arange(6), 100)
     rows = {"embeddings": rng().normal(size=(600, 8)), "labels": labels}
     p = 99 / 599
+    return rows, p, 5 * math.sqrt(2 * p * (1 - p) / 600)
+
+
+def ranked_by_chance():
+    # Any order of the 99 among the 599; the variance is at most p (1 - p).
+    rows, _, _ = found_by_chance()
+    first = sum(1 / rank for rank in range(1, 600)) / 599
+    p = first + (1 - first) * 98 / 598
     return rows, p, 5 * math.sqrt(2 * p * (1 - p) / 600)
 
 
@@ -201,6 +337,37 @@ def codes_know_both_factors():
     return {"codes": codes, "factors": factors}, 0.0, 1e-9
 
 
+def codes_have_a_dimension_per_value():
+    factors = two_factors()
+    codes = np.concatenate([np.eye(5)[factor] for factor in factors.T], axis=1)
+    return {"codes": codes, "factors": factors}, 1.0, 1e-9
+
+
+def other_codes_know_nothing():
+    # An area has a variance of (n + 1) / 12 n+ n-, a mean of ten no more.
+    fitted, _, _ = codes_know_nothing()
+    n = len(fitted["codes"])
+    tests = {
+        "test_codes": rng().normal(size=(n, 2)),
+        "test_factors": rng().permutation(fitted["factors"]),
+    }
+    spread = math.sqrt((n + 1) / (12 * n * n * 0.2 * 0.8))
+    return {**fitted, **tests}, 0.5, 5 * spread
+
+
+def best_of_two_knows_nothing():
+    # Two areas of that variance, and which is further from 1/2: for two
+    # normal variables the larger size is 2 / sqrt(pi) deviations on average.
+    rows, _, _ = codes_know_nothing()
+    n = len(rows["codes"])
+    spread = math.sqrt((n + 1) / (12 * n * n * 0.2 * 0.8))
+    return rows, 0.5 + 2 / math.sqrt(math.pi) * spread, 5 * spread
+
+
+def mean_auc(found):
+    return np.mean(found["auc"])
+
+
 def codes_are_turned():
     cos, sin = math.cos(math.radians(30)), math.sin(math.radians(30))
     factors = two_factors()
@@ -231,6 +398,11 @@ METRICS = [
         perfect=told_apart,
         chance=found_by_chance,
         read=lambda recall: recall[1],
+    ),
+    Metric(
+        partial(metrics.mean_average_precision),
+        perfect=told_apart,
+        chance=ranked_by_chance,
     ),
     Metric(
         partial(
@@ -285,6 +457,32 @@ METRICS = [
         partial(metrics.modularity),
         perfect=lambda: codes_are_factors(1.0),
         chance=codes_know_both_factors,
+    ),
+    *(
+        Metric(
+            partial(metrics.explicitness, variant=variant),
+            label=variant,
+            perfect=codes_have_a_dimension_per_value,
+            chance=other_codes_know_nothing,
+        )
+        for variant in ("paper", "disentanglement_lib")
+    ),
+    Metric(
+        partial(metrics.explicitness_by_value),
+        perfect=codes_have_a_dimension_per_value,
+        chance=other_codes_know_nothing,
+        read=mean_auc,
+    ),
+    Metric(
+        partial(metrics.single_dimension_auc),
+        perfect=codes_have_a_dimension_per_value,
+        chance=best_of_two_knows_nothing,
+    ),
+    Metric(
+        partial(metrics.single_dimension_auc_by_value),
+        perfect=codes_have_a_dimension_per_value,
+        chance=best_of_two_knows_nothing,
+        read=mean_auc,
     ),
     Metric(
         partial(metrics.best_rotation),

@@ -1,6 +1,29 @@
 """Losses for `model.compile`: labels and embeddings in, one value a row."""
 
+from embeddings_tf.losses.binomial_deviance_loss import BinomialDevianceLoss
+from embeddings_tf.losses.binomial_deviance_loss import binomial_deviance_loss
+from embeddings_tf.losses.contrastive_loss import ContrastiveLoss
+from embeddings_tf.losses.contrastive_loss import contrastive_loss
+from embeddings_tf.losses.histogram_loss import HistogramLoss
+from embeddings_tf.losses.histogram_loss import histogram_loss
+from embeddings_tf.losses.lifted_structure_loss import LiftedStructureLoss
+from embeddings_tf.losses.lifted_structure_loss import lifted_structure_loss
 from embeddings_tf.losses.prototypical_loss import PrototypicalLoss
 from embeddings_tf.losses.prototypical_loss import prototypical_loss
+from embeddings_tf.losses.triplet_loss import TripletLoss
+from embeddings_tf.losses.triplet_loss import triplet_loss
 
-__all__ = ["PrototypicalLoss", "prototypical_loss"]
+__all__ = [
+    "BinomialDevianceLoss",
+    "ContrastiveLoss",
+    "HistogramLoss",
+    "LiftedStructureLoss",
+    "PrototypicalLoss",
+    "TripletLoss",
+    "binomial_deviance_loss",
+    "contrastive_loss",
+    "histogram_loss",
+    "lifted_structure_loss",
+    "prototypical_loss",
+    "triplet_loss",
+]

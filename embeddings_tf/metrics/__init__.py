@@ -4,11 +4,16 @@ from embeddings_tf.metrics.calibration import error_versus_reject
 from embeddings_tf.metrics.calibration import expected_calibration_error
 from embeddings_tf.metrics.calibration import reliability_curve
 from embeddings_tf.metrics.disentanglement import best_rotation
+from embeddings_tf.metrics.disentanglement import explicitness
+from embeddings_tf.metrics.disentanglement import explicitness_by_value
 from embeddings_tf.metrics.disentanglement import modularity
 from embeddings_tf.metrics.disentanglement import mutual_information
+from embeddings_tf.metrics.disentanglement import single_dimension_auc
+from embeddings_tf.metrics.disentanglement import single_dimension_auc_by_value
 from embeddings_tf.metrics.few_shot import confidence_interval
 from embeddings_tf.metrics.few_shot import few_shot_accuracy
 from embeddings_tf.metrics.few_shot import few_shot_episodes
+from embeddings_tf.metrics.retrieval import mean_average_precision
 from embeddings_tf.metrics.retrieval import recall_at_k
 
 __all__ = [
@@ -16,10 +21,15 @@ __all__ = [
     "confidence_interval",
     "error_versus_reject",
     "expected_calibration_error",
+    "explicitness",
+    "explicitness_by_value",
     "few_shot_accuracy",
     "few_shot_episodes",
+    "mean_average_precision",
     "modularity",
     "mutual_information",
     "recall_at_k",
     "reliability_curve",
+    "single_dimension_auc",
+    "single_dimension_auc_by_value",
 ]

@@ -1,5 +1,7 @@
 """Whether the nearest neighbours of an embedding are of its class."""
 
+import dataclasses
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +18,8 @@ _QUERY_BLOCK, _GALLERY_BLOCK = 1024, 4096
 _SPARE = 16
 # Numbers in memory while it is.
 _EXACT_BLOCK = 2**22
+# Distances in memory when the whole gallery is ranked.
+_RANKED_BLOCK = 2**22
 
 
 def recall_at_k(
@@ -25,6 +29,8 @@ def recall_at_k(
     distance: str = "l2",
     gallery: Any = None,
     gallery_labels: Any = None,
+    *,
+    exclude: Any | Callable | None = None,
 ) -> dict[int, float]:
     """Fraction of queries with one of their class among the k nearest.
 
@@ -48,6 +54,8 @@ def recall_at_k(
     Reference:
 
     - [Oh Song, Xiang, Jegelka & Savarese, 2016](https://arxiv.org/abs/1511.06452)
+    - `exclude`: [Zheng et al., 2015](https://www.cv-foundation.org/openaccess/content_iccv_2015/html/Zheng_Scalable_Person_Re-Identification_ICCV_2015_paper.html),
+      Market-1501
 
     Args:
         embeddings: Queries, `(n, dim)`.
@@ -57,25 +65,176 @@ def recall_at_k(
             0 with every other.
         gallery: `(m, dim)`, the rows to search. None: `embeddings`.
         gallery_labels: Integers `(m,)`; required with `gallery`.
+        exclude: Which gallery rows a query passes over, as if they were not
+            in the gallery: booleans `(n, m)`, or, where that is too large, a
+            function of query numbers `(rows, 1)` and gallery numbers
+            `(1, columns)` that returns booleans of a shape that broadcasts
+            with both, called for one block after the other. For
+            Market-1501, whose junk is what is labelled -1 and what shows the
+            query's person in the query's camera:
+            `lambda i, j: (gallery_labels[j] == -1) | (labels[i] ==
+            gallery_labels[j]) & (cameras[i] == gallery_cameras[j])`.
 
     Returns:
         A dictionary from each `k` to the recall, in `[0, 1]`. Queries whose
-        class has no (other) member in the gallery cannot be found and are
-        left out. Embeddings that say nothing about the class get the chance
-        that one of k random rows is of the class of the query.
+        class has no (other) member in what they may find are left out.
+        Embeddings that say nothing about the class get the chance that one
+        of k random rows is of the class of the query.
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
-            different lengths, if `distance` is unknown, or if no query has
-            a member of its class to find.
+            different lengths, if `distance` is unknown, if `exclude` is not
+            boolean or of another shape, or if no query has a member of its
+            class to find.
 
     Example:
 
-    >>> embeddings_tf.metrics.recall_at_k(
-    ...     [[0.0], [1.0], [3.0], [3.5]], [0, 0, 1, 0], k=(1, 2)
-    ... )
+    >>> embeddings, labels = [[0.0], [1.0], [3.0], [3.5]], [0, 0, 1, 0]
+    >>> embeddings_tf.metrics.recall_at_k(embeddings, labels, k=(1, 2))
     {1: 0.6666666666666666, 2: 1.0}
+    >>> cameras = np.array([1, 2, 2, 2])  # search in other cameras only
+    >>> embeddings_tf.metrics.recall_at_k(
+    ...     embeddings, labels, exclude=cameras[:, None] == cameras
+    ... )
+    {1: 1.0}
     """
+    search = _search(
+        embeddings, labels, distance, gallery, gallery_labels, exclude
+    )
+    ks = [positive_integer("k", value) for value in np.atleast_1d(k)]
+    if not ks:
+        raise ValueError("`k` must not be empty; pass for instance k=(1,).")
+    hits = dict.fromkeys(ks, 0)
+    for block, neighbours in _nearest(search, max(ks)):
+        same = search.gallery_labels[neighbours] == search.labels[block, None]
+        for value in hits:
+            hits[value] += int(np.sum(np.any(same[:, :value], axis=1)))
+    return {value: count / len(search.rows) for value, count in hits.items()}
+
+
+def mean_average_precision(
+    embeddings: Any,
+    labels: Any,
+    distance: str = "l2",
+    gallery: Any = None,
+    gallery_labels: Any = None,
+    *,
+    exclude: Any | Callable | None = None,
+    rule: str = "step",
+) -> float:
+    """Whether all of a query's class come before the rest of the gallery.
+
+    Use it where a query has several members of its class to find and all of
+    them count, as in person re-identification; `recall_at_k` is content with
+    one. Every query ranks the whole gallery by distance.
+
+    Formula:
+
+    ```
+    precision[r] = members of the query's class among the r nearest / r
+    average precision = mean over members, at rank r each, of precision[r]
+    mAP = mean over queries of average precision
+    ```
+
+    With `rule="trapezoid"` a member at rank r counts `(precision[r - 1] +
+    precision[r]) / 2`, where `precision[0] = 1`: the area by trapezoids under
+    precision over recall. The evaluation code of Market-1501, which took it
+    from Oxford Buildings, does so, and its values are lower.
+
+    The blocks are of queries: memory is that of a float64 copy of the
+    embeddings and of a few blocks, time that of sorting the gallery for every
+    query. Distances are computed in float64; those that differ by no more
+    than its rounding errors are the same, and ranked by place in the gallery.
+
+    Reference:
+
+    - `exclude`, `rule`: [Zheng et al., 2015](https://www.cv-foundation.org/openaccess/content_iccv_2015/html/Zheng_Scalable_Person_Re-Identification_ICCV_2015_paper.html),
+      Market-1501
+    - [Philbin, Chum, Isard, Sivic & Zisserman, 2007](https://doi.org/10.1109/CVPR.2007.383172),
+      Oxford Buildings
+
+    Args:
+        embeddings, labels, distance, gallery, gallery_labels, exclude: As in
+            `recall_at_k`: queries `(n, dim)`, integers `(n,)`.
+        rule: `"step"`, the textbook's and scikit-learn's, or `"trapezoid"`.
+
+    Returns:
+        A float in `[0, 1]`, 1 if every query ranks its class before all
+        others. Queries without any member to find are left out. Embeddings
+        that say nothing about the class get about the class's share of the
+        gallery; with R members among N rows and `rule="step"`, `H / N + (1 -
+        H / N) (R - 1) / (N - 1)` with `H = 1 + 1/2 + ... + 1/N`.
+
+    Raises:
+        ValueError: As `recall_at_k`, or if `rule` is unknown.
+
+    Example:
+
+    >>> gallery, gallery_labels = [[1.0], [2.0], [3.0]], [7, 5, 7]
+    >>> embeddings_tf.metrics.mean_average_precision(
+    ...     [[0.0]], [7], "l2", gallery, gallery_labels
+    ... )  # (1/1 + 2/3) / 2
+    0.8333333333333333
+    """
+    search = _search(
+        embeddings, labels, distance, gallery, gallery_labels, exclude
+    )
+    one_of("rule", rule, ("step", "trapezoid"))
+    total = 0.0
+    for same in _ranked(search):
+        row, place = np.nonzero(same)
+        members = np.bincount(row)
+        # 1, 2, ... for the members of each row.
+        number = np.arange(1, len(row) + 1)
+        number -= np.repeat(np.cumsum(members) - members, members)
+        precision = number / (place + 1)
+        if rule == "trapezoid":
+            before = np.where(place, (number - 1) / np.maximum(place, 1), 1)
+            precision = (before + precision) / 2
+        total += np.sum(np.bincount(row, precision) / members)
+    return float(total / len(search.rows))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Search:
+    """Checked arguments; `rows` are the queries that have something to find."""
+
+    queries: np.ndarray
+    labels: np.ndarray
+    gallery: np.ndarray
+    gallery_labels: np.ndarray
+    distance: str
+    among_themselves: bool
+    exclude: np.ndarray | Callable | None
+    rows: np.ndarray | None = None
+
+    def hide(self, found: np.ndarray, rows: np.ndarray, start: int) -> None:
+        """Sets what `rows` may not find, from `start` on, to infinity."""
+        stop = start + found.shape[1]
+        if self.among_themselves:
+            own = (rows >= start) & (rows < stop)
+            found[own, rows[own] - start] = np.inf
+        if self.exclude is not None:
+            found[self.excluded(rows, start, stop)] = np.inf
+
+    def excluded(self, rows: np.ndarray, start: int, stop: int) -> np.ndarray:
+        if not callable(self.exclude):
+            return self.exclude[rows, start:stop]
+        shape = (len(rows), stop - start)
+        found = np.asarray(
+            self.exclude(rows[:, None], np.arange(start, stop)[None])
+        )
+        if found.dtype != bool or found.ndim > 2:
+            raise _exclude_error(found, shape)
+        try:
+            return np.broadcast_to(found, shape)
+        except ValueError as error:
+            raise _exclude_error(found, shape) from error
+
+
+def _search(
+    embeddings, labels, distance, gallery, gallery_labels, exclude
+) -> _Search:
     queries = arrays.numbers("embeddings", embeddings, 2, "(n, dim)")
     labels = arrays.integers("labels", labels, 1, "(n,)")
     arrays.same_length(embeddings=queries, labels=labels)
@@ -100,78 +259,145 @@ def recall_at_k(
                 f"received {queries.shape[1]} and {gallery.shape[1]}. Embed "
                 "both with the same encoder."
             )
-    ks = [positive_integer("k", value) for value in np.atleast_1d(k)]
-    if not ks:
-        raise ValueError("`k` must not be empty; pass for instance k=(1,).")
-    classes, members = np.unique(gallery_labels, return_counts=True)
-    place = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-    members = np.where(classes[place] == labels, members[place], 0)
-    rows = np.flatnonzero(members > among_themselves)
+    if exclude is not None and not callable(exclude):
+        exclude = np.asarray(exclude)
+        shape = (len(queries), len(gallery))
+        if exclude.dtype != bool or exclude.shape != shape:
+            raise _exclude_error(exclude, shape)
+    search = _Search(
+        queries,
+        labels,
+        gallery,
+        gallery_labels,
+        distance,
+        among_themselves,
+        exclude,
+    )
+    rows = np.flatnonzero(_members(search))
     if not len(rows):
         raise ValueError(
             "At least one query must have a member of its class to find; "
             f"received {len(labels)} queries without any. Pass more examples "
-            "per class, or the gallery's labels in the ids of `labels`."
+            "per class, the gallery's labels in the ids of `labels`, or an "
+            "`exclude` that leaves some."
         )
-    hits = dict.fromkeys(ks, 0)
-    for block, neighbours in _nearest(
-        queries, gallery, rows, max(ks), distance, among_themselves
-    ):
-        same = gallery_labels[neighbours] == labels[block, None]
-        for value in hits:
-            hits[value] += int(np.sum(np.any(same[:, :value], axis=1)))
-    return {value: count / len(rows) for value, count in hits.items()}
+    return dataclasses.replace(search, rows=rows)
+
+
+def _exclude_error(found: np.ndarray, shape: tuple[int, int]) -> ValueError:
+    return ValueError(
+        "`exclude` must be booleans, one row per query and one column per row "
+        f"of the gallery, here {shape}; received dtype {found.dtype} and shape "
+        f"{found.shape}. Compare, for instance cameras[:, None] == "
+        "gallery_cameras, or convert by astype(bool)."
+    )
+
+
+def _members(search: _Search) -> np.ndarray:
+    """How many of its class each query can find."""
+    classes, count = np.unique(search.gallery_labels, return_counts=True)
+    place = np.searchsorted(classes, search.labels).clip(max=len(classes) - 1)
+    members = np.where(classes[place] == search.labels, count[place], 0)
+    members = np.maximum(members - search.among_themselves, 0)
+    if search.exclude is None:
+        return members
+    rows = np.flatnonzero(members)
+    for first in range(0, len(rows), _QUERY_BLOCK):
+        block = rows[first : first + _QUERY_BLOCK]
+        for start in range(0, len(search.gallery), _GALLERY_BLOCK):
+            labels = search.gallery_labels[start : start + _GALLERY_BLOCK]
+            lost = search.labels[block, None] == labels
+            lost &= search.excluded(block, start, start + len(labels))
+            if search.among_themselves:  # already taken off
+                own = (block >= start) & (block < start + len(labels))
+                lost[own, block[own] - start] = False
+            members[block] -= np.sum(lost, axis=1)
+    return members
 
 
 def _nearest(
-    queries: np.ndarray,
-    gallery: np.ndarray,
-    rows: np.ndarray,
-    count: int,
-    distance: str,
-    among_themselves: bool,
+    search: _Search, count: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yields blocks of `rows` and the gallery rows nearest to each, in order.
+
+    Where a query may find fewer than `count`, rows that are hidden from it
+    follow; by then it has found every member of its class.
 
     A candidate is one uint64: the float32 distance in the upper half, whose
     bits sort like the number because it is not negative, and the place in the
     gallery in the lower half. So one partition gives the nearest, ties by
     place.
     """
-    fast_queries, fast_gallery = _prepare(
-        queries, gallery, distance, among_themselves
-    )
-    available = len(gallery) - among_themselves
+    gallery, distance = search.gallery, search.distance
+    fast_queries, fast_gallery = _prepare(search, np.float32)
+    available = len(gallery) - search.among_themselves
     count = min(count, available)
     num_candidates = min(count + _SPARE, available)
     squares = np.einsum("nd,nd->n", fast_gallery, fast_gallery)
-    for first in range(0, len(rows), _QUERY_BLOCK):
-        block = rows[first : first + _QUERY_BLOCK]
+    hidden = np.float32(np.inf).view(np.uint32)
+    for first in range(0, len(search.rows), _QUERY_BLOCK):
+        block = search.rows[first : first + _QUERY_BLOCK]
         query = fast_queries[block]
-        query_squares = np.einsum("nd,nd->n", query, query)[:, None]
         best = np.empty((len(block), 0), np.uint64)
         for start in range(0, len(gallery), _GALLERY_BLOCK):
-            stop = min(start + _GALLERY_BLOCK, len(gallery))
-            found = query @ fast_gallery[start:stop].T
-            if distance == "l2":
-                found *= -2
-                found += query_squares
-                found += squares[start:stop]
-            else:
-                np.subtract(1, found, out=found)
-            np.abs(found, out=found)  # rounding may leave a little below 0
-            if among_themselves:
-                own = (block >= start) & (block < stop)
-                found[own, block[own] - start] = np.inf
+            part = slice(start, start + _GALLERY_BLOCK)
+            found = _distances(
+                query, fast_gallery[part], squares[part], distance
+            )
+            search.hide(found, block, start)
             keys = found.view(np.uint32).astype(np.uint64)
             keys <<= np.uint64(32)
-            keys |= np.arange(start, stop, dtype=np.uint64)
+            keys |= np.arange(start, start + keys.shape[1], dtype=np.uint64)
             best = np.concatenate([best, _smallest(keys, num_candidates)], 1)
             best = _smallest(best, num_candidates)
         candidates = (best & np.uint64(2**32 - 1)).astype(np.int64)
-        exact = _exact(queries[block], gallery, candidates, distance)
+        exact = _exact(search.queries[block], gallery, candidates, distance)
+        exact[best >> np.uint64(32) == hidden] = np.inf
         order = np.lexsort((candidates, exact), axis=1)[:, :count]
         yield block, np.take_along_axis(candidates, order, axis=1)
+
+
+def _ranked(search: _Search) -> Iterator[np.ndarray]:
+    """Yields `(rows, m)` booleans: whether the nearest, second nearest, ...
+    gallery row is one of the query's class that it may find."""
+    queries, gallery = _prepare(search, np.float64)
+    squares = np.einsum("nd,nd->n", gallery, gallery)
+    size = max(1, _RANKED_BLOCK // len(gallery))
+    for first in range(0, len(search.rows), size):
+        block = search.rows[first : first + size]
+        query = queries[block]
+        found = _distances(query, gallery, squares, search.distance)
+        search.hide(found, block, 0)
+        order = np.argsort(found, axis=1)
+        found = np.take_along_axis(found, order, axis=1)
+        same = search.gallery_labels[order] == search.labels[block, None]
+        same &= np.isfinite(found)
+        # Rounding errors of a product of two rows, and of the sum of three.
+        largest = np.einsum("nd,nd->n", query, query) + np.max(squares)
+        rounding = 4 * (gallery.shape[1] + 1) * np.finfo(float).eps * largest
+        tied = found[:, 1:] <= found[:, :-1] + rounding[:, None]
+        mixed = np.any(tied & (same[:, 1:] != same[:, :-1]), axis=1)
+        for row in np.flatnonzero(mixed):
+            group = np.cumsum(np.append(False, ~tied[row]))
+            same[row] = same[row, np.lexsort((order[row], group))]
+        yield same
+
+
+def _distances(
+    queries: np.ndarray,
+    gallery: np.ndarray,
+    gallery_squares: np.ndarray,
+    distance: str,
+) -> np.ndarray:
+    """Of what `_prepare` returns: squared, or 1 minus the cosine."""
+    found = queries @ gallery.T
+    if distance == "l2":
+        found *= -2
+        found += np.einsum("nd,nd->n", queries, queries)[:, None]
+        found += gallery_squares
+    else:
+        np.subtract(1, found, out=found)
+    return np.abs(found, out=found)  # rounding may leave a little below 0
 
 
 def _smallest(keys: np.ndarray, count: int) -> np.ndarray:
@@ -180,17 +406,16 @@ def _smallest(keys: np.ndarray, count: int) -> np.ndarray:
     return np.partition(keys, count - 1, axis=1)[:, :count]
 
 
-def _prepare(
-    queries: np.ndarray,
-    gallery: np.ndarray,
-    distance: str,
-    among_themselves: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """float32 copies with the same ranking that lose little in a product."""
-    if distance == "cosine":
+def _prepare(search: _Search, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    """Copies with the same ranking that lose little in a product."""
+    queries, gallery = search.queries, search.gallery
+    if search.distance == "cosine":
 
         def prepare(x):
-            return (x / _length(x)[:, None].astype(x.dtype)).astype(np.float32)
+            x = x.astype(np.promote_types(x.dtype, dtype), copy=False)
+            return (x / _length(x)[:, None].astype(x.dtype)).astype(
+                dtype, copy=False
+            )
 
     else:
         # Moved near the origin, and scaled against overflow. Both by numbers
@@ -207,13 +432,15 @@ def _prepare(
         scale = 2.0 ** -np.ceil(np.log2(largest)) if largest > 0 else 1.0
 
         def prepare(x):
+            x = x.astype(np.promote_types(x.dtype, dtype), copy=False)
             return ((x - centre.astype(x.dtype)) * x.dtype.type(scale)).astype(
-                np.float32, copy=False
+                dtype, copy=False
             )
 
     fast_gallery = prepare(gallery)
-    fast_queries = fast_gallery if among_themselves else prepare(queries)
-    return fast_queries, fast_gallery
+    if search.among_themselves:
+        return fast_gallery, fast_gallery
+    return prepare(queries), fast_gallery
 
 
 def _exact(

@@ -2,11 +2,18 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from scipy import stats
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
+from sklearn.metrics import roc_auc_score
+from sklearn.multiclass import OneVsRestClassifier
 
 from embeddings_tf.metrics import best_rotation
+from embeddings_tf.metrics import explicitness
+from embeddings_tf.metrics import explicitness_by_value
 from embeddings_tf.metrics import modularity
 from embeddings_tf.metrics import mutual_information
+from embeddings_tf.metrics import single_dimension_auc
+from embeddings_tf.metrics import single_dimension_auc_by_value
 
 
 def grid(n=2000, values=5, noise=0.1, seed=0):
@@ -161,6 +168,315 @@ class TestModularity:
             modularity(np.zeros((4, 2)), np.zeros((4, 1), int))
 
 
+def factorial(repeats=4, values=(2, 3, 4)):
+    """Every combination of the values of three factors."""
+    combinations = np.indices(values).reshape(len(values), -1).T
+    return np.tile(combinations, (repeats, 1))
+
+
+def one_hot(factors):
+    return np.concatenate(
+        [column[:, None] == np.unique(column) for column in factors.T], axis=1
+    ).astype(float)
+
+
+def noisy(n=400, seed=0):
+    """Two factors of 3 and 2 values, and a code that knows them roughly."""
+    rng = np.random.default_rng(seed)
+    factors = np.stack([rng.integers(4, 7, n), rng.integers(-1, 1, n)], 1)
+    signal = one_hot(np.concatenate([factors, [[4, -1], [5, 0], [6, 0]]]))[:n]
+    codes = signal @ rng.normal(size=(5, 4)) + rng.normal(size=(n, 4))
+    return codes * [1, 100, 0.01, 1] + [0, 500, 0, -3], factors
+
+
+def pairs_in_order(score, is_value):
+    """The area as the share of pairs in order, ties half."""
+    with_value, without = score[is_value], score[~is_value]
+    difference = with_value[:, None] - without
+    return np.mean((difference > 0) + 0.5 * (difference == 0))
+
+
+class TestExplicitness:
+    def test_paper_against_scikit_learn(self):
+        """The authors' lines, in today's scikit-learn."""
+        codes, factors = noisy()
+        codes[:, 1:3] = codes[:, 1:3] * [0.01, 100]  # for its optimiser
+        expected = []
+        for factor in factors.T:
+            model = OneVsRestClassifier(
+                LogisticRegression(C=1e10, tol=1e-8, max_iter=10_000)
+            ).fit(codes, factor)
+            probabilities = model.predict_proba(codes)
+            expected += [
+                roc_auc_score(factor == value, probabilities[:, column])
+                for column, value in enumerate(model.classes_)
+            ]
+        found = explicitness_by_value(codes, factors)
+        assert found["factor"].tolist() == [0, 0, 0, 1, 1]
+        assert found["value"].tolist() == [4, 5, 6, -1, 0]
+        np.testing.assert_allclose(found["auc"], expected, atol=1e-4)
+        assert np.all(found["auc"] < 0.99)
+        value = explicitness(codes, factors)
+        assert isinstance(value, float)
+        assert value == pytest.approx(np.mean(expected), abs=1e-4)
+
+    def test_disentanglement_lib_against_scikit_learn(self):
+        """Fitted on the first half, scored on either."""
+        codes, factors = noisy()
+        half = slice(0, 200), slice(200, 400)
+        mean, stddev = codes[half[0]].mean(axis=0), codes[half[0]].std(axis=0)
+        standard = (codes - mean) / stddev
+        expected = np.zeros((2, 2))
+        for column, factor in enumerate(factors.T):
+            model = OneVsRestClassifier(
+                LogisticRegression(solver="liblinear", tol=1e-8)
+            ).fit(standard[half[0]], factor[half[0]])
+            for row, part in enumerate(half):
+                probabilities = model.predict_proba(standard[part])
+                if probabilities.shape[1] == 2:
+                    probabilities = probabilities[:, 1]
+                expected[row, column] = roc_auc_score(
+                    one_hot(factor[part][:, None])
+                    if probabilities.ndim == 2
+                    else factor[part],
+                    probabilities,
+                )
+        fit = codes[half[0]], factors[half[0]], "disentanglement_lib"
+        assert explicitness(*fit) == pytest.approx(expected[0].mean(), abs=1e-4)
+        assert explicitness(
+            *fit, test_codes=codes[half[1]], test_factors=factors[half[1]]
+        ) == pytest.approx(expected[1].mean(), abs=1e-4)
+        # Means over values and over factors differ.
+        found = explicitness_by_value(*fit)
+        by_factor = [found["auc"][found["factor"] == f].mean() for f in (0, 1)]
+        assert explicitness(*fit) == pytest.approx(np.mean(by_factor))
+        assert explicitness(*fit) != pytest.approx(np.mean(found["auc"]))
+
+    def test_regularisation_is_that_of_the_variant(self):
+        """Few examples: fitted hard or gently, other examples show it."""
+        codes, factors = noisy()
+        others = {"test_codes": codes[80:], "test_factors": factors[80:]}
+        codes, factors = codes[:80], factors[:80]
+        aucs = {}
+        for variant, c in (("paper", 1e10), ("disentanglement_lib", 1.0)):
+            found = explicitness_by_value(codes, factors, variant, **others)
+            aucs[variant] = found["auc"]
+            standard = (codes - codes.mean(axis=0)) / codes.std(axis=0)
+            scored = (others["test_codes"] - codes.mean(0)) / codes.std(axis=0)
+            for row, (column, value) in enumerate([(1, -1), (1, 0)], start=3):
+                model = LogisticRegression(
+                    C=c, solver="liblinear", tol=1e-8, max_iter=1000
+                ).fit(standard, factors[:, column] == value)
+                expected = pairs_in_order(
+                    model.decision_function(scored),
+                    others["test_factors"][:, column] == value,
+                )
+                assert aucs[variant][row] == pytest.approx(expected, abs=1e-4)
+        assert np.any(
+            np.abs(aucs["paper"] - aucs["disentanglement_lib"]) > 1e-3
+        )
+
+    def test_the_paper_reads_what_is_small(self):
+        """Told by a difference a thousandth of the dimensions themselves."""
+        rng = np.random.default_rng(0)
+        factors = rng.integers(0, 2, (400, 1))
+        signal = factors[:, 0] + rng.normal(size=400)
+        common = 1000 * rng.normal(size=400)
+        codes = np.stack([common, common + signal], axis=1)
+        known = pairs_in_order(signal, factors[:, 0] == 1)
+        assert explicitness(codes, factors) == pytest.approx(known, abs=0.01)
+        assert known > 0.7
+        assert explicitness(codes, factors, "disentanglement_lib") < 0.6
+
+    @pytest.mark.parametrize("variant", ["paper", "disentanglement_lib"])
+    def test_best_and_worst(self, variant):
+        factors = factorial()
+        best = one_hot(factors)
+        mixed = best @ np.random.default_rng(0).normal(size=(9, 9))
+        for codes in (best, mixed, 1e6 * mixed + 1e6, 1e-6 * mixed):
+            assert explicitness(codes, factors, variant) == pytest.approx(1)
+        assert explicitness(np.full((96, 3), 0.1), factors, variant) == 0.5
+
+    def test_units_do_not_matter(self):
+        codes, factors = noisy()
+        for scale in (1e-8, 1e8):
+            np.testing.assert_allclose(
+                explicitness_by_value(codes * scale + 2, factors)["auc"],
+                explicitness_by_value(codes, factors)["auc"],
+                atol=1e-3,
+            )
+
+    def test_a_factor_that_is_missing(self):
+        """The code knows the first factor alone; the others get chance."""
+        factors = factorial()
+        found = explicitness_by_value(one_hot(factors[:, :1]), factors)
+        np.testing.assert_allclose(found["auc"], [1.0] * 2 + [0.5] * 7)
+
+    def test_a_value_between_others_is_told_by_what_they_leave(self):
+        """No line tells it, but the others are improbable there."""
+        ordered = factorial()[:, 1:2]
+        assert explicitness(ordered, ordered) == 1
+        is_between = ordered == 1
+        found = explicitness_by_value(ordered, is_between.astype(int))
+        np.testing.assert_allclose(found["auc"], 0.5)
+
+    def test_chance_needs_other_examples(self):
+        rng = np.random.default_rng(0)
+        codes, test_codes = rng.normal(size=(2, 300, 10))
+        factors, test_factors = rng.integers(0, 2, (2, 300, 3))
+        flattered = explicitness(codes, factors)
+        value = explicitness(
+            codes, factors, test_codes=test_codes, test_factors=test_factors
+        )
+        # A standard error of an area is sqrt(1 / (3 n)) here, of three in all.
+        assert abs(value - 0.5) < 4 / np.sqrt(3 * 300 * 3)
+        assert flattered > 0.55
+
+    def test_certain_scores_do_not_run_together(self):
+        """Far beyond where probabilities round to 0 and 1."""
+        codes = np.array([[-3e4], [-1e4], [-1.0], [1.0], [1e4], [3e4]] * 3)
+        factors = np.array([[0], [0], [0], [1], [1], [1]] * 3)
+        tests = np.array([[1e9], [2e9], [3e9], [4e9]])
+        found = explicitness_by_value(
+            codes,
+            factors,
+            test_codes=tests,
+            test_factors=np.array([[0], [1], [1], [1]]),
+        )
+        assert found["auc"].tolist() == [1, 1]
+
+    def test_left_out(self):
+        codes, factors = noisy()
+        constant = np.full((400, 1), 8)
+        found = explicitness_by_value(
+            codes, np.concatenate([constant, factors], axis=1)
+        )
+        assert found["factor"].tolist() == [1, 1, 1, 2, 2]
+        np.testing.assert_array_equal(
+            found["auc"], explicitness_by_value(codes, factors)["auc"]
+        )
+        # Fitted: 4, 5, 6. Scored: 4, 6 and one that is unknown.
+        test_codes, test_factors = codes[:50], factors[:50, :1].copy()
+        test_factors[test_factors == 5] = 9
+        for variant in ("paper", "disentanglement_lib"):
+            tests = {"test_codes": test_codes, "test_factors": test_factors}
+            found = explicitness_by_value(
+                codes, factors[:, :1], variant, **tests
+            )
+            assert found["value"].tolist() == [4, 6]
+            assert explicitness(
+                codes, factors[:, :1], variant, **tests
+            ) == pytest.approx(np.mean(found["auc"]))
+        with pytest.raises(ValueError, match="2 columns that are constant"):
+            explicitness(codes, factors * 0)
+        with pytest.raises(ValueError, match="not in the examples to score"):
+            explicitness(
+                codes, factors, test_codes=codes, test_factors=factors * 0
+            )
+
+    def test_constant_dimensions_change_nothing(self):
+        codes, factors = noisy()
+        padded = np.concatenate([codes, np.full((400, 2), [0.3, 0.5])], axis=1)
+        np.testing.assert_allclose(
+            explicitness_by_value(padded, factors)["auc"],
+            explicitness_by_value(codes, factors)["auc"],
+            atol=1e-3,
+        )
+
+    def test_more_dimensions_than_examples(self):
+        rng = np.random.default_rng(0)
+        codes, factors = rng.normal(size=(30, 50)), rng.integers(0, 3, (30, 1))
+        assert explicitness(codes, factors) == 1
+
+    def test_errors(self):
+        codes, factors = noisy(50)
+        with pytest.raises(ValueError, match="'paper', 'disentanglement_lib'"):
+            explicitness(codes, factors, "dci")
+        with pytest.raises(ValueError, match="must be passed together"):
+            explicitness(codes, factors, test_codes=codes)
+        for name, change, message in [
+            ("test_codes", codes[:, :2], "`codes` and `test_codes`.*4 and 2"),
+            ("test_factors", factors[:, :1], "`test_factors`.*2 and 1"),
+            ("test_codes", codes[:9], "9 rows of `test_codes`"),
+            ("test_codes", codes * np.nan, "`test_codes` must be finite"),
+            ("test_factors", factors * 1.0, "`test_factors` must be integers"),
+        ]:
+            tests = {"test_codes": codes, "test_factors": factors}
+            with pytest.raises(ValueError, match=message):
+                explicitness(codes, factors, **{**tests, name: change})
+
+
+class TestSingleDimensionAUC:
+    def test_against_pairs(self):
+        codes, factors = noisy(150)
+        codes = np.round(codes, 1)  # with ties
+        expected = []
+        for column, value in [(0, 4), (0, 5), (0, 6), (1, 0)]:
+            is_value = factors[:, column] == value
+            areas = [pairs_in_order(code, is_value) for code in codes.T]
+            for code, area in zip(codes.T, areas, strict=True):
+                assert area == pytest.approx(roc_auc_score(is_value, code))
+            areas = np.maximum(areas, 1 - np.array(areas))
+            expected.append((column, value, areas.argmax(), areas.max()))
+        found = single_dimension_auc_by_value(codes, factors)
+        assert list(found) == ["factor", "value", "dimension", "auc"]
+        for name, column in zip(
+            found, zip(*expected, strict=True), strict=True
+        ):
+            np.testing.assert_allclose(found[name], column, err_msg=name)
+        value = single_dimension_auc(codes, factors)
+        assert isinstance(value, float)
+        assert value == pytest.approx(np.mean([row[3] for row in expected]))
+
+    def test_seventeen_values_of_sprites(self):
+        factors = factorial(1, (2, 4, 3, 6, 2, 2, 2))
+        found = single_dimension_auc_by_value(factors, factors)
+        assert len(found["auc"]) == 17
+
+    def test_best_and_worst(self):
+        factors = factorial()
+        best = one_hot(factors)
+        for codes in (best, -best, best**3 * 1e9 - 5):
+            assert single_dimension_auc(codes, factors) == 1
+        assert single_dimension_auc(np.full((96, 3), 0.1), factors) == 0.5
+        # In order, the lowest and the highest value are told; the middle of
+        # three is not, and of those between of four a third.
+        found = single_dimension_auc_by_value(factors, factors)
+        np.testing.assert_allclose(
+            found["auc"], [1, 1, 0.5, 1, 1, 2 / 3, 2 / 3, 1]
+        )
+        # No dimension tells the middle of three: the first of equals.
+        assert found["dimension"].tolist() == [0, 1, 0, 1, 2, 2, 2, 2]
+
+    def test_chance_grows_with_dimensions(self):
+        rng = np.random.default_rng(0)
+        codes, factors = (
+            rng.normal(size=(300, 40)),
+            rng.integers(0, 3, (300, 2)),
+        )
+        one, all_of_them = (
+            single_dimension_auc(part, factors)
+            for part in (codes[:, :1], codes)
+        )
+        assert 0.5 < one < all_of_them < 0.65
+
+    def test_constant_dimension_and_constant_factor(self):
+        codes, factors = noisy()
+        codes[:, 0] = 3.3
+        factors = np.concatenate([np.full((400, 1), 8), factors], axis=1)
+        found = single_dimension_auc_by_value(codes, factors)
+        assert found["factor"].tolist() == [1, 1, 1, 2]
+        assert np.all(found["dimension"] > 0)
+        with pytest.raises(ValueError, match="1 columns that are constant"):
+            single_dimension_auc(codes, factors[:, :1])
+
+    def test_other_codes_of_the_values_change_nothing(self):
+        codes, factors = noisy()
+        assert single_dimension_auc(codes, -factors) == pytest.approx(
+            single_dimension_auc(codes, factors)
+        )
+
+
 class TestBestRotation:
     @pytest.mark.parametrize("degrees", [-42, -30, -3, 0, 12, 45, 81, 90, 180])
     @pytest.mark.parametrize("binning", ["uniform", "quantile"])
@@ -221,10 +537,19 @@ class TestBestRotation:
                 best_rotation(codes, factors, step=step)
 
 
-@pytest.mark.parametrize(
-    "measure", [mutual_information, modularity, best_rotation]
-)
 class TestErrors:
+    @pytest.mark.parametrize(
+        "measure",
+        [
+            mutual_information,
+            modularity,
+            best_rotation,
+            explicitness,
+            explicitness_by_value,
+            single_dimension_auc,
+            single_dimension_auc_by_value,
+        ],
+    )
     @pytest.mark.parametrize(
         "codes, factors, message",
         [
@@ -240,6 +565,9 @@ class TestErrors:
         with pytest.raises(ValueError, match=message):
             measure(codes, factors)
 
+    @pytest.mark.parametrize(
+        "measure", [mutual_information, modularity, best_rotation]
+    )
     def test_options(self, measure):
         codes, factors = grid(50)
         with pytest.raises(ValueError, match="`bins`"):

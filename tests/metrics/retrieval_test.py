@@ -1,10 +1,13 @@
+import itertools
 import tracemalloc
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from sklearn.metrics import average_precision_score
 from sklearn.metrics import pairwise_distances
 
+from embeddings_tf.metrics import mean_average_precision
 from embeddings_tf.metrics import recall_at_k
 from embeddings_tf.metrics import retrieval
 
@@ -17,9 +20,8 @@ def blobs(n=300, num_classes=40, dim=6, spread=0.8, seed=0):
     return embeddings.astype(np.float32), labels
 
 
-def expected_recall(distances, labels, gallery_labels, k, own=False):
-    """One query after the other, from a matrix of distances."""
-    hits, queries = 0, 0
+def rankings(distances, labels, gallery_labels, own=False, exclude=None):
+    """Whether the nearest, second, ... is of the class, for each query."""
     for row, (distance, label) in enumerate(
         zip(distances, labels, strict=True)
     ):
@@ -27,13 +29,37 @@ def expected_recall(distances, labels, gallery_labels, k, own=False):
             place
             for place in range(len(gallery_labels))
             if not (own and place == row)
+            and not (exclude is not None and exclude[row][place])
         ]
-        if all(gallery_labels[place] != label for place in places):
-            continue
-        queries += 1
         nearest = sorted(places, key=lambda place: (distance[place], place))
-        hits += any(gallery_labels[place] == label for place in nearest[:k])
-    return hits / queries
+        same = [bool(gallery_labels[place] == label) for place in nearest]
+        if any(same):
+            yield same
+
+
+def expected_recall(distances, labels, gallery_labels, k, *options, **named):
+    """One query after the other, from a matrix of distances."""
+    ranked = rankings(distances, labels, gallery_labels, *options, **named)
+    return np.mean([any(same[:k]) for same in ranked])
+
+
+def expected_precision(
+    distances, labels, gallery_labels, *options, rule="step", **named
+):
+    """The area under precision over recall, rank by rank."""
+    areas = []
+    for same in rankings(distances, labels, gallery_labels, *options, **named):
+        area, hits, old_precision = 0.0, 0, 1.0
+        for rank, hit in enumerate(same, start=1):
+            hits += hit
+            precision = hits / rank
+            height = (
+                precision if rule == "step" else (old_precision + precision) / 2
+            )
+            area += hit / sum(same) * height
+            old_precision = precision
+        areas.append(area)
+    return np.mean(areas)
 
 
 @pytest.fixture(params=[(1024, 4096), (7, 16), (64, 64)])
@@ -43,6 +69,7 @@ def blocks(request, monkeypatch):
     monkeypatch.setattr(retrieval, "_QUERY_BLOCK", query)
     monkeypatch.setattr(retrieval, "_GALLERY_BLOCK", gallery)
     monkeypatch.setattr(retrieval, "_EXACT_BLOCK", query * 200)
+    monkeypatch.setattr(retrieval, "_RANKED_BLOCK", query * 300)
 
 
 class TestRecallAtK:
@@ -177,7 +204,286 @@ class TestRecallAtK:
         assert peak < 8000 * 8000 * 4  # the matrix of distances
 
 
+class TestMeanAveragePrecision:
+    @pytest.mark.parametrize("rule", ["step", "trapezoid"])
+    @pytest.mark.parametrize(
+        "distance, metric", [("l2", "euclidean"), ("cosine", "cosine")]
+    )
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_among_themselves(self, blocks, distance, metric, rule, dtype):
+        embeddings, labels = blobs()
+        embeddings = embeddings.astype(dtype)
+        distances = pairwise_distances(
+            embeddings.astype(np.float64), metric=metric
+        )
+        value = mean_average_precision(
+            embeddings, labels, distance=distance, rule=rule
+        )
+        assert isinstance(value, float)
+        assert value == pytest.approx(
+            expected_precision(distances, labels, labels, True, rule=rule),
+            abs=1e-12,
+        )
+        assert 0.1 < value < 0.9
+
+    def test_gallery_against_scikit_learn(self, blocks):
+        embeddings, labels = blobs(num_classes=8)
+        queries, gallery = embeddings[:90], embeddings[90:]
+        distances = pairwise_distances(
+            queries.astype(np.float64), gallery.astype(np.float64)
+        )
+        expected = [
+            average_precision_score(labels[90:] == label, -distance)
+            for distance, label in zip(distances, labels[:90], strict=True)
+        ]
+        value = mean_average_precision(
+            queries, labels[:90], "l2", gallery, labels[90:]
+        )
+        assert value == pytest.approx(np.mean(expected), abs=1e-12)
+
+    def test_arithmetic(self):
+        arguments = {
+            "embeddings": [[0.0]],
+            "labels": [7],
+            "gallery": [[4.0], [1.0], [7.0], [2.0], [5.0]],
+            "gallery_labels": [7, 5, 7, 7, 5],
+        }
+        # Members at ranks 2, 3 and 5.
+        assert mean_average_precision(**arguments) == pytest.approx(
+            (1 / 2 + 2 / 3 + 3 / 5) / 3
+        )
+        assert mean_average_precision(
+            **arguments, rule="trapezoid"
+        ) == pytest.approx(
+            ((0 + 1 / 2) / 2 + (1 / 2 + 2 / 3) / 2 + (2 / 4 + 3 / 5) / 2) / 3
+        )
+
+    @pytest.mark.parametrize("distance", ["l2", "cosine"])
+    def test_ties_go_by_place_in_the_gallery(self, blocks, distance):
+        rng = np.random.default_rng(3)
+        small = rng.integers(1, 4, (200, 2)).astype(np.float32)
+        general = np.tile(rng.normal(size=(50, 3)), (4, 1))
+        labels = rng.integers(0, 20, 200)
+        for embeddings in (small, general, np.full((200, 5), 0.1)):
+            # Exactly equal for equal rows, however they are multiplied.
+            if distance == "l2":
+                distances = np.sum(
+                    (embeddings[:, None].astype(float) - embeddings) ** 2, -1
+                )
+            else:
+                distances = pairwise_distances(
+                    embeddings.astype(float), metric="cosine"
+                )
+            distances = np.round(distances, 12)
+            assert mean_average_precision(
+                embeddings, labels, distance
+            ) == pytest.approx(
+                expected_precision(distances, labels, labels, own=True)
+            )
+
+    @pytest.mark.parametrize("offset, scale", [(1e4, 1.0), (0.0, 1e25)])
+    def test_far_or_large_embeddings_lose_nothing(self, offset, scale):
+        embeddings, labels = blobs()
+        moved = ((embeddings + offset) * scale).astype(np.float32)
+        distances = pairwise_distances(moved.astype(np.float64) / scale)
+        assert mean_average_precision(moved, labels) == pytest.approx(
+            expected_precision(distances, labels, labels, own=True)
+        )
+
+    def test_perfect_worst_and_chance(self):
+        embeddings, labels = blobs(spread=0.0, num_classes=100)
+        assert mean_average_precision(embeddings, labels) == 1
+        # All three members come last among 100.
+        gallery = np.arange(100.0)[:, None]
+        worst = mean_average_precision(
+            [[0.0]], [1], "l2", gallery, (np.arange(100) >= 97) * 1
+        )
+        assert worst == pytest.approx((1 / 98 + 2 / 99 + 3 / 100) / 3)
+        # Every order of 2 members among 5 rows, against the formula.
+        areas = [
+            mean_average_precision(
+                [[0.0]],
+                [1],
+                "l2",
+                np.arange(5.0)[:, None],
+                np.isin(np.arange(5), pair) * 1,
+            )
+            for pair in itertools.combinations(range(5), 2)
+        ]
+        harmonic = sum(1 / rank for rank in range(1, 6))
+        assert np.mean(areas) == pytest.approx(
+            harmonic / 5 + (1 - harmonic / 5) * (2 - 1) / (5 - 1)
+        )
+
+    def test_tensors(self):
+        embeddings, labels = blobs()
+        assert mean_average_precision(
+            tf.constant(embeddings), tf.constant(labels)
+        ) == mean_average_precision(embeddings, labels)
+
+    def test_memory_is_that_of_a_few_blocks(self, monkeypatch):
+        monkeypatch.setattr(retrieval, "_RANKED_BLOCK", 2**19)
+        embeddings = np.random.default_rng(0).normal(size=(4000, 4))
+        labels = np.arange(4000) % 50
+        tracemalloc.start()
+        mean_average_precision(embeddings, labels)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 4000 * 4000 * 8 / 4  # of the matrix of distances
+
+
+class TestExclude:
+    """Market-1501: its junk, and what shows the person in the same camera."""
+
+    def example(self):
+        embeddings, labels = blobs(num_classes=15)
+        cameras = np.random.default_rng(1).integers(0, 4, 300)
+        queries, gallery = slice(0, 90), slice(90, 300)
+        gallery_labels = labels[gallery].copy()
+        gallery_labels[::9] = -1
+        exclude = (gallery_labels == -1) | (
+            (labels[queries, None] == gallery_labels)
+            & (cameras[queries, None] == cameras[gallery])
+        )
+        arguments = {
+            "embeddings": embeddings[queries],
+            "labels": labels[queries],
+            "gallery": embeddings[gallery],
+            "gallery_labels": gallery_labels,
+        }
+        distances = pairwise_distances(
+            embeddings[queries].astype(float), embeddings[gallery].astype(float)
+        )
+        return arguments, exclude, distances
+
+    def test_gallery(self, blocks):
+        arguments, exclude, distances = self.example()
+        labels, gallery_labels = (
+            arguments["labels"],
+            arguments["gallery_labels"],
+        )
+        ks = (1, 3, 150, 1000)
+        recalls = recall_at_k(**arguments, k=ks, exclude=exclude)
+        assert recalls == {
+            k: pytest.approx(
+                expected_recall(
+                    distances, labels, gallery_labels, k, exclude=exclude
+                )
+            )
+            for k in ks
+        }
+        assert recalls[1] != recall_at_k(**arguments)[1]
+        for rule in ("step", "trapezoid"):
+            assert mean_average_precision(
+                **arguments, exclude=exclude, rule=rule
+            ) == pytest.approx(
+                expected_precision(
+                    distances,
+                    labels,
+                    gallery_labels,
+                    exclude=exclude,
+                    rule=rule,
+                )
+            )
+
+    def test_is_as_if_it_were_not_in_the_gallery(self):
+        arguments, _, _ = self.example()
+        kept = np.random.default_rng(2).uniform(size=210) < 0.6
+        exclude = np.tile(~kept, (90, 1))
+        without = {
+            **arguments,
+            "gallery": arguments["gallery"][kept],
+            "gallery_labels": arguments["gallery_labels"][kept],
+        }
+        for measure in (recall_at_k, mean_average_precision):
+            assert measure(**arguments, exclude=exclude) == measure(**without)
+
+    def test_function(self, blocks):
+        arguments, exclude, _ = self.example()
+        seen = np.zeros(exclude.shape, int)
+
+        def function(i, j):
+            assert i.shape == (len(i), 1) and j.shape == (1, j.size)
+            seen[i, j] += 1
+            return exclude[i, j]
+
+        for measure in (recall_at_k, mean_average_precision):
+            assert measure(**arguments, exclude=function) == measure(
+                **arguments, exclude=exclude
+            )
+        assert seen.min() >= 2
+        # What does not depend on the query may be a single row.
+        junk = arguments["gallery_labels"] == -1
+        assert recall_at_k(
+            **arguments, exclude=lambda i, j: junk[j]
+        ) == recall_at_k(**arguments, exclude=np.tile(junk, (90, 1)))
+
+    @pytest.mark.parametrize("own", [True, False])
+    def test_among_themselves(self, blocks, own):
+        """Whether or not it says that a query does not find itself."""
+        embeddings, labels = blobs(num_classes=60)
+        distances = pairwise_distances(embeddings.astype(float))
+        exclude = np.random.default_rng(0).uniform(size=(300, 300)) < 0.5
+        np.fill_diagonal(exclude, own)
+        for k in (1, 5):
+            assert recall_at_k(embeddings, labels, k, exclude=exclude)[
+                k
+            ] == pytest.approx(
+                expected_recall(
+                    distances, labels, labels, k, own=True, exclude=exclude
+                )
+            )
+        assert mean_average_precision(
+            embeddings, labels, exclude=exclude
+        ) == pytest.approx(
+            expected_precision(
+                distances, labels, labels, own=True, exclude=exclude
+            )
+        )
+
+    def test_queries_with_nothing_left_are_left_out(self):
+        arguments = {
+            "embeddings": [[0.0], [5.0]],
+            "labels": [0, 1],
+            "gallery": [[0.1], [4.0], [4.5]],
+            "gallery_labels": [0, 0, 1],
+            "exclude": [[True, True, False], [False, False, False]],
+        }
+        assert recall_at_k(**arguments) == {1: 1.0}
+        assert mean_average_precision(**arguments) == 1
+        arguments["exclude"] = [[True] * 3] * 2
+        for measure in (recall_at_k, mean_average_precision):
+            with pytest.raises(ValueError, match="2 queries without any"):
+                measure(**arguments)
+
+    def test_nothing_excluded(self):
+        arguments, exclude, _ = self.example()
+        for measure in (recall_at_k, mean_average_precision):
+            assert measure(
+                **arguments, exclude=tf.constant(exclude & False)
+            ) == measure(**arguments)
+
+    @pytest.mark.parametrize(
+        "exclude, message",
+        [
+            (np.zeros((4, 3), bool), r"here \(4, 4\).*shape \(4, 3\)"),
+            (np.zeros((4, 4)), "received dtype float64"),
+            (lambda i, j: i - j, "received dtype int64"),
+            (lambda i, j: np.zeros(3, bool), r"shape \(3,\)"),
+            (lambda i, j: np.zeros((1, 4, 4), bool), r"shape \(1, 4, 4\)"),
+        ],
+    )
+    @pytest.mark.parametrize("measure", [recall_at_k, mean_average_precision])
+    def test_errors(self, measure, exclude, message):
+        with pytest.raises(ValueError, match=message):
+            measure(np.zeros((4, 2)), [0, 0, 1, 1], exclude=exclude)
+
+
 class TestErrors:
+    def test_rule(self):
+        with pytest.raises(ValueError, match="'step', 'trapezoid'"):
+            mean_average_precision([[0.0]] * 2, [0, 0], rule="simpson")
+
     @pytest.mark.parametrize(
         "change, message",
         [
@@ -218,3 +524,6 @@ class TestErrors:
         }
         with pytest.raises(ValueError, match=message):
             recall_at_k(**(arguments | change))
+        if "k" not in change:
+            with pytest.raises(ValueError, match=message):
+                mean_average_precision(**(arguments | change))

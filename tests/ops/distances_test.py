@@ -1,4 +1,6 @@
 import numpy as np
+import pytest
+import tensorflow as tf
 
 from embeddings_tf.ops import distances
 
@@ -26,3 +28,115 @@ def test_close_points_far_from_the_origin():
 def test_no_rows():
     shape = distances.squared_l2(np.ones((0, 3)), np.ones((2, 3))).shape
     assert shape == (0, 2)
+
+
+POINTS = np.random.default_rng(1).normal(size=(7, 5)).astype("float32")
+
+
+def cosine(a, b):
+    return a @ b / np.sqrt((a @ a) * (b @ b))
+
+
+BY_PAIR = {
+    "squared_l2": lambda a, b: ((a - b) ** 2).sum(),
+    "l2": lambda a, b: np.sqrt(((a - b) ** 2).sum()),
+    "cosine": lambda a, b: 1 - cosine(a, b),
+}
+
+
+def within(z, distance):
+    """Distances among rows, pair by pair in float64."""
+    z = np.asarray(z, "float64")
+    return np.array([[BY_PAIR[distance](a, b) for b in z] for a in z])
+
+
+@pytest.mark.parametrize("distance", BY_PAIR)
+@pytest.mark.parametrize("scale", [1e-15, 1, 1e18])
+def test_within_by_loop(distance, scale):
+    z = POINTS * np.float32(scale)
+    expected = within(z, distance)
+    np.testing.assert_allclose(
+        distances.WITHIN[distance](tf.constant(z)),
+        expected,
+        rtol=1e-6,
+        atol=1e-6 if distance == "cosine" else 0,
+    )
+
+
+@pytest.mark.parametrize("distance", BY_PAIR)
+def test_gradient_by_differences(distance):
+    weight = np.random.default_rng(2).normal(size=(7, 7))
+
+    def value(z):
+        return np.sum(weight * within(z, distance))
+
+    z = tf.constant(POINTS)
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        total = tf.reduce_sum(
+            tf.constant(weight, "float32") * distances.WITHIN[distance](z)
+        )
+    expected = np.zeros(POINTS.shape)
+    for place in np.ndindex(POINTS.shape):
+        step = np.zeros(POINTS.shape)
+        step[place] = 1e-6
+        expected[place] = (value(POINTS + step) - value(POINTS - step)) / 2e-6
+    np.testing.assert_allclose(
+        tape.gradient(total, z), expected, rtol=1e-4, atol=1e-5
+    )
+
+
+def test_within_keeps_the_digits_of_close_points():
+    """Differences of 2^-13 at norms of 45: float32 products lose them."""
+    step = 2.0**-13
+    z = np.full((3, 2000), 1.0, "float32")
+    z[1, 0] += step
+    z[2, :4] += step
+    expected = np.array([[0, 1, 4], [1, 0, 3], [4, 3, 0]]) * step**2
+    z = tf.constant(z)
+    np.testing.assert_allclose(
+        distances.squared_l2_within(z), expected, rtol=1e-6, atol=0
+    )
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        to_first = distances.WITHIN["l2"](z)[1, 0]
+    gradient = tape.gradient(to_first, z).numpy()
+    np.testing.assert_allclose(gradient[:2, 0], [-1, 1], rtol=1e-3)
+    np.testing.assert_allclose(gradient[:2, 1:], 0, atol=1e-3)
+
+
+@pytest.mark.parametrize("distance", BY_PAIR)
+@pytest.mark.parametrize("scale", [0, 1e-38, 1e-18, 1, 1e18])
+def test_points_that_coincide(distance, scale):
+    z = tf.constant(np.repeat(POINTS[:1], 5, 0) * np.float32(scale))
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        d = distances.WITHIN[distance](z)
+    if distance == "cosine":
+        expected = 0 if scale > 1e-30 else 1  # as a row of zeros
+        np.testing.assert_allclose(d, np.full((5, 5), expected), atol=1e-6)
+    else:
+        np.testing.assert_array_equal(d, np.zeros((5, 5)))
+    assert np.isfinite(tape.gradient(d, z)).all()
+
+
+def test_largest_distance():
+    z = tf.constant([[0.0], [1e19], [3e37]])
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        d = distances.squared_l2_within(z)
+    np.testing.assert_allclose(d, 1e38 * (1 - np.eye(3)), rtol=1e-6)
+    assert np.isfinite(tape.gradient(d, z)).all()
+
+
+@pytest.mark.parametrize("distance", BY_PAIR)
+def test_nan_is_not_hidden(distance):
+    z = tf.constant([[0.5, np.nan], [1.0, 2.0], [2.0, 1.0]])
+    d = distances.WITHIN[distance](z).numpy()
+    assert np.isnan(d[0]).all()
+    assert np.isfinite(d[1:, 1:]).all()
+
+
+@pytest.mark.parametrize("distance", BY_PAIR)
+def test_batch_of_none(distance):
+    assert distances.WITHIN[distance](tf.zeros([0, 3])).shape == (0, 0)

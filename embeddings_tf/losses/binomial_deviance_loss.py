@@ -1,0 +1,164 @@
+"""The binomial deviance of the similarities of pairs."""
+
+import math
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.ops import distances
+from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.pairs import number_at_least
+
+FORMS = ("published", "authors")
+# The authors' code adds it inside the logarithm, for negative pairs.
+AUTHORS_OFFSET = 1e-5
+
+
+def binomial_deviance_loss(
+    y_true,
+    y_pred,
+    scale: float = 2.0,
+    threshold: float = 0.5,
+    negative_cost: float = 10.0,
+    *,
+    form: str = "published",
+) -> tf.Tensor:
+    """Logistic loss of telling positive from negative pairs by cosine.
+
+    The function behind `BinomialDevianceLoss`, which documents it.
+
+    Args:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+        scale, threshold, negative_cost, form: As in `BinomialDevianceLoss`.
+
+    Returns:
+        `(batch,)`, the value of the global batch in every entry.
+
+    Example:
+
+    >>> z = np.array([[1, 0], [3, 0], [0, 1], [0, 2]], "float32")
+    >>> value = embeddings_tf.losses.binomial_deviance_loss([0, 0, 1, 1], z)
+    >>> np.round(value, 4)
+    array([0.3133, 0.3133, 0.3133, 0.3133], dtype=float32)
+    """
+    scale, threshold, negative_cost, _ = _checked(
+        scale, threshold, negative_cost, form
+    )
+
+    def value(labels, embeddings):
+        similarity = distances.cosine_similarity_within(embeddings)
+        positive, negative = pairs.positive_and_negative(labels)
+        excess = scale * (similarity - threshold)
+        offset = math.log1p(AUTHORS_OFFSET) if form == "authors" else 0.0
+        of_negatives = offset + tf.nn.softplus(negative_cost * excess - offset)
+        return pairs.mean_over(
+            positive, tf.nn.softplus(-excess)
+        ) + pairs.mean_over(negative, of_negatives)
+
+    return pairs.set_wise(value, y_true, y_pred)
+
+
+def _checked(scale, threshold, negative_cost, form):
+    return (
+        number_at_least("scale", scale, 0),
+        number_at_least("threshold", threshold, -1),
+        number_at_least("negative_cost", negative_cost, 0),
+        one_of("form", form, FORMS),
+    )
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class BinomialDevianceLoss(keras.losses.Loss):
+    """Trains an encoder so that a cosine threshold tells pairs apart.
+
+    Use it when pairs are to be accepted or rejected by one threshold on the
+    cosine. All pairs of the batch count, on batches of several instances of
+    several classes (`sampling.class_balanced_batches`). Embeddings are
+    L2-normalised inside, so compare them by their cosine.
+
+    Formula, with `s` the cosine of a pair:
+
+    ```
+    v = mean over positive pairs of ln(1 + exp(-scale * (s - threshold)))
+      + mean over negative pairs of
+            ln(1 + exp(scale * negative_cost * (s - threshold)))
+    ```
+
+    Positive are pairs of one class, negative those of two. In the "authors"
+    form, of the code of the F-statistic paper, the second 1 is 1 + 1e-5.
+
+    A mean over no pairs is 0: the value of one class is that of its positive
+    pairs, of singletons that of negative pairs. Where all points coincide,
+    all cosines are 1. A row of zeros (no entry beyond 1e-30) has cosine 0 to
+    every other.
+
+    Args:
+        scale: Steepness, the papers' alpha; at least 0.
+        threshold: The cosine that tells pairs apart, the papers' beta.
+        negative_cost: Factor of steepness for negative pairs, the papers' C;
+            at least 0. 10 for person re-identification, 25 for birds.
+        form: "published" or "authors".
+        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
+            since class ids do not survive half precision.
+
+    Call arguments:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+
+    Returns:
+        `(batch,)` before the reduction, the same value in every entry. Under
+        `tf.distribute`, that of the global batch.
+
+    Raises:
+        ValueError: If a number is not finite or too small, or `form` none of
+            its choices.
+
+    Reference:
+        - [Yi, Lei & Li, 2014](https://arxiv.org/abs/1407.4979).
+        - [Ustinova & Lempitsky, 2016](https://arxiv.org/abs/1611.00822), the
+          defaults.
+
+    Example:
+
+    >>> encoder = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+    >>> loss = embeddings_tf.losses.BinomialDevianceLoss(negative_cost=25)
+    >>> encoder.compile(optimizer="adam", loss=loss)
+    """
+
+    def __init__(
+        self,
+        scale: float = 2.0,
+        threshold: float = 0.5,
+        negative_cost: float = 10.0,
+        *,
+        form: str = "published",
+        reduction="sum_over_batch_size",
+        name="binomial_deviance_loss",
+        dtype="float32",
+    ):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        self.scale, self.threshold, self.negative_cost, self.form = _checked(
+            scale, threshold, negative_cost, form
+        )
+
+    def call(self, y_true, y_pred):
+        return binomial_deviance_loss(
+            y_true,
+            y_pred,
+            self.scale,
+            self.threshold,
+            self.negative_cost,
+            form=self.form,
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "dtype": self.dtype,
+            "scale": self.scale,
+            "threshold": self.threshold,
+            "negative_cost": self.negative_cost,
+            "form": self.form,
+        }

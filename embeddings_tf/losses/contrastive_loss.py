@@ -1,0 +1,141 @@
+"""The contrastive loss."""
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.ops import distances
+from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.pairs import number_at_least
+
+AVERAGE_OVER = ("all", "each_kind")
+
+
+def contrastive_loss(
+    y_true, y_pred, margin: float = 1.0, *, average_over: str = "all"
+) -> tf.Tensor:
+    """Squared distance of positive pairs, squared hinge of negative pairs.
+
+    The function behind `ContrastiveLoss`, which documents it.
+
+    Args:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+        margin: As in `ContrastiveLoss`.
+        average_over: "all" or "each_kind".
+
+    Returns:
+        `(batch,)`, the value of the global batch in every entry.
+
+    Example:
+
+    >>> z = np.array([[0.0], [2.0], [1.0]], "float32")
+    >>> embeddings_tf.losses.contrastive_loss([0, 0, 1], z, margin=3.0).numpy()
+    array([2., 2., 2.], dtype=float32)
+    """
+    margin, _ = _checked(margin, average_over)
+
+    def value(labels, embeddings):
+        square = distances.squared_l2_within(embeddings)
+        positive, negative = pairs.positive_and_negative(labels)
+        missing = tf.nn.relu(margin - distances.square_root(square))
+        if average_over == "each_kind":
+            return (
+                pairs.mean_over(positive, square)
+                + pairs.mean_over(negative, tf.square(missing))
+            ) / 2
+        terms = tf.where(positive, square, tf.square(missing))
+        return pairs.mean_over(positive | negative, terms) / 2
+
+    return pairs.set_wise(value, y_true, y_pred)
+
+
+def _checked(margin, average_over):
+    return (
+        number_at_least("margin", margin, 0),
+        one_of("average_over", average_over, AVERAGE_OVER),
+    )
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class ContrastiveLoss(keras.losses.Loss):
+    """Trains an encoder so that pairs are close or at least `margin` apart.
+
+    Use it when distances are to mean something by themselves, as with a fixed
+    radius around a query: it pulls positives to distance 0 and leaves
+    negatives alone once they are far enough. All pairs of the batch count, on
+    batches of several instances of several classes
+    (`sampling.class_balanced_batches`).
+
+    Formula, with `d` the L2 distance, positive pairs of one class and negative
+    pairs of two:
+
+    ```
+    positive pair:  d^2 / 2
+    negative pair:  max(0, margin - d)^2 / 2
+    v = mean over all pairs                                       ("all")
+    v = mean over positive pairs + mean over negative pairs (each_kind)
+    ```
+
+    The paper sums over pairs; the mean does not grow with the batch. With many
+    classes most pairs are negative: "each_kind" then gives positives as much
+    weight.
+
+    Embeddings are not normalised. A mean over no pairs is 0: one class has the
+    value of its positive pairs, singletons have that of negative pairs. Two
+    points that coincide have zero gradients, even where the pair is negative
+    and costs `margin^2 / 2`; so have points closer than 1e-7 of their norms.
+    Squared distances stop at 1e38, their gradients do not.
+
+    Args:
+        margin: How far apart negatives shall be, at least 0.
+        average_over: "all" or "each_kind".
+        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
+            since class ids do not survive half precision.
+
+    Call arguments:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+
+    Returns:
+        `(batch,)` before the reduction, the same value in every entry. Under
+        `tf.distribute`, that of the global batch.
+
+    Raises:
+        ValueError: If `margin` is no number of at least 0, or `average_over`
+            none of its choices.
+
+    Reference:
+        - [Hadsell, Chopra & LeCun, 2006](https://doi.org/10.1109/CVPR.2006.100).
+
+    Example:
+
+    >>> encoder = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+    >>> loss = embeddings_tf.losses.ContrastiveLoss(margin=2.0)
+    >>> encoder.compile(optimizer="adam", loss=loss)
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        *,
+        average_over: str = "all",
+        reduction="sum_over_batch_size",
+        name="contrastive_loss",
+        dtype="float32",
+    ):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        self.margin, self.average_over = _checked(margin, average_over)
+
+    def call(self, y_true, y_pred):
+        return contrastive_loss(
+            y_true, y_pred, self.margin, average_over=self.average_over
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "dtype": self.dtype,
+            "margin": self.margin,
+            "average_over": self.average_over,
+        }

@@ -1,0 +1,172 @@
+"""The histogram loss."""
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.ops import distances
+from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import positive_integer
+
+
+def histogram_loss(y_true, y_pred, num_nodes: int = 201) -> tf.Tensor:
+    """Probability that a negative pair is as similar as a positive one.
+
+    The function behind `HistogramLoss`, which documents it.
+
+    Args:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+        num_nodes: Nodes of the histograms, at least 2.
+
+    Returns:
+        `(batch,)`, the value of the global batch in every entry.
+
+    Example:
+
+    >>> z = np.array([[1, 0], [3, 0], [0, 1], [0, 2]], "float32")
+    >>> embeddings_tf.losses.histogram_loss([0, 0, 1, 1], z).numpy()
+    array([0., 0., 0., 0.], dtype=float32)
+    >>> embeddings_tf.losses.histogram_loss([0, 1, 0, 1], z).numpy()
+    array([1., 1., 1., 1.], dtype=float32)
+    """
+    num_nodes = _checked(num_nodes)
+
+    def value(labels, embeddings):
+        similarity = distances.cosine_similarity_within(embeddings)
+        masks = pairs.positive_and_negative(labels)
+        return _overlap(similarity, *masks, num_nodes)
+
+    return pairs.set_wise(value, y_true, y_pred)
+
+
+def _overlap(similarity, positive, negative, num_nodes):
+    num_cells = num_nodes - 1
+    dtype = similarity.dtype
+
+    @tf.custom_gradient
+    def overlap(similarity):
+        # The cell a pair lies in and how far, between node and next node; 1
+        # is the end of the last cell.
+        place = (similarity + 1) * (num_cells / 2)
+        cell = tf.clip_by_value(
+            tf.cast(tf.floor(place), tf.int32), 0, num_cells - 1
+        )
+        share = place - tf.cast(cell, dtype)
+        # Cells of positive pairs, cells of negative pairs, one for the rest.
+        cell = tf.where(negative, cell + num_cells, cell)
+        cell = tf.where(positive | negative, cell, 2 * num_cells)
+
+        def sums(weights):
+            total = tf.raw_ops.DenseBincount(
+                input=tf.reshape(cell, [-1]),
+                size=2 * num_cells + 1,
+                weights=weights,
+                binary_output=False,
+            )
+            return tf.cast(tf.reshape(total[:-1], [2, num_cells]), dtype)
+
+        # Pairs are counted in integers: exact, however many they are.
+        num_pairs = sums(tf.zeros([0], tf.int32))
+        to_next = sums(tf.reshape(share, [-1]))
+        histograms = tf.pad(num_pairs - to_next, [[0, 0], [0, 1]])
+        histograms += tf.pad(to_next, [[0, 0], [1, 0]])
+        per_pair = tf.math.reciprocal_no_nan(
+            tf.reduce_sum(num_pairs, axis=1, keepdims=True)
+        )
+        of_positives, of_negatives = tf.unstack(histograms * per_pair)
+        at_most = tf.cumsum(of_positives)
+
+        def gradient(upstream):
+            # In each cell the value is linear in each of its pairs.
+            slopes = tf.stack([-of_negatives[:-1], of_positives[1:]])
+            slopes *= upstream * per_pair * (num_cells / 2)
+            slopes = tf.pad(tf.reshape(slopes, [-1]), [[0, 1]])
+            return tf.gather(slopes, cell)
+
+        return tf.reduce_sum(at_most * of_negatives), gradient
+
+    return overlap(similarity)
+
+
+def _checked(num_nodes):
+    if positive_integer("num_nodes", num_nodes) < 2:
+        raise ValueError(
+            "`num_nodes` must be an integer of at least 2, for the "
+            f"similarities -1 and 1; received {num_nodes!r}."
+        )
+    return int(num_nodes)
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class HistogramLoss(keras.losses.Loss):
+    """Trains an encoder so that similarities of pairs do not overlap.
+
+    Use it when no margin is to be tuned: it has no parameter of note. It needs
+    batches with many pairs, since it compares two distributions
+    (`sampling.class_balanced_batches`), and learns directions: embeddings are
+    L2-normalised inside, so compare them by their cosine.
+
+    Formula, with `h+` and `h-` the histograms, each of sum 1, of the cosines
+    of all positive pairs (one class) and all negative pairs (two classes):
+
+    ```
+    t_r = -1 + 2 r / (num_nodes - 1)
+    v = sum over r of h-_r * (sum over q <= r of h+_q)
+    ```
+
+    A pair shares its weight between the two nodes around it, linearly, so that
+    the gradient is exact and a cosine of 1 is counted. `v` estimates the
+    probability that a random negative pair is at least as similar as a random
+    positive pair: 0 is perfect, and it does not depend on the embeddings'
+    lengths.
+
+    The value of a batch without a positive pair, or without a negative one, is
+    0, with zero gradients; where all points coincide it is 1. A row of zeros
+    (no entry beyond 1e-30) has cosine 0 to every other.
+
+    Args:
+        num_nodes: Nodes `t_r` of the histograms, at least 2; 201 are a step of
+            0.01.
+        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
+            since class ids do not survive half precision.
+
+    Call arguments:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+
+    Returns:
+        `(batch,)` before the reduction, the same value in every entry. Under
+        `tf.distribute`, that of the global batch.
+
+    Raises:
+        ValueError: If `num_nodes` is no integer of at least 2.
+
+    Reference:
+        - [Ustinova & Lempitsky, 2016](https://arxiv.org/abs/1611.00822).
+
+    Example:
+
+    >>> encoder = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+    >>> loss = embeddings_tf.losses.HistogramLoss()
+    >>> encoder.compile(optimizer="adam", loss=loss)
+    """
+
+    def __init__(
+        self,
+        num_nodes: int = 201,
+        reduction="sum_over_batch_size",
+        name="histogram_loss",
+        dtype="float32",
+    ):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        self.num_nodes = _checked(num_nodes)
+
+    def call(self, y_true, y_pred):
+        return histogram_loss(y_true, y_pred, self.num_nodes)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "dtype": self.dtype,
+            "num_nodes": self.num_nodes,
+        }

@@ -1,0 +1,150 @@
+"""The lifted structured similarity loss."""
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.ops import distances
+from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.pairs import number_at_least
+
+FORMS = ("published", "authors")
+
+
+def lifted_structure_loss(
+    y_true, y_pred, margin: float = 1.0, *, form: str = "published"
+) -> tf.Tensor:
+    """Hinge of each positive pair against all negative pairs that touch it.
+
+    The function behind `LiftedStructureLoss`, which documents it.
+
+    Args:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+        margin: As in `LiftedStructureLoss`.
+        form: "published" or "authors".
+
+    Returns:
+        `(batch,)`, the value of the global batch in every entry.
+
+    Example:
+
+    >>> z = np.array([[0.0], [2.0], [2.0]], "float32")
+    >>> value = embeddings_tf.losses.lifted_structure_loss([0, 0, 1], z)
+    >>> np.round(value, 4)
+    array([4.8888, 4.8888, 4.8888], dtype=float32)
+    """
+    margin, _ = _checked(margin, form)
+    distance = "l2" if form == "published" else "squared_l2"
+
+    def value(labels, embeddings):
+        d = distances.WITHIN[distance](embeddings)
+        positive, negative = pairs.positive_and_negative(labels)
+        # log of the sum over negatives of exp(margin - d), row by row.
+        nearest = tf.stop_gradient(
+            tf.reduce_min(
+                tf.where(negative, d, distances.LARGEST_SQUARE),
+                axis=1,
+                keepdims=True,
+            )
+        )
+        terms = tf.exp(tf.where(negative, nearest - d, 0))
+        total = tf.reduce_sum(tf.where(negative, terms, 0), 1, keepdims=True)
+        # Without negatives `total` is 0; otherwise 1 or more.
+        row = margin - nearest + tf.math.log(tf.maximum(total, 1))
+        # The pairs that touch i or j, then the pair itself.
+        column = tf.transpose(row)
+        both = tf.maximum(row, column)
+        both += tf.math.softplus(-tf.abs(row - column))
+        hinge = tf.nn.relu(both + d)
+        is_term = positive & (total > 0)
+        if form == "authors":
+            return pairs.mean_over(is_term, hinge) / 4
+        return pairs.mean_over(is_term, tf.square(hinge)) / 2
+
+    return pairs.set_wise(value, y_true, y_pred)
+
+
+def _checked(margin, form):
+    return number_at_least("margin", margin, 0), one_of("form", form, FORMS)
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class LiftedStructureLoss(keras.losses.Loss):
+    """Trains an encoder so that a positive pair beats all its negatives.
+
+    Use it as a triplet loss that looks at all negatives at once: those near
+    either end of a positive pair weigh most. For batches of several instances
+    of several classes (`sampling.class_balanced_batches`).
+
+    Formula, for each positive pair `(i, j)` (two rows of one class, each pair
+    once; there are `P`) and the rows `k`, `l` of other classes:
+
+    ```
+    J_ij = ln(sum over k of exp(margin - d(i, k))
+              + sum over l of exp(margin - d(j, l))) + d(i, j)
+    published:  v = 1 / (2 P) * sum over pairs of max(0, J_ij)^2,  d = L2
+    authors:    v = 1 / (4 P) * sum over pairs of max(0, J_ij),  d = squared L2
+    ```
+
+    "authors" is the code of the F-statistic paper, which departs from the
+    original by the squares and the factor.
+
+    Embeddings are not normalised. The value of a batch without a positive pair
+    or without a negative one is 0, with zero gradients. Where all `n` points
+    of a batch coincide, `m` of each class, `J = margin + ln(2 (n - m))`.
+    Points closer than 1e-7 of their norms coincide, and have zero gradients.
+    Squared distances stop at 1e38, their gradients do not.
+
+    Args:
+        margin: How far negatives count, at least 0; in units of `d`.
+        form: "published" or "authors".
+        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
+            since class ids do not survive half precision.
+
+    Call arguments:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+
+    Returns:
+        `(batch,)` before the reduction, the same value in every entry. Under
+        `tf.distribute`, that of the global batch.
+
+    Raises:
+        ValueError: If `margin` is no number of at least 0, or `form` none of
+            its choices.
+
+    Reference:
+        - [Song, Xiang, Jegelka & Savarese, 2016](https://arxiv.org/abs/1511.06452).
+
+    Example:
+
+    >>> encoder = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+    >>> loss = embeddings_tf.losses.LiftedStructureLoss(margin=0.5)
+    >>> encoder.compile(optimizer="adam", loss=loss)
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        *,
+        form: str = "published",
+        reduction="sum_over_batch_size",
+        name="lifted_structure_loss",
+        dtype="float32",
+    ):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        self.margin, self.form = _checked(margin, form)
+
+    def call(self, y_true, y_pred):
+        return lifted_structure_loss(
+            y_true, y_pred, self.margin, form=self.form
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "dtype": self.dtype,
+            "margin": self.margin,
+            "form": self.form,
+        }

@@ -1,0 +1,250 @@
+"""The triplet loss, over all, hard or semi-hard triplets of a batch."""
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.ops import distances
+from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.pairs import number_at_least
+
+MINING = ("all", "hard", "semi_hard")
+AVERAGE_OVER = ("all", "active")
+# Rows with at most so many positives need no full sort.
+FEW = 32
+
+
+def triplet_loss(
+    y_true,
+    y_pred,
+    margin: float = 0.1,
+    mining: str = "all",
+    distance: str = "squared_l2",
+    *,
+    average_over: str = "all",
+) -> tf.Tensor:
+    """Hinge by which positives are not closer to an anchor than negatives.
+
+    The function behind `TripletLoss`, which documents it.
+
+    Args:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+        margin: As in `TripletLoss`.
+        mining: "all", "hard" or "semi_hard".
+        distance: "squared_l2", "l2" or "cosine".
+        average_over: "all" or "active" triplets.
+
+    Returns:
+        `(batch,)`, the value of the global batch in every entry.
+
+    Example:
+
+    >>> z = np.array([[0.0], [1.0], [1.0], [3.0]], "float32")
+    >>> embeddings_tf.losses.triplet_loss([0, 0, 1, 1], z, 0.5).numpy()
+    array([1.3125, 1.3125, 1.3125, 1.3125], dtype=float32)
+    """
+    margin, *_ = _checked(margin, mining, distance, average_over)
+
+    def value(labels, embeddings):
+        d = distances.WITHIN[distance](embeddings)
+        positive, negative = pairs.positive_and_negative(labels)
+        if mining == "all":
+            return _all(d, positive, negative, margin, average_over)
+        mine = _hard if mining == "hard" else _semi_hard
+        hinge, is_triplet = mine(d, positive, negative, margin)
+        if average_over == "active":
+            is_triplet &= hinge > 0
+        return pairs.mean_over(is_triplet, hinge)
+
+    return pairs.set_wise(value, y_true, y_pred)
+
+
+def _all(d, positive, negative, margin, average_over):
+    """Mean over all triplets, without listing them.
+
+    A triplet is active if its negative is closer than the bound of its
+    positive, `d + margin`. In the sum of the hinges a distance counts as often
+    as it has active triplets, with a plus for positives.
+    """
+    num_positives = pairs.count(positive, tf.int32, 1)
+    most = tf.reduce_max(num_positives)
+    few = tf.minimum(FEW, tf.shape(d)[0])
+    bounds = d + margin
+
+    def signed_counts(num_bounds):
+        of_positives = tf.where(positive, -bounds, d.dtype.min)
+        ascending = -tf.math.top_k(of_positives, num_bounds).values
+        # The bounds that a negative is not inside of; the last place of the
+        # bound of a positive, plus one.
+        outside = tf.searchsorted(
+            ascending, tf.where(positive, bounds, d), side="right"
+        )
+        of_negatives = outside - num_positives[:, None]
+        # Of each bound, the negatives inside.
+        inside = tf.raw_ops.DenseBincount(
+            input=tf.where(negative, outside, num_bounds),
+            size=num_bounds + 1,
+            weights=tf.zeros([0], tf.int32),
+            binary_output=False,
+        )
+        inside = tf.cumsum(inside, axis=1)
+        place = tf.where(positive, outside - 1, num_bounds)
+        of_positives = tf.gather(inside, place, batch_dims=1)
+        counts = tf.where(negative, of_negatives, 0)
+        return tf.where(positive, of_positives, counts)
+
+    counts = tf.cond(
+        most <= few,
+        lambda: signed_counts(few),
+        lambda: signed_counts(tf.shape(d)[0]),
+    )
+    counts = tf.cast(counts, d.dtype)
+    active = tf.reduce_sum(tf.nn.relu(counts))
+    triplets = active
+    if average_over == "all":
+        num_negatives = pairs.count(negative, d.dtype, 1)
+        triplets = tf.tensordot(
+            tf.cast(num_positives, d.dtype), num_negatives, 1
+        )
+    # Divided first, or the sum leaves float32 at distances of 1e36.
+    share = tf.math.reciprocal_no_nan(triplets)
+    return tf.reduce_sum(share * counts * d) + share * active * margin
+
+
+def _hard(d, positive, negative, margin):
+    """Hinges `(batch,)` of farthest positive and nearest negative."""
+    is_triplet = tf.reduce_any(positive, 1) & tf.reduce_any(negative, 1)
+    farthest = tf.reduce_max(tf.where(positive, d, d.dtype.min), 1)
+    nearest = tf.reduce_min(tf.where(negative, d, d.dtype.max), 1)
+    hinge = tf.nn.relu(margin + tf.where(is_triplet, farthest, 0) - nearest)
+    return hinge, is_triplet
+
+
+def _semi_hard(d, positive, negative, margin):
+    """Hinges `(batch, batch)` of each positive and the negative beyond it."""
+    num_rows = tf.shape(d)[0]
+    nearest = tf.math.top_k(tf.where(negative, -d, d.dtype.min), num_rows)
+    beyond = tf.searchsorted(-nearest.values, d, side="right")
+    last = pairs.count(negative, tf.int32, 1)[:, None] - 1
+    beyond = tf.minimum(beyond, tf.maximum(last, 0))
+    beyond = tf.gather(nearest.indices, beyond, batch_dims=1)
+    beyond += num_rows * tf.range(num_rows)[:, None]
+    beyond = tf.gather(tf.reshape(d, [-1]), beyond)
+    is_triplet = positive & (last >= 0)
+    return tf.nn.relu(margin + d - beyond), is_triplet
+
+
+def _checked(margin, mining, distance, average_over):
+    return (
+        number_at_least("margin", margin, 0),
+        one_of("mining", mining, MINING),
+        one_of("distance", distance, tuple(distances.WITHIN)),
+        one_of("average_over", average_over, AVERAGE_OVER),
+    )
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class TripletLoss(keras.losses.Loss):
+    """Trains an encoder so that positives are closer than negatives.
+
+    Use it when only the order of distances matters, on batches of several
+    instances of several classes (`sampling.class_balanced_batches`). Triplets
+    are not listed: "all" of them take memory as the pairs do, with the square
+    of the batch, and little more time.
+
+    Formula, over anchors `a`, positives `p` (other rows of the same class) and
+    negatives `n` (rows of other classes):
+
+    ```
+    v = mean over (a, p, n) of max(0, d(a, p) + margin - d(a, n))
+    ```
+
+    `mining` says which triplets there are. "all": every one, as in the
+    F-statistic paper. "hard": for each anchor, its farthest positive and its
+    nearest negative. "semi_hard": for each anchor and positive, the nearest
+    negative that is farther than the positive, or, where there is none, the
+    farthest negative.
+
+    `average_over` says what the sum of their hinges is divided by: the number
+    of "all" these triplets, or of those that are "active", with a hinge above
+    0. Late in training few are active; "active" then keeps the gradient large.
+
+    Embeddings are not normalised. The value of a batch without a triplet (one
+    class, or no two rows of one class), or without an active one, is 0, with
+    zero gradients. Where all points coincide it is `margin`. Points closer
+    than 1e-7 of their norms coincide, and have zero gradients. Squared
+    distances stop at 1e38, their gradients do not.
+
+    Args:
+        margin: By how much a negative has to be farther, at least 0; in units
+            of `distance`.
+        mining: "all", "hard" or "semi_hard".
+        distance: "squared_l2" (the authors' code), "l2" (the wording of the
+            paper) or "cosine" (1 minus the cosine).
+        average_over: "all" or "active".
+        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
+            since class ids do not survive half precision.
+
+    Call arguments:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+
+    Returns:
+        `(batch,)` before the reduction, the same value in every entry. Under
+        `tf.distribute`, that of the global batch.
+
+    Raises:
+        ValueError: If `margin` is no number of at least 0, or another argument
+            none of its choices.
+
+    Reference:
+        - [Schroff, Kalenichenko & Philbin, 2015](https://arxiv.org/abs/1503.03832),
+          the loss and semi-hard negatives.
+        - [Hermans, Beyer & Leibe, 2017](https://arxiv.org/abs/1703.07737),
+          all and hard triplets of a batch.
+        - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), the
+          defaults.
+
+    Example:
+
+    >>> encoder = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+    >>> loss = embeddings_tf.losses.TripletLoss(margin=0.2, mining="semi_hard")
+    >>> encoder.compile(optimizer="adam", loss=loss)
+    """
+
+    def __init__(
+        self,
+        margin: float = 0.1,
+        mining: str = "all",
+        distance: str = "squared_l2",
+        *,
+        average_over: str = "all",
+        reduction="sum_over_batch_size",
+        name="triplet_loss",
+        dtype="float32",
+    ):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        self.margin, self.mining, self.distance, self.average_over = _checked(
+            margin, mining, distance, average_over
+        )
+
+    def call(self, y_true, y_pred):
+        return triplet_loss(
+            y_true,
+            y_pred,
+            self.margin,
+            self.mining,
+            self.distance,
+            average_over=self.average_over,
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "dtype": self.dtype,
+            "margin": self.margin,
+            "mining": self.mining,
+            "distance": self.distance,
+            "average_over": self.average_over,
+        }

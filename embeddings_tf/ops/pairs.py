@@ -1,0 +1,65 @@
+"""The pairs of a batch: two rows of one label, or of two."""
+
+import math
+import numbers
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from embeddings_tf.ops.episode import class_labels
+from embeddings_tf.ops.global_batch import gather_global_batch
+
+
+def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
+    """The value of the global batch in the entry of each local row.
+
+    Args:
+        value: From int32 labels `(rows,)` and float32 (or float64) embeddings
+            `(rows, dim)` of all replicas to a scalar.
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+
+    Returns:
+        `(batch,)`.
+    """
+    local = tf.convert_to_tensor(y_pred)
+    if local.dtype != tf.float64:
+        local = tf.cast(local, tf.float32)
+    labels, embeddings = gather_global_batch(class_labels(y_true), local)
+    return tf.fill(tf.shape(local)[:1], value(labels, embeddings))
+
+
+def positive_and_negative(labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Masks `(batch, batch)` of pairs of one class, and of two classes.
+
+    Each pair is there in both orders; no row is a pair with itself.
+    """
+    same = labels[:, None] == labels
+    return tf.linalg.set_diag(same, tf.zeros_like(labels, tf.bool)), ~same
+
+
+def count(mask: tf.Tensor, dtype: tf.DType, axis=None) -> tf.Tensor:
+    """Number of true entries."""
+    return tf.reduce_sum(tf.cast(mask, dtype), axis)
+
+
+def mean_over(mask: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+    """Mean of the finite `values` where `mask` holds; 0 if it never does.
+
+    Divides before it sums, so that values near the end of the range of
+    floats do not leave it.
+    """
+    weight = tf.cast(mask, values.dtype)
+    weight = tf.math.divide_no_nan(weight, tf.reduce_sum(weight))
+    return tf.reduce_sum(weight * values)
+
+
+def number_at_least(name: str, value, minimum: float) -> float:
+    """`value` as a float; ValueError unless it is finite and >= minimum."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < minimum:
+        raise ValueError(
+            f"`{name}` must be a finite number of at least {minimum}; "
+            f"received {value!r}."
+        )
+    return float(value)

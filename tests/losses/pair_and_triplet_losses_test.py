@@ -1,0 +1,71 @@
+"""What the losses on pairs and triplets have in common."""
+
+import pathlib
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf import losses
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "pair_and_triplet_losses.md"
+LOSSES = [
+    losses.TripletLoss(),
+    losses.TripletLoss(mining="hard"),
+    losses.TripletLoss(mining="semi_hard", distance="cosine"),
+    losses.HistogramLoss(),
+    losses.BinomialDevianceLoss(),
+    losses.LiftedStructureLoss(),
+    losses.ContrastiveLoss(),
+]
+
+
+def sizes_of_tensors(graph):
+    """Numbers of elements, in the graph and the graphs of its branches."""
+    for operation in graph.get_operations():
+        for tensor in operation.outputs:
+            if tensor.shape.is_fully_defined():
+                yield tensor.shape.num_elements()
+        for name in ("then_branch", "else_branch"):
+            if name in operation.node_def.attr:
+                branch = operation.get_attr(name).name
+                yield from sizes_of_tensors(graph._get_function(branch).graph)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_memory_grows_with_the_square_of_the_batch(loss):
+    """No tensor, forward or backward, is as large as batch^2 * dim."""
+    num_rows, dim = 50, 80
+
+    @tf.function
+    def gradient(labels, z):
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            value = loss(labels, z)
+        return tape.gradient(value, z)
+
+    traced = gradient.get_concrete_function(
+        tf.TensorSpec([num_rows], tf.int32),
+        tf.TensorSpec([num_rows, dim], tf.float32),
+    )
+    sizes = list(sizes_of_tensors(traced.graph))
+    assert len(sizes) > 50
+    assert max(sizes) <= num_rows * max(num_rows + 1, dim)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_large_batch(loss):
+    """All triplets of it would be 10^8."""
+    labels = np.repeat(np.arange(10), 100)
+    z = np.random.default_rng(0).normal(size=(1000, 4)).astype("float32")
+    assert np.isfinite(loss(labels, z))
+
+
+def test_example_of_the_page_runs():
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    namespace = {}
+    exec(compile(block, PAGE.name, "exec"), namespace)  # noqa: S102
+    first, last = namespace["history"].history["loss"]
+    assert last < first
+    assert namespace["recall"][1] > 0.5
