@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.models.few_shot_classifier import class_log_prob
@@ -115,6 +116,8 @@ def _version_folder(directory: pathlib.Path, version) -> pathlib.Path:
             if path.name.isdigit()
         ]
         version = max(taken, default=0) + 1
+    if isinstance(version, np.integer):
+        version = int(version)
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise ValueError(
             "`version` must be None or an integer of at least 1, as TensorFlow "

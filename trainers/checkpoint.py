@@ -168,6 +168,31 @@ def restore(directory: pathlib.Path):
     return None
 
 
+def load_best(workdir: pathlib.Path):
+    """The model of the best epoch of a run.
+
+    Raises:
+        ValueError: If there is none yet, or its file is damaged.
+    """
+    path = workdir / "checkpoints" / "best.keras"
+    if not path.exists():
+        raise ValueError(
+            f"{workdir} has no checkpoint yet; finish an epoch of training "
+            "first"
+        )
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+    except zipfile.BadZipFile as error:
+        damaged = error
+    if damaged:
+        raise ValueError(
+            f"{path} is damaged ({damaged}); train on, or copy latest.keras "
+            "over it"
+        )
+    return keras.saving.load_model(path)
+
+
 def _copy(source: pathlib.Path, target: pathlib.Path) -> None:
     temporary = target.with_name(f".{target.name}")
     try:

@@ -42,12 +42,21 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
         )
     spec = importlib.util.spec_from_file_location(f"recipe_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except (SyntaxError, ImportError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
     if not hasattr(module, "get_config"):
         raise ValueError(
             f"{recipe} is no recipe: it defines no function get_config()"
         )
-    config = module.get_config().lock()
+    config = module.get_config()
+    if not hasattr(config, "lock"):
+        raise ValueError(
+            f"get_config() of {recipe} must return an ml_collections."
+            f"ConfigDict; it returned a {type(config).__name__}"
+        )
+    config.lock()
     for override in overrides:
         apply_override(config, override)
     return config
@@ -79,6 +88,8 @@ def apply_override(config, override: str) -> None:
             f"{', '.join(sorted(section.keys()))}"
         )
     old = section[field]
+    if isinstance(old, str):
+        value = text
     if isinstance(old, tuple | list) and isinstance(value, tuple | list):
         value = type(old)(value)
     if isinstance(old, float) and isinstance(value, int):

@@ -81,12 +81,12 @@ def demo(workdir: str, overrides: list[str]) -> None:
 
 def use(folder: pathlib.Path, saved_model: str) -> None:
     """Calls the exported model from a process without Keras; compares."""
-    import keras
     import numpy as np
 
     from embeddings_tf import datasets
     from embeddings_tf import models
     from embeddings_tf import sampling
+    from trainers.checkpoint import load_best
 
     x, labels = datasets.load("n_digit/digits_2_number", "test_unseen")
     indices = next(iter(sampling.episodes(labels, 30, 5, 10, seed=0))).numpy()
@@ -101,13 +101,15 @@ def use(folder: pathlib.Path, saved_model: str) -> None:
         query_labels=labels[query],
     )
     # -P: the script's folder is not a place to import from.
-    subprocess.run(
+    client = subprocess.run(
         [sys.executable, "-P", CLIENT, saved_model, examples],
-        check=True,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
+    if client.returncode:
+        raise OSError(f"the client failed: {client.stderr[-2000:]}")
     served = np.load(folder / "served.npz")["probability"]
-    model = keras.saving.load_model(folder / "checkpoints" / "best.keras")
+    model = load_best(folder)
     classifier = models.FewShotClassifier(model, batch_size=len(query))
     classifier.fit(x[support], labels[support])
     difference = np.abs(classifier.predict_proba(x[query]) - served).max()

@@ -44,23 +44,23 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
                     "config.data_dir and config.manual_dir"
                 )
             apply_override(config, override)
-        best = path / "checkpoints" / "best.keras"
-        if not best.exists():
-            raise ValueError(
-                f"{workdir} has no checkpoint yet; finish an epoch of "
-                "training first"
-            )
         if importlib.util.find_spec("matplotlib") is None:
             raise ValueError(
                 "the pictures need Matplotlib: pip install "
                 "'embeddings_tf[plots]'"
             )
         import_tensorflow()
-        import keras
+        from trainers.checkpoint import load_best
 
         started = time.monotonic()
-        module = importlib.import_module(f"trainers.{config.evaluation.name}")
-        results = module.evaluate(config, keras.saving.load_model(best), path)
+        name = f"trainers.{config.evaluation.name}"
+        if importlib.util.find_spec(name) is None:
+            raise ValueError(
+                f"config.evaluation.name={config.evaluation.name!r} names no "
+                "module of trainers; there is 'few_shot'"
+            )
+        module = importlib.import_module(name)
+        results = module.evaluate(config, load_best(path), path)
         update_results(
             path,
             evaluation={

@@ -33,18 +33,11 @@ def export(workdir: str, directory: str, version: int | None) -> str:
     from trainers.workdir import open_workdir
 
     with open_workdir(workdir, create=False) as path:
-        best = path / "checkpoints" / "best.keras"
-        if not best.exists():
-            raise ValueError(
-                f"{workdir} has no checkpoint yet; finish an epoch of "
-                "training first"
-            )
         import_tensorflow()
-        import keras
-
         from embeddings_tf.export import export_saved_model
+        from trainers.checkpoint import load_best
 
-        model = keras.saving.load_model(best)
+        model = load_best(path)
         with quiet_import():
             target = export_saved_model(model, directory, version)
     print(

@@ -101,11 +101,12 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     over the draws.
     """
     wanted = config.evaluation
-    if wanted.num_episodes < 2:
-        raise ValueError(
-            "an interval needs at least 2 episodes; received "
-            f"config.evaluation.num_episodes={wanted.num_episodes}"
-        )
+    for field, least in (("num_episodes", 2), ("num_draws", 1)):
+        if wanted[field] < least:
+            raise ValueError(
+                f"config.evaluation.{field} must be at least {least}; "
+                f"received {wanted[field]}"
+            )
     splits = [
         _Split.embedded(config, model, name, num_classes)
         for name, num_classes in zip(

@@ -4,6 +4,7 @@ import pathlib
 import sys
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import callbacks
@@ -63,6 +64,8 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     episodes = dict(config.validation)
     del episodes["split"]
     log_prob = episode_log_prob(model, episodes.pop("num_samples"))
+    # Checks the numbers against the labels now, not after an epoch.
+    metrics.few_shot_episodes(np.zeros((len(labels), 1)), labels, **episodes)
 
     def few_shot_accuracy(embeddings, labels):
         return metrics.few_shot_accuracy(
@@ -127,6 +130,13 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
     if state and state["finished"]:
         print(f"{workdir} is trained already ({state['finished']}).")
     else:
+        held_out = validation(config, model)
+        known = ["loss", *(f"val_{name}" for name in held_out.metrics)]
+        if config.monitor not in known:
+            raise ValueError(
+                f"config.monitor={config.monitor!r} is not in the logs; they "
+                f"have {', '.join(known)}"
+            )
         if state:
             print(f"Going on after epoch {first_epoch}.")
         model.fit(
@@ -137,7 +147,7 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
             shuffle=False,  # the sampler has shuffled
             verbose=1 if sys.stdout.isatty() else 2,
             callbacks=[
-                validation(config, model),
+                held_out,
                 keras.callbacks.TensorBoard(
                     workdir / "tensorboard", write_graph=False
                 ),

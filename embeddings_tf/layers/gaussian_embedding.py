@@ -97,7 +97,8 @@ class GaussianEmbedding(keras.layers.Layer):
         bias = np.zeros(shape, "float32")
         if self.initial_variance is not None:
             above_floor = self.initial_variance - self.minimum_variance
-            bias[self.dim :] = np.log(np.expm1(above_floor))
+            # ln(e^v - 1), without overflow for large v
+            bias[self.dim :] = above_floor + np.log(-np.expm1(-above_floor))
         return keras.ops.convert_to_tensor(bias, dtype=dtype)
 
     def call(self, inputs):

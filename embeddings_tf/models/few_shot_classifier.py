@@ -59,7 +59,8 @@ class FewShotClassifier:
     Args:
         model: The trained model.
         num_samples: Samples per query (stochastic prototypes only).
-        seed: Seed of the samples: the same queries get the same answer.
+        seed: Seed of the samples: the same queries in the same batches get
+            the same answer.
         batch_size: Inputs embedded and answered at once.
 
     Attributes:

@@ -3,15 +3,17 @@
 import keras
 
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.objectives import StochasticPrototypes
 
 
 def has_gaussian_output(model) -> bool:
-    """True if the model, or its encoder, ends in a `GaussianEmbedding`.
+    """True if the model's embeddings are means and variances side by side.
 
     Use it before reading a model's output: `(batch, 2 * dim)` of means and
-    variances, or `(batch, dim)` of points. Looks at the last layer of
-    Sequential and functional models, of encoders of an `EmbeddingModel`, and
-    of models nested in them.
+    variances, or `(batch, dim)` of points. They are Gaussian if the model's
+    objective is `StochasticPrototypes`, or if the last layer is a
+    `GaussianEmbedding`: of Sequential and functional models, of encoders of
+    an `EmbeddingModel`, and of models nested in them.
 
     Example:
 
@@ -19,6 +21,8 @@ def has_gaussian_output(model) -> bool:
     >>> embeddings_tf.models.has_gaussian_output(encoder)
     False
     """
+    if isinstance(getattr(model, "objective", None), StochasticPrototypes):
+        return True
     while not isinstance(model, GaussianEmbedding):
         if hasattr(model, "encoder"):
             model = model.encoder

@@ -86,3 +86,15 @@ def test_single_layers():
 def test_n_digit_encoder(gaussian):
     encoder = n_digit_encoder(2, gaussian=gaussian, image_shape=(8, 16, 1))
     assert has_gaussian_output(encoder) == gaussian
+
+
+def test_the_objective_tells_where_the_last_layer_does_not():
+    encoder = keras.Sequential(
+        [
+            keras.Input((3,)),
+            GaussianEmbedding(2),
+            keras.layers.Activation("linear"),
+        ]
+    )
+    model = EmbeddingModel(encoder, StochasticPrototypes(2))
+    assert has_gaussian_output(model)

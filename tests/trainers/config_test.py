@@ -59,6 +59,17 @@ def test_unknown_recipe_lists_the_known_ones():
         load_recipe("dmeo")
 
 
+def test_strings_stay_strings_and_broken_recipes_are_named(tmp_path):
+    assert load_recipe("demo", ["data_dir=2024"]).data_dir == "2024"
+    file = tmp_path / "broken.py"
+    file.write_text("import no_such_module")
+    with pytest.raises(ValueError, match="broken.py cannot be read"):
+        load_recipe(str(file))
+    file.write_text("def get_config(): return {}")
+    with pytest.raises(ValueError, match="it returned a dict"):
+        load_recipe(str(file))
+
+
 def test_a_file_without_get_config_is_no_recipe(tmp_path):
     file = tmp_path / "empty.py"
     file.write_text("")

@@ -173,6 +173,11 @@ def test_a_workdir_of_another_recipe_is_refused(unbroken):
         ),
         (("--config", TINY, "--config.split=trian"), "trian"),
         (("--config", TINY, "--config.steps_per_epoch=0"), "at least 1"),
+        (("--config", TINY, "--config.monitor=val_eer"), "'val_eer' is not"),
+        (
+            ("--config", TINY, "--config.validation.num_support=9"),
+            "allow_fewer",
+        ),
         (
             ("--config", TINY, "--config.batches.num_classes=71"),
             "71",
@@ -267,6 +272,14 @@ def test_evaluation_cannot_change_the_training(unbroken):
         run("evaluate", "--workdir", unbroken, "--config.seed=3")
     )
     assert "belongs to the training" in message
+
+
+def test_a_damaged_best_checkpoint_is_named(unbroken, tmp_path):
+    shutil.copytree(unbroken, tmp_path / "run")
+    best = tmp_path / "run" / "checkpoints" / "best.keras"
+    best.write_bytes(best.read_bytes()[:1000])
+    message = one_line_error(run("evaluate", "--workdir", tmp_path / "run"))
+    assert "best.keras is damaged" in message
 
 
 def test_evaluate_without_a_run(tmp_path):
