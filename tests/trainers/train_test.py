@@ -176,7 +176,7 @@ def test_a_workdir_of_another_recipe_is_refused(unbroken):
         (("--config", TINY, "--config.monitor=val_eer"), "'val_eer' is not"),
         (
             ("--config", TINY, "--config.validation.num_support=9"),
-            "allow_fewer",
+            "expected at least 14",
         ),
         (
             ("--config", TINY, "--config.batches.num_classes=71"),
