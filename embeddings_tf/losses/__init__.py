@@ -4,6 +4,8 @@ from embeddings_tf.losses.binomial_deviance_loss import BinomialDevianceLoss
 from embeddings_tf.losses.binomial_deviance_loss import binomial_deviance_loss
 from embeddings_tf.losses.contrastive_loss import ContrastiveLoss
 from embeddings_tf.losses.contrastive_loss import contrastive_loss
+from embeddings_tf.losses.f_statistic_loss import FStatisticLoss
+from embeddings_tf.losses.f_statistic_loss import f_statistic_loss
 from embeddings_tf.losses.histogram_loss import HistogramLoss
 from embeddings_tf.losses.histogram_loss import histogram_loss
 from embeddings_tf.losses.lifted_structure_loss import LiftedStructureLoss
@@ -16,12 +18,14 @@ from embeddings_tf.losses.triplet_loss import triplet_loss
 __all__ = [
     "BinomialDevianceLoss",
     "ContrastiveLoss",
+    "FStatisticLoss",
     "HistogramLoss",
     "LiftedStructureLoss",
     "PrototypicalLoss",
     "TripletLoss",
     "binomial_deviance_loss",
     "contrastive_loss",
+    "f_statistic_loss",
     "histogram_loss",
     "lifted_structure_loss",
     "prototypical_loss",

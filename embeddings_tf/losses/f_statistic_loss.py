@@ -1,0 +1,369 @@
+"""The F-statistic loss: classes apart in a few dimensions, whichever."""
+
+from typing import NamedTuple
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.ops import f_distribution
+from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.arguments import positive_integer
+
+GRAND_MEANS = ("class_means", "instances")
+DIRECTIONS = ("separate", "merge")
+
+# Bounds of the sum of squares between two classes over that within them.
+SMALLEST_RATIO, LARGEST_RATIO = 1e-37, 1e37
+
+# Pairs of classes are taken in blocks of about so many pairs times dimensions,
+# 2 MB a tensor: it bounds the memory, and one block is the usual case.
+BLOCK_SIZE = 2**18
+
+
+def f_statistic_loss(
+    y_true,
+    y_pred,
+    num_dims: int = 2,
+    grand_mean: str = "class_means",
+    direction: str = "separate",
+    *,
+    equal_variance: bool = True,
+) -> tf.Tensor:
+    """Minus the log-probability that classes differ, over pairs of classes.
+
+    The function behind `FStatisticLoss`, which documents it.
+
+    Args:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`.
+        num_dims, grand_mean, direction, equal_variance: As in
+            `FStatisticLoss`.
+
+    Returns:
+        `(batch,)`, the value of the global batch in every entry.
+
+    Example:
+
+    >>> z = np.array([[0], [1], [2], [1], [1], [3], [4], [5], [4], [4]])
+    >>> labels = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    >>> value = embeddings_tf.losses.f_statistic_loss(labels, z / 1.0, 1)[0]
+    >>> print(f"{value:.4e}")
+    1.5143e-04
+    """
+    num_dims = positive_integer("num_dims", num_dims)
+    one_of("grand_mean", grand_mean, GRAND_MEANS)
+    one_of("direction", direction, DIRECTIONS)
+
+    # A pair's part of the gradient is at hand as soon as its part of the
+    # value is. Taken there and then, nothing about a pair has to be kept; and
+    # it is that of the log-probability in the log of the ratio, while that of
+    # betainc is infinite where means coincide and 0/0 where a merge starts.
+    @tf.custom_gradient
+    def value(labels, embeddings):
+        dim = embeddings.shape[-1]
+        if dim is not None and num_dims > dim:
+            raise ValueError(
+                "`num_dims` must not exceed the dimension of the embeddings; "
+                f"received num_dims={num_dims} and embeddings of dimension "
+                f"{dim}. Lower it, or widen the encoder's last layer."
+            )
+        value, gradient = _value_and_gradient(
+            labels,
+            tf.stop_gradient(embeddings),  # or an eager tape keeps it all
+            num_dims,
+            grand_mean,
+            direction,
+            equal_variance,
+        )
+
+        def backward(upstream):
+            # Adds 0: a second derivative is an error rather than missing.
+            nothing = tf.raw_ops.PreventGradient(
+                input=embeddings[:0],
+                message="f_statistic_loss is differentiable once only.",
+            )
+            return None, (upstream + tf.reduce_sum(nothing)) * gradient
+
+        return value, backward
+
+    return pairs.set_wise(value, y_true, y_pred)
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class FStatisticLoss(keras.losses.Loss):
+    """Trains an encoder so that every two classes differ in some dimensions.
+
+    Use it for embeddings whose single dimensions mean something: it pulls two
+    classes apart along the `num_dims` dimensions in which they differ most
+    already and leaves the others free for what else tells inputs apart. There
+    is no margin: it asks whether two classes' means differ, given their
+    spread, and is content once that is certain. Batches hold several
+    instances of several classes, such as those of
+    `embeddings_tf.sampling.class_balanced_batches`, or one factor at a time
+    (`factor_batches`).
+
+    Formula, for two classes with `n_1`, `n_2` instances and means `m_1`,
+    `m_2` in one dimension, and `n = n_1 + n_2 - 2`:
+
+    ```
+    m   = (m_1 + m_2) / 2                                    (grand mean)
+    s   = n * sum over i of n_i (m_i - m)^2
+            / sum over i, j of (z_ij - m_i)^2
+    Phi = P(S < s | equal means) = I_{s / (s + n)}(1/2, n/2)   (Eq. 1)
+    v   = -sum over unordered pairs of classes in the batch,
+           sum over the num_dims dimensions of largest Phi, of ln Phi
+    ```
+
+    with `I` the regularised incomplete beta function. `v` is a sum over the
+    pairs, not a mean. With equal means, and either grand mean if counts are
+    equal, `Phi` is uniform on (0, 1).
+
+    `s` is free of scale and offset, and so is `v`: embeddings of size 1e-18
+    or 1e18 are no problem, half precision is. Counts may differ. Sums are
+    taken in float64, and `ln Phi` and `ln (1 - Phi)` in log space, so values
+    and gradients are accurate from coinciding to utterly separate means. The
+    one limit: `s / n` is clipped to [1e-37, 1e37]. Outside, where means
+    coincide exactly or two classes have no spread at all, a pair has no
+    gradient in that dimension, and `-ln Phi` is 42.6 - ln(2 / B(1/2, n/2))
+    (41.4 for n = 18) or 0.
+
+    One class has value 0. A pair of single instances has no spread to
+    compare with (n = 0) and counts 0; a single instance against a class of
+    several is a fair test. Dimensions in which all points coincide are
+    chosen last. Under `tf.distribute` the batch is the global batch.
+
+    Args:
+        num_dims: In how many dimensions two classes have to differ; the
+            paper's d, its only parameter.
+        grand_mean: `"class_means"`, the published mean of the two class
+            means, or `"instances"`, the textbook's mean over all instances,
+            for which `s` has an exact F distribution whatever the counts.
+            With equal counts they are the same.
+        direction: `"separate"`, or `"merge"` for dimensions or factors in
+            which classes should *not* differ: then `v` sums `-ln(1 - Phi)`
+            over the same dimensions. At the clip, it is at most about
+            42.6 n a dimension (that of classes without spread).
+        equal_variance: False for Welch's test: in each dimension,
+            `s = (m_1 - m_2)^2 / (v_1 + v_2)`, with `v_i` the squared standard
+            error of `m_i`, and `n` of Welch and Satterthwaite, which the
+            gradient takes for constant. It has no grand mean, so that
+            `grand_mean` is of no account, and classes of one instance are
+            left out.
+        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
+            since class ids do not survive half precision.
+
+    Call arguments:
+        y_true: Class ids `(batch,)` or `(batch, 1)`.
+        y_pred: Embeddings `(batch, dim)`, not normalised.
+
+    Returns:
+        `(batch,)` before the reduction, the same value in every entry.
+
+    Raises:
+        ValueError: If an argument is not of the kind above, or if `num_dims`
+            exceeds the dimension of the embeddings.
+
+    Reference:
+        - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), Eq. 1.
+          It proposes inverting the loss and tried Welch's test, both
+          without a formula: those here are ours.
+
+    Example:
+
+    >>> encoder = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4)])
+    >>> loss = embeddings_tf.losses.FStatisticLoss(num_dims=2)
+    >>> encoder.compile(optimizer="adam", loss=loss)
+    """
+
+    def __init__(
+        self,
+        num_dims: int = 2,
+        grand_mean: str = "class_means",
+        direction: str = "separate",
+        *,
+        equal_variance: bool = True,
+        reduction="sum_over_batch_size",
+        name="f_statistic_loss",
+        dtype="float32",
+    ):
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        self.num_dims = positive_integer("num_dims", num_dims)
+        self.grand_mean = one_of("grand_mean", grand_mean, GRAND_MEANS)
+        self.direction = one_of("direction", direction, DIRECTIONS)
+        self.equal_variance = bool(equal_variance)
+
+    def call(self, y_true, y_pred):
+        return f_statistic_loss(
+            y_true,
+            y_pred,
+            self.num_dims,
+            self.grand_mean,
+            self.direction,
+            equal_variance=self.equal_variance,
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "dtype": self.dtype,
+            "num_dims": self.num_dims,
+            "grand_mean": self.grand_mean,
+            "direction": self.direction,
+            "equal_variance": self.equal_variance,
+        }
+
+
+class _Classes(NamedTuple):
+    """Statistics of classes, float64.
+
+    count: `(classes, 1)`.
+    mean: `(classes, dim)`.
+    spread: `(classes, dim)`, positive; those of two classes add up to the
+        denominator of their ratio.
+    """
+
+    count: tf.Tensor
+    mean: tf.Tensor
+    spread: tf.Tensor
+
+    def gather(self, index):
+        return _Classes(*(tf.gather(statistic, index) for statistic in self))
+
+
+def _value_and_gradient(
+    labels, embeddings, num_dims, grand_mean, direction, equal_variance
+):
+    dim = embeddings.shape[-1] or tf.shape(embeddings)[-1]
+    z = tf.cast(embeddings, tf.float64)
+    fast = embeddings.dtype != tf.float64
+    if not fast:
+        # Makes points that coincide exact zeros; sums of float32 are exact.
+        z -= z[:1]
+    present, ids = tf.unique(labels)
+    num_classes = tf.size(present)
+
+    def over_classes(values):
+        return tf.math.unsorted_segment_sum(values, ids, num_classes)
+
+    count = over_classes(tf.ones_like(z[:, :1]))
+    mean = over_classes(z) / count
+    squares = over_classes(tf.math.squared_difference(z, tf.gather(mean, ids)))
+    # Of the mean, Welch's test has the squared standard error.
+    weight = tf.ones_like(count)
+    if not equal_variance:
+        weight = tf.math.divide_no_nan(weight, count * (count - 1))
+    spread = weight * squares + 1e-280  # never 0 / 0
+    classes = _Classes(count, mean, spread)
+
+    # truncatediv: of the divisions, the one whose result XLA can bound.
+    num_pairs = tf.truncatediv(num_classes * (num_classes - 1), 2)
+    block = tf.range(tf.minimum(num_pairs, tf.maximum(1, BLOCK_SIZE // dim)))
+
+    def add_block(start, value, mean_gradient, spread_gradient):
+        pair = start + block
+        first, second = _classes_of_pair(tf.minimum(pair, num_pairs - 1))
+        is_testable, log_probability, slope, dims = _test(
+            classes.gather(first),
+            classes.gather(second),
+            num_dims,
+            grand_mean,
+            direction,
+            equal_variance,
+            fast,
+        )
+        is_testable &= (pair < num_pairs)[:, None]
+        factor = -tf.cast(is_testable, tf.float64)
+        value += tf.reduce_sum(factor * log_probability)
+        # From the log of the ratio to its numerator and its denominator. A
+        # cell is a position in a flat (classes, dim).
+        cells = tf.stack([first, second])[..., None] * dim + dims
+        mean_a, mean_b = tf.unstack(tf.gather(tf.reshape(mean, [-1]), cells))
+        spread_a, spread_b = tf.unstack(
+            tf.gather(tf.reshape(spread, [-1]), cells)
+        )
+        slope *= factor
+        in_mean = tf.math.divide_no_nan(2 * slope, mean_a - mean_b)
+        in_spread = -slope / (spread_a + spread_b)
+        mean_gradient += tf.math.unsorted_segment_sum(
+            tf.stack([in_mean, -in_mean]), cells, num_classes * dim
+        )
+        spread_gradient += tf.math.unsorted_segment_sum(
+            tf.stack([in_spread, in_spread]), cells, num_classes * dim
+        )
+        return start + tf.size(block), value, mean_gradient, spread_gradient
+
+    zeros = tf.zeros([num_classes * dim], tf.float64)
+    _, value, mean_gradient, spread_gradient = tf.while_loop(
+        lambda start, *_: start < num_pairs,
+        add_block,
+        [0, tf.zeros([], tf.float64), zeros, zeros],
+        parallel_iterations=1,
+    )
+    # Of a class's mean and its sum of squares, in each of its points z.
+    shape = [num_classes, dim]
+    at_zero = tf.reshape(mean_gradient, shape) / count
+    per_unit = 2 * weight * tf.reshape(spread_gradient, shape)
+    at_zero -= per_unit * mean
+    gradient = tf.gather(at_zero, ids) + tf.gather(per_unit, ids) * z
+    return tf.cast(value, embeddings.dtype), tf.cast(gradient, embeddings.dtype)
+
+
+def _classes_of_pair(index):
+    """`first < second` of the pairs (0, 1), (0, 2), (1, 2), (0, 3), ..."""
+    root = tf.sqrt(8 * tf.cast(index, tf.float64) + 1)
+    second = tf.cast((root + 1) / 2, tf.int32)
+    return index - tf.truncatediv(second * (second - 1), 2), second
+
+
+def _test(a, b, num_dims, grand_mean, direction, equal_variance, fast):
+    """Tests of equal means, of the classes `a` against the classes `b`.
+
+    Returns, for the `num_dims` dimensions of largest Phi:
+
+        is_testable: `(pairs, 1)`; otherwise the rest has no meaning.
+        log_probability: `(pairs, num_dims)`, ln Phi or ln (1 - Phi).
+        slope: Its derivative in the log of the ratio.
+        dims: Which dimensions.
+    """
+    total = a.count + b.count
+    ratio = (a.mean - b.mean) ** 2 / (a.spread + b.spread)
+    if equal_variance:
+        is_testable = total > 2
+        freedom = tf.maximum(total - 2, 1.0)
+        scale = (
+            total / 4
+            if grand_mean == "class_means"
+            else a.count * b.count / total
+        )
+        # Phi grows with the ratio, so that the ratio can choose.
+        ratio, dims = tf.math.top_k(ratio, num_dims, sorted=False)
+        ratio = _clip(scale * ratio)
+    else:
+        is_testable = (a.count > 1) & (b.count > 1)
+        freedom = f_distribution.welch_freedom(
+            a.spread,
+            b.spread,
+            tf.maximum(a.count - 1, 1.0),
+            tf.maximum(b.count - 1, 1.0),
+        )
+        ratio = _clip(ratio / freedom)
+        log_odds = f_distribution.log_cdf(ratio, freedom, fast)
+        log_odds -= f_distribution.log_sf(ratio, freedom, fast)
+        _, dims = tf.math.top_k(log_odds, num_dims, sorted=False)
+        ratio = tf.gather(ratio, dims, batch_dims=1)
+        freedom = tf.gather(freedom, dims, batch_dims=1)
+    if direction == "separate":
+        sign, log_probability = 1.0, f_distribution.log_cdf
+    else:
+        sign, log_probability = -1.0, f_distribution.log_sf
+    log_probability = log_probability(ratio, freedom, fast)
+    log_density = f_distribution.log_density(ratio, freedom)
+    slope = sign * tf.exp(log_density - log_probability)
+    is_clipped = (ratio <= SMALLEST_RATIO) | (ratio >= LARGEST_RATIO)
+    slope = tf.where(is_clipped, tf.zeros([], tf.float64), slope)
+    return is_testable, log_probability, slope, dims
+
+
+def _clip(ratio):
+    return tf.clip_by_value(ratio, SMALLEST_RATIO, LARGEST_RATIO)

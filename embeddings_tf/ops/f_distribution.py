@@ -1,0 +1,108 @@
+"""The F distribution with one numerator degree of freedom, in log space.
+
+A statistic `s ~ F(1, freedom)` enters as `ratio = s / freedom`: the sum of
+squares between two groups over that within them. Tensors are float64; `ratio`
+is positive and finite, `freedom` positive and of a shape that broadcasts to
+that of `ratio`.
+
+`fast` lets `tf.math.betainc` work in float32, several times faster, as long
+as no `freedom` exceeds 64: within that, a probability is right to 2e-5 of
+itself wherever it lies, and mostly to 2e-6. In float64 it is right to 1e-12.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+# About the median of F(1, n), whatever n: the tail that starts here is at
+# most 0.63, so that its complement is exact.
+_MEDIAN = 0.455
+
+# Up to here float32 is accurate; at 1000 it is off by 2e-4.
+_LARGEST_FAST_FREEDOM = 64.0
+
+
+def log_cdf(
+    ratio: tf.Tensor, freedom: tf.Tensor, fast: bool = False
+) -> tf.Tensor:
+    """`ln P(S < s)`, accurate where it is hugely negative and where it is 0.
+
+    Formula: `ln I_x(1/2, freedom / 2)` with `x = ratio / (1 + ratio)`.
+    """
+    is_lower, tail = _smaller_tail(ratio, freedom, fast)
+    return tf.where(is_lower, tf.math.log(tail), tf.math.log1p(-tail))
+
+
+def log_sf(
+    ratio: tf.Tensor, freedom: tf.Tensor, fast: bool = False
+) -> tf.Tensor:
+    """`ln P(S > s)`, accurate also where `P(S > s)` is no number any more.
+
+    Formula: `ln I_y(freedom / 2, 1/2)` with `y = 1 / (1 + ratio)`; near the
+    end of the range of floats, its continued fraction to the third level:
+    that far out `y` or `1 / freedom` is so small that the rest is negligible.
+    """
+    is_lower, tail = _smaller_tail(ratio, freedom, fast)
+    half, y = freedom / 2, 1 / (1 + ratio)
+    third = -(half + 1) * (half + 1.5) * y / ((half + 2) * (half + 3))
+    second = -0.5 * y / ((half + 1) * (half + 2)) / (1 + third)
+    first = -(half + 0.5) * y / (half + 1) / (1 + second)
+    far = log_density(ratio, freedom) - tf.math.log(half)
+    far -= tf.math.log1p(first)
+    is_far = tail < (1e-30 if fast else 1e-290)
+    upper = tf.where(is_far, far, tf.math.log(tail))
+    return tf.where(is_lower, tf.math.log1p(-tail), upper)
+
+
+def log_density(ratio: tf.Tensor, freedom: tf.Tensor) -> tf.Tensor:
+    """`ln (d P(S < s) / d ln ratio)`.
+
+    In the logarithm of `ratio`, `log_cdf` and `log_sf` have derivatives that
+    are bounded, by 1/2 and by `freedom / 2`.
+    """
+    half = freedom / 2
+    log_beta = (
+        0.5 * np.log(np.pi) + tf.math.lgamma(half) - tf.math.lgamma(half + 0.5)
+    )
+    log_sum = tf.math.log1p(ratio)
+    return 0.5 * tf.math.log(ratio) - (half + 0.5) * log_sum - log_beta
+
+
+def _smaller_tail(ratio, freedom, fast):
+    """Whether P(S < s) is the smaller one of the tails, and that tail."""
+    is_lower = ratio * freedom < _MEDIAN
+    # A sum broadcasts where XLA knows no shape, unlike tf.broadcast_to.
+    half = freedom / 2 + 0.0 * ratio
+    one_half = tf.constant(0.5, tf.float64)
+    arguments = (
+        tf.where(is_lower, one_half, half),
+        tf.where(is_lower, half, one_half),
+        tf.where(is_lower, ratio, 1.0) / (1 + ratio),
+    )
+    if not fast:
+        return is_lower, tf.math.betainc(*arguments)
+    return is_lower, tf.cond(
+        tf.reduce_max(freedom) <= _LARGEST_FAST_FREEDOM,
+        lambda: _betainc_in_float32(*arguments),
+        lambda: tf.math.betainc(*arguments),
+    )
+
+
+def _betainc_in_float32(*arguments):
+    tail = tf.math.betainc(*(tf.cast(t, tf.float32) for t in arguments))
+    return tf.cast(tail, tf.float64)
+
+
+def welch_freedom(
+    variance_a: tf.Tensor,
+    variance_b: tf.Tensor,
+    freedom_a: tf.Tensor,
+    freedom_b: tf.Tensor,
+) -> tf.Tensor:
+    """Welch-Satterthwaite degrees of freedom of a difference of two means.
+
+    Formula, for squared standard errors `v > 0` with `f` degrees of freedom:
+
+        (v_a + v_b)^2 / (v_a^2 / f_a + v_b^2 / f_b)
+    """
+    share = variance_a / (variance_a + variance_b)
+    return 1 / (share**2 / freedom_a + (1 - share) ** 2 / freedom_b)

@@ -1,0 +1,432 @@
+import decimal
+import importlib
+import itertools
+import pathlib
+from decimal import Decimal
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import special
+from scipy import stats
+
+from embeddings_tf.losses import FStatisticLoss
+from embeddings_tf.losses import f_statistic_loss
+
+MODULE = importlib.import_module("embeddings_tf.losses.f_statistic_loss")
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "f_statistic_loss.md"
+
+EQUAL = [0] * 5 + [1] * 5 + [2] * 5 + [3] * 5
+UNEQUAL = [4, 4, -7, 4, 9, 9, 9, -7, 4, 9, 9, 9, 9, 4, 9, -7, 30, 30, 4, 9]
+SINGLES = [1, 1, 1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 3, 1, 1]
+BATCHES = {"equal": EQUAL, "unequal": UNEQUAL, "with singles": SINGLES}
+OPTIONS = [
+    {"grand_mean": grand_mean, "direction": direction, "equal_variance": True}
+    for grand_mean in ("class_means", "instances")
+    for direction in ("separate", "merge")
+] + [
+    {"direction": direction, "equal_variance": False}
+    for direction in ("separate", "merge")
+]
+every_option = pytest.mark.parametrize(
+    "options", OPTIONS, ids=lambda options: "-".join(map(str, options.values()))
+)
+every_batch = pytest.mark.parametrize("labels", BATCHES.values(), ids=BATCHES)
+
+
+def points(num_rows=20, dim=4, seed=0):
+    """Float32, with means that differ by dimension and row."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(num_rows, dim)) * rng.uniform(0.1, 10, dim)
+    return (z + rng.normal(size=dim)).astype("float32")
+
+
+def anova(a, b, grand_mean):
+    """s and n of two samples of one dimension, by the published formula."""
+    means = a.mean(), b.mean()
+    centre = (
+        sum(means) / 2
+        if grand_mean == "class_means"
+        else np.concatenate([a, b]).mean()
+    )
+    between = len(a) * (means[0] - centre) ** 2
+    between += len(b) * (means[1] - centre) ** 2
+    within = sum((a - means[0]) ** 2) + sum((b - means[1]) ** 2)
+    n = len(a) + len(b) - 2
+    return n * between / within, n
+
+
+def welch(a, b):
+    """s and n of two samples of one dimension, by SciPy's test."""
+    test = stats.ttest_ind(a, b, equal_var=False)
+    return test.statistic**2, test.df
+
+
+def log_probabilities(s, n):
+    """ln Phi and ln(1 - Phi)."""
+    cdf, sf = stats.f.cdf(s, 1, n), stats.f.sf(s, 1, n)
+    return (
+        stats.f.logcdf(s, 1, n) if cdf < 0.5 else np.log1p(-sf),
+        stats.f.logsf(s, 1, n) if sf < 0.5 else np.log1p(-cdf),
+    )
+
+
+def loss_by_loop(
+    labels,
+    z,
+    num_dims,
+    grand_mean="class_means",
+    direction="separate",
+    equal_variance=True,
+    freedom=None,
+):
+    """One pair of classes after the other, one dimension after the other.
+
+    `freedom` holds Welch's degrees of freedom, of pair and dimension; if it
+    is empty, it is filled with those that are found.
+    """
+    labels, z = np.asarray(labels), np.asarray(z, "float64")
+    smallest = 1 if equal_variance else 2
+    classes = [c for c in dict.fromkeys(labels.tolist())]
+    total = 0.0
+    for first, second in itertools.combinations(classes, 2):
+        a, b = z[labels == first], z[labels == second]
+        if min(len(a), len(b)) < smallest or len(a) + len(b) < 3:
+            continue
+        found = []
+        for k in range(z.shape[1]):
+            if equal_variance:
+                s, n = anova(a[:, k], b[:, k], grand_mean)
+            else:
+                s, n = welch(a[:, k], b[:, k])
+                if freedom is not None:
+                    n = freedom.setdefault((first, second, k), n)
+            found.append(log_probabilities(s, n))
+        found.sort(key=lambda logs: logs[0] - logs[1])
+        for log_phi, log_rest in found[-num_dims:]:
+            total -= log_phi if direction == "separate" else log_rest
+    return total
+
+
+def value_and_gradient(labels, z, *args, **kwargs):
+    z = tf.convert_to_tensor(z)
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        values = f_statistic_loss(labels, z, *args, **kwargs)
+        value = tf.reduce_mean(values)
+    return value.numpy(), tape.gradient(value, z).numpy()
+
+
+@every_batch
+@every_option
+@pytest.mark.parametrize("num_dims", [1, 3, 4])
+def test_by_loop(labels, options, num_dims):
+    for seed in range(3):
+        z = points(seed=seed)
+        expected = loss_by_loop(labels, z, num_dims, **options)
+        assert expected > 0
+        values = f_statistic_loss(labels, z, num_dims, **options)
+        assert values.dtype == "float32"
+        np.testing.assert_allclose(values, np.full(20, expected), rtol=3e-6)
+        precise = f_statistic_loss(
+            labels, z.astype("float64"), num_dims, **options
+        )
+        np.testing.assert_allclose(precise, np.full(20, expected), rtol=1e-11)
+
+
+def test_published_defaults():
+    z = points()
+    expected = loss_by_loop(UNEQUAL, z, 2, "class_means", "separate")
+    np.testing.assert_allclose(FStatisticLoss()(UNEQUAL, z), expected, 1e-5)
+
+
+def test_arithmetic():
+    """n = 6: Phi = sqrt(x) (1 + y / 2 + 3 y^2 / 8), y = 1 - x.
+
+    Means 1 and 2, within 2 + 2. Between, by class means: 8 / 4; by instances:
+    5 * 3 / 8.
+    """
+    labels, z = [0] * 5 + [1] * 3, [[0.0], [1], [2], [1], [1], [1], [2], [3]]
+    for grand_mean, between in (("class_means", 2), ("instances", 15 / 8)):
+        y = 4 / (4 + between)
+        phi = np.sqrt(1 - y) * (1 + y / 2 + 3 * y**2 / 8)
+        values = f_statistic_loss(labels, z, 1, grand_mean)
+        np.testing.assert_allclose(values, -np.log(phi), rtol=1e-6)
+        values = f_statistic_loss(labels, z, 1, grand_mean, "merge")
+        np.testing.assert_allclose(values, -np.log(1 - phi), rtol=1e-6)
+
+
+def test_noise_has_its_expectation():
+    """Where classes are alike, Phi is uniform and -ln Phi exponential.
+
+    The sum of the `num_dims` smallest of `dim` exponential variables has the
+    expectation sum over i of (1 / dim + ... + 1 / (dim - i + 1)).
+    """
+    rng = np.random.default_rng(0)
+    dim, num_dims, num_pairs = 20, 3, 6
+    means = np.cumsum(1 / np.arange(dim, dim - num_dims, -1))
+    found = [
+        f_statistic_loss(EQUAL, rng.normal(size=(20, dim)), num_dims)[0]
+        for _ in range(200)
+    ]
+    error = np.std(found) / np.sqrt(len(found))
+    assert abs(np.mean(found) - num_pairs * means.sum()) < 4 * error
+    assert error < 0.03 * np.mean(found)
+
+
+@every_batch
+@every_option
+def test_gradient_by_differences(labels, options):
+    """Of the loops; Welch's degrees of freedom stay as they are."""
+    z = points().astype("float64")
+    num_dims = 2 if options["equal_variance"] else 4
+    freedom = {}
+    loss_by_loop(labels, z, num_dims, **options, freedom=freedom)
+    _, gradient = value_and_gradient(labels, z, num_dims, **options)
+    _, in_float32 = value_and_gradient(
+        labels, z.astype("float32"), num_dims, **options
+    )
+    scale = np.abs(gradient).max()
+    np.testing.assert_allclose(
+        in_float32, gradient, rtol=1e-5, atol=1e-5 * scale
+    )
+    step = 1e-6
+    for row, k in itertools.product(range(0, 20, 3), range(4)):
+        up, down = z.copy(), z.copy()
+        up[row, k] += step
+        down[row, k] -= step
+        up, down = (
+            loss_by_loop(labels, x, num_dims, **options, freedom=freedom)
+            for x in (up, down)
+        )
+        np.testing.assert_allclose(
+            gradient[row, k], (up - down) / (2 * step), 1e-6, 1e-7 * scale
+        )
+
+
+# From coinciding means to means so far apart that 1 - Phi is 1e-300.
+
+
+def exact_loss(a, b, direction):
+    """Of one dimension, for an even n, in as many digits as there are."""
+    mean_a, mean_b = sum(a) / len(a), sum(b) / len(b)
+    within = sum((x - mean_a) ** 2 for x in a)
+    within += sum((x - mean_b) ** 2 for x in b)
+    between = (len(a) + len(b)) * (mean_a - mean_b) ** 2 / 4
+    y = within / (between + within)
+    term, total = Decimal(1), Decimal(0)
+    for j in range((len(a) + len(b) - 2) // 2):
+        total += term
+        term *= y * (2 * j + 1) / (2 * j + 2)
+    phi = (1 - y).sqrt() * total
+    return -(phi if direction == "separate" else 1 - phi).ln()
+
+
+@pytest.mark.parametrize("direction", ["separate", "merge"])
+@pytest.mark.parametrize("sizes", [(3, 1), (5, 5), (21, 21)])
+@pytest.mark.parametrize(
+    "distance", [1e-10, 1e-7, 1e-4, 1e-2, 1, 3, 10, 30, 1e3, 1e6, 1e9, 1e12]
+)
+def test_from_coinciding_to_separate(direction, sizes, distance):
+    """In float32, against 1,200 digits and the differences of these."""
+    a, b = (
+        np.concatenate([steps, [0], -steps])
+        for steps in (np.linspace(0.5, 1.5, size // 2) for size in sizes)
+    )
+    if distance < 1:  # A point near 0 keeps what is lost in one near 1.
+        b[len(b) // 2] = distance * len(b)
+    else:
+        a, b = a / distance, 1 + b / distance
+    z = np.concatenate([a, b]).astype("float32")
+    labels = np.repeat([0, 1], sizes)
+    value, gradient = value_and_gradient(
+        labels, z[:, None], 1, direction=direction
+    )
+    with decimal.localcontext(prec=1200):
+        exact = np.array([Decimal(float(x)) for x in z])
+        expected = float(exact_loss(*np.split(exact, sizes[:1]), direction))
+        step = Decimal("1e-100")
+        differences = []
+        for row in range(len(z)):
+            up, down = exact.copy(), exact.copy()
+            up[row] += step
+            down[row] -= step
+            up, down = (
+                exact_loss(*np.split(x, sizes[:1]), direction)
+                for x in (up, down)
+            )
+            differences.append(float((up - down) / (2 * step)))
+    np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-37)
+    scale = np.max(np.abs(differences))
+    np.testing.assert_allclose(
+        gradient[:, 0], differences, rtol=1e-5, atol=1e-6 * scale + 1e-37
+    )
+
+
+@every_option
+@pytest.mark.parametrize("scale", [1e-30, 1e-18, 1e18, 1e30])
+def test_scale_and_offset(options, scale):
+    z = points()
+    scale = np.float32(2.0 ** round(np.log2(scale)))  # exact
+    value, gradient = value_and_gradient(UNEQUAL, z, 2, **options)
+    # Each dimension has its own scale.
+    scales = np.array([scale, 1, scale, 1], "float32")
+    scaled, gradient_of_scaled = value_and_gradient(
+        UNEQUAL, z * scales, 2, **options
+    )
+    np.testing.assert_allclose(scaled, value, rtol=1e-6)
+    np.testing.assert_allclose(gradient_of_scaled * scales, gradient, rtol=1e-5)
+    # Multiples of 1/64, so that a large offset is exact.
+    z = np.round(64 * z) / 64
+    value = f_statistic_loss(UNEQUAL, z, 2, **options)
+    shifted = f_statistic_loss(UNEQUAL, z + np.float32(2**16), 2, **options)
+    np.testing.assert_allclose(shifted, value, rtol=1e-6)
+
+
+# Degenerate batches.
+
+
+def cap(n, direction="separate"):
+    """At a ratio of 1e-37 or of 1e37: the leading terms of the series."""
+    log_beta = special.betaln(1 / 2, n / 2)
+    if direction == "separate":
+        return 37 / 2 * np.log(10) - np.log(2) + log_beta
+    return 37 / 2 * np.log(10) * n + np.log(n / 2) + log_beta
+
+
+@every_option
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_degenerate_batches(options, dtype):
+    z = points().astype(dtype)
+    separate = options["direction"] == "separate"
+    num_pairs, n = 6, 8
+    # All alike; then alike within classes; all others are worth nothing.
+    coinciding = 2 * num_pairs * cap(n) if separate else 0
+    collapsed = 0 if separate else 2 * num_pairs * cap(n, "merge")
+    batches = {
+        "coinciding": (EQUAL, np.full_like(z, 0.3), coinciding),
+        "collapsed": (EQUAL, np.repeat(z[:4], 5, axis=0), collapsed),
+        "one class": ([3] * 20, z, 0),
+        "singletons": (range(20), z, 0),
+        "one row": ([3], z[:1], 0),
+    }
+    for name, (labels, points_, expected) in batches.items():
+        value, gradient = value_and_gradient(
+            list(labels), points_, 2, **options
+        )
+        np.testing.assert_allclose(value, expected, 1e-4, 1e-15, err_msg=name)
+        np.testing.assert_array_equal(gradient, 0, err_msg=name)
+    assert f_statistic_loss([], z[:0], 2, **options).shape == (0,)
+
+
+@every_option
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_constant_dimension_comes_last(options, dtype):
+    z = points().astype(dtype)
+    constant = np.insert(z, 2, 0.3, axis=1)
+    value, gradient = value_and_gradient(UNEQUAL, z, 4, **options)
+    found, with_constant = value_and_gradient(UNEQUAL, constant, 4, **options)
+    np.testing.assert_allclose(found, value, rtol=1e-6)
+    np.testing.assert_array_equal(with_constant[:, 2], 0)
+    np.testing.assert_allclose(
+        np.delete(with_constant, 2, axis=1), gradient, rtol=1e-5
+    )
+
+
+def test_welch_leaves_singles_out():
+    z = points()
+    several = np.isin(SINGLES, [1, 3])
+    value, gradient = value_and_gradient(SINGLES, z, equal_variance=False)
+    np.testing.assert_allclose(
+        value,
+        f_statistic_loss(
+            np.array(SINGLES)[several], z[several], equal_variance=False
+        )[0],
+        rtol=1e-6,
+    )
+    np.testing.assert_array_equal(gradient[~several], 0)
+    assert gradient[several].any()
+
+
+def test_welch_is_the_same_for_equal_spreads():
+    """Equal counts and equal variances: n and s are those of equal_variance."""
+    z = np.tile(points(5), (4, 1)) + 0.7 * np.repeat(np.eye(4), 5, axis=0)
+    np.testing.assert_allclose(
+        f_statistic_loss(EQUAL, z, equal_variance=False),
+        f_statistic_loss(EQUAL, z),
+        rtol=1e-9,
+    )
+
+
+def test_not_a_number_is_not_hidden():
+    z = points()
+    z[3, 1] = np.nan
+    assert np.isnan(f_statistic_loss(EQUAL, z)).all()
+
+
+# Many classes.
+
+
+@every_option
+def test_blocks_of_pairs(options, monkeypatch):
+    labels = np.random.default_rng(0).permutation(np.arange(48) % 12)
+    z = points(48)
+    value, gradient = value_and_gradient(labels, z, 2, **options)
+    for block_size in (1, 4 * 7, 4 * 66, 4 * 67):
+        monkeypatch.setattr(MODULE, "BLOCK_SIZE", block_size)
+        blocked = value_and_gradient(labels, z, 2, **options)
+        np.testing.assert_allclose(blocked[0], value, rtol=1e-6)
+        np.testing.assert_allclose(blocked[1], gradient, rtol=1e-5, atol=1e-6)
+
+
+def test_thousand_classes():
+    """499,500 pairs; were they independent, the tolerance could be 0.2 %."""
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat(np.arange(1000), 3))
+    z = rng.normal(size=(3000, 8)).astype("float32")
+    value, gradient = value_and_gradient(labels, z, 2)
+    assert np.isfinite(gradient).all() and gradient.any()
+    # As above: 1/8 for the largest Phi of 8, and 1/8 + 1/7 for the next.
+    np.testing.assert_allclose(value, 499_500 * (2 / 8 + 1 / 7), rtol=0.03)
+
+
+def test_xla_with_several_blocks():
+    """XLA knows how many classes a batch may have, not how many it has."""
+    labels = tf.constant(np.arange(60) % 7, tf.int32)
+    z = tf.constant(points(60))
+    compiled = tf.function(MODULE._value_and_gradient, jit_compile=True)
+    options = (2, "class_means", "separate", True)
+    for found, expected in zip(
+        compiled(labels, z, *options),
+        MODULE._value_and_gradient(labels, z, *options),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+# Errors.
+
+
+def test_errors():
+    z = points()
+    with pytest.raises(ValueError, match="num_dims=5 and .* dimension 4"):
+        f_statistic_loss(EQUAL, z, 5)
+    for num_dims in (0, 1.5, None, True):
+        with pytest.raises(ValueError, match="`num_dims` must be an integer"):
+            FStatisticLoss(num_dims)
+    with pytest.raises(ValueError, match="'instances'; received 'mean'"):
+        FStatisticLoss(grand_mean="mean")
+    with pytest.raises(ValueError, match="'merge'; received 'apart'"):
+        f_statistic_loss(EQUAL, z, direction="apart")
+
+
+def test_no_second_derivative():
+    z = tf.constant(points())
+    with tf.GradientTape() as outer:
+        outer.watch(z)
+        with tf.GradientTape() as inner:
+            inner.watch(z)
+            value = f_statistic_loss(EQUAL, z)[0]
+        gradient = inner.gradient(value, z)
+    with pytest.raises(LookupError, match="differentiable once"):
+        outer.gradient(gradient, z)

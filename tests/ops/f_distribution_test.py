@@ -1,0 +1,115 @@
+import decimal
+from decimal import Decimal
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import stats
+
+from embeddings_tf.ops import f_distribution
+
+RATIOS = np.concatenate(
+    [10.0 ** np.linspace(-37, 37, 21), 10.0 ** np.linspace(-4, 2, 31)]
+)
+
+
+def evaluated(function, ratios, freedom, **options):
+    """NumPy in and out; a column of degrees of freedom, as the loss has."""
+    ratios = tf.constant(ratios, tf.float64)[None]
+    return function(
+        ratios, tf.fill([1, 1], tf.constant(freedom, tf.float64)), **options
+    )[0].numpy()
+
+
+@pytest.mark.parametrize(
+    "freedom", [1, 2, 3, 6, 8, 18, 19, 57.3, 98, 199, 1000]
+)
+def test_by_scipy(freedom):
+    """Each of SciPy's functions where it is accurate."""
+    s = RATIOS * freedom
+    cdf, sf = stats.f.cdf(s, 1, freedom), stats.f.sf(s, 1, freedom)
+    density = s * stats.f.pdf(s, 1, freedom)
+    log_sf_is_known, log_density_is_known = sf > 1e-300, density > 1e-300
+    assert log_sf_is_known.sum() > 20
+    with np.errstate(divide="ignore"):
+        log_cdf = np.where(cdf < 0.5, np.log(cdf), np.log1p(-sf))
+        log_sf = np.where(sf < 0.5, np.log(sf), np.log1p(-cdf))
+        log_density = np.log(density)
+    found = evaluated(f_distribution.log_cdf, RATIOS, freedom)
+    np.testing.assert_allclose(found, log_cdf, rtol=1e-11)
+    found = evaluated(f_distribution.log_sf, RATIOS, freedom)
+    np.testing.assert_allclose(
+        found[log_sf_is_known], log_sf[log_sf_is_known], rtol=1e-11
+    )
+    found = evaluated(f_distribution.log_density, RATIOS, freedom)
+    np.testing.assert_allclose(
+        found[log_density_is_known],
+        log_density[log_density_is_known],
+        rtol=1e-11,
+        atol=1e-9,
+    )
+
+
+def tails_by_series(ratio, freedom):
+    """P(S < s) and P(S > s): a finite sum if `freedom` is even.
+
+    sqrt(x) * (1 + 1/2 y + (1 3)/(2 4) y^2 + ...), freedom / 2 terms.
+    """
+    y = 1 / (1 + ratio)
+    term, total = Decimal(1), Decimal(0)
+    for j in range(freedom // 2):
+        total += term
+        term *= y * (2 * j + 1) / (2 * j + 2)
+    lower = (1 - y).sqrt() * total
+    return lower, 1 - lower
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("freedom", [2, 4, 18, 64, 120])
+def test_by_the_finite_series(freedom, fast):
+    """However far out: P(S > s) goes down to 1e-2200."""
+    log = decimal.Context(prec=50).ln
+    expected = []
+    # Enough digits to subtract from 1 what is next to 1.
+    with decimal.localcontext(prec=100 + 20 * freedom):
+        for ratio in RATIOS:
+            lower, upper = tails_by_series(Decimal(ratio), freedom)
+            expected.append((float(log(lower)), float(log(upper))))
+    log_cdf, log_sf = np.transpose(expected)
+    rtol = 2e-5 if fast and freedom <= 64 else 1e-11
+    found = evaluated(f_distribution.log_cdf, RATIOS, freedom, fast=fast)
+    np.testing.assert_allclose(found, log_cdf, rtol=rtol, atol=1e-37)
+    # Where float64 was not enough, a continued fraction was not followed out.
+    rtol = max(rtol, 1e-9)
+    found = evaluated(f_distribution.log_sf, RATIOS, freedom, fast=fast)
+    np.testing.assert_allclose(found, log_sf, rtol=rtol, atol=1e-37)
+
+
+@pytest.mark.parametrize("function", ["log_cdf", "log_sf"])
+@pytest.mark.parametrize("freedom", [1, 7.5, 30])
+def test_the_density_is_the_derivative(function, freedom):
+    log_ratio = np.linspace(-8, 2, 21)
+    step = 1e-5
+    tail = getattr(f_distribution, function)
+    up, down = (
+        evaluated(tail, np.exp(log_ratio + sign * step), freedom)
+        for sign in (1, -1)
+    )
+    slope = evaluated(f_distribution.log_density, np.exp(log_ratio), freedom)
+    slope -= evaluated(tail, np.exp(log_ratio), freedom)
+    sign = 1 if function == "log_cdf" else -1
+    np.testing.assert_allclose(
+        sign * np.exp(slope), (up - down) / (2 * step), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_welch_freedom_by_scipy():
+    rng = np.random.default_rng(0)
+    for size_a, size_b in [(2, 2), (5, 3), (2, 30)]:
+        a, b = rng.normal(size=size_a), 3 * rng.normal(size=size_b)
+        found = f_distribution.welch_freedom(
+            *(tf.constant(x.var(ddof=1) / len(x)) for x in (a, b)),
+            *(tf.constant(len(x) - 1.0, tf.float64) for x in (a, b)),
+        )
+        expected = stats.ttest_ind(a, b, equal_var=False).df
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
