@@ -1,10 +1,12 @@
 """Recipes and their overrides: from `--config NAME` to a config."""
 
 import ast
+import importlib
 import importlib.util
 import pathlib
 
 RECIPES = pathlib.Path(__file__).parent / "recipes"
+EVALUATIONS = ("few_shot", "disentanglement", "retrieval")
 
 
 def recipe_names() -> list[str]:
@@ -111,7 +113,23 @@ def _sections(config) -> list[str]:
     return sorted(key for key in config if hasattr(config[key], "keys"))
 
 
-def build(module, section, **extra):
+def evaluation_module(config):
+    """The module of `trainers` that measures the runs of a recipe.
+
+    It has `validation(config, model)`, a callback for training,
+    `evaluate(config, model, workdir)`, a dictionary of results, and
+    `summary(results)`, a text.
+    """
+    name = config.evaluation.name
+    if name not in EVALUATIONS:
+        raise ValueError(
+            f"config.evaluation.name={name!r} is unknown; there are "
+            f"{', '.join(EVALUATIONS)}"
+        )
+    return importlib.import_module(f"trainers.{name}")
+
+
+def build(module, section, *leading, **extra):
     """Calls `module.<section.name>` with the section's other fields.
 
     A field that is itself a section with a `name` is built first, from the
@@ -129,6 +147,6 @@ def build(module, section, **extra):
         if hasattr(value, "keys"):
             arguments[key] = build(module.schedules, value)
     try:
-        return function(**arguments, **extra)
+        return function(*leading, **arguments, **extra)
     except TypeError as error:
         raise ValueError(f"{name}: {error}") from error

@@ -4,7 +4,6 @@ Writes every number to `results.json` and the pictures beside it.
 """
 
 import argparse
-import importlib
 import importlib.util
 import shlex
 import sys
@@ -28,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
 def evaluate(workdir: str, overrides: list[str]) -> dict:
     """Evaluates the best checkpoint of a run; returns the results."""
     from trainers.config import apply_override
+    from trainers.config import evaluation_module
     from trainers.quiet import import_tensorflow
     from trainers.workdir import open_workdir
     from trainers.workdir import provenance
@@ -53,13 +53,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         from trainers.checkpoint import load_best
 
         started = time.monotonic()
-        name = f"trainers.{config.evaluation.name}"
-        if importlib.util.find_spec(name) is None:
-            raise ValueError(
-                f"config.evaluation.name={config.evaluation.name!r} names no "
-                "module of trainers; there is 'few_shot'"
-            )
-        module = importlib.import_module(name)
+        module = evaluation_module(config)
         results = module.evaluate(config, load_best(path), path)
         update_results(
             path,

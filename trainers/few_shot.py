@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import viz
@@ -17,6 +18,7 @@ from embeddings_tf.models.few_shot_classifier import class_log_prob
 from embeddings_tf.models.few_shot_classifier import class_prototypes
 from embeddings_tf.ops import gaussian
 from trainers.data import load
+from trainers.data import preprocessing
 
 BLOCK = 1000
 CONDITIONS = ("clean", "corrupt_support", "corrupt_query")
@@ -66,6 +68,42 @@ def occluded_fraction(x, draw: int) -> np.ndarray:
 
 def _seed(draw: int, first: int) -> tf.Tensor:
     return tf.constant([draw, first], tf.int32)
+
+
+def validation(config, model) -> callbacks.EmbeddingEvaluation:
+    """Few-shot accuracy on the validation part, preprocessed as training.
+
+    One fixed draw of the preprocessing and of the episodes, so that epochs
+    are compared on the same task.
+    """
+    x, labels = load(config, config.validation.split)
+    preprocess = preprocessing(config)
+    if preprocess is not None:
+        x = tf.concat(
+            [
+                preprocess(x[first : first + BLOCK], tf.constant([-1, first]))
+                for first in range(0, len(x), BLOCK)
+            ],
+            axis=0,
+        ).numpy()
+    episodes = dict(config.validation)
+    del episodes["split"]
+    log_prob = episode_log_prob(model, episodes.pop("num_samples"))
+    # Checks the numbers against the labels now, not after an epoch.
+    metrics.few_shot_episodes(np.zeros((len(labels), 1)), labels, **episodes)
+
+    def few_shot_accuracy(embeddings, labels):
+        return metrics.few_shot_accuracy(
+            embeddings,
+            labels,
+            log_prob=log_prob,
+            seed=config.seed,
+            **episodes,
+        )
+
+    return callbacks.EmbeddingEvaluation(
+        x, labels, {"few_shot_accuracy": few_shot_accuracy}, batch_size=BLOCK
+    )
 
 
 class _Split(NamedTuple):

@@ -4,10 +4,12 @@ from embeddings_tf.models.embedding_model import EmbeddingModel
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.n_digit_encoder import n_digit_encoder
+from embeddings_tf.models.omniglot_encoder import omniglot_encoder
 
 __all__ = [
     "EmbeddingModel",
     "FewShotClassifier",
     "has_gaussian_output",
     "n_digit_encoder",
+    "omniglot_encoder",
 ]

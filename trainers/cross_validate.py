@@ -1,0 +1,173 @@
+"""Cross-validation: `python -m trainers.cross_validate --config R --workdir D`.
+
+Trains and evaluates a recipe on one fold after the other, each a run in
+`D/fold_K` that `trainers.evaluate` and `trainers.export` know how to use, and
+writes mean and standard error of every number to `D/results.json`. Started
+again, it goes on in the fold in which it was killed.
+"""
+
+import argparse
+import json
+import pathlib
+import shlex
+import sys
+
+from trainers import command_line
+from trainers.config import load_recipe
+from trainers.config import recipe_names
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.cross_validate",
+        description="Train and evaluate a recipe fold by fold, or go on.",
+        epilog="Fold 0 is for tuning; by default the others run. Any field of "
+        "the recipe but folds.fold can be set: --config.field=value. Recipes: "
+        + ", ".join(recipe_names()),
+    )
+    result.add_argument(
+        "--config",
+        required=True,
+        metavar="RECIPE",
+        help="name of a recipe with folds, or path of a Python file",
+    )
+    result.add_argument(
+        "--workdir", required=True, help="folder of the folds' runs"
+    )
+    result.add_argument(
+        "--folds",
+        type=int,
+        nargs="+",
+        metavar="K",
+        help="which folds to run, from 0 (default: all but 0)",
+    )
+    return result
+
+
+def cross_validate(
+    recipe: str, workdir: str, folds: list[int] | None, overrides: list[str]
+) -> dict:
+    """Runs the folds that have no result yet; returns the results of all."""
+    from trainers.evaluate import evaluate
+    from trainers.train import train
+    from trainers.workdir import claim
+    from trainers.workdir import open_workdir
+
+    config = load_recipe(recipe, overrides)
+    if "folds" not in config:
+        raise ValueError(
+            f"{recipe} has no section `folds`; train it with "
+            f"{command_line.module_command('trainers.train')}"
+        )
+    if any(override.startswith("folds.fold=") for override in overrides):
+        raise ValueError("choose folds with --folds, not --config.folds.fold")
+    every = range(config.folds.num_folds)
+    wanted = list(every[1:]) if folds is None else sorted(set(folds))
+    unknown = [fold for fold in wanted if fold not in every]
+    if unknown:
+        raise ValueError(
+            f"there is no fold {unknown[0]}; there are 0 to {every[-1]}"
+        )
+    with open_workdir(workdir) as path:
+        claim(path, recipe, config)
+        for number, fold in enumerate(wanted):
+            run = path / f"fold_{fold}"
+            if "evaluation" in _results(run):
+                continue
+            print(f"\n=== Fold {fold}, {number + 1} of {len(wanted)}")
+            train(recipe, str(run), [*overrides, f"folds.fold={fold}"])
+            evaluate(str(run), [])
+        return _collect(path, recipe, every[1:] if folds is None else wanted)
+
+
+def _results(run: pathlib.Path) -> dict:
+    file = run / "results.json"
+    return json.loads(file.read_text()) if file.is_file() else {}
+
+
+def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
+    """Writes and prints what the folds have in common, and the curves."""
+    from embeddings_tf import viz
+    from trainers.workdir import update_results
+
+    runs = {str(fold): _results(path / f"fold_{fold}") for fold in folds}
+    numbers = [_flat(run["evaluation"]) for run in runs.values()]
+    common = [name for name in numbers[0] if all(name in n for n in numbers)]
+    rows = {name: [found[name] for found in numbers] for name in common}
+    results = update_results(
+        path,
+        recipe=recipe,
+        folds=runs,
+        mean={name: _mean(values) for name, values in rows.items()},
+        standard_error={
+            name: _standard_error(values) for name, values in rows.items()
+        },
+    )
+    measure = runs[str(folds[0])]["training"]["monitor"]
+    curves = {
+        f"fold {fold}": [
+            (epoch["epoch"], epoch[measure])
+            for epoch in run["training"]["history"]
+        ]
+        for fold, run in runs.items()
+    }
+    viz.save_figure(
+        viz.learning_curves_figure(curves, measure, x_label="epoch"),
+        path / "learning_curves.png",
+    )
+    print(f"\n{'mean over folds ' + ', '.join(runs):<48}{'s.e.':>12}")
+    for name, values in rows.items():
+        if name.split(".")[0] not in ("seconds", "cores", "settings"):
+            error = _standard_error(values)
+            print(
+                f"{name:<48}"
+                + ("" if error is None else f"{error:>12.4f}")
+                + f"{_mean(values):>12.4f}"
+            )
+    print(
+        f"Every number: {path / 'results.json'}; curves: "
+        f"{path / 'learning_curves.png'}\n"
+        f"Next: {command_line.module_command('trainers.export')} --workdir "
+        f"{shlex.quote(str(path / f'fold_{folds[0]}'))} --directory "
+        "saved_models/NAME"
+    )
+    return results
+
+
+def _flat(results: dict, prefix: str = "") -> dict[str, float]:
+    """The numbers of nested results, lists left out, as `outer.inner`."""
+    found = {}
+    for name, value in results.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found[prefix + name] = value
+    return found
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _standard_error(values: list[float]) -> float | None:
+    """Of the mean, from the spread of the folds; None of a single fold."""
+    if len(values) < 2:
+        return None
+    mean = _mean(values)
+    squares = sum((value - mean) ** 2 for value in values)
+    return (squares / (len(values) - 1) / len(values)) ** 0.5
+
+
+def main(words=None) -> int:
+    arguments = command_line.parse(parser(), words)
+    return command_line.run(
+        cross_validate,
+        arguments.config,
+        arguments.workdir,
+        arguments.folds,
+        arguments.overrides,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

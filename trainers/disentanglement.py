@@ -1,0 +1,126 @@
+"""Disentanglement of a trained model: what each dimension tells."""
+
+import pathlib
+
+import keras
+import numpy as np
+
+from embeddings_tf import callbacks
+from embeddings_tf import metrics
+from embeddings_tf import viz
+from trainers.data import load
+from trainers.embed import embed
+from trainers.folds import class_ids
+from trainers.model import build_model
+
+# Held-out images whose reconstruction is watched in training.
+NUM_RECONSTRUCTIONS = 512
+
+
+def explicitness(codes, factors) -> float:
+    """Explicitness as in the paper's early stopping: averaged by factor."""
+    found = metrics.explicitness_by_value(codes, factors)
+    return _mean_over_factors(found["factor"], found["auc"])
+
+
+def validation(config, model) -> callbacks.EmbeddingEvaluation:
+    """Mean factor explicitness of the validation part, and its companions.
+
+    Of an autoencoder also the log-likelihood of held-out images, given the
+    mean of their code.
+    """
+    x, factors = load(config, config.validation.split)
+    measures = {
+        "explicitness": explicitness,
+        "modularity": metrics.modularity,
+        "single_dimension_auc": metrics.single_dimension_auc,
+    }
+    if hasattr(model, "decoder"):
+        rows = np.linspace(0, len(x) - 1, NUM_RECONSTRUCTIONS).astype(int)
+        rows = np.unique(rows)
+
+        def log_likelihood(codes, factors):
+            return float(np.mean(model.log_likelihood(x[rows], codes[rows])))
+
+        measures["log_likelihood"] = log_likelihood
+    return callbacks.EmbeddingEvaluation(x, factors, measures)
+
+
+def evaluate(config, model, workdir: pathlib.Path) -> dict:
+    """All measures of a trained model, beside those of an untrained one."""
+    keras.utils.set_random_seed(config.seed)
+    untrained = build_model(config)
+    results = {}
+    for split in config.evaluation.splits:
+        x, factors = load(config, split)
+        codes = embed(model, x)
+        results[split] = _measures(codes, factors)
+        results[f"{split}_untrained"] = _measures(embed(untrained, x), factors)
+    names = config.evaluation.factor_names
+    figures = {
+        "mutual_information": viz.mutual_information_figure(
+            metrics.mutual_information(codes, factors), names
+        ),
+        "traversal": viz.traversal_figure(x, codes, factors, names),
+    }
+    for name, figure in figures.items():
+        viz.save_figure(
+            figure,
+            workdir / f"{name}.png",
+            log_dir=workdir / "tensorboard" / "evaluation",
+        )
+    return results
+
+
+def _measures(codes, factors) -> dict:
+    by_value = metrics.explicitness_by_value(codes, factors)
+    single = metrics.single_dimension_auc_by_value(codes, factors)
+    half = class_ids(factors) % 2 == 0
+    return {
+        "modularity": metrics.modularity(codes, factors),
+        "explicitness": float(np.mean(by_value["auc"])),
+        "explicitness_by_factor": _mean_over_factors(
+            by_value["factor"], by_value["auc"]
+        ),
+        # Fitted on every other conjunction of values, scored on the rest.
+        "explicitness_held_out": metrics.explicitness(
+            codes[half],
+            factors[half],
+            test_codes=codes[~half],
+            test_factors=factors[~half],
+        ),
+        "explicitness_disentanglement_lib": metrics.explicitness(
+            codes, factors, variant="disentanglement_lib"
+        ),
+        "single_dimension_auc": float(np.mean(single["auc"])),
+        "examples": len(codes),
+        "values": {
+            "factor": by_value["factor"].tolist(),
+            "value": by_value["value"].tolist(),
+            "explicitness": by_value["auc"].tolist(),
+        },
+        "nonredundant_values": {
+            name: values.tolist() for name, values in single.items()
+        },
+        "mutual_information": metrics.mutual_information(
+            codes, factors
+        ).tolist(),
+    }
+
+
+def _mean_over_factors(factor, values) -> float:
+    return float(
+        np.mean([values[factor == column].mean() for column in set(factor)])
+    )
+
+
+def summary(results: dict) -> str:
+    """The three measures as a small table for people."""
+    names = ("modularity", "explicitness", "single_dimension_auc")
+    lines = [" " * 16 + "".join(f"{name:>22}" for name in names)]
+    for split, found in results.items():
+        lines.append(
+            f"{split.replace('_', ' '):<16}"
+            + "".join(f"{found[name]:>22.3f}" for name in names)
+        )
+    return "\n".join(lines)

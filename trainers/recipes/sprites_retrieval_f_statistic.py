@@ -1,0 +1,12 @@
+"""F-statistic loss, retrieval of held-out Sprites identities."""
+
+from trainers.recipes import sprites
+
+
+def get_config():
+    return sprites.retrieval(
+        {"name": "FStatisticLoss", "num_dims": 2},
+        num_per_class=5,
+        learning_rate=2e-4,
+        distance="l2",
+    )

@@ -1,0 +1,12 @@
+"""Histogram loss, retrieval of held-out Sprites identities."""
+
+from trainers.recipes import sprites
+
+
+def get_config():
+    return sprites.retrieval(
+        {"name": "HistogramLoss"},
+        num_per_class=10,
+        learning_rate=1e-4,
+        distance="cosine",
+    )

@@ -1,0 +1,12 @@
+"""Triplet loss, retrieval of held-out Sprites identities."""
+
+from trainers.recipes import sprites
+
+
+def get_config():
+    return sprites.retrieval(
+        {"name": "TripletLoss", "margin": 0.1},
+        num_per_class=10,
+        learning_rate=1e-4,
+        distance="l2",
+    )

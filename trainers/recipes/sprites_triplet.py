@@ -1,0 +1,11 @@
+"""Triplet loss on Sprites, unnamed-factor oracle."""
+
+from trainers.recipes import sprites
+
+
+def get_config():
+    return sprites.factor_oracle(
+        {"name": "TripletLoss", "margin": 0.1},
+        num_per_value=10,
+        learning_rate=1e-4,
+    )

@@ -1,0 +1,89 @@
+"""Retrieval with a trained model: is the nearest image of the same class?"""
+
+import pathlib
+
+import keras
+import numpy as np
+
+from embeddings_tf import callbacks
+from embeddings_tf import metrics
+from embeddings_tf import viz
+from trainers.data import load
+from trainers.embed import embed
+from trainers.folds import class_ids
+from trainers.model import build_model
+
+
+def validation(config, model) -> callbacks.EmbeddingEvaluation:
+    """Recall@1 of the validation classes among themselves."""
+    x, labels = load(config, config.validation.split)
+    distance = config.evaluation.distance
+
+    def recall_at_1(embeddings, classes):
+        return metrics.recall_at_k(embeddings, classes, 1, distance)[1]
+
+    return callbacks.EmbeddingEvaluation(
+        x, class_ids(labels), {"recall_at_1": recall_at_1}
+    )
+
+
+def evaluate(config, model, workdir: pathlib.Path) -> dict:
+    """Recall@k of a trained model, beside an untrained one and the ceiling."""
+    keras.utils.set_random_seed(config.seed)
+    untrained = build_model(config)
+    ks, results, curves = tuple(config.evaluation.k), {}, {}
+    for split in config.evaluation.splits:
+        x, labels = load(config, split)
+        classes = class_ids(labels)
+        for name, network in ("", model), ("_untrained", untrained):
+            recall = metrics.recall_at_k(
+                embed(network, x), classes, ks, config.evaluation.distance
+            )
+            results[split + name] = {
+                f"recall_at_{k}": value for k, value in recall.items()
+            }
+            curves[(split + name).replace("_", " ")] = [recall[k] for k in ks]
+        results[split] |= {"ceiling": ceiling(x, classes), "examples": len(x)}
+    viz.save_figure(
+        viz.recall_figure(
+            ks, curves, ceiling=results[config.evaluation.splits[0]]["ceiling"]
+        ),
+        workdir / "recall.png",
+        log_dir=workdir / "tensorboard" / "evaluation",
+    )
+    return results
+
+
+def ceiling(x, classes) -> float:
+    """The recall@1 that no function of the image can pass, but by chance.
+
+    Equal images have equal embeddings, and so are each other's nearest: a
+    query finds its class with the share of it among the images equal to it.
+    Queries without an equal image may all be right.
+    """
+    flat = np.ascontiguousarray(x).reshape(len(x), -1)
+    rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))
+    group = np.unique(rows.ravel(), return_inverse=True)[1]
+    equal = np.bincount(group)[group] - 1
+    _, both = np.unique(
+        np.stack([group, classes], axis=1), axis=0, return_inverse=True
+    )
+    equal_and_same = np.bincount(both.ravel())[both.ravel()] - 1
+    best = np.where(equal > 0, equal_and_same / np.maximum(equal, 1), 1.0)
+    is_query = np.bincount(classes)[classes] > 1
+    return float(best[is_query].mean())
+
+
+def summary(results: dict) -> str:
+    """Recall@k as a small table for people."""
+    names = [n for n in next(iter(results.values())) if n.startswith("recall")]
+    heads = [name.replace("recall_at_", "recall@") for name in names]
+    lines = [" " * 16 + "".join(f"{head:>12}" for head in heads)]
+    for split, found in results.items():
+        lines.append(
+            f"{split.replace('_', ' '):<16}"
+            + "".join(f"{found[name]:>12.4f}" for name in names)
+        )
+        if "ceiling" in found:
+            lines.append(f"{'ceiling':<16}{found['ceiling']:>12.4f}")
+    return "\n".join(lines)
