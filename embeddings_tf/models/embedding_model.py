@@ -1,19 +1,8 @@
 """An encoder and an objective, trained together by `model.fit`."""
 
 import keras
-import tensorflow as tf
 
-
-@keras.saving.register_keras_serializable(package="embeddings_tf")
-class _GivenValues(keras.losses.Loss):
-    """Reduces values computed elsewhere, as every Keras loss is reduced.
-
-    Keras divides the mean by the number of replicas inside its losses only;
-    going through one keeps one replica and N replicas equal.
-    """
-
-    def call(self, y_true, y_pred):
-        return y_pred
+from embeddings_tf.models.training_loss import training_loss
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -59,7 +48,6 @@ class EmbeddingModel(keras.Model):
         super().__init__(**kwargs)
         self.encoder = encoder
         self.objective = objective
-        self._reduce = _GivenValues(name="objective", dtype="float32")
         if encoder.built and getattr(encoder, "input_shape", None) is not None:
             self.build(encoder.input_shape)
 
@@ -109,13 +97,7 @@ class EmbeddingModel(keras.Model):
                 "embeddings_tf.datasets.batches."
             )
         values = self.objective(y, y_pred, training=training)
-        loss = self._reduce(values, values, sample_weight)
-        # Regularisers of the encoder and the objective, once over all
-        # replicas.
-        replicas = tf.distribute.get_strategy().num_replicas_in_sync
-        for penalty in self.losses:
-            loss += tf.cast(penalty, loss.dtype) / replicas
-        return loss
+        return training_loss(self, values, sample_weight)
 
     def get_config(self):
         return {

@@ -13,7 +13,8 @@ def has_gaussian_output(model) -> bool:
     variances, or `(batch, dim)` of points. They are Gaussian if the model's
     objective is `StochasticPrototypes`, or if the last layer is a
     `GaussianEmbedding`: of Sequential and functional models, of encoders of
-    an `EmbeddingModel`, and of models nested in them.
+    an `EmbeddingModel`, and of models nested in them. A `BetaVAE` gives
+    points, the means of its encoder.
 
     Example:
 
@@ -24,6 +25,8 @@ def has_gaussian_output(model) -> bool:
     if isinstance(getattr(model, "objective", None), StochasticPrototypes):
         return True
     while not isinstance(model, GaussianEmbedding):
+        if hasattr(model, "decoder"):
+            return False  # a BetaVAE gives the mean alone
         if hasattr(model, "encoder"):
             model = model.encoder
         elif isinstance(model, keras.Model) and model.layers:

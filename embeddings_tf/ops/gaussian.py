@@ -34,6 +34,13 @@ def diagonal_normal(mean: tf.Tensor, variance: tf.Tensor):
     )
 
 
+def kl_to_standard_normal(mean: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
+    """`KL(N(mean, diag(variance)) || N(0, I))` in nats, `(...,)`."""
+    return 0.5 * tf.reduce_sum(
+        tf.square(mean) + variance - 1.0 - tf.math.log(variance), axis=-1
+    )
+
+
 def posterior(
     mean: tf.Tensor,
     variance: tf.Tensor,

@@ -1,0 +1,218 @@
+"""An encoder and a decoder, trained together without labels."""
+
+import math
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.models.training_loss import training_loss
+from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import one_of
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class BetaVAE(keras.Model):
+    """A variational auto-encoder whose code is pressed to be independent.
+
+    Use it as the baseline that sees no labels: `fit` takes batches of images
+    or of `(image, label)` and leaves the label unused. Calling the model, and
+    `predict`, give the mean of the code, to be evaluated like any embedding.
+
+    Formula, for an image `x` with code `N(mean, diag(variance))` from the
+    encoder and logits `decoder(z)`, all sums per example:
+
+    ```
+    z = mean + sqrt(variance) * noise
+    reconstruction = sum_pixels t log p + (1 - t) log(1 - p)
+    kl   = 1/2 sum_dimensions mean^2 + variance - 1 - log(variance)
+    loss = beta * kl - reconstruction
+    ```
+
+    "bernoulli": `t = x / 255`, `p = sigmoid(logit)`. "compressed_bernoulli",
+    the authors' code: both mapped by `v -> (v + 1) / 2`, so that black counts
+    as a fair coin; the same optimum, weaker gradients. (The authors' clips to
+    `[1e-7, 1 - 1e-7]` are left out: sums of logarithms need none.)
+
+    `fit` and `evaluate` log `loss`, `reconstruction` (nats, larger is better)
+    and `kl` (nats). `evaluate` and validation decode the mean, without noise,
+    and are deterministic. To stop when held-out images are no longer
+    reconstructed better:
+    `keras.callbacks.EarlyStopping("val_reconstruction", mode="max")`.
+
+    Args:
+        encoder: A functional or Sequential model from images, pixels 0 to
+            255, that ends in `GaussianEmbedding(dim)`.
+        decoder: A functional or Sequential model from codes `(batch, dim)` to
+            logits, shaped like the images.
+        beta: Weight of the KL divergence, 0 or larger. Published: 1, 2, 4, 8.
+        likelihood: "bernoulli" or "compressed_bernoulli".
+        seed: Seed of the noise; None: from Keras's global seed.
+
+    Call arguments:
+        inputs: Images, as the encoder takes them.
+        training: As in Keras.
+
+    Output shape: `(batch, dim)`.
+
+    Raises:
+        ValueError: If encoder and decoder do not fit together, `beta` is
+            negative or not finite, or the likelihood is unknown; in `fit` and
+            `evaluate`, if the model was compiled with a loss.
+
+    Reference:
+        - [Higgins et al., 2017](https://openreview.net/forum?id=Sy2fzU9gl),
+          Eq. 4
+        - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), Figure 4
+
+    Example:
+
+    >>> model = embeddings_tf.models.BetaVAE(
+    ...     embeddings_tf.models.sprites_encoder(2, gaussian=True, width=8),
+    ...     embeddings_tf.models.sprites_decoder(2, width=8),
+    ...     beta=4.0,
+    ... )
+    >>> model.compile(optimizer="adam")
+    >>> model.predict(np.zeros((5, 60, 60, 3), "uint8"), verbose=0).shape
+    (5, 2)
+    """
+
+    def __init__(
+        self,
+        encoder: keras.Model,
+        decoder: keras.Model,
+        beta: float = 1.0,
+        *,
+        likelihood: str = "bernoulli",
+        seed: int | None = None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if not 0 <= beta < math.inf:
+            raise ValueError(
+                "`beta` weighs the KL divergence and must be finite, 0 or "
+                f"larger; received {beta!r}. 1 is the plain auto-encoder."
+            )
+        _require_pair(encoder, decoder)
+        self.encoder = encoder
+        self.decoder = decoder
+        self.beta = float(beta)
+        self.likelihood = one_of(
+            "likelihood", likelihood, ("bernoulli", "compressed_bernoulli")
+        )
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self._reconstruction = keras.metrics.Mean(name="reconstruction")
+        self._kl = keras.metrics.Mean(name="kl")
+        self.build(encoder.input_shape)
+
+    def build(self, input_shape):
+        self.built = True  # encoder and decoder are, already
+
+    def call(self, inputs, training=None):
+        mean, _ = gaussian.unpack(self.encoder(inputs, training=training))
+        return mean
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], self.decoder.input_shape[-1])
+
+    def log_likelihood(self, images, code, training=False) -> tf.Tensor:
+        """Log-likelihood in nats of each image given its code.
+
+        Args:
+            images: `(batch, ...)`, pixels 0 to 255.
+            code: `(batch, dim)`.
+            training: As in Keras.
+
+        Returns:
+            `(batch,)`, the sum over pixels and channels.
+        """
+        target = tf.cast(images, "float32") / 255.0
+        logits = tf.cast(self.decoder(code, training=training), "float32")
+        log_bright = tf.math.log_sigmoid(logits)
+        log_dark = tf.math.log_sigmoid(-logits)
+        if self.likelihood == "compressed_bernoulli":
+            target = (target + 1.0) / 2.0
+            log_bright = tf.math.log1p(tf.sigmoid(logits)) - math.log(2)
+            log_dark -= math.log(2)
+        by_pixel = target * log_bright + (1.0 - target) * log_dark
+        return tf.reduce_sum(by_pixel, axis=tuple(range(1, logits.shape.rank)))
+
+    def compute_loss(
+        self,
+        x=None,
+        y=None,
+        y_pred=None,
+        sample_weight=None,
+        training=True,
+    ):
+        if self.loss is not None:
+            raise ValueError(
+                "A BetaVAE brings its own loss; it was compiled with "
+                f"loss={self.loss!r}. Compile without a loss."
+            )
+        # `y_pred`, the mean, lacks the variance. A compiled step encodes
+        # once nevertheless: what nobody uses is not computed.
+        mean, variance = gaussian.unpack(self.encoder(x, training=training))
+        code = mean
+        if training:
+            code += tf.sqrt(variance) * self._noise(tf.shape(mean))
+        reconstruction = self.log_likelihood(x, code, training=training)
+        kl = gaussian.kl_to_standard_normal(mean, variance)
+        self._reconstruction.update_state(reconstruction, sample_weight)
+        self._kl.update_state(kl, sample_weight)
+        return training_loss(
+            self, self.beta * kl - reconstruction, sample_weight
+        )
+
+    def _noise(self, shape) -> tf.Tensor:
+        seed = tf.cast(self.seed_generator.next(), tf.int32)
+        # A SeedGenerator says the same on every replica.
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        seed = tf.random.experimental.stateless_fold_in(
+            seed, replica, alg="philox"
+        )
+        return tf.random.stateless_normal(shape, seed, alg="philox")
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
+            "decoder": keras.saving.serialize_keras_object(self.decoder),
+            "beta": self.beta,
+            "likelihood": self.likelihood,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        for part in ("encoder", "decoder"):
+            config[part] = keras.saving.deserialize_keras_object(config[part])
+        return cls(**config)
+
+
+def _require_pair(encoder, decoder) -> None:
+    """ValueError unless the decoder undoes what the encoder does."""
+    for name, model in (("encoder", encoder), ("decoder", decoder)):
+        if not (getattr(model, "built", False) and hasattr(model, "inputs")):
+            raise ValueError(
+                f"`{name}` must be a functional or Sequential model that "
+                f"starts with keras.Input; received {model!r}."
+            )
+    if not isinstance(encoder.layers[-1], GaussianEmbedding):
+        raise ValueError(
+            "`encoder` must end in a Gaussian, mean and variance; its last "
+            f"layer is {encoder.layers[-1]!r}. End it with "
+            "`embeddings_tf.layers.GaussianEmbedding(dim)`, for example by "
+            "`sprites_encoder(dim, gaussian=True)`."
+        )
+    dim = encoder.layers[-1].dim
+    expected = (None, dim), encoder.input_shape
+    received = decoder.input_shape, decoder.output_shape
+    if received != expected:
+        raise ValueError(
+            f"`decoder` must map codes {expected[0]} to images {expected[1]}, "
+            f"as `encoder` needs it; received one from {received[0]} to "
+            f"{received[1]}."
+        )
