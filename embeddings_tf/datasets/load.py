@@ -199,6 +199,9 @@ def _prepare(tfds, builder, manual_dir):
             f"has them: {_one_line(error)}"
         ) from error
     except (OSError, tf.errors.OpError) as error:
+        if isinstance(error, FileNotFoundError) and error.errno is None:
+            # A builder of this library says which original file it misses.
+            raise
         # Another process may have prepared the same set meanwhile.
         if not builder.data_path.exists():
             raise OSError(
@@ -322,6 +325,7 @@ def _read(tfds, builder, split):
         read_config=tfds.ReadConfig(
             interleave_cycle_length=1, try_autocache=False
         ),
+        decoders=tfds.decode.PartialDecoding({x_key, label_key}),
     )
     first = 0
     try:
