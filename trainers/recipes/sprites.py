@@ -32,9 +32,11 @@ FACTOR_NAMES = (
 DIM = 22
 
 
-def factor_oracle(loss: dict, num_per_value: int, learning_rate: float):
+def factor_oracle(
+    loss: dict, num_per_value: int, learning_rate: float, num_steps: int
+):
     """Each batch holds values of one factor; the factors take turns."""
-    config = _common(learning_rate, num_steps=12_000)
+    config = _common(learning_rate, num_steps)
     config.loss = loss
     config.batches = {
         "name": "factor_batches",
@@ -44,9 +46,11 @@ def factor_oracle(loss: dict, num_per_value: int, learning_rate: float):
     return config
 
 
-def class_oracle(loss: dict, num_per_class: int, learning_rate: float):
+def class_oracle(
+    loss: dict, num_per_class: int, learning_rate: float, num_steps: int
+):
     """Each batch holds 12 conjunctions of the values of all factors."""
-    config = _common(learning_rate, num_steps=6_000)
+    config = _common(learning_rate, num_steps)
     config.loss = loss
     config.batches = _class_batches(num_per_class)
     return config
@@ -54,7 +58,7 @@ def class_oracle(loss: dict, num_per_class: int, learning_rate: float):
 
 def beta_vae(beta: float):
     """No labels: a variational autoencoder whose code is the mean."""
-    config = _common(learning_rate=1e-4, num_steps=4_000)
+    config = _common(learning_rate=1e-4, num_steps=2_500)
     config.encoder.gaussian = True
     config.decoder = {"name": "sprites_decoder", "dim": DIM, "width": 256}
     config.autoencoder = {"name": "BetaVAE", "beta": beta}
@@ -68,7 +72,7 @@ def retrieval(
     loss: dict, num_per_class: int, learning_rate: float, distance: str
 ):
     """Class oracle, measured by retrieval among held-out identities."""
-    config = class_oracle(loss, num_per_class, learning_rate)
+    config = class_oracle(loss, num_per_class, learning_rate, num_steps=3_000)
     config.monitor = "val_recall_at_1"
     config.evaluation = {
         "name": "retrieval",
@@ -88,8 +92,8 @@ def _class_batches(num_per_class):
 
 
 def _common(learning_rate, num_steps):
-    num_epochs = 24
-    config = ml_collections.ConfigDict(
+    num_epochs = 20
+    return ml_collections.ConfigDict(
         {
             "seed": 0,
             "deterministic": True,
@@ -115,7 +119,7 @@ def _common(learning_rate, num_steps):
             "steps_per_epoch": num_steps // num_epochs,
             "num_epochs": num_epochs,
             "monitor": "val_explicitness",
-            "patience": 12,
+            "patience": 10,
             "validation": {"split": "validation"},
             "evaluation": {
                 "name": "disentanglement",
@@ -124,5 +128,3 @@ def _common(learning_rate, num_steps):
             },
         }
     )
-    # Sections are replaced as a whole by the functions above.
-    return config
