@@ -104,15 +104,12 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
         },
     )
     measure = runs[str(folds[0])]["training"]["monitor"]
-    curves = {
-        f"fold {fold}": [
-            (epoch["epoch"], epoch[measure])
-            for epoch in run["training"]["history"]
-        ]
-        for fold, run in runs.items()
-    }
+    curves = [
+        {row["epoch"]: row[measure] for row in run["training"]["history"]}
+        for run in runs.values()
+    ]
     viz.save_figure(
-        viz.learning_curves_figure(curves, measure, x_label="epoch"),
+        viz.learning_curves_figure({recipe: curves}, measure, step="epoch"),
         path / "learning_curves.png",
     )
     print(f"\n{'mean over folds ' + ', '.join(runs):<48}{'s.e.':>12}")

@@ -57,11 +57,18 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
         results[split] = _measures(codes, factors)
         results[f"{split}_untrained"] = _measures(embed(untrained, x), factors)
     names = config.evaluation.factor_names
+    information = metrics.mutual_information(codes, factors)
     figures = {
-        "mutual_information": viz.mutual_information_figure(
-            metrics.mutual_information(codes, factors), names
+        "mutual_information": viz.mutual_information_figure(information, names),
+        "traversal": viz.traversal_figure(
+            x, codes, information, names, decode=_decode(model)
         ),
-        "traversal": viz.traversal_figure(x, codes, factors, names),
+        "auc_distribution": viz.auc_distribution_figure(
+            {
+                split.replace("_", " "): [found["nonredundant_values"]["auc"]]
+                for split, found in results.items()
+            }
+        ),
     }
     for name, figure in figures.items():
         viz.save_figure(
@@ -70,6 +77,13 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
             log_dir=workdir / "tensorboard" / "evaluation",
         )
     return results
+
+
+def _decode(model):
+    """Images in [0, 1] of codes, if the model has a decoder."""
+    if not hasattr(model, "decoder"):
+        return None
+    return lambda codes: keras.ops.sigmoid(model.decoder(codes)).numpy()
 
 
 def _measures(codes, factors) -> dict:

@@ -46,7 +46,7 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
         results[split] |= {"ceiling": ceiling(x, classes), "examples": len(x)}
     viz.save_figure(
         viz.recall_figure(
-            ks, curves, ceiling=results[config.evaluation.splits[0]]["ceiling"]
+            curves, ceiling=results[config.evaluation.splits[0]]["ceiling"]
         ),
         workdir / "recall.png",
         log_dir=workdir / "tensorboard" / "evaluation",

@@ -1,0 +1,53 @@
+"""The authors' folds by class."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold
+
+from trainers.folds import class_ids
+from trainers.folds import split_classes
+
+
+def test_class_ids_of_labels_are_in_order():
+    assert class_ids([7, 3, 3, 9]).tolist() == [1, 0, 0, 2]
+
+
+def test_conjunctions_are_sorted_as_strings():
+    factors = np.array([[2, 0], [10, 0], [2, 0], [1, 1], [10, 1]])
+    names = [",".join(map(str, row)) for row in factors]
+    expected = [sorted(set(names)).index(name) for name in names]
+    assert class_ids(factors).tolist() == expected
+    assert expected == [3, 1, 3, 0, 2]
+
+
+def test_published_sizes():
+    for fold in range(5):
+        parts = split_classes(672, fold)
+        sizes = [len(parts[p]) for p in ("train", "validation", "test")]
+        assert sizes == ([429, 108, 135] if fold < 2 else [430, 108, 134])
+
+
+def test_parts_cover_all_classes_and_folds_all_tests():
+    tests = []
+    for fold in range(4):
+        parts = split_classes(30, fold, 4)
+        together = np.sort(np.concatenate(list(parts.values())))
+        assert together.tolist() == list(range(30))
+        tests.append(parts["test"])
+    assert np.sort(np.concatenate(tests)).tolist() == list(range(30))
+    expected = list(KFold(4, shuffle=True, random_state=0).split(range(30)))
+    np.testing.assert_array_equal(tests[2], expected[2][1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((30, 5), "there is no fold 5; there are 0 to 4"),
+        ((30, -1), "there is no fold -1"),
+        ((9, 0), "9 classes cannot make 5 folds"),
+        ((30, 0, 1), "cannot make 1 folds"),
+    ],
+)
+def test_impossible_folds(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        split_classes(*arguments)
