@@ -338,7 +338,7 @@ def test_finds_modules_of_every_package():
             "allow_pickle runs",
         ),
         (
-            "embeddings_tf/viz.py",
+            "embeddings_tf/viz/save_figure.py",
             "import matplotlib.figure",
             "import matplotlib where it is used",
         ),

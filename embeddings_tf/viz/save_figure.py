@@ -1,0 +1,46 @@
+"""Figures as files and in TensorBoard."""
+
+import os
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+
+
+def save_figure(
+    figure, path: str | os.PathLike, log_dir=None, step: int = 0
+) -> str:
+    """Writes a figure as PNG, and to TensorBoard if a log folder is given.
+
+    Args:
+        figure: A `matplotlib.figure.Figure`.
+        path: The PNG's path; written atomically.
+        log_dir: TensorBoard folder; the image's tag is the file's stem.
+        step: The image's step there.
+
+    Returns:
+        The path.
+
+    Example:
+
+    >>> from matplotlib.figure import Figure
+    >>> path = embeddings_tf.viz.save_figure(Figure(), "/tmp/empty.png")
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    path = pathlib.Path(path)
+    canvas = FigureCanvasAgg(figure)
+    temporary = path.with_name(f".{path.name}")
+    try:
+        canvas.print_png(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    if log_dir is not None:
+        canvas.draw()
+        image = np.asarray(canvas.buffer_rgba())[None, ..., :3]
+        writer = tf.summary.create_file_writer(str(log_dir))
+        with writer.as_default():
+            tf.summary.image(path.stem, image, step=step)
+        writer.close()
+    return str(path)

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from matplotlib.collections import EllipseCollection
+
+from embeddings_tf import viz
+
+LABELS = np.arange(40) % 5
+SEEN = LABELS < 3
+FACTORS = {"first": LABELS // 2, "second": LABELS % 2}
+
+
+def points(dim=2):
+    rng = np.random.default_rng(0)
+    return 3 * np.eye(5, dim)[LABELS] + rng.normal(size=(40, dim))
+
+
+def ellipses(panel):
+    return [c for c in panel.collections if isinstance(c, EllipseCollection)]
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_gaussian(dim, pixels):
+    mean = points(dim)
+    variance = np.linspace(0.01, 4, 40 * dim).reshape(40, dim)
+    figure = viz.embedding_figure(
+        mean, variance, LABELS, SEEN, FACTORS, num_ellipses=2, title="Title"
+    )
+    assert len(figure.axes) == 2
+    # Of each class the first two: rows 0 to 9, class by class.
+    rows = np.concatenate([[c, c + 5] for c in range(5)])
+    for panel, name in zip(figure.axes, FACTORS, strict=True):
+        assert panel.get_title() == f"coloured by {name}"
+        (drawn,) = ellipses(panel)
+        np.testing.assert_allclose(drawn.get_offsets(), mean[rows, :2])
+        np.testing.assert_allclose(
+            drawn.get_widths(), 2 * np.sqrt(variance[rows, 0])
+        )
+        np.testing.assert_allclose(
+            drawn.get_heights(), 2 * np.sqrt(variance[rows, 1])
+        )
+        assert [text.get_text() for text in panel.texts] == list("01234")
+    assert "Title" in figure.get_suptitle()
+    assert "one standard deviation" in figure.get_suptitle()
+    assert pixels(figure).std() > 10
+
+
+def test_point(pixels):
+    figure = viz.embedding_figure(points(), None, LABELS, SEEN, FACTORS)
+    assert not any(ellipses(panel) for panel in figure.axes)
+    assert "standard deviation" not in figure.get_suptitle()
+    assert pixels(figure).std() > 10
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_only_seen_or_unseen_classes(seen, pixels):
+    figure = viz.embedding_figure(
+        points(), None, LABELS, np.full(40, seen), {"label": LABELS}
+    )
+    assert pixels(figure).std() > 10
+
+
+def test_collapsed_embedding(pixels):
+    figure = viz.embedding_figure(
+        np.ones((40, 2)), np.full((40, 2), 1e-8), LABELS, SEEN, FACTORS
+    )
+    pixels(figure)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mean": points()[:, :1]}, r"two dimensions; received .*\(40, 1"),
+        ({"mean": points()[0]}, "two dimensions"),
+        ({"labels": LABELS[1:]}, "'labels' has 39 entries for 40"),
+        ({"seen": SEEN[1:]}, "'seen' has 39 entries for 40"),
+        ({"factors": {"digit": [1, 2]}}, "'digit' has 2 entries for 40"),
+        ({"variance": np.ones((41, 2))}, "'variance' has 41 entries"),
+    ],
+)
+def test_errors(change, message):
+    arguments = {
+        "mean": points(),
+        "variance": np.ones((40, 2)),
+        "labels": LABELS,
+        "seen": SEEN,
+        "factors": FACTORS,
+    }
+    with pytest.raises(ValueError, match=message):
+        viz.embedding_figure(**{**arguments, **change})
