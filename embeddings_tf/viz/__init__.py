@@ -1,7 +1,27 @@
 """Figures, drawn without a display and without pyplot's global state."""
 
+from embeddings_tf.viz.auc_distribution_figure import auc_distribution_figure
+from embeddings_tf.viz.bars_figure import bars_figure
 from embeddings_tf.viz.embedding_figure import embedding_figure
 from embeddings_tf.viz.evaluation_figure import evaluation_figure
+from embeddings_tf.viz.learning_curves_figure import learning_curves_figure
+from embeddings_tf.viz.mutual_information_figure import (
+    mutual_information_figure,
+)
+from embeddings_tf.viz.recall_figure import recall_figure
 from embeddings_tf.viz.save_figure import save_figure
+from embeddings_tf.viz.traversal_figure import traversal_figure
+from embeddings_tf.viz.traversal_indices import traversal_indices
 
-__all__ = ["embedding_figure", "evaluation_figure", "save_figure"]
+__all__ = [
+    "auc_distribution_figure",
+    "bars_figure",
+    "embedding_figure",
+    "evaluation_figure",
+    "learning_curves_figure",
+    "mutual_information_figure",
+    "recall_figure",
+    "save_figure",
+    "traversal_figure",
+    "traversal_indices",
+]

@@ -1,0 +1,111 @@
+"""How many values of the factors have a dimension of their own."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+
+from embeddings_tf.viz import methods
+
+_NUM_BINS = 20
+
+
+def auc_distribution_figure(
+    aucs: Mapping[str, Sequence[Sequence[float]]], *, title: str = ""
+):
+    """Draws the distribution of single-dimension AUCs, method by method.
+
+    Use it beside the mean: it shows whether all values of the factors have a
+    dimension that tells them or a few have none. Left, the AUCs of each
+    method in ascending order, pooled over its runs (folds): a curve that
+    reaches the top sooner is better. Right, the same AUCs as histograms of 20
+    bins, one below the other, a line at each median.
+
+    Args:
+        aucs: From names of methods to runs, each the `"auc"` of
+            `metrics.single_dimension_auc_by_value`, fractions in `[0, 1]`.
+            Runs may differ in length.
+        title: Above the figure.
+
+    Returns:
+        A `matplotlib.figure.Figure`; `save_figure` writes it.
+
+    Raises:
+        ValueError: If there is no method or no run, or if a value is not
+            finite or outside `[0, 1]`.
+
+    Reference:
+        - Ridgeway & Mozer, *Discovering Disentangled Representations with the
+          F Statistic Loss*, workshop paper, Figure 3.
+
+    Example:
+
+    >>> figure = embeddings_tf.viz.auc_distribution_figure(
+    ...     {"triplet": [[0.9, 0.6], [0.8, 0.7]]}
+    ... )
+    >>> figure.axes[0].lines[0].get_ydata()
+    array([0.6, 0.7, 0.8, 0.9])
+    """
+    from matplotlib.figure import Figure
+
+    methods.not_empty("`aucs`", aucs, "one method")
+    pooled = {}
+    for name, runs in aucs.items():
+        methods.not_empty(f"`{name}`", runs, "one run")
+        pooled[name] = np.sort(
+            np.concatenate([methods.fractions(name, run) for run in runs])
+        )
+    low = min(0.5, *(values[0] for values in pooled.values()))
+    edges = np.linspace(low, 1, _NUM_BINS + 1)
+    height = max(4.2, 0.6 + 0.9 * len(pooled))
+    figure = Figure(figsize=(10, height), layout="constrained")
+    grid = figure.add_gridspec(len(pooled), 2, width_ratios=(1.1, 1))
+    curves = figure.add_subplot(grid[:, 0])
+    histograms = None
+    for index, (name, values) in enumerate(pooled.items()):
+        style = methods.style(index)
+        rank = (np.arange(len(values)) + 0.5) / len(values)
+        curves.plot(
+            rank,
+            values,
+            label=name,
+            markevery=max(1, len(values) // 10),
+            markersize=5,
+            **style,
+        )
+        histograms = figure.add_subplot(
+            grid[index, 1], sharex=histograms, sharey=histograms
+        )
+        histograms.hist(
+            values,
+            edges,
+            weights=np.full(len(values), 1 / len(values)),
+            color=style["color"],
+            alpha=0.7,
+            edgecolor="black",
+            linewidth=0.4,
+        )
+        histograms.axvline(np.median(values), color="black", linewidth=1.6)
+        histograms.text(
+            0.02,
+            0.92,
+            f"{name}: median {np.median(values):.3f}",
+            transform=histograms.transAxes,
+            va="top",
+        )
+        histograms.tick_params(labelbottom=index == len(pooled) - 1)
+    curves.set(
+        xlabel="share of the factor values, worst told first",
+        ylabel="area under the ROC curve of the best dimension",
+        xlim=(0, 1),
+        ylim=(low - 0.01, 1.01),
+    )
+    curves.grid(alpha=0.3)
+    curves.legend(loc="lower right")
+    histograms.set(
+        xlabel="area under the ROC curve of the best dimension", xlim=(low, 1)
+    )
+    middle = figure.axes[1 + (len(pooled) - 1) // 2]
+    middle.set_ylabel("share of the factor values")
+    figure.suptitle(title)
+    return figure

@@ -1,0 +1,89 @@
+"""Whether training has ended."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+
+from embeddings_tf.viz import methods
+
+
+def learning_curves_figure(
+    curves: Mapping[str, Sequence[Mapping[int, float]]],
+    measure: str,
+    *,
+    step: str = "step",
+    title: str = "",
+):
+    """Draws a measure against the training step, every run and the means.
+
+    Use it before comparing methods, to see whether their curves have
+    flattened: a method still rising was not trained to its end. Thin lines
+    are runs, and a dot marks where each ends; thick lines are means over a
+    method's runs at the steps that all of them have, so that a mean ends with
+    the shortest run and no run leaves it midway.
+
+    Args:
+        curves: From names of methods to runs, each from steps to values.
+        measure: What the values are, the label of the vertical axis.
+        step: What the steps are, such as `"epoch"`.
+        title: Above the figure.
+
+    Returns:
+        A `matplotlib.figure.Figure`; `save_figure` writes it.
+
+    Raises:
+        ValueError: If there is no method or no run, if runs of a method have
+            no step in common, or if a value is not finite.
+
+    Example:
+
+    >>> figure = embeddings_tf.viz.learning_curves_figure(
+    ...     {"triplet": [{0: 0.1, 10: 0.5, 20: 0.6}, {0: 0.3, 10: 0.7}]},
+    ...     "recall@1",
+    ... )
+    >>> figure.axes[0].get_legend_handles_labels()[0][0].get_ydata()
+    array([0.2, 0.6])
+    """
+    from matplotlib.figure import Figure
+
+    methods.not_empty("`curves`", curves, "one method")
+    lines = {name: methods.curves(name, runs) for name, runs in curves.items()}
+    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+    panel = figure.subplots()
+    for index, (name, runs) in enumerate(lines.items()):
+        style = {**methods.style(index), "marker": ""}
+        steps, mean = _mean(name, runs)
+        panel.plot(steps, mean, label=name, linewidth=2.2, zorder=3, **style)
+        if len(runs) > 1:
+            for x, y in runs:
+                panel.plot(x, y, color=style["color"], linewidth=0.7, alpha=0.5)
+        for x, y in runs:
+            panel.plot(
+                x[-1:], y[-1:], marker="o", markersize=4, color=style["color"]
+            )
+    panel.set(xlabel=step, ylabel=measure)
+    panel.grid(alpha=0.3)
+    panel.legend()
+    if any(len(runs) > 1 for runs in lines.values()):
+        figure.supxlabel(
+            "thick: mean over runs; thin: each run; dots: where a run ends",
+            fontsize=9,
+        )
+    figure.suptitle(title)
+    return figure
+
+
+def _mean(name: str, runs) -> tuple[np.ndarray, np.ndarray]:
+    """The steps that all runs have, and the mean of the runs there."""
+    shared = runs[0][0]
+    for steps, _ in runs[1:]:
+        shared = np.intersect1d(shared, steps)
+    if not shared.size:
+        raise ValueError(
+            f"Runs of {name!r} have no step in common to be averaged at. "
+            "Measure all of them at the same steps, or pass them as methods "
+            "of their own."
+        )
+    values = [value[np.isin(steps, shared)] for steps, value in runs]
+    return shared, np.mean(values, axis=0)

@@ -1,0 +1,78 @@
+"""What the figures that compare methods have in common."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+
+# Okabe and Ito's colours for the colour-blind, without the yellow, which is
+# lost on white. With dashes and markers, 28 methods differ, also in grey.
+_COLOURS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #000000".split()
+_DASHES = ("-", "--", "-.", ":")
+_MARKERS = "osD^vP*"
+
+
+def style(index: int) -> dict[str, str]:
+    """Colour, dashes and marker of the line of a figure's method `index`."""
+    return {
+        "color": _COLOURS[index % len(_COLOURS)],
+        "linestyle": _DASHES[index % len(_DASHES)],
+        "marker": _MARKERS[index % len(_MARKERS)],
+    }
+
+
+def not_empty(name: str, value: Any, one: str) -> None:
+    """ValueError if there is nothing to draw in `value`."""
+    if not len(value):
+        raise ValueError(f"{name} must have at least {one}; received none.")
+
+
+def fractions(name: str, values: Any) -> np.ndarray:
+    """`values` as a vector of numbers in [0, 1]; a single one is a vector."""
+    values = arrays.numbers(name, np.atleast_1d(values), 1, "(num_runs,)")
+    if values.min() < 0 or values.max() > 1:
+        outside = values[(values < 0) | (values > 1)][0]
+        raise ValueError(
+            f"`{name}` must be fractions in [0, 1]; received {outside:g}. "
+            "Divide percentages by 100."
+        )
+    return values
+
+
+def curves(
+    name: str, runs: Sequence[Mapping]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The points `(x, y)` of each run, from mappings of x to y, x ascending."""
+    not_empty(f"`{name}`", runs, "one run")
+    points = []
+    for run in runs:
+        if not isinstance(run, Mapping):
+            raise ValueError(
+                f"Each run of `{name}` must be a dictionary, its values by "
+                f"their place on the horizontal axis; received {run!r}."
+            )
+        x = arrays.numbers(name, list(run), 1, "(num_points,)")
+        y = arrays.numbers(name, list(run.values()), 1, "(num_points,)")
+        order = np.argsort(x)
+        points.append((x[order], y[order]))
+    return points
+
+
+def mean_and_error(runs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Mean over the first axis and its standard error, None of a single run."""
+    mean = np.mean(runs, axis=0)
+    if len(runs) == 1:
+        return mean, None
+    return mean, np.std(runs, axis=0, ddof=1) / np.sqrt(len(runs))
+
+
+def what_is_drawn(num_runs: Sequence[int]) -> str:
+    """A note on the numbers of runs behind the means of a figure."""
+    few, many = min(num_runs), max(num_runs)
+    if many == 1:
+        return "one run each"
+    count = many if few == many else f"{few} to {many}"
+    return f"mean ± standard error of {count} runs"

@@ -1,0 +1,205 @@
+"""What the dimensions of an embedding mean, in images."""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.viz.mutual_information_figure import checked_information
+from embeddings_tf.viz.traversal_indices import reference_point
+from embeddings_tf.viz.traversal_indices import squared_distances
+from embeddings_tf.viz.traversal_indices import traversal_indices
+
+# Between images, as a fraction of their width.
+_GAP = 0.06
+# On paper, in inches; letters of 9 points are about that wide.
+_IMAGE_WIDTH = 0.95
+_LETTER_WIDTH = 0.075
+
+
+def traversal_figure(
+    images: Sequence,
+    codes: Any,
+    information: Any,
+    factor_names: Sequence[str],
+    *,
+    num_dims: int = 8,
+    num_steps: int = 7,
+    reference: Any = None,
+    decode: Callable[[np.ndarray], Any] | None = None,
+    title: str = "",
+):
+    """Shows what single dimensions mean by real images along each of them.
+
+    Use it to see, not only to measure, what an embedding knows; it needs no
+    decoder. A row is a dimension, those that tell most about a factor first;
+    from left to right are images at evenly spaced quantiles of it, chosen by
+    `traversal_indices` such that the other dimensions stay near a reference
+    as far as the data allow. Beside the row stand the factor it tells most
+    about and how far the other dimensions are off: their root mean square
+    distance from the reference, in standard deviations. Rows that are off by
+    about 1 show no more than random images in the order of the dimension.
+
+    With `decode` a second row under each shows decoded codes: the reference
+    with the dimension alone moved to its values in the images above.
+
+    Args:
+        images: `n` images, `(height, width)` or with 1 or 3 channels, whole
+            numbers from 0 to 255 or floats in `[0, 1]`. Only those shown are
+            read, one by one, so this may be a data set on disk.
+        codes: `(n, dims)`, the embedding of the images.
+        information: `(dims, num_factors)` in nats, as from
+            `metrics.mutual_information`.
+        factor_names: One name for each factor.
+        num_dims: Rows; fewer if the embedding has fewer dimensions.
+        num_steps: Images in a row.
+        reference: `(dims,)`; None: the median of each dimension.
+        decode: From codes `(num_steps, dims)` to as many images, in `[0, 1]`
+            and of the images' shape, such as the decoder of a `BetaVAE`.
+        title: Above the figure.
+
+    Returns:
+        A `matplotlib.figure.Figure`; `save_figure` writes it.
+
+    Raises:
+        ValueError: If there is not one code per image and one row of
+            `information` per dimension, if arrays are not finite, if there
+            are fewer images than steps, or if images differ in shape or are
+            not in the range of their type.
+
+    Example:
+
+    >>> codes = np.random.rand(50, 2)
+    >>> images = np.ones((50, 8, 8)) * codes[:, :1, None]
+    >>> information = [[1.2, 0.0], [0.0, 0.7]]
+    >>> figure = embeddings_tf.viz.traversal_figure(
+    ...     images, codes, information, ["brightness", "nothing"]
+    ... )
+    >>> figure.axes[0].get_yticklabels()[0].get_text().split("\\n")[:2]
+    ['dimension 1', 'brightness: 1.20 nats']
+    """
+    from matplotlib.figure import Figure
+
+    codes = arrays.numbers("codes", codes, 2, "(n, dims)")
+    information = checked_information(information, factor_names)
+    if len(images) != len(codes):
+        raise ValueError(
+            f"`images` has {len(images)} entries for {len(codes)} codes; give "
+            "one for each."
+        )
+    if len(information) != codes.shape[1]:
+        raise ValueError(
+            f"`information` has {len(information)} rows for codes of "
+            f"{codes.shape[1]} dimensions; compute it from these codes."
+        )
+    num_dims = positive_integer("num_dims", num_dims)
+    dims = np.argsort(-information.max(axis=1), kind="stable")[:num_dims]
+    chosen = traversal_indices(codes, dims, num_steps, reference=reference)
+    distances = squared_distances(codes, reference)
+    rows, labels = [], []
+    for dim, indices in zip(dims, chosen, strict=True):
+        rows.append(_as_colours([images[int(i)] for i in indices]))
+        others = np.delete(distances[indices], dim, axis=1)
+        off = np.sqrt(others.mean()) if others.size else 0.0
+        factor = information[dim].argmax()
+        labels.append(
+            f"dimension {dim + 1}\n{factor_names[factor]}: "
+            f"{information[dim, factor]:.2f} nats\nothers off by {off:.2f}"
+        )
+        if decode is not None:
+            points = np.tile(reference_point(codes, reference), (num_steps, 1))
+            points[:, dim] = codes[indices, dim]
+            decoded = np.asarray(decode(points.astype(codes.dtype)))
+            if len(decoded) != num_steps:
+                raise ValueError(
+                    f"`decode` must give an image for each of {num_steps} "
+                    f"codes; received {len(decoded)}."
+                )
+            rows.append(_as_colours(decoded))
+            labels.append("decoded")
+    if len({row.shape for row in rows}) > 1:
+        raise ValueError(
+            "All images must have the same height and width; received "
+            f"{sorted({row.shape[1:3] for row in rows})}."
+        )
+    figure = Figure()
+    _draw_sheet(figure, rows, labels)
+    figure.supxlabel(
+        "others off by: root mean square distance of the other dimensions\n"
+        "from the reference, in standard deviations",
+        fontsize=8,
+    )
+    figure.suptitle(title)
+    return figure
+
+
+def _draw_sheet(figure, rows, labels) -> None:
+    """All images as one, at a fixed size on paper, labels beside the rows."""
+    num_steps, height, width = rows[0].shape[:3]
+    gap = max(1, round(_GAP * width))
+    # Grey between the images, which may be white at their borders.
+    sheet = np.full(
+        (len(rows) * (height + gap) - gap, num_steps * (width + gap) - gap, 3),
+        0.8,
+    )
+    for row, images in enumerate(rows):
+        for step, image in enumerate(images):
+            top, left = row * (height + gap), step * (width + gap)
+            sheet[top : top + height, left : left + width] = image
+    scale = _IMAGE_WIDTH / width
+    sheet_height, sheet_width = (scale * side for side in sheet.shape[:2])
+    letters = max(len(line) for label in labels for line in label.split("\n"))
+    left = 0.4 + _LETTER_WIDTH * letters
+    size = left + sheet_width + 0.3, 1.0 + sheet_height + 0.5
+    figure.set_size_inches(size)
+    panel = figure.add_axes(
+        (
+            left / size[0],
+            1.0 / size[1],
+            sheet_width / size[0],
+            sheet_height / size[1],
+        )
+    )
+    panel.imshow(sheet, interpolation="nearest")
+    # Pixel i reaches from i - 0.5 to i + 0.5.
+    panel.set_yticks(
+        np.arange(len(rows)) * (height + gap) + (height - 1) / 2,
+        labels,
+        fontsize=9,
+    )
+    panel.set_xticks(
+        np.arange(num_steps) * (width + gap) + (width - 1) / 2,
+        [f"{100 * (i + 0.5) / num_steps:.0f} %" for i in range(num_steps)],
+    )
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
+    panel.set_xlabel("quantile of the dimension")
+
+
+def _as_colours(images) -> np.ndarray:
+    """Images as `(n, height, width, 3)` in [0, 1]."""
+    shapes = {np.shape(image) for image in images}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"All images must have the same shape; received {sorted(shapes)}."
+        )
+    images = np.asarray(images)
+    if images.ndim == 3:
+        images = images[..., None]
+    if images.ndim != 4 or images.shape[-1] not in (1, 3):
+        raise ValueError(
+            "Images must have shape (height, width) or (height, width, "
+            f"channels) with 1 or 3 channels; received {images.shape[1:]}."
+        )
+    highest = 255 if images.dtype.kind in "iu" else 1
+    # Written so that NaN fails too.
+    if not (images.min() >= 0 and images.max() <= highest):
+        raise ValueError(
+            f"Images of {images.dtype} must lie in [0, {highest}]; received "
+            f"values from {images.min():g} to {images.max():g}. Rescale them."
+        )
+    images = (images / highest).astype("float32")
+    return np.broadcast_to(images, (*images.shape[:3], 3))

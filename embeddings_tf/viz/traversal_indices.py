@@ -1,0 +1,105 @@
+"""Real examples along which a single dimension moves."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import positive_integer
+
+
+def traversal_indices(
+    codes: Any,
+    dims: Sequence[int] | None = None,
+    num_steps: int = 7,
+    *,
+    reference: Any = None,
+) -> np.ndarray:
+    """Examples along which one dimension rises and the others hardly move.
+
+    Use it to show what a dimension means without a decoder; see
+    `traversal_figure`. The examples are ranked by the dimension and cut into
+    `num_steps` parts of equal counts; of each part the example is taken whose
+    other dimensions are nearest to a reference.
+
+    Formula:
+
+    ```
+    chosen = argmin over j of part of
+        sum over i != dim of ((code[j, i] - reference[i]) / stddev[i])^2
+    ```
+
+    where `stddev` is that of the dimension over all examples; dimensions that
+    are constant count for nothing. How still the others stand is up to the
+    data: the more dimensions and the fewer examples, the more they move.
+
+    Args:
+        codes: `(n, dims)`, at least `num_steps` examples.
+        dims: Dimensions to move, from 0; None: all.
+        num_steps: Examples per dimension.
+        reference: `(dims,)`, where the others shall stay; None: the median of
+            each dimension.
+
+    Returns:
+        Integers `(len(dims), num_steps)`, rows of `codes`. Along a row the
+        dimension never falls. Equal examples are taken in their order.
+
+    Raises:
+        ValueError: If `codes` are empty, not finite or fewer than
+            `num_steps`, if a dimension does not exist, or if `reference` has
+            another length.
+
+    Example:
+
+    >>> codes = [[0, 5], [0, 0], [1, 0], [1, 5], [2, 5], [2, 0]]
+    >>> embeddings_tf.viz.traversal_indices(
+    ...     codes, [0], num_steps=3, reference=[0, 0]
+    ... )
+    array([[1, 2, 5]])
+    """
+    codes = arrays.numbers("codes", codes, 2, "(n, dims)")
+    num_steps = positive_integer("num_steps", num_steps)
+    num_dims = codes.shape[1]
+    dims = np.arange(num_dims) if dims is None else np.asarray(dims)
+    if dims.ndim != 1 or not np.isin(dims, np.arange(num_dims)).all():
+        raise ValueError(
+            f"`dims` must be a list of dimensions from 0 to {num_dims - 1}; "
+            f"received {dims.tolist()}."
+        )
+    if len(codes) < num_steps:
+        raise ValueError(
+            f"`codes` must have at least `num_steps` = {num_steps} examples; "
+            f"received {len(codes)}. Pass more or take fewer steps."
+        )
+    distances = squared_distances(codes, reference)
+    total = distances.sum(axis=1)
+    chosen = np.empty((len(dims), num_steps), int)
+    for row, dim in enumerate(dims):
+        others = total - distances[:, dim]
+        ranking = np.argsort(codes[:, dim], kind="stable")
+        for step, part in enumerate(np.array_split(ranking, num_steps)):
+            chosen[row, step] = part[np.argmin(others[part])]
+    return chosen
+
+
+def squared_distances(codes: np.ndarray, reference: Any) -> np.ndarray:
+    """Of each code and dimension to the reference, in standard deviations."""
+    codes = codes.astype("float64")
+    reference = reference_point(codes, reference)
+    constant = np.ptp(codes, axis=0) == 0
+    stddev = np.where(constant, np.inf, np.std(codes, axis=0))
+    return ((codes - reference) / stddev) ** 2
+
+
+def reference_point(codes: np.ndarray, reference: Any) -> np.ndarray:
+    """The given point or the median; ValueError if it does not fit."""
+    if reference is None:
+        return np.median(codes, axis=0)
+    reference = arrays.numbers("reference", reference, 1, "(dims,)")
+    if len(reference) != codes.shape[1]:
+        raise ValueError(
+            f"`reference` must have one value for each of the "
+            f"{codes.shape[1]} dimensions; received {len(reference)}."
+        )
+    return reference
