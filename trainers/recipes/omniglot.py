@@ -11,11 +11,9 @@ import ml_collections
 from trainers.recipes.learning_rates import cosine_decay
 
 
-def retrieval(
-    loss: dict, num_per_class: int, learning_rate: float, distance: str
-):
+def retrieval(loss: dict, learning_rate: float, distance: str):
     """Class-aware batches, measured by retrieval among held-out characters."""
-    num_steps, num_epochs = 4_000, 20
+    num_steps, num_epochs = 2_000, 20
     return ml_collections.ConfigDict(
         {
             "seed": 0,
@@ -33,7 +31,7 @@ def retrieval(
             "batches": {
                 "name": "class_balanced_batches",
                 "num_classes": 12,
-                "num_per_class": num_per_class,
+                "num_per_class": 5,
             },
             "encoder": {"name": "omniglot_encoder", "dim": 64},
             "loss": loss,

@@ -6,7 +6,6 @@ from trainers.recipes import omniglot
 def get_config():
     return omniglot.retrieval(
         {"name": "FStatisticLoss", "num_dims": 2},
-        num_per_class=5,
-        learning_rate=2e-4,
+        learning_rate=1e-3,
         distance="l2",
     )

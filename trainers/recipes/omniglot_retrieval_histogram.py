@@ -6,7 +6,6 @@ from trainers.recipes import omniglot
 def get_config():
     return omniglot.retrieval(
         {"name": "HistogramLoss"},
-        num_per_class=10,
-        learning_rate=1e-4,
+        learning_rate=1e-3,
         distance="cosine",
     )

@@ -8,5 +8,5 @@ def get_config():
         {"name": "FStatisticLoss", "num_dims": 2},
         num_per_class=5,
         learning_rate=2e-4,
-        num_steps=6_000,
+        num_steps=4_000,
     )

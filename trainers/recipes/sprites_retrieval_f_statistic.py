@@ -6,7 +6,6 @@ from trainers.recipes import sprites
 def get_config():
     return sprites.retrieval(
         {"name": "FStatisticLoss", "num_dims": 2},
-        num_per_class=5,
-        learning_rate=2e-4,
+        learning_rate=5e-4,
         distance="l2",
     )

@@ -6,7 +6,6 @@ from trainers.recipes import sprites
 def get_config():
     return sprites.retrieval(
         {"name": "LiftedStructureLoss"},
-        num_per_class=10,
-        learning_rate=1e-4,
+        learning_rate=5e-4,
         distance="l2",
     )

@@ -8,5 +8,5 @@ def get_config():
         {"name": "TripletLoss", "margin": 0.1},
         num_per_value=10,
         learning_rate=1e-4,
-        num_steps=8_000,
+        num_steps=6_000,
     )

@@ -1,0 +1,160 @@
+"""Cross-validation through its entry point, on small generated factors."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from trainers import cross_validate
+from trainers import data
+from trainers import evaluate
+from trainers import train
+
+NUM_PER_CLASS = 8
+# The cache of the data and the threads of TensorFlow are of one process.
+pytestmark = pytest.mark.xdist_group("trainers")
+
+
+def squares():
+    """60x60 images of a square: its row, its column, its brightness."""
+    factors = np.stack(np.unravel_index(range(20), (2, 2, 5)), axis=1)
+    factors = np.repeat(factors, NUM_PER_CLASS, axis=0).astype("int32")
+    x = np.random.default_rng(0).integers(
+        0, 40, (len(factors), 60, 60, 3), dtype="uint8"
+    )
+    for image, (row, column, brightness) in zip(x, factors, strict=True):
+        image[30 * row : 30 * row + 20, 30 * column : 30 * column + 20] += (
+            np.uint8(20 + 40 * brightness)
+        )
+    return x, factors
+
+
+@pytest.fixture(autouse=True)
+def generated_data(monkeypatch):
+    monkeypatch.setattr(data.datasets, "load", lambda *_: squares())
+    data._selected.cache_clear()
+    yield
+    data._selected.cache_clear()
+
+
+def overrides(*more):
+    return [
+        f"--config.{field}"
+        for field in (
+            "deterministic=False",
+            "steps_per_epoch=3",
+            "num_epochs=2",
+            "folds.num_per_class=6",
+            "folds.num_folds=4",
+            "encoder.width=8",
+            *more,
+        )
+    ]
+
+
+FACTORS = "evaluation.factor_names=('row', 'column', 'brightness')"
+
+
+def command(module, *words):
+    return module.main([*map(str, words)])
+
+
+def results(workdir):
+    return json.loads((workdir / "results.json").read_text())
+
+
+def test_folds_are_run_once_and_summarised(tmp_path, capsys):
+    words = ("--config", "sprites_f_statistic", "--workdir", tmp_path / "cv")
+    words += (*overrides(FACTORS), "--folds")
+    assert command(cross_validate, *words, 1) == 0
+    first = results(tmp_path / "cv")
+    assert first["standard_error"]["test.modularity"] is None
+    assert command(cross_validate, *words, 1, 3) == 0
+    out = capsys.readouterr().out
+    assert "Fold 3, 2 of 2" in out and "trainers.export" in out
+    assert out.count("Fold 1") == 1, "fold 1 was not run again"
+    both = results(tmp_path / "cv")
+    assert both["folds"]["1"] == first["folds"]["1"]
+    for name in ("modularity", "explicitness", "single_dimension_auc"):
+        a, b = (
+            both["folds"][fold]["evaluation"]["test"][name] for fold in "13"
+        )
+        assert 0 <= a <= 1
+        assert both["mean"][f"test.{name}"] == pytest.approx((a + b) / 2)
+        # Of two numbers: half their distance.
+        assert both["standard_error"][f"test.{name}"] == pytest.approx(
+            abs(a - b) / 2
+        )
+    # Folds hold out other classes: 5 of 20, of 6 images each.
+    assert both["mean"]["test.examples"] == 30
+    for fold in (1, 3):
+        folder = tmp_path / "cv" / f"fold_{fold}"
+        for picture in ("mutual_information", "traversal", "auc_distribution"):
+            assert (folder / f"{picture}.png").stat().st_size > 1000
+    assert (tmp_path / "cv" / "learning_curves.png").exists()
+    # Another recipe does not get into the same folder.
+    assert command(cross_validate, *words[:-1], "--config.seed=1") == 1
+
+
+def test_a_beta_vae_is_chosen_by_likelihood(tmp_path):
+    words = ("--config", "sprites_beta_vae_4", "--workdir", tmp_path / "run")
+    words += (*overrides(FACTORS, "decoder.width=8", "folds.fold=1"),)
+    assert command(train, *words) == 0
+    training = results(tmp_path / "run")["training"]
+    assert training["monitor"] == "val_log_likelihood"
+    assert -60 * 60 * 3 * 10 < training["best_value"] < 0
+    assert command(evaluate, "--workdir", tmp_path / "run") == 0
+    found = results(tmp_path / "run")["evaluation"]["test"]
+    assert np.shape(found["mutual_information"]) == (22, 3)
+    
+    assert len(found["values"]["explicitness"]) == 9
+    assert len(found["nonredundant_values"]["auc"]) == 7
+
+
+@pytest.mark.parametrize(
+    "loss",
+    ["f_statistic", "triplet", "histogram", "binomial_deviance"]
+    + ["lifted_structure"],
+)
+def test_retrieval(loss, tmp_path, capsys):
+    words = ("--config", f"sprites_retrieval_{loss}")
+    words += ("--workdir", tmp_path / "run", *overrides("folds.fold=1"))
+    words += (
+        "--config.batches.num_classes=4",
+        "--config.batches.num_per_class=3",
+        "--config.evaluation.k=(1, 2)",
+    )
+    assert command(train, *words) == 0
+    assert command(evaluate, "--workdir", tmp_path / "run") == 0
+    found = results(tmp_path / "run")["evaluation"]
+    assert found["test"]["ceiling"] == 1  # noise makes images differ
+    for split in ("test", "test_untrained"):
+        assert 0 <= found[split]["recall_at_1"] <= found[split]["recall_at_2"]
+    assert "recall@1" in capsys.readouterr().out
+    assert (tmp_path / "run" / "recall.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("demo",), "no section `folds`"),
+        (("sprites_triplet", "--folds", "5"), "there is no fold 5"),
+        (
+            ("sprites_triplet", "--config.folds.fold=2"),
+            "choose folds with --folds",
+        ),
+    ],
+)
+def test_what_cannot_be_cross_validated(words, message, tmp_path, capsys):
+    words = ("--config", *words, "--workdir", tmp_path / "cv")
+    assert command(cross_validate, *words) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "cv").exists()
+
+
+def test_mean_and_standard_error():
+    values = [0.90, 0.92, 0.97]
+    expected = np.std(values, ddof=1) / math.sqrt(3)
+    assert cross_validate._mean(values) == pytest.approx(np.mean(values))
+    assert cross_validate._standard_error(values) == pytest.approx(expected)
