@@ -9,8 +9,8 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import one_of
 
 # More rows or columns than these are drawn without numbers.
-_ROWS_WITH_NUMBERS, _COLUMNS_WITH_NUMBERS = 40, 12
-_ROWS_WITH_NAMES = 80
+_ROWS_WITH_NUMBERS, _COLUMNS_WITH_NUMBERS = 32, 12
+_ROWS_WITH_NAMES = 64
 # Rounding of 0.
 _NOTHING = 1e-12
 
@@ -39,7 +39,7 @@ def mutual_information_figure(
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it. The numbers are
-        in the cells unless there are more than 40 dimensions or 12 factors.
+        in the cells unless there are more than 32 dimensions or 12 factors.
 
     Raises:
         ValueError: If `information` is not a matrix of finite numbers of at
@@ -72,7 +72,9 @@ def mutual_information_figure(
     numbers = (
         num_dims <= _ROWS_WITH_NUMBERS and num_factors <= _COLUMNS_WITH_NUMBERS
     )
-    height = np.clip(1.6 + (0.3 if numbers else 0.14) * num_dims, 2.8, 13)
+    names = num_dims <= _ROWS_WITH_NAMES
+    inches = 0.3 if numbers else 0.13 if names else 0.05
+    height = np.clip(1.6 + inches * num_dims, 2.8, 10)
     width = max(4.5, 2.8 + 0.75 * num_factors)
     figure = Figure(figsize=(width, height), layout="constrained")
     panel = figure.subplots()
@@ -108,7 +110,7 @@ def mutual_information_figure(
         rotation=40 if crowded else 0,
         ha="left" if crowded else "center",
     )
-    if num_dims <= _ROWS_WITH_NAMES:
+    if names:
         panel.set_yticks(
             range(num_dims),
             [f"dimension {i + 1}" for i in order],

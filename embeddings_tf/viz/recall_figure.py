@@ -9,7 +9,8 @@ from embeddings_tf.viz import methods
 
 # From this ratio of the largest to the smallest k on, the axis is logarithmic.
 _WIDE = 20
-_MANY_TICKS = 12
+# As a fraction of the axis; where k are closer, not each has a label.
+_LABEL_WIDTH = 0.04
 
 
 def recall_figure(
@@ -91,11 +92,14 @@ def recall_figure(
             ceiling, color="grey", linewidth=1.2, label="ceiling", zorder=1
         )
     every_k = np.unique(np.concatenate([k for k, _ in lines.values()]))
+    places = every_k
     if every_k[-1] >= _WIDE * every_k[0]:
         panel.set_xscale("log")
-        panel.xaxis.set_minor_locator(NullLocator())
-    if len(every_k) <= _MANY_TICKS:
+        panel.xaxis.set_major_formatter("{x:g}")
+        places = np.log(every_k)
+    if np.all(np.diff(places) >= _LABEL_WIDTH * np.ptp(places)):
         panel.set_xticks(every_k, [f"{k:.0f}" for k in every_k])
+        panel.xaxis.set_minor_locator(NullLocator())
     panel.set(xlabel="k, number of nearest neighbours", ylabel="recall@k")
     panel.grid(alpha=0.3)
     panel.legend()

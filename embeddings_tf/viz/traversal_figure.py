@@ -15,9 +15,10 @@ from embeddings_tf.viz.traversal_indices import traversal_indices
 
 # Between images, as a fraction of their width.
 _GAP = 0.06
-# On paper, in inches; letters of 9 points are about that wide.
+# On paper, in inches.
 _IMAGE_WIDTH = 0.95
-_LETTER_WIDTH = 0.075
+# In points, of which an inch has 72.
+_LETTERS = 9
 
 
 def traversal_figure(
@@ -126,7 +127,7 @@ def traversal_figure(
             f"{sorted({row.shape[1:3] for row in rows})}."
         )
     figure = Figure()
-    _draw_sheet(figure, rows, labels)
+    _draw_sheet(figure, rows, labels, top_margin=0.5 if title else 0.15)
     figure.supxlabel(
         "others off by: root mean square distance of the other dimensions\n"
         "from the reference, in standard deviations",
@@ -136,8 +137,10 @@ def traversal_figure(
     return figure
 
 
-def _draw_sheet(figure, rows, labels) -> None:
+def _draw_sheet(figure, rows, labels, top_margin: float) -> None:
     """All images as one, at a fixed size on paper, labels beside the rows."""
+    from matplotlib.textpath import TextPath
+
     num_steps, height, width = rows[0].shape[:3]
     gap = max(1, round(_GAP * width))
     # Grey between the images, which may be white at their borders.
@@ -151,9 +154,12 @@ def _draw_sheet(figure, rows, labels) -> None:
             sheet[top : top + height, left : left + width] = image
     scale = _IMAGE_WIDTH / width
     sheet_height, sheet_width = (scale * side for side in sheet.shape[:2])
-    letters = max(len(line) for label in labels for line in label.split("\n"))
-    left = 0.4 + _LETTER_WIDTH * letters
-    size = left + sheet_width + 0.3, 1.0 + sheet_height + 0.5
+    lines = [line for label in labels for line in label.split("\n")]
+    left = 0.2 + max(
+        TextPath((0, 0), line, size=_LETTERS).get_extents().x1 / 72
+        for line in lines
+    )
+    size = left + sheet_width + 0.3, 1.0 + sheet_height + top_margin
     figure.set_size_inches(size)
     panel = figure.add_axes(
         (
@@ -168,7 +174,7 @@ def _draw_sheet(figure, rows, labels) -> None:
     panel.set_yticks(
         np.arange(len(rows)) * (height + gap) + (height - 1) / 2,
         labels,
-        fontsize=9,
+        fontsize=_LETTERS,
     )
     panel.set_xticks(
         np.arange(num_steps) * (width + gap) + (width - 1) / 2,

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+from embeddings_tf import viz
+
+
+def test_curves_and_histograms(pixels):
+    rng = np.random.default_rng(0)
+    aucs = {
+        "triplet": [rng.uniform(0.5, 1, 17) for _ in range(5)],
+        "F": [[0.9, 1.0, 0.5], [0.97]],  # one value is absent in a fold
+    }
+    figure = viz.auc_distribution_figure(aucs, title="Sprites")
+    curves, *histograms = figure.axes
+    for line, panel, name in zip(curves.lines, histograms, aucs, strict=True):
+        pooled = sorted(value for run in aucs[name] for value in run)
+        assert line.get_label() == name
+        np.testing.assert_array_equal(line.get_ydata(), pooled)
+        np.testing.assert_allclose(
+            line.get_xdata(), (np.arange(len(pooled)) + 0.5) / len(pooled)
+        )
+        count, edges = np.histogram(pooled, 20, (0.5, 1))
+        np.testing.assert_allclose(
+            [bar.get_height() for bar in panel.patches], count / len(pooled)
+        )
+        np.testing.assert_allclose(
+            [bar.get_x() for bar in panel.patches], edges[:-1]
+        )
+        np.testing.assert_allclose(
+            panel.lines[0].get_xdata(), np.median(pooled)
+        )
+        assert panel.texts[0].get_text().startswith(name)
+    assert figure.get_suptitle() == "Sprites"
+    assert pixels(figure).std() > 10
+
+
+def test_one_method_of_one_flat_run(pixels):
+    figure = viz.auc_distribution_figure({"a": [0.9, 0.7]})
+    np.testing.assert_array_equal(
+        figure.axes[0].lines[0].get_ydata(), [0.7, 0.9]
+    )
+    assert pixels(figure).std() > 10
+
+
+def test_below_chance_is_seen():
+    figure = viz.auc_distribution_figure({"a": [[0.2, 0.9]], "b": [[1.0]]})
+    for panel, start in zip(figure.axes[1:], (1 / 2, 1), strict=True):
+        assert panel.get_xlim()[0] == 0.2
+        heights = [bar.get_height() for bar in panel.patches]
+        assert sum(heights) == 1
+        assert max(heights) == start
+
+
+def test_many_methods(pixels):
+    aucs = {f"method {i}": [[0.5 + i / 30, 0.9]] for i in range(10)}
+    figure = viz.auc_distribution_figure(aucs)
+    assert len(figure.axes) == 11
+    pixels(figure)
+
+
+@pytest.mark.parametrize(
+    ("aucs", "message"),
+    [
+        ({}, "`aucs` must have at least one method"),
+        ({"a": []}, "`a` must have at least one run"),
+        ({"a": [[]]}, "`a` must have shape"),
+        ({"a": [[[0.5]]]}, r"`a` must have shape .*received shape \(1, 1\)"),
+        ({"a": [[0.5, np.nan]]}, "`a` must be finite; received nan"),
+        ({"a": [[0.5, 1.1]]}, "`a` must be fractions in .*received 1.1"),
+    ],
+)
+def test_errors(aucs, message):
+    with pytest.raises(ValueError, match=message):
+        viz.auc_distribution_figure(aucs)

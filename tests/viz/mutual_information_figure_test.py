@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from embeddings_tf import viz
+
+NAMES = ["hair", "arms", "body"]
+INFORMATION = np.array(
+    [
+        [0.1, 0.0, 0.2],  # body
+        [0.3, 0.1, 0.0],  # hair
+        [0.0, 0.0, 0.0],  # nothing
+        [0.9, 0.1, 0.5],  # hair, more
+        [0.1, 0.4, 0.2],  # arms
+    ]
+)
+ORDER = [3, 1, 4, 0, 2]
+
+
+@pytest.mark.parametrize(("unit", "size"), [("nats", 1), ("bits", np.log(2))])
+def test_sorted_rows(unit, size, pixels):
+    figure = viz.mutual_information_figure(
+        INFORMATION, NAMES, unit=unit, title="Sprites"
+    )
+    panel, bar = figure.axes
+    shown = INFORMATION[ORDER] / size
+    np.testing.assert_allclose(panel.images[0].get_array(), shown)
+    assert [text.get_text() for text in panel.get_yticklabels()] == [
+        f"dimension {i + 1}" for i in ORDER
+    ]
+    assert [text.get_text() for text in panel.get_xticklabels()] == NAMES
+    assert [text.get_text() for text in panel.texts] == [
+        f"{value:.2f}" for value in shown.ravel()
+    ]
+    # Below the rows about hair, arms and body.
+    assert [line.get_ydata()[0] for line in panel.lines] == [1.5, 2.5, 3.5]
+    assert bar.get_ylabel() == f"mutual information in {unit}"
+    assert figure.get_suptitle() == "Sprites"
+    assert pixels(figure).std() > 10
+
+
+def test_leaves_the_input_alone():
+    before = INFORMATION.copy()
+    viz.mutual_information_figure(INFORMATION, NAMES, unit="bits")
+    np.testing.assert_array_equal(INFORMATION, before)
+
+
+@pytest.mark.parametrize(
+    ("num_dims", "num_factors", "numbers", "names"),
+    [
+        (32, 12, True, True),
+        (33, 12, False, True),
+        (32, 13, False, True),
+        (65, 2, False, False),
+    ],
+)
+def test_numbers_and_names_where_they_fit(
+    num_dims, num_factors, numbers, names, pixels
+):
+    information = np.random.default_rng(0).uniform(size=(num_dims, num_factors))
+    figure = viz.mutual_information_figure(
+        information, [f"a long name {i}" for i in range(num_factors)]
+    )
+    panel = figure.axes[0]
+    assert bool(panel.texts) == numbers
+    assert bool(panel.get_yticklabels()) == names
+    assert figure.get_figheight() <= 12
+    pixels(figure)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1), (1, 3)])
+def test_a_code_that_tells_nothing(shape, pixels):
+    figure = viz.mutual_information_figure(np.zeros(shape), NAMES[: shape[1]])
+    assert not figure.axes[0].lines
+    pixels(figure)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"information": INFORMATION[0]}, r"shape \(dims, num_factors\)"),
+        ({"information": np.zeros((0, 3))}, "not be empty"),
+        ({"information": INFORMATION + np.nan}, "must be finite"),
+        ({"information": -INFORMATION}, "at least 0; received -0.9"),
+        ({"factor_names": ["hair"]}, "1 names for the 3 factors"),
+        ({"unit": "bytes"}, "`unit` must be one of 'nats', 'bits'"),
+    ],
+)
+def test_errors(change, message):
+    arguments = {"information": INFORMATION, "factor_names": NAMES}
+    with pytest.raises(ValueError, match=message):
+        viz.mutual_information_figure(**{**arguments, **change})

@@ -1,0 +1,169 @@
+import numpy as np
+import pytest
+
+from embeddings_tf import viz
+
+NUM, SIDE = 60, 9
+RNG = np.random.default_rng(0)
+CODES = RNG.uniform(size=(NUM, 3))
+# Every image a colour of its own.
+COLOURS = RNG.integers(0, 256, (NUM, 3)).astype("uint8")
+IMAGES = np.tile(COLOURS[:, None, None], (1, SIDE, SIDE, 1))
+INFORMATION = np.array([[0.2, 0.1], [0.0, 0.7], [0.5, 0.3]])
+ARGUMENTS = {
+    "images": IMAGES,
+    "codes": CODES,
+    "information": INFORMATION,
+    "factor_names": ["hair", "arms"],
+}
+
+
+def tiles(figure, num_rows, num_steps):
+    """The colours at the ticks, where the middles of the images are."""
+    (panel,) = figure.axes
+    sheet = panel.images[0].get_array()
+    rows, columns = panel.get_yticks(), panel.get_xticks()
+    assert (len(rows), len(columns)) == (num_rows, num_steps)
+    return np.asarray(sheet)[np.ix_(rows.astype(int), columns.astype(int))]
+
+
+def labels(figure):
+    return [t.get_text() for t in figure.axes[0].get_yticklabels()]
+
+
+def test_shows_the_chosen_images(pixels):
+    figure = viz.traversal_figure(
+        **ARGUMENTS, num_dims=2, num_steps=5, title="Sprites"
+    )
+    chosen = viz.traversal_indices(CODES, [1, 2], num_steps=5)
+    np.testing.assert_allclose(
+        tiles(figure, 2, 5), COLOURS[chosen] / 255, atol=1e-6
+    )
+    units = (CODES - np.median(CODES, axis=0)) / CODES.std(axis=0)
+    for label, dim, factor, rows in zip(
+        labels(figure),
+        (1, 2),
+        ("arms: 0.70", "hair: 0.50"),
+        chosen,
+        strict=True,
+    ):
+        others = np.delete(units[rows], dim, axis=1)
+        assert label.split("\n") == [
+            f"dimension {dim + 1}",
+            f"{factor} nats",
+            f"others off by {np.sqrt(np.mean(others**2)):.2f}",
+        ]
+    quantiles = [t.get_text() for t in figure.axes[0].get_xticklabels()]
+    assert quantiles == ["10 %", "30 %", "50 %", "70 %", "90 %"]
+    assert figure.get_suptitle() == "Sprites"
+    assert pixels(figure).std() > 10
+
+
+def test_decoded_rows_move_one_dimension(pixels):
+    received = []
+
+    def decode(points):
+        received.append(points)
+        return np.tile(points[:, None, None], (1, SIDE, SIDE, 1))
+
+    reference = [0.1, 0.2, 0.3]
+    figure = viz.traversal_figure(
+        **ARGUMENTS, num_steps=4, reference=reference, decode=decode
+    )
+    chosen = viz.traversal_indices(
+        CODES, [1, 2, 0], num_steps=4, reference=reference
+    )
+    drawn = tiles(figure, 6, 4)
+    for row, dim in enumerate((1, 2, 0)):
+        expected = np.tile(reference, (4, 1))
+        expected[:, dim] = CODES[chosen[row], dim]
+        np.testing.assert_array_equal(received[row], expected)
+        np.testing.assert_allclose(drawn[2 * row + 1], expected, atol=1e-6)
+        np.testing.assert_allclose(
+            drawn[2 * row], COLOURS[chosen[row]] / 255, atol=1e-6
+        )
+    assert labels(figure)[1::2] == ["decoded"] * 3
+    assert pixels(figure).std() > 10
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_grey_images(shape, dtype):
+    images = IMAGES[..., 0].reshape(NUM, SIDE, SIDE, *shape)
+    if dtype == "float32":
+        images = images.astype(dtype) / 255
+    figure = viz.traversal_figure(**{**ARGUMENTS, "images": images})
+    chosen = viz.traversal_indices(CODES, [1, 2, 0])
+    expected = np.repeat(COLOURS[chosen][..., :1], 3, axis=-1) / 255
+    np.testing.assert_allclose(tiles(figure, 3, 7), expected, atol=1e-6)
+
+
+def test_reads_only_what_it_shows():
+    read = []
+
+    class OnDisk:
+        def __len__(self):
+            return NUM
+
+        def __getitem__(self, index):
+            read.append(index)
+            return IMAGES[index]
+
+    viz.traversal_figure(
+        **{**ARGUMENTS, "images": OnDisk()}, num_dims=1, num_steps=3
+    )
+    chosen = viz.traversal_indices(CODES, [1], num_steps=3)
+    assert read == chosen[0].tolist()
+
+
+def test_oblong_images_and_a_single_dimension(pixels):
+    figure = viz.traversal_figure(
+        IMAGES[:, :, :4], CODES[:, :1], [[0.5]], ["a name of many words"]
+    )
+    assert labels(figure)[0].endswith("others off by 0.00")
+    assert pixels(figure).std() > 10
+
+
+def test_labels_are_within_the_figure():
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = viz.traversal_figure(
+        **{**ARGUMENTS, "factor_names": ["hair", "W" * 12 + " of many words"]}
+    )
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    for label in figure.axes[0].get_yticklabels():
+        assert label.get_window_extent(canvas.get_renderer()).x0 >= 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"images": IMAGES[1:]}, "`images` has 59 entries for 60 codes"),
+        ({"images": IMAGES * 1.0}, r"float64 must lie in \[0, 1\]"),
+        ({"images": IMAGES * np.nan}, r"must lie in \[0, 1\]; received .*nan"),
+        ({"images": -IMAGES.astype(int)}, r"int64 must lie in \[0, 255\]"),
+        ({"images": IMAGES[:, 0, 0]}, r"with 1 or 3 channels; received \(3,"),
+        ({"images": IMAGES[..., :2]}, r"1 or 3 channels; received \(9, 9, 2"),
+        (
+            {"images": [image[: 2 + i % 7] for i, image in enumerate(IMAGES)]},
+            "must have the same shape",
+        ),
+        ({"codes": CODES * np.nan}, "`codes` must be finite"),
+        ({"information": INFORMATION[:2]}, "2 rows for codes of 3 dimensions"),
+        ({"information": INFORMATION * np.nan}, "must be finite"),
+        ({"factor_names": ["hair"]}, "1 names for the 2 factors"),
+        ({"num_dims": 0}, "`num_dims` must be an integer"),
+        ({"num_steps": 61}, "`num_steps` = 61 examples; received 60"),
+        ({"reference": [0, 0]}, "each of the 3 dimensions; received 2"),
+        (
+            {"decode": lambda z: np.zeros((1, 9, 9))},
+            "each of 7 codes; received",
+        ),
+        ({"decode": lambda z: np.zeros((7, 8, 8))}, "same height and width"),
+        ({"decode": lambda z: np.full((7, 9, 9), np.nan)}, "must lie in"),
+    ],
+)
+def test_errors(change, message):
+    with pytest.raises(ValueError, match=message):
+        viz.traversal_figure(**{**ARGUMENTS, **change})
