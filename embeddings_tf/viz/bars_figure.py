@@ -57,7 +57,7 @@ def bars_figure(
     ...     baselines={"modularity": [0.78]},
     ...     starts={"modularity": 0.75},
     ... )
-    >>> [panel.get_ylim()[0] for panel in figure.axes]
+    >>> [float(panel.get_ylim()[0]) for panel in figure.axes]
     [0.75, 0.0]
     """
     from matplotlib.figure import Figure

@@ -89,7 +89,7 @@ def recall_figure(
             )
     if ceiling is not None:
         panel.axhline(
-            ceiling, color="grey", linewidth=1.2, label="ceiling", zorder=1
+            ceiling, color="black", linewidth=1.2, label="ceiling", zorder=1
         )
     every_k = np.unique(np.concatenate([k for k, _ in lines.values()]))
     places = every_k
