@@ -1,0 +1,240 @@
+import pathlib
+import re
+import tempfile
+import zipfile
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+from embeddings_tf.datasets import load
+from embeddings_tf.datasets.market1501 import market1501_dataset_builder
+from tests.datasets.reid_files import MARKET1501
+from tests.datasets.reid_files import jpeg
+from tests.datasets.reid_files import write_market1501
+
+README = pathlib.Path(market1501_dataset_builder.__file__).with_name(
+    "README.md"
+)
+
+
+class Market1501Test(tfds.testing.DatasetBuilderTestCase):
+    DATASET_CLASS = market1501_dataset_builder.Builder
+    SPLITS = {"train": 3, "test": 4, "distractors": 3, "query": 3}
+
+    @classmethod
+    def setUpClass(cls):
+        cls._folder = tempfile.TemporaryDirectory()
+        cls.EXAMPLE_DIR = str(pathlib.Path(cls._folder.name) / "files")
+        write_market1501(pathlib.Path(cls.EXAMPLE_DIR))
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls._folder.cleanup()
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("EMBEDDINGS_TF_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("EMBEDDINGS_TF_MANUAL", str(tmp_path / "manual"))
+    return tmp_path / "manual"
+
+
+def expected(content, parts, wanted):
+    """Decoded images and labels of some folders, in order of their names."""
+    names = sorted(
+        name
+        for name in content
+        if name.split("/")[0] in parts and wanted(label(name)[0])
+    )
+    images = [tf.io.decode_jpeg(content[name]).numpy() for name in names]
+    return np.array(images), np.array([label(name) for name in names])
+
+
+def label(name):
+    """Identity and camera of `folder/0002_c1s1_000451_03.jpg`."""
+    name = name.split("/")[1]
+    return int(name.split("_")[0]), int(name.split("_c")[1][0])
+
+
+@pytest.mark.parametrize(
+    ("split", "part", "wanted"),
+    [
+        ("train", "bounding_box_train", lambda i: True),
+        ("test", "bounding_box_test", lambda i: i > 0),
+        ("distractors", "bounding_box_test", lambda i: i <= 0),
+        ("query", "query", lambda i: True),
+    ],
+)
+def test_splits(folders, split, part, wanted):
+    content = write_market1501(folders)
+    expected_x, expected_labels = expected(content, [part], wanted)
+    x, labels = load("market1501/identity_and_camera", split)
+    assert labels.dtype == np.int32 and x.dtype == np.uint8
+    np.testing.assert_array_equal(x, expected_x)
+    np.testing.assert_array_equal(labels, expected_labels)
+    x, labels = load("market1501", split)
+    np.testing.assert_array_equal(x, expected_x)
+    np.testing.assert_array_equal(labels, expected_labels[:, 0])
+
+
+def test_pool_of_all_identities(folders):
+    content = write_market1501(folders)
+    expected_x, expected_labels = expected(
+        content, ["bounding_box_train", "bounding_box_test"], lambda i: i > 0
+    )
+    x, labels = load("market1501", "train+test")
+    assert sorted(labels) == [1, 1, 2, 2, 3, 7, 1501]
+    for image, identity in zip(x, labels, strict=True):
+        same = (expected_x == image).all(axis=(1, 2, 3))
+        assert expected_labels[same, 0] == identity
+
+
+class Model:
+    """Embeds an image as its mean colour."""
+
+    def predict(self, x):
+        return x.mean(axis=(1, 2))
+
+
+def test_protocol_of_the_readme(folders):
+    content = write_market1501(folders)
+    (block,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    namespace = {"model": Model()}
+    exec(compile(block, str(README), "exec"), namespace)
+
+    # One query after the other, one gallery image after the other.
+    gallery_x, gallery = expected(
+        content, ["bounding_box_test"], lambda i: True
+    )
+    gallery_x = Model().predict(gallery_x)
+    hits = {1: [], 5: [], 10: []}
+    precisions = []
+    query_x, query = expected(content, ["query"], lambda i: True)
+    for x, (identity, camera) in zip(
+        Model().predict(query_x), query, strict=True
+    ):
+        ranked = [
+            other == identity
+            for _, other, other_camera in sorted(
+                (np.linalg.norm(x - other_x), *other)
+                for other_x, other in zip(gallery_x, gallery, strict=True)
+            )
+            if other != -1
+            and not (other == identity and other_camera == camera)
+        ]
+        # Junk and this camera's view of the person are gone.
+        assert len(ranked) == 5 - (identity == 1)
+        for k in hits:
+            hits[k].append(any(ranked[:k]))
+        # The area under precision over recall, by trapezoids.
+        area = []
+        for found, rank in enumerate(np.flatnonzero(ranked) + 1, start=1):
+            before = (found - 1) / (rank - 1) if rank > 1 else 1
+            area.append((before + found / rank) / 2)
+        precisions.append(np.mean(area))
+    assert namespace["recall"] == {
+        k: pytest.approx(np.mean(values)) for k, values in hits.items()
+    }
+    assert namespace["precision"] == pytest.approx(np.mean(precisions))
+
+
+def test_missing_archive(folders):
+    folders.mkdir()
+    for _ in range(2):  # Without and with something else in the folder.
+        with pytest.raises(FileNotFoundError) as error:
+            load("market1501", "train")
+        message = str(error.value)
+        assert "EMBEDDINGS_TF_MANUAL" in message and "\n" not in message
+        assert "Market-1501-v15.09.15.zip" in message
+        (folders / "something").touch()
+
+
+@pytest.mark.parametrize(
+    ("altered", "message"),
+    [
+        (
+            {"query/person_2.jpg": b""},
+            r"query/person_2\.jpg, whose name says no identity",
+        ),
+        (
+            {"bounding_box_test/0001_c7s1_000451_03.jpg": b""},
+            r"0001_c7s1_000451_03\.jpg, whose name says no identity",
+        ),
+        (
+            {"query/-1_c1s1_000451_03.jpg": b""},
+            r"query/-1_c1s1_000451_03\.jpg of nobody",
+        ),
+        (
+            {"query/0001_c1s1_000000_01.jpg": b"no image"},
+            r"query/0001_c1s1_000000_01\.jpg that cannot be read",
+        ),
+        (
+            {
+                "query/0001_c1s1_000000_01.jpg": jpeg(
+                    np.random.default_rng(0), (64, 128, 3)
+                )
+            },
+            r"000000_01\.jpg of shape \(64, 128, 3\), expected \(128, 64, 3\)",
+        ),
+        (
+            {
+                "query/0001_c1s1_000000_01.jpg": jpeg(
+                    np.random.default_rng(0), (128, 64)
+                )
+            },
+            r"of shape \(128, 64, 1\)",
+        ),
+        (
+            {
+                "query/0001_c1s1_000000_01.jpg": jpeg(np.random.default_rng(0))[
+                    :-200
+                ]
+            },
+            r"query/0001_c1s1_000000_01\.jpg that cannot be read",
+        ),
+        (
+            {"query/0001_c1s1_000000_01.jpg": bytes(2**20 + 1)},
+            "of 1048577 bytes, expected at most 1048576",
+        ),
+        (
+            {
+                f"query/{identity}_c{camera}s1_{frame:06}_01.jpg": None
+                for frame, (identity, camera) in enumerate(MARKET1501["query"])
+            },
+            "no images for the split query",
+        ),
+    ],
+)
+def test_odd_content(folders, altered, message):
+    write_market1501(folders, altered)
+    with pytest.raises(ValueError, match=message) as error:
+        load("market1501", "train")
+    assert "Market-1501-v15.09.15.zip" in str(error.value)
+    assert "\n" not in str(error.value)
+    # Mended, it works: nothing is left of the attempt.
+    write_market1501(folders)
+    assert len(load("market1501", "train")[0]) == 3
+
+
+def test_truncated_or_altered_archive(folders):
+    write_market1501(folders)
+    path = folders / "market1501/Market-1501-v15.09.15.zip"
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(ValueError, match="not a complete zip archive"):
+        load("market1501", "train")
+    # One byte of an image.
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("other", b"")
+    with pytest.raises(ValueError, match="no images for the split train"):
+        load("market1501", "train")
+    place = content.index(b"bounding_box_train/0002_c1") + 2000
+    path.write_bytes(
+        content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+    )
+    with pytest.raises(ValueError, match=r"0002_c1\S+ that cannot be read"):
+        load("market1501", "train")
