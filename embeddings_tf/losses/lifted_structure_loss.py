@@ -5,8 +5,8 @@ import tensorflow as tf
 
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.pairs import number_at_least
 
 FORMS = ("published", "authors")
 

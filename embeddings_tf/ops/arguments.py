@@ -1,5 +1,7 @@
 """Checks of constructor arguments, with one wording for all classes."""
 
+import math
+import numbers
 import operator
 
 
@@ -14,6 +16,17 @@ def positive_integer(name: str, value) -> int:
             f"`{name}` must be an integer of at least 1; received {value!r}."
         )
     return number
+
+
+def number_at_least(name: str, value, minimum: float) -> float:
+    """`value` as a float; ValueError unless it is finite and >= minimum."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < minimum:
+        raise ValueError(
+            f"`{name}` must be a finite number of at least {minimum}; "
+            f"received {value!r}."
+        )
+    return float(value)
 
 
 def one_of(name: str, value, choices: tuple):

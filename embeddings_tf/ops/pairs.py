@@ -1,7 +1,5 @@
 """The pairs of a batch: two rows of one label, or of two."""
 
-import math
-import numbers
 from collections.abc import Callable
 
 import tensorflow as tf
@@ -52,14 +50,3 @@ def mean_over(mask: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
     weight = tf.cast(mask, values.dtype)
     weight = tf.math.divide_no_nan(weight, tf.reduce_sum(weight))
     return tf.reduce_sum(weight * values)
-
-
-def number_at_least(name: str, value, minimum: float) -> float:
-    """`value` as a float; ValueError unless it is finite and >= minimum."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < minimum:
-        raise ValueError(
-            f"`{name}` must be a finite number of at least {minimum}; "
-            f"received {value!r}."
-        )
-    return float(value)

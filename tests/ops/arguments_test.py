@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -19,6 +20,21 @@ def test_not_a_positive_integer(value):
     with pytest.raises(ValueError, match="`dim` must be an integer") as caught:
         positive_integer("dim", value)
     assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [0, 1, 2.5, np.float32(3)])
+def test_number_at_least(value):
+    number = number_at_least("margin", value, 0)
+    assert number == value
+    assert type(number) is float
+
+
+@pytest.mark.parametrize(
+    "value", [-1e-9, float("nan"), float("inf"), "1", None, True, [1.0], 1j]
+)
+def test_not_a_number_at_least(value):
+    with pytest.raises(ValueError, match="`margin` must be a finite number"):
+        number_at_least("margin", value, 0)
 
 
 def test_one_of():

@@ -57,18 +57,3 @@ def test_set_wise_of_two_replicas(strategy):
     first, second = strategy.experimental_local_results(values)
     np.testing.assert_array_equal(first, [14, 14])
     np.testing.assert_array_equal(second, [14])
-
-
-@pytest.mark.parametrize("value", [0, 1, 2.5, np.float32(3)])
-def test_number(value):
-    number = pairs.number_at_least("margin", value, 0)
-    assert number == value
-    assert type(number) is float
-
-
-@pytest.mark.parametrize(
-    "value", [-1e-9, float("nan"), float("inf"), "1", None, True, [1.0], 1j]
-)
-def test_no_number(value):
-    with pytest.raises(ValueError, match="`margin` must be a finite number"):
-        pairs.number_at_least("margin", value, 0)
