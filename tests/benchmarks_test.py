@@ -1,6 +1,11 @@
-"""Printed numbers are those of the result files."""
+"""Printed numbers are those of the result files, and comparisons are fair."""
 
+import numpy as np
+import tensorflow as tf
+
+from benchmarks import f_statistic_loss
 from benchmarks import n_digit_table
+from embeddings_tf import losses
 
 
 def test_the_recipes_table_is_generated_from_the_result_files():
@@ -9,3 +14,22 @@ def test_the_recipes_table_is_generated_from_the_result_files():
         n_digit_table.END
     )[0]
     assert between.strip() == n_digit_table.table(n_digit_table.runs()).strip()
+
+
+def test_pair_by_pair_is_the_f_statistic_loss():
+    labels = tf.constant(np.random.default_rng(0).permutation(30) % 4)
+    z = tf.constant(np.random.default_rng(1).normal(size=(30, 6)), tf.float32)
+    results = []
+    for function in (
+        f_statistic_loss.pair_by_pair,
+        lambda *arguments: losses.f_statistic_loss(*arguments)[0],
+    ):
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            value = tf.function(function)(labels, z, 2)
+        results.append((value, tape.gradient(value, z)))
+    (theirs, their_gradient), (ours, our_gradient) = results
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+    np.testing.assert_allclose(
+        our_gradient, their_gradient, rtol=1e-3, atol=1e-5
+    )

@@ -62,6 +62,15 @@ def mean_deviance(entry, slope):
     return np.mean(np.log1p(np.exp(slope * (cosines - 0.5))))
 
 
+def all_phi_at_smallest_ratio(entry):
+    """Points coincide; Phi is 2 / B(1/2, n/2) = 1.875 of the root, at n = 6."""
+    loss = entry.make()
+    if loss.direction == "merge":
+        return 0.0
+    num_pairs = math.comb(NUM_CLASSES, 2)
+    return num_pairs * loss.num_dims * (18.5 * math.log(10) - math.log(1.875))
+
+
 LOSSES = [
     Loss(
         partial(losses.PrototypicalLoss, num_support=2),
@@ -181,6 +190,39 @@ LOSSES = [
             "huge_scale": lambda entry: 1e18 * entry.value_at_scale(1e9),
         },
         not_applicable={"no_queries": NO_SUPPORTS},
+    ),
+    *(
+        Loss(
+            partial(losses.FStatisticLoss, **arguments),
+            label=label,
+            arguments={
+                "num_dims": 1,
+                "grand_mean": "instances",
+                "direction": "merge",
+                "equal_variance": False,
+                **arguments,
+            },
+            documented={
+                "one_class": 0.0,
+                "singletons": 0.0,
+                "coinciding_points": all_phi_at_smallest_ratio,
+                "tiny_scale": same_at_scale_1,
+                "huge_scale": same_at_scale_1,
+            },
+            not_applicable={"no_queries": NO_SUPPORTS},
+        )
+        for label, arguments in {
+            "": {},
+            "1": {"num_dims": 1},
+            "instances": {"num_dims": 1, "grand_mean": "instances"},
+            "merge": {"num_dims": 1, "direction": "merge"},
+            "welch": {"num_dims": 1, "equal_variance": False},
+            "welch-merge": {
+                "num_dims": 1,
+                "direction": "merge",
+                "equal_variance": False,
+            },
+        }.items()
     ),
 ]
 

@@ -3,6 +3,8 @@
 import pathlib
 import re
 
+import pytest
+
 ROOT = pathlib.Path(__file__).parents[1]
 LINK = re.compile(r'\[[^\]"]+\]\(([^)#]+)\)')
 
@@ -14,13 +16,37 @@ def python_blocks(path):
 def test_readme_snippets_run_in_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = python_blocks(ROOT / "README.md")
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     namespace = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), namespace)  # noqa: S102
+    first, last = namespace["history"].history["loss"]
+    assert last < first
     probabilities = namespace["probabilities"]
     assert probabilities.shape == (100, 20)
     assert (tmp_path / "saved_models" / "mine" / "1").is_dir()
+
+
+def test_first_snippet_is_ten_lines():
+    code = python_blocks(ROOT / "README.md")[0].splitlines()
+    assert sum(bool(s) and "import " not in s for s in code) <= 10
+
+
+@pytest.mark.parametrize(
+    ("name", "is_learned"),
+    [
+        ("f_statistic_loss", lambda found: found["modularity"] > 0.5),
+        ("pair_and_triplet_losses", lambda found: found["recall"][1] > 0.5),
+    ],
+)
+def test_example_of_the_page_runs(name, is_learned):
+    page = ROOT / "docs" / f"{name}.md"
+    (block,) = python_blocks(page)
+    namespace = {}
+    exec(compile(block, page.name, "exec"), namespace)  # noqa: S102
+    losses = namespace["history"].history["loss"]
+    assert losses[-1] < losses[0]
+    assert is_learned(namespace)
 
 
 def test_links_of_the_documents_exist():
