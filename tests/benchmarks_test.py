@@ -1,19 +1,26 @@
 """Printed numbers are those of the result files, and comparisons are fair."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
+from benchmarks import cross_validation_table
 from benchmarks import f_statistic_loss
 from benchmarks import n_digit_table
 from embeddings_tf import losses
 
 
-def test_the_recipes_table_is_generated_from_the_result_files():
+@pytest.mark.parametrize(
+    ("module", "found"),
+    [
+        (n_digit_table, n_digit_table.runs),
+        (cross_validation_table, cross_validation_table.load),
+    ],
+)
+def test_the_recipes_tables_are_generated_from_the_result_files(module, found):
     text = n_digit_table.README.read_text()
-    between = text.partition(n_digit_table.BEGIN)[2].partition(
-        n_digit_table.END
-    )[0]
-    assert between.strip() == n_digit_table.table(n_digit_table.runs()).strip()
+    between = text.partition(module.BEGIN)[2].partition(module.END)[0]
+    assert between.strip() == module.table(found()).strip()
 
 
 def test_pair_by_pair_is_the_f_statistic_loss():

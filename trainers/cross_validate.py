@@ -10,6 +10,7 @@ import argparse
 import json
 import pathlib
 import shlex
+import statistics
 import sys
 
 from trainers import command_line
@@ -91,16 +92,16 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     from trainers.workdir import update_results
 
     runs = {str(fold): _results(path / f"fold_{fold}") for fold in folds}
-    numbers = [_flat(run["evaluation"]) for run in runs.values()]
+    numbers = [flat(run["evaluation"]) for run in runs.values()]
     common = [name for name in numbers[0] if all(name in n for n in numbers)]
     rows = {name: [found[name] for found in numbers] for name in common}
     results = update_results(
         path,
         recipe=recipe,
         folds=runs,
-        mean={name: _mean(values) for name, values in rows.items()},
+        mean={name: statistics.fmean(values) for name, values in rows.items()},
         standard_error={
-            name: _standard_error(values) for name, values in rows.items()
+            name: standard_error(values) for name, values in rows.items()
         },
     )
     measure = runs[str(folds[0])]["training"]["monitor"]
@@ -115,11 +116,11 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     print(f"\n{'mean over folds ' + ', '.join(runs):<48}{'s.e.':>12}")
     for name, values in rows.items():
         if name.split(".")[0] not in ("seconds", "cores", "settings"):
-            error = _standard_error(values)
+            error = standard_error(values)
             print(
                 f"{name:<48}"
                 + ("" if error is None else f"{error:>12.4f}")
-                + f"{_mean(values):>12.4f}"
+                + f"{statistics.fmean(values):>12.4f}"
             )
     print(
         f"Every number: {path / 'results.json'}; curves: "
@@ -131,28 +132,22 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     return results
 
 
-def _flat(results: dict, prefix: str = "") -> dict[str, float]:
+def flat(results: dict, prefix: str = "") -> dict[str, float]:
     """The numbers of nested results, lists left out, as `outer.inner`."""
     found = {}
     for name, value in results.items():
         if isinstance(value, dict):
-            found |= _flat(value, f"{prefix}{name}.")
+            found |= flat(value, f"{prefix}{name}.")
         elif isinstance(value, int | float) and not isinstance(value, bool):
             found[prefix + name] = value
     return found
 
 
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _standard_error(values: list[float]) -> float | None:
+def standard_error(values: list[float]) -> float | None:
     """Of the mean, from the spread of the folds; None of a single fold."""
     if len(values) < 2:
         return None
-    mean = _mean(values)
-    squares = sum((value - mean) ** 2 for value in values)
-    return (squares / (len(values) - 1) / len(values)) ** 0.5
+    return statistics.stdev(values) / len(values) ** 0.5
 
 
 def main(words=None) -> int:

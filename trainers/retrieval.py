@@ -42,7 +42,7 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
             results[split + name] = {
                 f"recall_at_{k}": value for k, value in recall.items()
             }
-            curves[(split + name).replace("_", " ")] = [recall[k] for k in ks]
+            curves[(split + name).replace("_", " ")] = [recall]
         results[split] |= {"ceiling": ceiling(x, classes), "examples": len(x)}
     viz.save_figure(
         viz.recall_figure(

@@ -107,16 +107,15 @@ def test_a_beta_vae_is_chosen_by_likelihood(tmp_path):
     assert command(evaluate, "--workdir", tmp_path / "run") == 0
     found = results(tmp_path / "run")["evaluation"]["test"]
     assert np.shape(found["mutual_information"]) == (22, 3)
-    
-    assert len(found["values"]["explicitness"]) == 9
-    assert len(found["nonredundant_values"]["auc"]) == 7
+
+    # Of two values one is redundant: 2 + 2 + 5 values, 1 + 1 + 5 of them
+    # not; of brightness, the held-out classes may lack some.
+    num_values = len(found["values"]["explicitness"])
+    assert 6 <= num_values <= 9
+    assert len(found["nonredundant_values"]["auc"]) == num_values - 2
 
 
-@pytest.mark.parametrize(
-    "loss",
-    ["f_statistic", "triplet", "histogram", "binomial_deviance"]
-    + ["lifted_structure"],
-)
+@pytest.mark.parametrize("loss", ["f_statistic", "binomial_deviance"])
 def test_retrieval(loss, tmp_path, capsys):
     words = ("--config", f"sprites_retrieval_{loss}")
     words += ("--workdir", tmp_path / "run", *overrides("folds.fold=1"))
@@ -153,8 +152,8 @@ def test_what_cannot_be_cross_validated(words, message, tmp_path, capsys):
     assert not (tmp_path / "cv").exists()
 
 
-def test_mean_and_standard_error():
+def test_standard_error():
     values = [0.90, 0.92, 0.97]
     expected = np.std(values, ddof=1) / math.sqrt(3)
-    assert cross_validate._mean(values) == pytest.approx(np.mean(values))
-    assert cross_validate._standard_error(values) == pytest.approx(expected)
+    assert cross_validate.standard_error(values) == pytest.approx(expected)
+    assert cross_validate.standard_error([0.9]) is None
