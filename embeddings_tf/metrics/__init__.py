@@ -3,6 +3,7 @@
 from embeddings_tf.metrics.calibration import error_versus_reject
 from embeddings_tf.metrics.calibration import expected_calibration_error
 from embeddings_tf.metrics.calibration import reliability_curve
+from embeddings_tf.metrics.clustering import normalized_mutual_information
 from embeddings_tf.metrics.disentanglement import best_rotation
 from embeddings_tf.metrics.disentanglement import explicitness
 from embeddings_tf.metrics.disentanglement import explicitness_by_value
@@ -15,10 +16,20 @@ from embeddings_tf.metrics.few_shot import few_shot_accuracy
 from embeddings_tf.metrics.few_shot import few_shot_episodes
 from embeddings_tf.metrics.retrieval import mean_average_precision
 from embeddings_tf.metrics.retrieval import recall_at_k
+from embeddings_tf.metrics.trial_histogram import TrialHistogram
+from embeddings_tf.metrics.verification import bootstrap_interval
+from embeddings_tf.metrics.verification import det_curve
+from embeddings_tf.metrics.verification import equal_error_rate
+from embeddings_tf.metrics.verification import min_dcf
+from embeddings_tf.metrics.verification import roc_auc
 
 __all__ = [
+    "TrialHistogram",
     "best_rotation",
+    "bootstrap_interval",
     "confidence_interval",
+    "det_curve",
+    "equal_error_rate",
     "error_versus_reject",
     "expected_calibration_error",
     "explicitness",
@@ -26,10 +37,13 @@ __all__ = [
     "few_shot_accuracy",
     "few_shot_episodes",
     "mean_average_precision",
+    "min_dcf",
     "modularity",
     "mutual_information",
+    "normalized_mutual_information",
     "recall_at_k",
     "reliability_curve",
+    "roc_auc",
     "single_dimension_auc",
     "single_dimension_auc_by_value",
 ]

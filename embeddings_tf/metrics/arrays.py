@@ -5,8 +5,13 @@ from typing import Any
 import numpy as np
 
 
-def numbers(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
-    """`value` as float32 or float64 of rank `ndim`, non-empty and finite."""
+def numbers(
+    name: str, value: Any, ndim: int, shape: str, infinite: bool = False
+) -> np.ndarray:
+    """`value` as float32 or float64 of rank `ndim`, non-empty and finite.
+
+    `infinite` lets -inf and inf through, and refuses NaN only.
+    """
     array = _shaped(name, value, ndim, shape)
     if array.dtype not in (np.float32, np.float64):
         wide = array.dtype.kind in "biu"
@@ -17,13 +22,30 @@ def numbers(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
                 f"`{name}` must be numbers; received dtype {array.dtype}. "
                 "Convert it to floating point first."
             ) from error
-    if not np.isfinite(array).all():
-        where = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
+    refused = np.isnan(array) if infinite else ~np.isfinite(array)
+    if refused.any():
+        where = tuple(map(int, np.argwhere(refused)[0]))
+        expected = "not be NaN" if infinite else "be finite"
         raise ValueError(
-            f"`{name}` must be finite; received {array[where]} at {where}. "
+            f"`{name}` must {expected}; received {array[where]} at {where}. "
             "Look for what produced it, or drop these rows."
         )
     return array
+
+
+def booleans(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
+    """`value`, booleans or 0 and 1 of rank `ndim`, non-empty, as booleans."""
+    array = _shaped(name, value, ndim, shape)
+    if array.dtype == bool:
+        return array
+    refused = ~np.isin(array, (0, 1))
+    if refused.any():
+        raise ValueError(
+            f"`{name}` must hold booleans, or 0 and 1; received "
+            f"{array[refused][0]}. Pass the outcome of a comparison such as "
+            "`==` or `!=`."
+        )
+    return array.astype(bool)
 
 
 def integers(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:

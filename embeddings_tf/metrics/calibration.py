@@ -174,14 +174,8 @@ def error_versus_reject(uncertainty: Any, is_error: Any) -> dict[str, Any]:
     ([0.25, 0.0, 0.0, 0.0], 0.0625, 0.25)
     """
     uncertainty = arrays.numbers("uncertainty", uncertainty, 1, "(n,)")
-    is_error = arrays.numbers("is_error", is_error, 1, "(n,)")
+    is_error = arrays.booleans("is_error", is_error, 1, "(n,)")
     arrays.same_length(uncertainty=uncertainty, is_error=is_error)
-    if not np.isin(is_error, (0, 1)).all():
-        raise ValueError(
-            "`is_error` must hold booleans, or 0 and 1; received "
-            f"{is_error[~np.isin(is_error, (0, 1))][0]:g}. Pass "
-            "prediction != label."
-        )
     _, group, size = np.unique(
         uncertainty, return_inverse=True, return_counts=True
     )

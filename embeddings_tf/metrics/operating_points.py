@@ -1,0 +1,125 @@
+"""The errors of verification at every threshold, and what follows from them.
+
+Shared by `verification`, whose thresholds are the scores themselves, and by
+`trial_histogram`, whose thresholds are the limits of its bins.
+"""
+
+import dataclasses
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+
+# Twice the number of pairs of a target and a nontarget trial fits in int64.
+MOST_PAIRS = 2**62 - 1
+
+
+def trials(scores: Any, is_target: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scores, which may be infinite, and booleans, both `(n,)`, n > 0."""
+    scores = arrays.numbers("scores", scores, 1, "(n,)", infinite=True)
+    is_target = arrays.booleans("is_target", is_target, 1, "(n,)")
+    arrays.same_length(scores=scores, is_target=is_target)
+    return scores, is_target
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OperatingPoints:
+    """How many trials are accepted at each of descending thresholds.
+
+    The first threshold accepts nothing, the last one everything. Each measure
+    comes with the largest error it can have if there are scores between the
+    thresholds; where the thresholds are all the scores, it is exact.
+
+    Args:
+        thresholds: Descending; the first is inf.
+        targets, nontargets: Trials of each kind accepted at each threshold.
+    """
+
+    thresholds: np.ndarray
+    targets: np.ndarray
+    nontargets: np.ndarray
+
+    def __post_init__(self):
+        if not (self.num_targets and self.num_nontargets):
+            raise ValueError(
+                "`is_target` must hold both kinds of trials; received "
+                f"{self.num_targets} target and {self.num_nontargets} "
+                "nontarget trials. Without one of them a kind of error cannot "
+                "be counted: add trials of it."
+            )
+
+    @property
+    def num_targets(self) -> int:
+        return int(self.targets[-1])
+
+    @property
+    def num_nontargets(self) -> int:
+        return int(self.nontargets[-1])
+
+    @property
+    def false_alarm(self) -> np.ndarray:
+        return self.nontargets / self.num_nontargets
+
+    @property
+    def miss(self) -> np.ndarray:
+        return (self.num_targets - self.targets) / self.num_targets
+
+    def equal_error_rate(self) -> tuple[float, float, float]:
+        """The rate, the threshold next to it, and the largest error."""
+        # (false alarm - miss) in units of 1 / pairs: integers, ascending.
+        gap = self.nontargets * self.num_targets
+        gap -= (self.num_targets - self.targets) * self.num_nontargets
+        after = int(np.searchsorted(gap, 0))
+        before = after - 1
+        gaps = int(gap[before]), int(gap[after])
+        share = Fraction(-gaps[0], gaps[1] - gaps[0])
+        accepted = [int(self.nontargets[i]) for i in (before, after)]
+        rate = accepted[0] + share * (accepted[1] - accepted[0])
+        rate = float(rate / self.num_nontargets)
+        # Whatever lies between, both errors are monotone there.
+        false_alarm, miss = self.false_alarm, self.miss
+        low = max(false_alarm[before], miss[after])
+        high = min(false_alarm[after], miss[before])
+        error = max(0.0, rate - low, high - rate)
+        nearest = after if gaps[1] <= -gaps[0] else before
+        return rate, float(self.thresholds[nearest]), float(error)
+
+    def roc_auc(self) -> tuple[float, float]:
+        """The area and the largest error."""
+        targets, nontargets = np.diff(self.targets), np.diff(self.nontargets)
+        above = self.targets[:-1]
+        won = int(np.sum(nontargets * (2 * above + targets)))
+        tied = int(np.sum(nontargets * targets))
+        pairs = 2 * self.num_targets * self.num_nontargets
+        return won / pairs, tied / pairs
+
+    def min_dcf(
+        self, target_prior: float, miss_cost: float, false_alarm_cost: float
+    ) -> tuple[float, float]:
+        """The normalised cost and the largest error."""
+        if not 0 < target_prior < 1:
+            raise ValueError(
+                "`target_prior` must be between 0 and 1, for instance 0.01; "
+                f"received {target_prior!r}."
+            )
+        miss_weight = miss_cost * target_prior
+        false_alarm_weight = false_alarm_cost * (1 - target_prior)
+        for name, cost, weight in (
+            ("miss_cost", miss_cost, miss_weight),
+            ("false_alarm_cost", false_alarm_cost, false_alarm_weight),
+        ):
+            if not 0 < weight < math.inf:
+                raise ValueError(
+                    f"`{name}` must be positive and finite; received {cost!r}. "
+                    "Pass for instance 1."
+                )
+        scale = min(miss_weight, false_alarm_weight)
+        miss = miss_weight * self.miss
+        false_alarm = false_alarm_weight * self.false_alarm
+        cost = np.min(miss + false_alarm)
+        # The best that a threshold between two of these could do.
+        least = np.min(miss[1:] + false_alarm[:-1])
+        return float(cost / scale), float(max(0.0, cost - least) / scale)

@@ -1,0 +1,162 @@
+"""Measures of verification over trials that do not fit in memory."""
+
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics.operating_points import MOST_PAIRS
+from embeddings_tf.metrics.operating_points import OperatingPoints
+from embeddings_tf.metrics.operating_points import trials
+from embeddings_tf.ops.arguments import positive_integer
+
+
+class TrialHistogram:
+    """Counts trials block by block; then gives EER, AUC and minDCF.
+
+    Use it where trials are too many to hold, such as all pairs of a test set:
+    10,000 examples make 50 million. Memory is fixed, `16 * 2**num_bits` bytes
+    (16 MiB by default), and each block is forgotten once counted. The result
+    does not depend on how trials are split into blocks or ordered.
+
+    A bin holds the scores whose float32 have the same first `num_bits` bits:
+    one of sign, eight of exponent, the rest of mantissa. So the range of the
+    scores need not be known, and bins are narrow in proportion to the score:
+    the limits of a bin differ by a factor of at most `1 + 2**(9 - num_bits)`,
+    0.05 % by default. -inf, inf and 0 begin bins of their own.
+
+    The measures are those of `equal_error_rate`, `roc_auc` and `min_dcf`, as
+    if the scores of a bin were tied. The errors at the limits of the bins are
+    exact, and between the limits they are monotone, which bounds by how much
+    the measure of the scores themselves can differ: each method returns this
+    bound, and it always holds. It is about the share of trials in the bin at
+    the threshold, and 0 where ties are really ties. Scores that crowd together
+    far from 0, such as probabilities just below 1, share bins: pass logits, or
+    more bits.
+
+    Args:
+        num_bits: Between 10 and 26; one more halves the bound and doubles the
+            memory.
+
+    Raises:
+        ValueError: If `num_bits` is out of range.
+
+    Example:
+
+    >>> histogram = embeddings_tf.metrics.TrialHistogram()
+    >>> histogram.update([3.0, 2.0, -1.0], [True, True, False])
+    >>> histogram.update([0.5, 1.0], [True, False])
+    >>> histogram.equal_error_rate()
+    (0.3333333333333333, 1.0, 0.0)
+    >>> histogram.roc_auc()
+    (0.8333333333333334, 0.0)
+    """
+
+    def __init__(self, num_bits: int = 20):
+        num_bits = positive_integer("num_bits", num_bits)
+        if not 10 <= num_bits <= 26:
+            raise ValueError(
+                "`num_bits` must be between 10 and 26, for memory of 16 KiB to "
+                f"1 GiB; received {num_bits}."
+            )
+        self._shift = np.uint32(32 - num_bits)
+        # Nontargets, targets.
+        self._counts = np.zeros((2, 2**num_bits), np.int64)
+        self._num_trials = np.zeros(2, np.int64)
+
+    def update(self, scores: Any, is_target: Any) -> None:
+        """Counts a block of trials, which may be empty.
+
+        Args:
+            scores: `(n,)`, as in `equal_error_rate`. float64 is sorted into
+                bins exactly, not rounded to float32 first.
+            is_target: `(n,)` booleans (or 0 and 1).
+
+        Raises:
+            ValueError: If the arrays are of the wrong rank or of different
+                lengths, if a score is NaN, if `is_target` holds anything but 0
+                and 1, or if there are too many trials to count pairs of them
+                (four billion). Nothing of the block is counted then.
+        """
+        scores, is_target = np.asarray(scores), np.asarray(is_target)
+        if scores.shape == is_target.shape == (0,):
+            return  # the last block of all pairs has one example and no pair
+        scores, is_target = trials(scores, is_target)
+        num_trials = self._num_trials + np.bincount(is_target, minlength=2)
+        if int(num_trials[0]) * int(num_trials[1]) > MOST_PAIRS:
+            raise ValueError(
+                f"`scores` would bring the trials to {num_trials[1]} targets "
+                f"and {num_trials[0]} nontargets, and the product must stay "
+                "below 2**62. Count fewer trials in one histogram."
+            )
+        self._num_trials = num_trials
+        bins = _ordered(scores) >> self._shift
+        bins = bins + is_target * np.uint32(self._counts.shape[1])
+        np.add.at(self._counts.reshape(-1), bins, 1)
+
+    def equal_error_rate(self) -> tuple[float, float, float]:
+        """The EER, the threshold next to it, and the bound of the error.
+
+        The threshold, the lower limit of a bin, really has the errors that
+        were counted for it; accept when `score >= threshold`.
+
+        Raises:
+            ValueError: If there are not both kinds of trials.
+        """
+        return self._operating_points().equal_error_rate()
+
+    def roc_auc(self) -> tuple[float, float]:
+        """The area under the ROC curve and the bound of the error.
+
+        Raises:
+            ValueError: If there are not both kinds of trials.
+        """
+        return self._operating_points().roc_auc()
+
+    def min_dcf(
+        self,
+        target_prior: float = 0.01,
+        miss_cost: float = 1,
+        false_alarm_cost: float = 1,
+    ) -> tuple[float, float]:
+        """The normalised minimum cost and the bound of the error.
+
+        The cost is never below that of the scores themselves: it is the
+        minimum over some of the thresholds. Arguments as in
+        `embeddings_tf.metrics.min_dcf`.
+
+        Raises:
+            ValueError: If there are not both kinds of trials, or if the prior
+                or a cost is out of range.
+        """
+        return self._operating_points().min_dcf(
+            target_prior, miss_cost, false_alarm_cost
+        )
+
+    def _operating_points(self) -> OperatingPoints:
+        filled = np.flatnonzero(np.any(self._counts, axis=0))[::-1]
+        nontargets, targets = (
+            np.append(0, np.cumsum(count[filled])) for count in self._counts
+        )
+        limits = _score(filled.astype(np.uint32) << self._shift)
+        return OperatingPoints(np.append(np.inf, limits), targets, nontargets)
+
+
+def _ordered(scores: np.ndarray) -> np.ndarray:
+    """uint32 that are ordered as the scores, which are rounded down."""
+    with np.errstate(over="ignore"):  # to inf, and down again
+        rounded = scores.astype(np.float32)
+    if scores.dtype == np.float64:
+        down = np.nextafter(rounded, np.float32(-np.inf))
+        rounded = np.where(rounded > scores, down, rounded)
+    bits = (rounded + np.float32(0)).view(np.uint32)  # -0 becomes 0
+    # The bits of positive floats are ordered, those of negative ones the
+    # other way round.
+    return np.where(bits >> 31, ~bits, bits | np.uint32(2**31))
+
+
+def _score(ordered: np.ndarray) -> np.ndarray:
+    """The smallest float32 of a bin, from its smallest `_ordered` number."""
+    bits = np.where(ordered >> 31, ordered & np.uint32(2**31 - 1), ~ordered)
+    score = bits.view(np.float32)
+    # The bin of -inf begins with the bits of NaN.
+    return np.where(np.isnan(score), np.float32(-np.inf), score)
