@@ -845,9 +845,13 @@ class Metric(Entry):
         assert_close(self.read(self.make(**tensors)), value, "tensors differ")
 
     def check_plain_result(self):
-        """Python numbers and NumPy arrays, alone or in a dictionary."""
+        """Python numbers and arrays, alone, in a dictionary or in a tuple."""
         result = self.make(**self.chance()[0])
-        parts = result.values() if isinstance(result, dict) else [result]
+        parts = [result]
+        if isinstance(result, dict):
+            parts = result.values()
+        elif isinstance(result, tuple):
+            parts = result
         for part in parts:
             assert type(part) in (float, np.ndarray), f"a {type(part)}"
 

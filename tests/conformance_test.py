@@ -38,6 +38,7 @@ SUPPORTS_COME_FIRST = (
     "of each class, the first num_support rows in batch order are supports"
 )
 LOOP = "XLA has no gradient of a loop over rows of an unknown number"
+INFINITE_SCORES = "-inf and inf are scores; NaN is refused in their own tests"
 EPISODES_BY_ROW = "episodes are drawn by row number"
 NO_SUPPORTS = "supports and queries are not told apart"
 # J of a lifted structure where the points coincide; its margin is 1.
@@ -434,6 +435,58 @@ def normal_values():
     return rows, half_width, 5 * half_width / math.sqrt(2 * n)
 
 
+def targets_score_higher(expected):
+    is_target = np.arange(1000) % 4 == 0
+    return {"scores": is_target * 1.0, "is_target": is_target}, expected, 0.0
+
+
+def scores_know_nothing(expected, deviation):
+    """`deviation` is that of the measure in units of 1 / sqrt(n)."""
+    n = 1000  # of either kind
+    rows = {
+        "scores": rng().normal(size=2 * n),
+        "is_target": np.arange(2 * n) % 2 == 0,
+    }
+    return rows, expected, 5 * deviation / math.sqrt(n)
+
+
+def scores_near_chance():
+    # Both rates have a variance of 1 / (4 n) at the middle, and half of their
+    # sum is the EER.
+    return scores_know_nothing(0.5, math.sqrt(1 / 8))
+
+
+def scores_of_no_use():
+    # Below 1 by 1 / n for every target above the first nontarget, of which
+    # there are twenty once in a million times.
+    rows, expected, _ = scores_know_nothing(1.0, 0.0)
+    return rows, expected, 20 / 1000
+
+
+def pairs_won_by_chance():
+    # (n + n + 1) / (12 n n) is the variance of the area.
+    return scores_know_nothing(0.5, math.sqrt(1 / 6))
+
+
+def lowest_of_larger_rate(curve):
+    return np.min(np.maximum(curve["false_alarm"], curve["miss"]))
+
+
+def clusters_are_classes():
+    labels = np.arange(120) % 5
+    return {"labels": labels, "clusters": 7 - labels}, 1.0, 0.0
+
+
+def clusters_know_nothing():
+    # 2 n I is chi-squared with 4 * 4 degrees of freedom, and H = ln 5.
+    n, freedom = 4000, 4 * 4
+    labels, clusters = rng().integers(0, 5, (2, n))
+    spread = math.sqrt(2 * freedom)
+    unit = 2 * n * math.log(5)
+    rows = {"labels": labels, "clusters": clusters}
+    return rows, freedom / unit, 5 * spread / unit
+
+
 METRICS = [
     Metric(
         partial(metrics.recall_at_k, k=1),
@@ -541,11 +594,54 @@ METRICS = [
             "reference": "the textbook's interval; the formula says it",
         },
     ),
+    Metric(
+        partial(metrics.equal_error_rate),
+        perfect=lambda: targets_score_higher(0.0),
+        chance=scores_near_chance,
+        read=lambda found: found[0],
+        not_applicable={"not_finite": INFINITE_SCORES},
+    ),
+    Metric(
+        partial(metrics.roc_auc),
+        perfect=lambda: targets_score_higher(1.0),
+        chance=pairs_won_by_chance,
+        not_applicable={"not_finite": INFINITE_SCORES},
+    ),
+    Metric(
+        partial(metrics.min_dcf),
+        perfect=lambda: targets_score_higher(0.0),
+        chance=scores_of_no_use,
+        not_applicable={"not_finite": INFINITE_SCORES},
+    ),
+    Metric(
+        partial(metrics.det_curve),
+        perfect=lambda: targets_score_higher(0.0),
+        chance=scores_near_chance,
+        read=lowest_of_larger_rate,
+        not_applicable={"not_finite": INFINITE_SCORES},
+    ),
+    Metric(
+        partial(metrics.bootstrap_interval, metrics.roc_auc, num_resamples=50),
+        perfect=lambda: targets_score_higher(1.0),
+        chance=pairs_won_by_chance,
+        read=np.mean,
+        not_applicable={
+            "not_finite": INFINITE_SCORES,
+            "row_order": "trials are drawn by row number",
+        },
+    ),
+    Metric(
+        partial(metrics.normalized_mutual_information),
+        perfect=clusters_are_classes,
+        chance=clusters_know_nothing,
+        not_applicable={"not_finite": "both arguments are integers"},
+    ),
 ]
 
 # Public names that are no entries, and why.
 PLAIN_FUNCTIONS = {
     layers.as_distribution: "a helper that returns a TFP distribution",
+    metrics.TrialHistogram: "fed in blocks; compared with the functions",
 }
 
 TABLES = {

@@ -22,7 +22,8 @@ class TrialHistogram:
     one of sign, eight of exponent, the rest of mantissa. So the range of the
     scores need not be known, and bins are narrow in proportion to the score:
     the limits of a bin differ by a factor of at most `1 + 2**(9 - num_bits)`,
-    0.05 % by default. -inf, inf and 0 begin bins of their own.
+    0.05 % by default. -inf and inf have bins of their own, and 0 begins
+    one.
 
     The measures are those of `equal_error_rate`, `roc_auc` and `min_dcf`, as
     if the scores of a bin were tied. The errors at the limits of the bins are
@@ -34,8 +35,8 @@ class TrialHistogram:
     more bits.
 
     Args:
-        num_bits: Between 10 and 26; one more halves the bound and doubles the
-            memory.
+        num_bits: Between 10 and 26; one more about halves the bound and doubles
+            the memory.
 
     Raises:
         ValueError: If `num_bits` is out of range.
