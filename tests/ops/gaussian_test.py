@@ -57,6 +57,24 @@ def test_diagonal_normal():
     np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
+class TestKLToStandardNormal:
+    def test_is_that_of_tfp(self):
+        import tensorflow_probability as tfp
+
+        mean, variance = random_rows(3)
+        standard = tfp.distributions.MultivariateNormalDiag(np.zeros(3, "f"))
+        np.testing.assert_allclose(
+            gaussian.kl_to_standard_normal(mean, variance),
+            gaussian.diagonal_normal(mean, variance).kl_divergence(standard),
+            rtol=1e-5,
+        )
+
+    def test_standard_normal(self):
+        zeros = np.zeros((2, 3), "float32")
+        divergence = gaussian.kl_to_standard_normal(zeros, zeros + 1)
+        np.testing.assert_array_equal(divergence, [0, 0])
+
+
 class TestPosterior:
     def test_by_loop(self):
         mean, variance = random_rows(2)

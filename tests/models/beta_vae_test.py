@@ -1,0 +1,321 @@
+import math
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf.export import export_saved_model
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.metrics import recall_at_k
+from embeddings_tf.models import BetaVAE
+from embeddings_tf.models import FewShotClassifier
+from embeddings_tf.models import has_gaussian_output
+from embeddings_tf.models import sprites_decoder
+from embeddings_tf.models import sprites_encoder
+
+SHAPE = (4, 6, 1)
+LIKELIHOODS = ["bernoulli", "compressed_bernoulli"]
+
+
+def images(rows=12, seed=0):
+    """Two classes, each bright in a half of its own, and noise."""
+    x = np.random.default_rng(seed).uniform(0, 60, size=(rows, *SHAPE))
+    x[::2, :2] += 180
+    x[1::2, 2:] += 180
+    return x.astype("float32")
+
+
+def encoder(head=None, shape=SHAPE):
+    return keras.Sequential(
+        [
+            keras.Input(shape, name="image"),
+            keras.layers.Rescaling(1 / 255),
+            keras.layers.Flatten(),
+            keras.layers.Dense(16, activation="tanh"),
+            head or GaussianEmbedding(2),
+        ]
+    )
+
+
+def decoder(dim=2, shape=SHAPE):
+    return keras.Sequential(
+        [
+            keras.Input((dim,), name="code"),
+            keras.layers.Dense(math.prod(shape)),
+            keras.layers.Reshape(shape),
+        ]
+    )
+
+
+def new_model(beta=1.0, **arguments):
+    keras.utils.set_random_seed(0)
+    model = BetaVAE(encoder(), decoder(), beta, **arguments)
+    model.compile(optimizer=keras.optimizers.Adam(1e-2))
+    return model
+
+
+def expected_logs(model, x, beta, likelihood="bernoulli"):
+    """The loss without noise, in double precision, pixel by pixel."""
+    packed = np.asarray(model.encoder(x), "float64")
+    mean, variance = packed[:, :2], packed[:, 2:]
+    logits = np.asarray(model.decoder(mean), "float64")
+    bright, target = 1 / (1 + np.exp(-logits)), x.astype("float64") / 255
+    if likelihood == "compressed_bernoulli":
+        bright, target = (bright + 1) / 2, (target + 1) / 2
+    reconstruction = np.zeros(len(x))
+    for at in np.ndindex(x.shape):
+        p, t = bright[at], target[at]
+        reconstruction[at[0]] += t * np.log(p) + (1 - t) * np.log(1 - p)
+    kl = (mean**2 + variance - 1 - np.log(variance)).sum(axis=1) / 2
+    return {
+        "kl": kl.mean(),
+        "loss": (beta * kl - reconstruction).mean(),
+        "reconstruction": reconstruction.mean(),
+    }
+
+
+def assert_logs(actual, expected):
+    assert set(actual) == set(expected)
+    for name, value in expected.items():
+        np.testing.assert_allclose(actual[name], value, rtol=1e-4)
+
+
+class TestLoss:
+    @pytest.mark.parametrize("beta", [0, 1.0, 4])
+    @pytest.mark.parametrize("likelihood", LIKELIHOODS)
+    def test_evaluate_in_numpy(self, beta, likelihood):
+        model, x = new_model(beta, likelihood=likelihood), images()
+        expected = expected_logs(model, x, beta, likelihood)
+        assert expected["kl"] > 0.05
+        for _ in range(2):  # no noise: the same each time
+            logs = model.evaluate(x, batch_size=5, verbose=0, return_dict=True)
+            assert_logs(logs, expected)
+
+    def test_training_adds_noise_of_the_variance(self, monkeypatch):
+        model, x = new_model(), images(4000)
+        codes = []
+        log_likelihood = model.log_likelihood
+
+        def spy(images, code, training):
+            codes.append(code)
+            return log_likelihood(images, code, training)
+
+        monkeypatch.setattr(model, "log_likelihood", spy)
+        model.compute_loss(x=x)
+        packed = np.asarray(model.encoder(x))
+        noise = (codes[0] - packed[:, :2]) / np.sqrt(packed[:, 2:])
+        # Five standard deviations of a mean, and of a mean square.
+        np.testing.assert_allclose(
+            noise.numpy().mean(0), 0, atol=5 / np.sqrt(4000)
+        )
+        np.testing.assert_allclose(
+            np.square(noise).mean(0), 1, atol=5 * np.sqrt(2 / 4000)
+        )
+        model.compute_loss(x=x)
+        assert np.any(codes[0] != codes[1]), "the same noise twice"
+
+    def test_labels_are_unused(self):
+        model, x = new_model(), images()
+        bare = model.test_on_batch(x, return_dict=True)
+        model.reset_metrics()
+        labels = np.arange(12)
+        assert model.test_on_batch(x, labels, return_dict=True) == bare
+
+    def test_sample_weight(self):
+        """Weight 0 is as if the row were not there; the loss keeps count."""
+        model, x = new_model(), images()
+        weight = np.array([1] * 5 + [0] * 7, "float32")
+        expected = expected_logs(model, x[:5], 1)
+        expected["loss"] *= 5 / 12
+        logs = model.test_on_batch(
+            x, np.zeros(12), sample_weight=weight, return_dict=True
+        )
+        assert_logs(logs, expected)
+
+    @pytest.mark.parametrize("likelihood", LIKELIHOODS)
+    @pytest.mark.parametrize("pixel", [0, 255])
+    @pytest.mark.parametrize("logit", [-1e6, -100, 0, 100, 1e6])
+    def test_extremes(self, likelihood, pixel, logit):
+        model = new_model(likelihood=likelihood)
+        model.decoder.layers[0].bias.assign(np.full(24, logit))
+        x = np.full((3, *SHAPE), pixel, "float32")
+        with tf.GradientTape() as tape:
+            loss = model.compute_loss(x=x)
+        gradients = tape.gradient(
+            loss, [weight.value for weight in model.trainable_variables]
+        )
+        for value in (loss, *gradients):
+            assert np.isfinite(value).all()
+
+    def test_regularisers_are_added(self):
+        model, x = new_model(), images()
+        kernel = model.decoder.layers[0].kernel
+        kernel.regularizer = keras.regularizers.L2(0.5)
+        loss = model.test_on_batch(x)[0]
+        penalty = 0.5 * np.square(kernel).sum()
+        assert penalty > 0.1
+        np.testing.assert_allclose(
+            loss, expected_logs(model, x, 1)["loss"] + penalty, rtol=1e-5
+        )
+
+
+class TestTraining:
+    def test_fit_reconstructs(self):
+        """Two kinds of images: telling them apart is worth the divergence."""
+        model, x = new_model(), images()
+        history = model.fit(
+            x,
+            np.zeros(12),
+            validation_data=(x, np.zeros(12)),
+            epochs=150,
+            verbose=0,
+        ).history
+        held_out = history["val_reconstruction"]
+        assert held_out[-1] > held_out[0]
+        # The best that a decoder can do without a code.
+        p = x.mean(0) / 255
+        blind = (p * np.log(p) + (1 - p) * np.log(1 - p)).sum()
+        assert held_out[-1] > blind + 1
+        assert history["kl"][-1] > 0.5
+
+    def test_beta_presses_the_code(self):
+        kl = []
+        for beta in (0.1, 100.0):
+            model = new_model(beta)
+            model.fit(images(), epochs=100, verbose=0)
+            kl.append(model.evaluate(images(), verbose=0, return_dict=True))
+        assert kl[0]["kl"] > 10 * kl[1]["kl"]
+
+    def test_early_stopping(self):
+        model, x = new_model(), images()
+        stop = keras.callbacks.EarlyStopping(
+            "val_reconstruction", mode="max", min_delta=1e9
+        )
+        history = model.fit(
+            x, validation_data=(x,), epochs=5, verbose=0, callbacks=[stop]
+        )
+        assert len(history.epoch) == 2
+
+    def test_seed(self):
+        one, same, other = (new_model(seed=seed) for seed in (1, 1, 2))
+        values = [float(m.compute_loss(x=images())) for m in (one, same, other)]
+        assert values[0] == values[1] != values[2]
+
+    def test_replicas(self, strategy):
+        x = images()
+        with strategy.scope():
+            model = new_model()
+        expected = expected_logs(model, x, 1)
+        logs = model.evaluate(x, batch_size=12, verbose=0, return_dict=True)
+        assert_logs(logs, expected)
+        losses = strategy.run(lambda: model.compute_loss(x=tf.constant(x)))
+        first, second = strategy.experimental_local_results(losses)
+        assert float(first) != float(second), "the same noise on both"
+        model.fit(x, batch_size=12, verbose=0)
+
+    def test_compiled_with_a_loss(self):
+        model = new_model()
+        model.compile(optimizer="adam", loss="mse")
+        with pytest.raises(ValueError, match="brings its own loss"):
+            model.fit(images(), images(), verbose=0)
+
+
+class TestEmbedding:
+    def test_is_the_mean(self):
+        model, x = new_model(), images()
+        expected = np.asarray(model.encoder(x))[:, :2]
+        np.testing.assert_allclose(model(x), expected)
+        np.testing.assert_allclose(
+            model.predict(x, batch_size=5, verbose=0), expected, rtol=1e-5
+        )
+        assert model.compute_output_shape((7, *SHAPE)) == (7, 2)
+        assert not has_gaussian_output(model)
+        assert has_gaussian_output(model.encoder)
+
+    def test_bytes_are_read_like_floats(self):
+        model, x = new_model(), images().astype("uint8")
+        np.testing.assert_allclose(
+            model.predict(x, verbose=0),
+            model.predict(x.astype("float32"), verbose=0),
+        )
+        model.reset_metrics()
+        assert_logs(
+            model.test_on_batch(x, return_dict=True), expected_logs(model, x, 1)
+        )
+
+    def test_retrieval_and_few_shot(self):
+        model, x = new_model(), images()
+        labels = np.arange(12) % 2
+        embeddings = model.predict(x, verbose=0)
+        assert recall_at_k(embeddings, labels) == {1: 1.0}
+        classifier = FewShotClassifier(model).fit(x[:4], labels[:4])
+        np.testing.assert_array_equal(classifier.predict(x[4:]), labels[4:])
+
+    def test_save_and_load(self, tmp_path):
+        model, x = new_model(2.5, likelihood="compressed_bernoulli"), images()
+        model.fit(x, epochs=3, verbose=0)
+        model.save(tmp_path / "model.keras")
+        loaded = keras.saving.load_model(tmp_path / "model.keras")
+        assert (loaded.beta, loaded.likelihood) == (2.5, model.likelihood)
+        np.testing.assert_array_equal(
+            loaded.predict(x, verbose=0), model.predict(x, verbose=0)
+        )
+        assert loaded.evaluate(
+            x, verbose=0, return_dict=True
+        ) == model.evaluate(x, verbose=0, return_dict=True)
+
+    def test_export(self, tmp_path):
+        model, x = new_model(), images()
+        path = export_saved_model(model, tmp_path)
+        served = tf.saved_model.load(path).signatures
+        outputs = served["serving_default"](image=tf.constant(x))
+        assert set(outputs) == {"embedding"}
+        np.testing.assert_allclose(
+            outputs["embedding"], model.predict(x, verbose=0), rtol=1e-5
+        )
+        answer = served["classify"](
+            support=tf.constant(x[:4]),
+            support_labels=tf.constant([7, -1, 7, -1]),
+            query=tf.constant(x[4:]),
+            seed=tf.constant([0, 0]),
+        )
+        chosen = np.argmax(answer["probability"], axis=1)
+        np.testing.assert_array_equal(chosen, [1, 0] * 4)
+
+
+def test_sprites_train_one_step():
+    model = BetaVAE(
+        sprites_encoder(3, gaussian=True, width=8), sprites_decoder(3, width=8)
+    )
+    model.compile(optimizer="adam")
+    before = [weight.numpy() for weight in model.trainable_variables]
+    x = np.random.default_rng(0).integers(256, size=(4, 60, 60, 3))
+    model.train_on_batch(x.astype("uint8"))
+    for weight, old in zip(model.trainable_variables, before, strict=True):
+        assert np.isfinite(weight).all() and np.any(weight != old), weight.path
+
+
+@pytest.mark.parametrize("beta", [-1, -1e-9, np.inf, np.nan])
+def test_beta_out_of_range(beta):
+    with pytest.raises(ValueError, match=r"0 or larger; received"):
+        new_model(beta)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"encoder": encoder(keras.layers.Dense(4))}, "must end in a Gaussian"),
+        ({"decoder": decoder(dim=4)}, r"codes \(None, 2\).*from \(None, 4\)"),
+        ({"decoder": decoder(shape=(4, 6, 3))}, r"images \(None, 4, 6, 1\)"),
+        (
+            {"decoder": keras.Sequential([keras.layers.Dense(24)])},
+            "`decoder` must be a functional or Sequential model",
+        ),
+        ({"encoder": GaussianEmbedding(2)}, "`encoder` must be a functional"),
+        ({"likelihood": "normal"}, "'bernoulli', 'compressed_bernoulli'"),
+    ],
+)
+def test_parts_that_do_not_fit(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        BetaVAE(**{"encoder": encoder(), "decoder": decoder(), **arguments})
