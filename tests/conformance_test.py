@@ -274,6 +274,19 @@ LAYERS = [
             "kernel_initializer": "he_normal",
         },
     ),
+    Layer(
+        partial(layers.LocalResponseNormalization),
+        inputs=lambda: [conformance.features()[0][:, None, None]],
+        arguments={
+            "depth_radius": 2,
+            "bias": 2.0,
+            "alpha": 0.1,
+            "beta": 0.75,
+        },
+        not_applicable={
+            "mixed_precision": "a hidden layer gives what the next one takes"
+        },
+    ),
 ]
 
 

@@ -2,5 +2,12 @@
 
 from embeddings_tf.layers.as_distribution import as_distribution
 from embeddings_tf.layers.gaussian_embedding import GaussianEmbedding
+from embeddings_tf.layers.local_response_normalization import (
+    LocalResponseNormalization,
+)
 
-__all__ = ["GaussianEmbedding", "as_distribution"]
+__all__ = [
+    "GaussianEmbedding",
+    "LocalResponseNormalization",
+    "as_distribution",
+]

@@ -1,11 +1,16 @@
 """The model class, few-shot use of it, one file per published encoder."""
 
 from embeddings_tf.models.beta_vae import BetaVAE
+from embeddings_tf.models.bird_features_encoder import bird_features_encoder
 from embeddings_tf.models.embedding_model import EmbeddingModel
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.n_digit_encoder import n_digit_encoder
 from embeddings_tf.models.omniglot_encoder import omniglot_encoder
+from embeddings_tf.models.person_re_identification_encoder import (
+    person_re_identification_encoder,
+)
+from embeddings_tf.models.small_norb_encoder import small_norb_encoder
 from embeddings_tf.models.sprites_decoder import sprites_decoder
 from embeddings_tf.models.sprites_encoder import sprites_encoder
 
@@ -13,9 +18,12 @@ __all__ = [
     "BetaVAE",
     "EmbeddingModel",
     "FewShotClassifier",
+    "bird_features_encoder",
     "has_gaussian_output",
     "n_digit_encoder",
     "omniglot_encoder",
+    "person_re_identification_encoder",
+    "small_norb_encoder",
     "sprites_decoder",
     "sprites_encoder",
 ]

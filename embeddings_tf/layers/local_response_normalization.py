@@ -1,0 +1,96 @@
+"""Local response normalisation across channels."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.ops.arguments import positive_integer
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class LocalResponseNormalization(keras.layers.Layer):
+    """Divides each activation by the energy of the channels around it.
+
+    Use it to rebuild networks of before batch normalisation; Keras has no
+    such layer. It has no weights, and the defaults are TensorFlow's.
+
+    Formula, per position, for channel `c`:
+
+    ```
+    y_c = x_c / (bias + alpha * sum_{|k - c| <= depth_radius} x_k^2)^beta
+    ```
+
+    `alpha` is not divided by the number of channels in the window.
+
+    Args:
+        depth_radius: Channels to either side in the sum, at least 1.
+        bias: Positive; keeps a black image away from 0 / 0.
+        alpha: Weight of the sum, 0 or larger.
+        beta: Positive exponent.
+
+    Input shape: `(batch, height, width, channels)`.
+    Output shape: The same. Under mixed precision the sum is in float32.
+
+    Raises:
+        ValueError: If an argument is out of its range, or the input has not
+            four axes.
+
+    Reference:
+        - [Krizhevsky, Sutskever & Hinton,
+          2012](https://papers.nips.cc/paper/4824), Section 3.3.
+
+    Example:
+
+    >>> layer = embeddings_tf.layers.LocalResponseNormalization()
+    >>> x = np.full((1, 1, 1, 3), 2.0, "float32")
+    >>> layer(x).numpy().ravel().round(4)  # 2 / sqrt(1 + 3 * 4)
+    array([0.5547, 0.5547, 0.5547], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        depth_radius: int = 5,
+        bias: float = 1.0,
+        alpha: float = 1.0,
+        beta: float = 0.5,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.depth_radius = positive_integer("depth_radius", depth_radius)
+        for name, value, in_range, expected in (
+            ("bias", bias, 0 < bias < np.inf, "positive"),
+            ("alpha", alpha, 0 <= alpha < np.inf, "0 or larger"),
+            ("beta", beta, 0 < beta < np.inf, "positive"),
+        ):
+            if not in_range:
+                raise ValueError(
+                    f"`{name}` must be finite and {expected}; received "
+                    f"{value!r}."
+                )
+        self.bias = float(bias)
+        self.alpha = float(alpha)
+        self.beta = float(beta)
+        self.input_spec = keras.layers.InputSpec(ndim=4)
+
+    def call(self, inputs):
+        # TensorFlow has no bfloat16 or float64 kernel on CPU.
+        normalized = tf.nn.local_response_normalization(
+            tf.cast(inputs, tf.float32),
+            depth_radius=self.depth_radius,
+            bias=self.bias,
+            alpha=self.alpha,
+            beta=self.beta,
+        )
+        return tf.cast(normalized, inputs.dtype)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "depth_radius": self.depth_radius,
+            "bias": self.bias,
+            "alpha": self.alpha,
+            "beta": self.beta,
+        }
