@@ -55,6 +55,26 @@ def new_model(beta=1.0, **arguments):
     return model
 
 
+class Counter(keras.layers.Layer):
+    """Counts the batches that pass, as far as TensorFlow computes them."""
+
+    batches = 0
+
+    def call(self, inputs):
+        def count(x):
+            self.batches += 1
+            return x
+
+        counted = tf.numpy_function(count, [inputs], "float32", stateful=False)
+        # The value alone: a numpy_function has no gradient.
+        return inputs + tf.stop_gradient(
+            tf.ensure_shape(counted, inputs.shape) - inputs
+        )
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+
 def expected_logs(model, x, beta, likelihood="bernoulli"):
     """The loss without noise, in double precision, pixel by pixel."""
     packed = np.asarray(model.encoder(x), "float64")
@@ -165,10 +185,12 @@ class TestTraining:
         """Two kinds of images: telling them apart is worth the divergence."""
         model, x = new_model(), images()
         history = model.fit(
-            x,
-            np.zeros(12),
+            np.tile(x, (75, 1, 1, 1)),
+            np.zeros(12 * 75),
+            batch_size=12,
             validation_data=(x, np.zeros(12)),
-            epochs=150,
+            epochs=2,
+            shuffle=False,
             verbose=0,
         ).history
         held_out = history["val_reconstruction"]
@@ -183,7 +205,9 @@ class TestTraining:
         kl = []
         for beta in (0.1, 100.0):
             model = new_model(beta)
-            model.fit(images(), epochs=100, verbose=0)
+            # An epoch of many steps is faster than many epochs.
+            many = np.tile(images(), (60, 1, 1, 1))
+            model.fit(many, batch_size=12, shuffle=False, verbose=0)
             kl.append(model.evaluate(images(), verbose=0, return_dict=True))
         assert kl[0]["kl"] > 10 * kl[1]["kl"]
 
@@ -213,6 +237,16 @@ class TestTraining:
         first, second = strategy.experimental_local_results(losses)
         assert float(first) != float(second), "the same noise on both"
         model.fit(x, batch_size=12, verbose=0)
+
+    def test_a_compiled_step_encodes_once(self):
+        counter = Counter()
+        counted = keras.Sequential(
+            [keras.Input(SHAPE), counter, *encoder().layers]
+        )
+        model = BetaVAE(counted, decoder())
+        model.compile(optimizer="adam")
+        model.fit(images(), batch_size=4, verbose=0)
+        assert counter.batches == 3
 
     def test_compiled_with_a_loss(self):
         model = new_model()
