@@ -65,15 +65,12 @@ def _to_images(values):
 
 
 def _checked_factors(labels):
-    factors = labels.astype(np.int32)
-    if (
-        factors.shape != (len(FACTORS),)
-        or (factors != labels).any()
-        or (factors < 0).any()
-        or (factors >= NUM_VALUES).any()
+    if labels.shape != (len(FACTORS),) or not all(
+        label in range(num_values)
+        for label, num_values in zip(labels, NUM_VALUES, strict=True)
     ):
         raise ValueError(f"it has labels {labels.tolist()}")
-    return factors
+    return labels.astype(np.int32)
 
 
 def read_splits(
