@@ -29,8 +29,13 @@ INSTALL_REQUIRES = [
     "ml_collections>=1.1",
     "numpy>=2.1",
     "scikit-learn>=1.6",
+    # Files of MATLAB 7.3 are HDF5, older ones are read by SciPy.
+    "h5py>=3.11",
+    "scipy>=1.14",
 ]
 EXTRAS_REQUIRE = {
+    # TFDS reads the segmentation masks of CUB-200-2011 with it.
+    "birds": ["opencv-python-headless>=4.10"],
     "plots": ["matplotlib>=3.10"],
     # The front end is tf.signal; SciPy reads and resamples recordings.
     "speech": ["scipy>=1.14"],

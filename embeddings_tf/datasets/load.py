@@ -35,7 +35,7 @@ def load(
     data_dir: str | os.PathLike | None = None,
     manual_dir: str | os.PathLike | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Loads one split of a data set: images and labels.
+    """Loads one split of a data set: images, or features, and labels.
 
     Use it for the sets of this library, for example `"n_digit/2_number"`, and
     for any image set of TensorFlow Datasets, for example `"mnist"`. The first
@@ -44,10 +44,17 @@ def load(
     made in memory and need neither files nor a network, see
     `n_digit_from_scikit_learn`.
 
+    Sets with several labels an image: `"sprites"`, its config
+    `"sprites/weapon_visible"`, and `"small_norb"`; `FACTORS` in
+    `embeddings_tf.datasets.sprites` and `.small_norb` names the columns.
+    `"caltech_birds2011_inception_features"` has the features of a network
+    instead of images.
+
     Args:
         name: `"builder/config"`, or `"builder"` for its default config.
         split: A split of the set, for example `"train"`. Sets that are prepared
-            on disk accept slices such as `"train[:10%]"`, too.
+            on disk accept slices such as `"train[:10%]"`, sums such as
+            `"train+test"`, and `"all"`, too.
         data_dir: Folder in which prepared sets are kept, writable unless the
             set is there already. By default the environment variable
             `EMBEDDINGS_TF_DATA`, else the default of TensorFlow Datasets.
@@ -59,7 +66,7 @@ def load(
 
     Returns:
         Images, `uint8` of shape `(images, height, width, channels)` in 0..255,
-        and labels, `int32` of shape `(images,)` or `(images, factors)`, in the
+        or features, `float32` of shape `(images, dim)`; and labels, `int32` of shape `(images,)` or `(images, factors)`, in the
         order in which the set is kept.
 
     Raises:
@@ -87,19 +94,27 @@ def load(
 
     data_dir = _folder(data_dir, _DATA_VARIABLE)
     manual_dir = _folder(manual_dir, _MANUAL_VARIABLE)
-    builder = _make_builder(tfds, name, data_dir)
-    if not builder.data_path.exists():
-        if builder.name not in _own_builders():
-            manual_dir = _subfolder_if_there(manual_dir, builder.name)
-        _prepare(tfds, builder, manual_dir)
-        # Read what is on disk, whoever prepared it.
-        builder = _make_builder(tfds, name, data_dir)
-    return _read(tfds, builder, split)
+    return _read(tfds, _prepared(tfds, name, data_dir, manual_dir), split)
 
 
 def _folder(path, variable):
     path = path or os.environ.get(variable) or None
     return None if path is None else pathlib.Path(path).expanduser()
+
+
+def _prepared(tfds, name, data_dir, manual_dir):
+    """Makes the builder of a set that is on disk, if need be prepared now."""
+    builder = _make_builder(tfds, name, data_dir)
+    if builder.data_path.exists():
+        return builder
+    if builder.name not in _own_builders():
+        manual_dir = _subfolder_if_there(manual_dir, builder.name)
+    elif hasattr(builder, "SOURCE"):
+        # The set of TensorFlow Datasets that this one is made of.
+        _prepared(tfds, builder.SOURCE, data_dir, manual_dir)
+    _prepare(tfds, builder, manual_dir)
+    # Read what is on disk, whoever prepared it.
+    return _make_builder(tfds, name, data_dir)
 
 
 def _subfolder_if_there(folder, name):
