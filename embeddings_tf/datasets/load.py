@@ -66,8 +66,9 @@ def load(
 
     Returns:
         Images, `uint8` of shape `(images, height, width, channels)` in 0..255,
-        or features, `float32` of shape `(images, dim)`; and labels, `int32` of shape `(images,)` or `(images, factors)`, in the
-        order in which the set is kept.
+        or features, `float32` of shape `(images, dim)`; and labels, `int32` of
+        shape `(images,)` or `(images, factors)`, in the order in which the set
+        is kept.
 
     Raises:
         ValueError: If the set, the config or the split does not exist (the

@@ -24,7 +24,9 @@ NUM_FRAMES = [1, 2, 1, 1, 2, 1, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 2, 1]
 def write_mat_73(path, factors, images):
     """Writes what MATLAB 7.3 does: HDF5 behind 512 bytes of its own."""
     with h5py.File(path, "w", userblock_size=512) as file:
-        labels = file.create_dataset("labels", data=factors[:, None], dtype="f8")
+        labels = file.create_dataset(
+            "labels", data=factors[:, None], dtype="f8"
+        )
         labels.attrs["MATLAB_class"] = np.bytes_("double")
         for name in ("masks", "sprites"):
             cells = file.create_dataset(
