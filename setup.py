@@ -34,6 +34,8 @@ INSTALL_REQUIRES = [
     "scipy>=1.14",
 ]
 EXTRAS_REQUIRE = {
+    # TFDS reads the segmentation masks of CUB-200-2011 with it.
+    "birds": ["opencv-python-headless>=4.10"],
     "plots": ["matplotlib>=3.10"],
     # The front end is tf.signal; SciPy reads and resamples recordings.
     "speech": ["scipy>=1.14"],
