@@ -75,6 +75,8 @@ def load(
             message lists what does), or a file is not what it should be.
         OSError: If a file is missing and cannot be downloaded, or the prepared
             data cannot be written or read.
+        ImportError: If a set of TensorFlow Datasets needs a package that is not
+            installed, as CUB-200-2011 needs OpenCV.
 
     Example:
 
@@ -213,6 +215,12 @@ def _prepare(tfds, builder, manual_dir):
             f"{builder.info.full_name} needs files that have to be fetched by "
             f"hand; set {_MANUAL_VARIABLE} or manual_dir to the folder that "
             f"has them: {_one_line(error)}"
+        ) from error
+    except ImportError as error:
+        raise ImportError(
+            f"{builder.info.full_name} needs a package that is not installed "
+            "(cv2 is OpenCV: pip install 'embeddings_tf[birds]'): "
+            f"{_one_line(error)}"
         ) from error
     except (OSError, tf.errors.OpError) as error:
         if isinstance(error, FileNotFoundError) and error.errno is None:
