@@ -15,16 +15,26 @@ from trainers.model import build_model
 
 
 def validation(config, model) -> callbacks.EmbeddingEvaluation:
-    """Recall@1 of the validation classes among themselves."""
+    """Recall@1 of the validation classes among themselves.
+
+    With a field `validation.max_k` also the mean of recall@1 to recall@max_k,
+    `mean_recall`, by which the paper stops early on persons and birds.
+    """
     x, labels = load(config, config.validation.split)
     distance = config.evaluation.distance
 
     def recall_at_1(embeddings, classes):
         return metrics.recall_at_k(embeddings, classes, 1, distance)[1]
 
-    return callbacks.EmbeddingEvaluation(
-        x, class_ids(labels), {"recall_at_1": recall_at_1}
-    )
+    def mean_recall(embeddings, classes):
+        ks = range(1, config.validation.max_k + 1)
+        recall = metrics.recall_at_k(embeddings, classes, ks, distance)
+        return np.mean(list(recall.values()))
+
+    measures = {"recall_at_1": recall_at_1}
+    if "max_k" in config.validation:
+        measures["mean_recall"] = mean_recall
+    return callbacks.EmbeddingEvaluation(x, class_ids(labels), measures)
 
 
 def evaluate(config, model, workdir: pathlib.Path) -> dict:

@@ -1,0 +1,13 @@
+"""F-statistic loss on CUHK03, the released settings."""
+
+from trainers.recipes import person_re_identification
+
+
+def get_config():
+    return person_re_identification.cuhk03(
+        {"name": "FStatisticLoss", "num_dims": 70},
+        num_per_class=5,
+        learning_rate=1e-4,
+        distance="l2",
+        patience=50,
+    )

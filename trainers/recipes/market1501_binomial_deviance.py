@@ -1,0 +1,13 @@
+"""Binomial deviance loss on Market-1501, the released settings."""
+
+from trainers.recipes import person_re_identification
+
+
+def get_config():
+    return person_re_identification.market1501(
+        {"name": "BinomialDevianceLoss"},
+        num_per_class=10,
+        learning_rate=1e-4,
+        distance="cosine",
+        patience=20,
+    )
