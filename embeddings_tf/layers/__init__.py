@@ -1,5 +1,6 @@
 """Keras layers."""
 
+from embeddings_tf.layers.additive_margin import AdditiveMargin
 from embeddings_tf.layers.as_distribution import as_distribution
 from embeddings_tf.layers.gaussian_embedding import GaussianEmbedding
 from embeddings_tf.layers.local_response_normalization import (
@@ -9,5 +10,11 @@ from embeddings_tf.layers.local_response_normalization import (
 __all__ = [
     "GaussianEmbedding",
     "LocalResponseNormalization",
+from embeddings_tf.layers.pair_distance import PairDistance
+
+__all__ = [
+    "AdditiveMargin",
+    "GaussianEmbedding",
+    "PairDistance",
     "as_distribution",
 ]

@@ -1,5 +1,6 @@
 """Objectives: losses that own weights, as Keras layers."""
 
+from embeddings_tf.objectives.learned_distance import LearnedDistance
 from embeddings_tf.objectives.stochastic_prototypes import StochasticPrototypes
 
-__all__ = ["StochasticPrototypes"]
+__all__ = ["LearnedDistance", "StochasticPrototypes"]

@@ -57,11 +57,11 @@ def square_root(x: tf.Tensor):
     return root, lambda upstream: tf.math.divide_no_nan(upstream / 2, root)
 
 
-def cosine_similarity_within(z: tf.Tensor) -> tf.Tensor:
-    """Cosines `(batch, batch)` among the rows of `z`, in [-1, 1].
+def unit_rows(z: tf.Tensor) -> tf.Tensor:
+    """The rows of `z` `(batch, dim)`, each divided by its Euclidean norm.
 
     Does not depend on the scale of a row, be it 1e-18 or 1e18. A row of zeros
-    has similarity 0 to every row.
+    stays zero.
     """
     largest = tf.stop_gradient(tf.reduce_max(tf.abs(z), axis=1, keepdims=True))
     largest = tf.where(
@@ -70,7 +70,16 @@ def cosine_similarity_within(z: tf.Tensor) -> tf.Tensor:
     z = tf.math.divide_no_nan(z, largest)
     # Not below 1, unless the row is zero.
     square = tf.reduce_sum(tf.square(z), axis=1, keepdims=True)
-    unit = z * tf.math.rsqrt(tf.maximum(square, 1))
+    return z * tf.math.rsqrt(tf.maximum(square, 1))
+
+
+def cosine_similarity_within(z: tf.Tensor) -> tf.Tensor:
+    """Cosines `(batch, batch)` among the rows of `z`, in [-1, 1].
+
+    Does not depend on the scale of a row, be it 1e-18 or 1e18. A row of zeros
+    has similarity 0 to every row.
+    """
+    unit = unit_rows(z)
     similarity = tf.matmul(unit, unit, transpose_b=True)
     return tf.clip_by_value(similarity, -1, 1)
 

@@ -1,0 +1,359 @@
+"""A learned pseudo-distance: how likely two embeddings are of one class."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.ops.arguments import positive_integer
+
+SLOPE = 0.1
+# Of one hidden layer of one block of pairs, 1 MiB: blocks stay in the cache.
+BLOCK_FLOATS = 2**18
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class PairDistance(keras.layers.Layer):
+    """Scores two embeddings: the log likelihood ratio of one class to two.
+
+    Use it where a pair has to be accepted or rejected (verification) and no
+    fixed distance is known to be right. It is trained together with the
+    encoder by `embeddings_tf.objectives.LearnedDistance`; then the score of a
+    pair is a logit with a meaning of its own, without an impostor cohort or a
+    back-end:
+
+    ```
+    P(same class) = sigmoid(logit)     for as many positives as negatives
+    likelihood ratio p(pair | same class) / p(pair | two classes) = exp(logit)
+    ```
+
+    Higher is more alike. Neither symmetry nor a triangle inequality is
+    enforced, nor that a point is closest to itself.
+
+    Formula, with LeakyReLU of slope 0.1 and H hidden layers:
+
+    ```
+    h_1   = LeakyReLU(W_1 [a, b] + c_1)
+    h_k   = LeakyReLU(W_k h_{k-1} + c_k),   k = 2 ... H
+    logit = w . Dropout(h_H) + c
+    ```
+
+    Weights start uniform within 1 / sqrt(inputs of the layer), biases too.
+
+    Args:
+        hidden_units: Units of each hidden layer, at least one layer. The
+            paper advises three or four of 256.
+        dropout: Fraction of the last hidden layer dropped in training, in
+            [0, 1).
+        symmetric: Whether the logit is the mean of those of (a, b) and
+            (b, a), for twice the time. The published distance is not.
+        seed: Seed of the initial weights and of dropout; None: from Keras's
+            global seed.
+
+    Call arguments:
+        inputs: Two tensors `(pairs, dim)`: row by row the first and the
+            second embeddings.
+        training: Whether to drop units, as in Keras.
+
+    Output shape: `(pairs,)`, float32 also under mixed precision. `all_pairs`
+    scores each row of one tensor against each row of another.
+
+    Raises:
+        ValueError: If an argument is not of the kind above, or the inputs
+            are not two tensors `(pairs, dim)` of one shape.
+
+    Reference:
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Eqs. 5
+          and 6, Appendix A.1.
+
+    Example:
+
+    >>> distance = embeddings_tf.layers.PairDistance(hidden_units=(32, 32))
+    >>> enrolled, tested = np.ones((5, 8), "float32"), np.zeros((5, 8))
+    >>> distance((enrolled, tested)).shape
+    TensorShape([5])
+    >>> distance.all_pairs(enrolled, tested[:2]).shape
+    TensorShape([5, 2])
+    """
+
+    def __init__(
+        self,
+        hidden_units: tuple[int, ...] = (256, 256, 256),
+        dropout: float = 0.1,
+        *,
+        symmetric: bool = False,
+        seed: int | None = None,
+        dtype="float32",
+        **kwargs,
+    ):
+        super().__init__(dtype=dtype, **kwargs)
+        if not isinstance(hidden_units, (tuple, list)) or not hidden_units:
+            raise ValueError(
+                "`hidden_units` must be a tuple of at least one number of "
+                f"units, such as (256, 256, 256); received {hidden_units!r}."
+            )
+        self.hidden_units = [
+            positive_integer("hidden_units", units) for units in hidden_units
+        ]
+        if not 0 <= dropout < 1:
+            raise ValueError(
+                "`dropout` is the fraction of units dropped, at least 0 and "
+                f"below 1; received {dropout!r}."
+            )
+        self.dropout = dropout
+        self.symmetric = bool(symmetric)
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+
+    def build(self, input_shape):
+        dim = _checked_dim(input_shape)
+        rng = np.random.default_rng(self.seed)
+        self.kernels, self.biases = [], []
+        inputs = 2 * dim
+        for number, units in enumerate((*self.hidden_units, 1), start=1):
+            limit = 1 / np.sqrt(inputs)
+            for weights, name, shape in (
+                (self.kernels, "kernel", (inputs, units)),
+                (self.biases, "bias", (units,)),
+            ):
+                # One seed for two layers of one shape would make them equal.
+                seed = None if self.seed is None else int(rng.integers(2**31))
+                weight = self.add_weight(
+                    name=f"{name}_{number}",
+                    shape=shape,
+                    initializer=keras.initializers.RandomUniform(
+                        -limit, limit, seed=seed
+                    ),
+                )
+                weights.append(weight)
+            inputs = units
+        self.built = True
+
+    def call(self, inputs, training=None):
+        first, second = inputs
+        _checked_dim((first.shape, second.shape), same_length=True)
+        weights, rate, seed = self._arguments(training)
+        logits = _pairs(first, second, weights, rate, seed)
+        if self.symmetric:
+            other = _pairs(second, first, weights, rate, seed)
+            logits = (logits + other) / 2
+        return logits
+
+    def all_pairs(self, first, second, training: bool = False) -> tf.Tensor:
+        """Logits of each row of `first` with each row of `second`.
+
+        The first hidden layer is computed once per row, not once per pair,
+        and the others block by block: beside the result, memory is a few MiB,
+        whatever the number of pairs; also of the gradient, which computes the
+        blocks again.
+
+        Args:
+            first: `(rows, dim)`.
+            second: `(columns, dim)`.
+            training: Whether to drop units.
+
+        Returns:
+            `(rows, columns)`.
+
+        Raises:
+            ValueError: If they are not matrices of one `dim`.
+        """
+        first = tf.convert_to_tensor(first)
+        second = tf.convert_to_tensor(second)
+        shapes = (tuple(first.shape), tuple(second.shape))
+        dim = _checked_dim(shapes)
+        if not self.built:
+            self.build(shapes)
+        if 2 * dim != self.kernels[0].shape[0]:
+            raise ValueError(
+                f"This distance compares embeddings of "
+                f"{self.kernels[0].shape[0] // 2} dimensions; received {dim}."
+            )
+        first = tf.cast(first, self.compute_dtype)
+        second = tf.cast(second, self.compute_dtype)
+        weights, rate, seed = self._arguments(training)
+        logits = _all_pairs(first, second, weights, rate, seed)
+        if self.symmetric:
+            other = _all_pairs(second, first, weights, rate, seed)
+            logits = (logits + tf.transpose(other)) / 2
+        return logits
+
+    def _arguments(self, training) -> tuple[list, float, tf.Tensor]:
+        """Weights as tensors, the rate of dropout, and its seed."""
+        weights = [
+            tf.cast(tf.convert_to_tensor(weight), self.compute_dtype)
+            for pair in zip(self.kernels, self.biases, strict=True)
+            for weight in pair
+        ]
+        if not training or not self.dropout:
+            return weights, 0.0, tf.zeros(2, tf.int32)
+        seed = tf.cast(self.seed_generator.next(), tf.int32)
+        return weights, self.dropout, seed
+
+    def compute_output_shape(self, input_shape):
+        _checked_dim(input_shape)
+        return (input_shape[0][0],)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "hidden_units": list(self.hidden_units),
+            "dropout": self.dropout,
+            "symmetric": self.symmetric,
+            "seed": self.seed,
+        }
+
+
+def _checked_dim(shapes, same_length: bool = False) -> int:
+    """The dimension of two tensors of embeddings; ValueError if unequal."""
+    try:
+        (rows, dim), (columns, other_dim) = shapes
+    except (TypeError, ValueError):
+        dim = None
+    if dim is None or dim != other_dim:
+        raise ValueError(
+            "PairDistance compares two tensors of embeddings (n, dim) with "
+            f"one dim; received shapes {shapes}. Call it as "
+            "distance((first, second))."
+        )
+    if same_length and None not in (rows, columns) and rows != columns:
+        raise ValueError(
+            "PairDistance scores pairs row by row; received "
+            f"{rows} first and {columns} second embeddings. For every first "
+            "with every second, call distance.all_pairs(first, second)."
+        )
+    return dim
+
+
+def _projections(first, second, weights) -> tuple[tf.Tensor, tf.Tensor]:
+    """Each side's share of the first layer; their sum is that of a pair."""
+    kernel, bias = weights[:2]
+    of_first, of_second = tf.split(kernel, 2)
+    return (
+        tf.nn.bias_add(tf.matmul(first, of_first), bias),
+        tf.matmul(second, of_second),
+    )
+
+
+def _logits(hidden, weights, rate, seed) -> tf.Tensor:
+    """From the first layer of `(pairs, units)`, before LeakyReLU."""
+    hidden = tf.nn.leaky_relu(hidden, SLOPE)
+    *between, kernel, bias = weights[2:]
+    for inner, inner_bias in zip(between[::2], between[1::2], strict=True):
+        # These three are one kernel once TensorFlow has optimised the graph.
+        hidden = tf.nn.bias_add(tf.matmul(hidden, inner), inner_bias)
+        hidden = tf.nn.leaky_relu(hidden, SLOPE)
+    if rate:
+        noise = tf.random.stateless_uniform(
+            tf.shape(hidden), seed, dtype=tf.float32, alg="philox"
+        )
+        keep = tf.cast(noise >= rate, hidden.dtype)
+        hidden = hidden * keep / (1 - rate)
+    return tf.matmul(hidden, kernel)[:, 0] + bias
+
+
+def _pairs(first, second, weights, rate, seed) -> tf.Tensor:
+    of_first, of_second = _projections(first, second, weights)
+    return _logits(of_first + of_second, weights, rate, seed)
+
+
+# Compiled also for eager callers: step by step, small operations dominate.
+@tf.function(reduce_retracing=True)
+def _all_pairs(first, second, weights, rate, seed) -> tf.Tensor:
+    rows, columns = tf.shape(first)[0], tf.shape(second)[0]
+    # An empty side passes as one row, which is dropped.
+    first, second = (
+        tf.pad(x, [[0, tf.cast(tf.equal(n, 0), tf.int32)], [0, 0]])
+        for x, n in ((first, rows), (second, columns))
+    )
+    logits = _blocks(*_projections(first, second, weights), weights, rate, seed)
+    return logits[:rows, :columns]
+
+
+def _blocks(of_first, of_second, weights, rate, seed) -> tf.Tensor:
+    """Logits `(rows, columns)` from the projections of non-empty sides.
+
+    Pairs are numbered row by row, and a block is a range of numbers.
+    """
+    # int64: 50,000 x 50,000 pairs leave int32.
+    rows, columns = tf.unstack(
+        tf.stack([tf.shape(x, tf.int64)[0] for x in (of_first, of_second)])
+    )
+    last_pair = rows * columns - 1
+    widest = max(weight.shape[-1] for weight in weights)
+    size = tf.minimum(
+        rows * columns, tf.constant(max(1, BLOCK_FLOATS // widest), tf.int64)
+    )
+    num_blocks = tf.cast(last_pair // size + 1, tf.int32)
+
+    def members(number):
+        """Row and column of each pair; the last block repeats the last."""
+        first_pair = tf.cast(number, tf.int64) * size
+        pairs = tf.minimum(first_pair + tf.range(size), last_pair)
+        return pairs // columns, pairs % columns
+
+    def block_seed(number):
+        return tf.random.experimental.stateless_fold_in(
+            seed, number, alg="philox"
+        )
+
+    @tf.custom_gradient
+    def logits(of_first, of_second, *weights):
+        def body(number, blocks):
+            i, j = members(number)
+            block = _logits(
+                tf.gather(of_first, i) + tf.gather(of_second, j),
+                weights,
+                rate,
+                block_seed(number),
+            )
+            return number + 1, blocks.write(number, block)
+
+        blocks = tf.TensorArray(
+            of_first.dtype, num_blocks, element_shape=[None]
+        )
+        _, blocks = tf.while_loop(
+            lambda number, _: number < num_blocks, body, (0, blocks)
+        )
+        scores = tf.reshape(blocks.stack(), [-1])[: last_pair + 1]
+
+        def gradient(upstream):
+            upstream = tf.reshape(upstream, [-1])
+            missing = tf.cast(num_blocks, tf.int64) * size - last_pair - 1
+            upstream = tf.reshape(tf.pad(upstream, [[0, missing]]), [-1, size])
+
+            def add_block(number, of_first_total, of_second_total, *totals):
+                i, j = members(number)
+                hidden = tf.gather(of_first, i) + tf.gather(of_second, j)
+                with tf.GradientTape() as tape:
+                    tape.watch([hidden, *weights])
+                    block = _logits(hidden, weights, rate, block_seed(number))
+                of_pair, *of_weights = tape.gradient(
+                    block,
+                    [hidden, *weights],
+                    output_gradients=upstream[number],
+                    unconnected_gradients=tf.UnconnectedGradients.ZERO,
+                )
+                return (
+                    number + 1,
+                    tf.tensor_scatter_nd_add(
+                        of_first_total, i[:, None], of_pair
+                    ),
+                    tf.tensor_scatter_nd_add(
+                        of_second_total, j[:, None], of_pair
+                    ),
+                    *(t + g for t, g in zip(totals, of_weights, strict=True)),
+                )
+
+            arguments = (of_first, of_second, *weights)
+            _, *totals = tf.while_loop(
+                lambda number, *_: number < num_blocks,
+                add_block,
+                (0, *map(tf.zeros_like, arguments)),
+                parallel_iterations=1,
+            )
+            return totals
+
+        return scores, gradient
+
+    scores = logits(of_first, of_second, *weights)
+    return tf.reshape(scores, tf.stack([rows, columns]))

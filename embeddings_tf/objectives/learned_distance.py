@@ -1,0 +1,320 @@
+"""The learned pseudo-distance: the objective."""
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.layers.additive_margin import AdditiveMargin
+from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.distances import unit_rows
+from embeddings_tf.ops.episode import class_labels
+from embeddings_tf.ops.global_batch import gather_global_batch
+from embeddings_tf.ops.pairs import mean_over
+from embeddings_tf.ops.pairs import positive_and_negative
+
+# From here on exp goes on as its tangent: no logit leaves float32.
+LARGEST_EXPONENT = 20.0
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class LearnedDistance(keras.layers.Layer):
+    """Trains an encoder and a distance that tells same from different.
+
+    Use it for verification: a pair is accepted or rejected, classes at test
+    time were never seen, and which distance suits the embeddings is not
+    known. Encoder and distance are trained at once, on all positive and all
+    negative pairs of a batch; nothing is mined. Join it to an encoder with
+    `embeddings_tf.models.EmbeddingModel`, and feed batches of several classes
+    with several rows each (`embeddings_tf.sampling.class_balanced_batches`).
+
+    Formula, with D = sigmoid(x) of the logit x of `distance`, ordered pairs
+    (a, b) of two rows, and y' the projected embedding at length 1:
+
+    ```
+    v   = 1/2 mean over positive pairs of -ln D
+        + 1/2 mean over negative pairs of -ln(1 - D)                (Eq. 3)
+    v_i = v + cross-entropy of the auxiliary classifier on y'_i and its class
+    ```
+
+    v is half of the paper's Eq. 3, as in the authors' code, so that both
+    parts have their balance: ln 2 where D knows nothing, and at the best D
+    for an encoder ln 2 - JS(positive || negative), Jensen-Shannon in nats
+    (Eq. 7). Each half without pairs (one class; no two rows of one class) is
+    0, with gradients of 0.
+
+    Whatever the divergence, the best logit is the log likelihood ratio,
+    ln p(pair | same class) - ln p(pair | two classes), and the decision is
+    "same" where it exceeds a threshold: 0 for equal costs and priors
+    (Eq. 6). `"kullback_leibler"` has instead of the two logarithms
+
+    ```
+    positive: -(1 + x)        negative: exp(x)
+    ```
+
+    which is the bound of f-GAN with T = 1 + x and ratio exp(T - 1); at the
+    best D, v = -KL(positive || negative) / 2. It still tells how far apart
+    positives and negatives are where Jensen-Shannon is at its end of ln 2,
+    and is noisier: few negative pairs of a large logit rule its gradient.
+    Past x = 20 the exponential continues as its tangent.
+
+    In training, labels of both parts are smoothed: the classifier's to 1 - s
+    for the true class and s / (num_classes - 1) for the others (s the
+    `label_smoothing`), the pairs' to random numbers, uniform in [1 - s/2, 1]
+    for positives and [0, s/2] for negatives, drawn anew each step. Otherwise,
+    as in `evaluate`, v is exactly the above.
+
+    Under `tf.distribute` pairs are those of the global batch; targets and
+    dropout are drawn for it, the same on every replica.
+
+    Args:
+        distance: `embeddings_tf.layers.PairDistance`, or a layer with its
+            `all_pairs(first, second, training)` and its `build`.
+        num_classes: Number of classes of the auxiliary classifier, at least
+            2; of no meaning without one.
+        auxiliary: None; `"softmax"`, a dense layer; `"additive_margin"`,
+            `embeddings_tf.layers.AdditiveMargin`. The paper trains with one,
+            which steadies the encoder's first steps.
+        projection: None, or a Keras layer from embeddings to what the
+            auxiliary classifier reads; the distance reads the embeddings.
+        label_smoothing: In [0, 1).
+        pair_weighting: `"balanced"`, as above, or `"authors"`: pairs in the
+            order of the batch and counted by triplets (anchor, later positive
+            of its class, negative), so that a positive pair counts once per
+            negative of its anchor, a negative pair once per positive that
+            comes later. Then the last row of a class is never an anchor.
+        divergence: `"jensen_shannon"` or `"kullback_leibler"`.
+        seed: Seed of the random targets and of the classifier's initial
+            weights; None: from Keras's global seed.
+
+    Call arguments:
+        y_true: Class ids `(batch,)`; in `[0, num_classes)` with an auxiliary
+            classifier.
+        y_pred: Embeddings `(batch, dim)`.
+        training: Whether to smooth labels and drop units, as in Keras.
+
+    Returns:
+        `(batch,)`, float32: v, the same in every entry, plus the example's
+        own auxiliary cross-entropy.
+
+    Raises:
+        ValueError: If an argument is not of the kind above, an auxiliary
+            classifier comes without `num_classes` or a projection without
+            `auxiliary`; for a label outside `[0, num_classes)` (in a graph:
+            `tf.errors.InvalidArgumentError`).
+
+    Reference:
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Eqs. 3-7
+          and Algorithm 1.
+        - [Nowozin et al., 2016](https://arxiv.org/abs/1606.00709), for
+          `divergence`.
+
+    Example:
+
+    >>> objective = embeddings_tf.objectives.LearnedDistance(
+    ...     embeddings_tf.layers.PairDistance(hidden_units=(32, 32))
+    ... )
+    >>> embeddings = np.eye(4, dtype="float32")
+    >>> objective(np.array([0, 0, 1, 1]), embeddings).shape
+    TensorShape([4])
+    >>> objective.distance.all_pairs(embeddings, embeddings[:3]).shape
+    TensorShape([4, 3])
+    """
+
+    def __init__(
+        self,
+        distance: keras.layers.Layer,
+        num_classes: int | None = None,
+        auxiliary: str | None = None,
+        projection: keras.layers.Layer | None = None,
+        label_smoothing: float = 0.1,
+        *,
+        pair_weighting: str = "balanced",
+        divergence: str = "jensen_shannon",
+        seed: int | None = None,
+        dtype="float32",
+        **kwargs,
+    ):
+        super().__init__(dtype=dtype, **kwargs)
+        if not isinstance(distance, keras.layers.Layer) or not hasattr(
+            distance, "all_pairs"
+        ):
+            raise ValueError(
+                "`distance` must be a layer that scores pairs, such as "
+                f"PairDistance(); received {distance!r}."
+            )
+        self.auxiliary = one_of(
+            "auxiliary", auxiliary, (None, "softmax", "additive_margin")
+        )
+        if num_classes is not None:
+            num_classes = positive_integer("num_classes", num_classes)
+        if auxiliary is not None and (num_classes is None or num_classes < 2):
+            raise ValueError(
+                f"auxiliary={auxiliary!r} tells the training classes apart: "
+                "give their number, at least 2, as `num_classes`; received "
+                f"{num_classes!r}."
+            )
+        if projection is not None and (
+            auxiliary is None or not isinstance(projection, keras.layers.Layer)
+        ):
+            raise ValueError(
+                "`projection` must be a Keras layer in front of an auxiliary "
+                f"classifier; received {projection!r} with "
+                f"auxiliary={auxiliary!r}."
+            )
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(
+                "`label_smoothing` must be at least 0 and below 1; received "
+                f"{label_smoothing!r}."
+            )
+        self.distance = distance
+        self.num_classes = num_classes
+        self.projection = projection
+        self.label_smoothing = label_smoothing
+        self.pair_weighting = one_of(
+            "pair_weighting", pair_weighting, ("balanced", "authors")
+        )
+        self.divergence = one_of(
+            "divergence", divergence, ("jensen_shannon", "kullback_leibler")
+        )
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.classifier = None
+        if auxiliary == "softmax":
+            self.classifier = keras.layers.Dense(
+                num_classes,
+                kernel_initializer=keras.initializers.VarianceScaling(
+                    2.0, "fan_in", "untruncated_normal", seed=seed
+                ),
+                dtype=self.dtype_policy,
+                name="classifier",
+            )
+        elif auxiliary == "additive_margin":
+            self.classifier = AdditiveMargin(
+                num_classes,
+                kernel_initializer=keras.initializers.RandomNormal(seed=seed),
+                dtype=self.dtype_policy,
+                name="classifier",
+            )
+
+    def build(self, y_true_shape, y_pred_shape):
+        if not self.distance.built:
+            self.distance.build((tuple(y_pred_shape), tuple(y_pred_shape)))
+        if self.classifier is None:
+            return
+        embeddings = keras.KerasTensor(y_pred_shape, self.compute_dtype)
+        if self.projection is not None:
+            embeddings = self.projection(embeddings)
+        self.classifier.build(embeddings.shape)
+
+    def call(self, y_true, y_pred, training=None):
+        local = tf.convert_to_tensor(y_pred)
+        local_labels = class_labels(y_true)
+        labels, embeddings = gather_global_batch(local_labels, local)
+        logits = self.distance.all_pairs(
+            embeddings, embeddings, training=bool(training)
+        )
+        value = self._pair_value(labels, logits, training)
+        values = tf.fill(tf.shape(local)[:1], value)
+        if self.classifier is not None:
+            values += self._cross_entropy(local_labels, local, training)
+        return values
+
+    def _pair_value(self, labels, logits, training) -> tf.Tensor:
+        """v of the global batch, from logits `(rows, rows)`."""
+        if self.divergence == "jensen_shannon":
+            if_same, if_different = (
+                tf.nn.softplus(-logits),
+                tf.nn.softplus(logits),
+            )
+        else:
+            small = tf.minimum(logits, LARGEST_EXPONENT)
+            if_same = -1 - logits
+            if_different = tf.exp(small) * (1 + logits - small)
+        same, different = positive_and_negative(labels)
+        if training and self.label_smoothing:
+            seed = tf.cast(self.seed_generator.next(), tf.int32)
+            flipped = tf.random.stateless_uniform(
+                tf.shape(logits),
+                seed,
+                maxval=self.label_smoothing / 2,
+                dtype=logits.dtype,
+                alg="philox",
+            )
+            difference = flipped * (if_different - if_same)
+            if_same, if_different = (
+                if_same + difference,
+                if_different - difference,
+            )
+        if self.pair_weighting == "authors":
+            same, different = _counts_in_triplets(same, different)
+        return (
+            mean_over(same, if_same) + mean_over(different, if_different)
+        ) / 2
+
+    def _cross_entropy(self, labels, embeddings, training) -> tf.Tensor:
+        """Of each example, by the auxiliary classifier."""
+        labels = _require_classes(labels, self.num_classes)
+        if self.projection is not None:
+            embeddings = self.projection(embeddings)
+        if self.auxiliary == "additive_margin":
+            logits = self.classifier(embeddings, labels)
+        else:
+            logits = self.classifier(unit_rows(embeddings))
+        log_prob = tf.nn.log_softmax(logits)
+        smoothing = self.label_smoothing if training else 0.0
+        elsewhere = smoothing / (self.num_classes - 1)
+        of_label = tf.gather(log_prob, labels, batch_dims=1)
+        return -(1 - smoothing - elsewhere) * of_label - elsewhere * (
+            tf.reduce_sum(log_prob, -1)
+        )
+
+    def get_config(self):
+        serialize = keras.saving.serialize_keras_object
+        return {
+            **super().get_config(),
+            "distance": serialize(self.distance),
+            "num_classes": self.num_classes,
+            "auxiliary": self.auxiliary,
+            "projection": self.projection and serialize(self.projection),
+            "label_smoothing": self.label_smoothing,
+            "pair_weighting": self.pair_weighting,
+            "divergence": self.divergence,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        for part in ("distance", "projection"):
+            config[part] = keras.saving.deserialize_keras_object(config[part])
+        return cls(**config)
+
+
+def _counts_in_triplets(same, different) -> tuple[tf.Tensor, tf.Tensor]:
+    """How many triplets hold each pair (anchor, positive), (anchor, negative).
+
+    A triplet is an anchor, a later row of its class, and a row of another.
+    """
+    later = tf.cast(tf.linalg.band_part(same, 0, -1), tf.float32)
+    negative = tf.cast(different, tf.float32)
+    num_later = tf.reduce_sum(later, axis=1, keepdims=True)
+    num_negative = tf.reduce_sum(negative, axis=1, keepdims=True)
+    return later * num_negative, negative * num_later
+
+
+def _require_classes(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
+    """`labels`, all in `[0, num_classes)`; raises as the class says."""
+    message = (
+        f"With an auxiliary classifier, labels must be in [0, {num_classes}). "
+        "Number the training classes from 0; score classes that the "
+        "classifier does not know with objective.distance."
+    )
+    known = (labels >= 0) & (labels < num_classes)
+    if tf.executing_eagerly():
+        if not tf.reduce_all(known):
+            raise ValueError(f"{message} Received {labels[~known][0].numpy()}.")
+        return labels
+    with tf.control_dependencies(
+        [tf.debugging.Assert(tf.reduce_all(known), [message, labels])]
+    ):
+        return tf.identity(labels)
