@@ -42,9 +42,14 @@ def export_saved_model(
       `(queries, classes)` and `classes` int32 `(classes,)`, sorted. With
       `StochasticPrototypes` by the naive sampler, repeatable for one seed;
       otherwise by the nearest class mean, and `seed` changes nothing.
+    - `score_pairs`, instead of `classify`, where the objective has a
+      `.distance` (`LearnedDistance`): inputs `first` and `second`, paired row
+      by row, to `logit` and `probability` `(pairs,)`: of one class, as
+      likely beforehand as not. exp(logit) is the likelihood ratio.
 
-    Inputs and supports that hold NaN or infinity, and a `classify` without
-    supports, end in an `InvalidArgumentError` that says so.
+    Inputs that hold NaN or infinity, a `classify` without supports, and
+    `first` and `second` of two lengths end in an `InvalidArgumentError` that
+    says so.
 
     Args:
         model: A built `EmbeddingModel`, or any Keras model from one input to
@@ -67,6 +72,7 @@ def export_saved_model(
     Reference:
         - [TensorFlow Serving](https://www.tensorflow.org/tfx/guide/serving)
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702)
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469)
 
     Example:
 
@@ -211,6 +217,17 @@ def _signatures(model, spec, preprocessing, num_samples) -> dict:
         )
         return {"probability": tf.exp(log_prob), "classes": classes}
 
+    def score_pairs(first, second):
+        same = tf.debugging.assert_equal(
+            tf.shape(first)[0],
+            tf.shape(second)[0],
+            "`first` and `second` differ in length",
+        )
+        with tf.control_dependencies([same]):
+            pairs = (encode(first, "first"), encode(second, "second"))
+        logit = model.objective.distance(pairs, training=False)
+        return {"logit": logit, "probability": tf.sigmoid(logit)}
+
     def rows(name):
         return tf.TensorSpec(spec.shape, spec.dtype, name=name)
 
@@ -220,8 +237,13 @@ def _signatures(model, spec, preprocessing, num_samples) -> dict:
         rows("query"),
         tf.TensorSpec((2,), tf.int32, name="seed"),
     ]
-    return {
+    signatures = {
         "serving_default": (embed, [spec]),
         "embed": (embed, [spec]),
-        "classify": (classify, classify_signature),
     }
+    if hasattr(getattr(model, "objective", None), "distance"):
+        pair_signature = [rows("first"), rows("second")]
+        signatures["score_pairs"] = (score_pairs, pair_signature)
+    else:
+        signatures["classify"] = (classify, classify_signature)
+    return signatures

@@ -32,6 +32,7 @@ from tests.conformance import Layer
 from tests.conformance import Loss
 from tests.conformance import Metric
 from tests.conformance import Objective
+from tests.conformance import WithOwnLayers
 
 LOG_NUM_CLASSES = math.log(NUM_CLASSES)
 SUPPORTS_COME_FIRST = (
@@ -227,6 +228,55 @@ LOSSES = [
     ),
 ]
 
+BY_CLASS_ID = "the classifier has an output for each class id"
+CLASSIFIER = {
+    "num_classes": NUM_ROWS,
+    "auxiliary": "additive_margin",
+    "projection": partial(
+        keras.layers.Dense,
+        4,
+        kernel_initializer=keras.initializers.GlorotUniform(seed=3),
+    ),
+}
+
+
+def learned_distance_by_hand(
+    one_class=False, singletons=False, one_place=False, factor=1.0
+):
+    """Function from an entry to its value of a batch changed like this."""
+
+    def value(entry):
+        labels, z = entry.batch()
+        labels = 0 * labels if one_class else labels
+        labels = np.arange(NUM_ROWS) if singletons else labels
+        z = np.float32(factor) * (
+            np.repeat(z[:1], NUM_ROWS, 0) if one_place else z
+        )
+        objective = entry.new()
+        objective.build(labels.shape, z.shape)
+        i, j = np.nonzero(~np.eye(NUM_ROWS, dtype=bool))
+        logits = objective.distance((z[i], z[j])).numpy()
+        same = labels[i] == labels[j]
+        halves = [
+            np.log1p(np.exp(x))
+            for x in (-logits[same], logits[~same])
+            if x.size
+        ]
+        pairs = sum(map(np.mean, halves)) / 2
+        if objective.classifier is None:
+            return pairs
+        x = objective.projection(z).numpy() / factor
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        kernel = objective.classifier.kernel.numpy()
+        kernel = kernel / np.linalg.norm(kernel, axis=0)
+        scores = 30 * (x @ kernel - 0.35 * np.eye(NUM_ROWS)[labels])
+        scores -= scores.max(axis=1, keepdims=True)
+        log_sum = np.log(np.exp(scores).sum(axis=1))
+        return pairs + np.mean(log_sum - scores[np.arange(NUM_ROWS), labels])
+
+    return value
+
+
 OBJECTIVES = [
     Objective(
         partial(
@@ -264,6 +314,55 @@ OBJECTIVES = [
     )
     for sampler, num_samples in [("intersection", 1), ("naive", 3)]
 ]
+OBJECTIVES += [
+    Objective(
+        WithOwnLayers(
+            objectives.LearnedDistance,
+            distance=partial(layers.PairDistance, (16, 16), seed=1),
+            seed=7,
+            **arguments,
+        ),
+        label=arguments.get("auxiliary", ""),
+        arguments={
+            "label_smoothing": 0.2,
+            "pair_weighting": "authors",
+            "divergence": "kullback_leibler",
+            **classifier,
+        }
+        | arguments,
+        documented={
+            "one_class": learned_distance_by_hand(one_class=True),
+            "singletons": learned_distance_by_hand(singletons=True),
+            "coinciding_points": learned_distance_by_hand(one_place=True),
+            "tiny_scale": learned_distance_by_hand(factor=1e-18),
+            # Of a logit, what the biases add is negligible.
+            "huge_scale": lambda entry: 1e18 * entry.value_at_scale(1e9) / 1e9,
+        },
+        not_applicable={
+            "no_queries": NO_SUPPORTS,
+            "samples": "targets are drawn, and units dropped, in training",
+            **exemptions,
+        },
+        set_wise=not arguments,
+    )
+    for arguments, classifier, exemptions in [
+        ({}, CLASSIFIER, {}),
+        (
+            CLASSIFIER,
+            {},
+            {
+                "class_names": BY_CLASS_ID,
+                "class_ids": BY_CLASS_ID,
+            },
+        ),
+    ]
+]
+
+
+def two_embeddings():
+    (x,) = conformance.features()
+    return [x, np.roll(x, 1, axis=0)]
+
 
 LAYERS = [
     Layer(
@@ -285,6 +384,20 @@ LAYERS = [
         },
         not_applicable={
             "mixed_precision": "a hidden layer gives what the next one takes"
+        },
+    ),
+    Layer(
+        partial(layers.PairDistance, (16, 8)),
+        inputs=two_embeddings,
+        arguments={"dropout": 0.2, "symmetric": True, "seed": 3},
+        not_applicable={"sequential": "takes two inputs"},
+    ),
+    Layer(
+        partial(layers.AdditiveMargin, num_classes=3),
+        arguments={
+            "scale": 10.0,
+            "margin": 0.2,
+            "kernel_initializer": "he_normal",
         },
     ),
 ]

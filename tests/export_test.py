@@ -13,8 +13,10 @@ from scipy import special
 
 from embeddings_tf.export import export_saved_model
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.layers import PairDistance
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 
 SHAPE = (8, 16, 1)
@@ -98,6 +100,9 @@ class Served:
         self.pn = spread_out(
             n_digit_encoder(3, image_shape=SHAPE, gaussian=False), 20
         )
+        self.pairs = EmbeddingModel(
+            self.pn, LearnedDistance(PairDistance((16, 16), seed=1))
+        )
         normalization = keras.layers.Normalization(
             mean=100.0, variance=4.0, axis=None
         )
@@ -111,6 +116,7 @@ class Served:
         self.exports = {
             "spe": (self.spe, None),
             "pn": (self.pn, None),
+            "pairs": (self.pairs, None),
             "function": (self.pn, invert),
             "layer": (self.pn, keras.layers.Rescaling(0.5, offset=3)),
             "model": (self.spe, self.small_images),
@@ -136,6 +142,9 @@ class Served:
             "seed": np.array([3, 4], "int32"),
         }
         self.add(call, model, "classify", **{**inputs, **changes})
+
+    def score_pairs(self, call, first, second):
+        self.add(call, "pairs", "score_pairs", first=first, second=second)
 
     def run(self):
         with open(self.folder / "calls.json", "w") as file:
@@ -183,6 +192,17 @@ def bad_inputs():
     }
 
 
+def bad_pairs():
+    """First and second inputs, and the words of the error."""
+    holed = images(5)
+    holed[3, 2, 5] = np.nan
+    return {
+        "first nan": (holed, images(5), "`first` holds NaN or infinity"),
+        "second nan": (images(5), holed, "`second` holds NaN or infinity"),
+        "lengths": (images(5), images(4), "`first` and `second` differ in"),
+    }
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     served = Served(tmp_path_factory.mktemp("export"))
@@ -214,6 +234,18 @@ def served(tmp_path_factory):
                 served.add(f"{model} {name}", model, "embed", **change)
             else:
                 served.classify(f"{model} {name}", model, **change)
+    for size in SIZES:
+        served.score_pairs(
+            f"pairs score_pairs {size}", images(size, 1), images(size, 2)
+        )
+        served.add(
+            f"pairs embed {size}",
+            "pairs",
+            "serving_default",
+            image=images(size),
+        )
+    for name, (first, second, _) in bad_pairs().items():
+        served.score_pairs(f"pairs {name}", first, second)
     small = (4, 8, 1)
     for model, name, shape in (
         ("function", "image", SHAPE),
@@ -335,6 +367,42 @@ class TestClassify:
         np.testing.assert_allclose(
             outputs["probability"], np.ones((5, 1)), rtol=1e-5
         )
+
+
+class TestScorePairs:
+    @pytest.mark.parametrize("size", SIZES)
+    def test_logit_and_probability(self, served, size):
+        outputs = served.outputs(f"pairs score_pairs {size}")
+        assert set(outputs) == {"logit", "probability"}
+        for value in outputs.values():
+            assert value.shape == (size,) and value.dtype == "float32"
+        first, second = (
+            encode(served.pn, images(size, seed=s)) for s in (1, 2)
+        )
+        logit = served.pairs.objective.distance.all_pairs(first, second)
+        logit = np.diagonal(logit)
+        np.testing.assert_allclose(outputs["logit"], logit, atol=1e-4)
+        np.testing.assert_allclose(
+            outputs["probability"], 1 / (1 + np.exp(-logit)), atol=1e-5
+        )
+        assert size < 2 or logit.std() > 0.01  # not all the same
+
+    @pytest.mark.parametrize("size", SIZES)
+    def test_embedding(self, served, size):
+        outputs = served.outputs(f"pairs embed {size}")
+        np.testing.assert_allclose(
+            outputs["embedding"], encode(served.pn, images(size)), atol=1e-5
+        )
+
+    @pytest.mark.parametrize("name", bad_pairs())
+    def test_bad_input(self, served, name):
+        message = bad_pairs()[name][-1]
+        assert message in served.errors[f"pairs {name}"]
+
+    def test_signatures(self, served):
+        loaded = tf.saved_model.load(served.paths["pairs"])
+        names = {"serving_default", "embed", "score_pairs"}
+        assert set(loaded.signatures) - {"serve"} == names
 
 
 class TestPreprocessing:

@@ -142,7 +142,7 @@ class PairDistance(keras.layers.Layer):
         """Logits of each row of `first` with each row of `second`.
 
         The first hidden layer is computed once per row, not once per pair,
-        and the others block by block: beside the result, memory is a few MiB,
+        and the others block by block: beside the result, memory is tens of MiB,
         whatever the number of pairs; also of the gradient, which computes the
         blocks again.
 
@@ -170,10 +170,11 @@ class PairDistance(keras.layers.Layer):
             )
         first = tf.cast(first, self.compute_dtype)
         second = tf.cast(second, self.compute_dtype)
-        weights, rate, seed = self._arguments(training)
-        logits = _all_pairs(first, second, weights, rate, seed)
+        block_size = max(1, BLOCK_FLOATS // max(self.hidden_units))
+        arguments = (*self._arguments(training), block_size)
+        logits = _all_pairs(first, second, *arguments)
         if self.symmetric:
-            other = _all_pairs(second, first, weights, rate, seed)
+            other = _all_pairs(second, first, *arguments)
             logits = (logits + tf.transpose(other)) / 2
         return logits
 
@@ -257,32 +258,29 @@ def _pairs(first, second, weights, rate, seed) -> tf.Tensor:
 
 
 # Compiled also for eager callers: step by step, small operations dominate.
-@tf.function(reduce_retracing=True)
-def _all_pairs(first, second, weights, rate, seed) -> tf.Tensor:
+@tf.function(reduce_retracing=True, autograph=False)
+def _all_pairs(first, second, weights, rate, seed, block_size) -> tf.Tensor:
     rows, columns = tf.shape(first)[0], tf.shape(second)[0]
     # An empty side passes as one row, which is dropped.
     first, second = (
         tf.pad(x, [[0, tf.cast(tf.equal(n, 0), tf.int32)], [0, 0]])
         for x, n in ((first, rows), (second, columns))
     )
-    logits = _blocks(*_projections(first, second, weights), weights, rate, seed)
+    projections = _projections(first, second, weights)
+    logits = _blocks(*projections, weights, rate, seed, block_size)
     return logits[:rows, :columns]
 
 
-def _blocks(of_first, of_second, weights, rate, seed) -> tf.Tensor:
+def _blocks(of_first, of_second, weights, rate, seed, block_size) -> tf.Tensor:
     """Logits `(rows, columns)` from the projections of non-empty sides.
 
     Pairs are numbered row by row, and a block is a range of numbers.
     """
     # int64: 50,000 x 50,000 pairs leave int32.
-    rows, columns = tf.unstack(
-        tf.stack([tf.shape(x, tf.int64)[0] for x in (of_first, of_second)])
-    )
+    rows = tf.shape(of_first, tf.int64)[0]
+    columns = tf.shape(of_second, tf.int64)[0]
     last_pair = rows * columns - 1
-    widest = max(weight.shape[-1] for weight in weights)
-    size = tf.minimum(
-        rows * columns, tf.constant(max(1, BLOCK_FLOATS // widest), tf.int64)
-    )
+    size = tf.minimum(rows * columns, tf.constant(block_size, tf.int64))
     num_blocks = tf.cast(last_pair // size + 1, tf.int32)
 
     def members(number):

@@ -1,0 +1,457 @@
+"""Expected values by loops over pairs and triplets, in float64."""
+
+import itertools
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import special
+from scipy import stats
+
+from embeddings_tf.layers import PairDistance
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import LearnedDistance
+
+BATCHES = {
+    "class by class": [0, 0, 0, 1, 1, 1, 2, 2, 2, 2],
+    "uneven and mixed": [5, -2, 5, 5, 7, -2, 5, 7, 5, 9],
+    "one class": [3] * 10,
+    "singletons": list(range(10)),
+}
+DIVERGENCES = {
+    "jensen_shannon": (
+        lambda x: -special.log_expit(x),
+        lambda x: -special.log_expit(-x),
+    ),
+    "kullback_leibler": (lambda x: -(1 + x), np.exp),
+}
+
+
+def embeddings(rows=10, dim=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(rows, dim)).astype("float32")
+
+
+def objective(**arguments):
+    distance = PairDistance((8, 8), dropout=0.5, seed=1)
+    return LearnedDistance(distance, seed=2, **arguments)
+
+
+def mean_or_zero(values):
+    return np.mean(values) if values else 0.0
+
+
+def pair_value(labels, z, distance, divergence="jensen_shannon"):
+    if_same, if_different = DIVERGENCES[divergence]
+    positives, negatives = [], []
+    for i, j in itertools.permutations(range(len(z)), 2):
+        x = distance((z[i : i + 1], z[j : j + 1])).numpy()[0]
+        if labels[i] == labels[j]:
+            positives.append(if_same(float(x)))
+        else:
+            negatives.append(if_different(float(x)))
+    return (mean_or_zero(positives) + mean_or_zero(negatives)) / 2
+
+
+def triplet_value(labels, z, distance):
+    """The authors' mean over the two pairs of each triplet."""
+    values = []
+    logits = distance.all_pairs(z, z).numpy().astype("float64")
+    for i, j in itertools.combinations(range(len(z)), 2):
+        if labels[i] != labels[j]:
+            continue
+        for n in range(len(z)):
+            if labels[n] != labels[i]:
+                values.append(np.log1p(np.exp(-logits[i, j])))
+                values.append(np.log1p(np.exp(logits[i, n])))
+    return mean_or_zero(values)
+
+
+def cross_entropies(labels, x, kernel, scale=1.0, margin=0.0, smoothing=0.0):
+    """Of each example, with the smoothed targets written out."""
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    logits = scale * (unit @ kernel - margin * np.eye(kernel.shape[1])[labels])
+    num_classes = kernel.shape[1]
+    values = []
+    for label, row in zip(
+        labels, special.log_softmax(logits, axis=1), strict=True
+    ):
+        target = np.full(num_classes, smoothing / (num_classes - 1))
+        target[label] = 1 - smoothing
+        assert abs(target.sum() - 1) < 1e-12
+        values.append(-target @ row)
+    return np.array(values)
+
+
+class TestPairs:
+    @pytest.mark.parametrize("divergence", DIVERGENCES)
+    @pytest.mark.parametrize("labels", BATCHES.values(), ids=BATCHES)
+    def test_by_loop(self, labels, divergence):
+        loss, z = objective(divergence=divergence), embeddings()
+        values = loss(np.array(labels), z)
+        expected = pair_value(labels, z, loss.distance, divergence)
+        np.testing.assert_allclose(values, np.full(10, expected), rtol=1e-5)
+
+    @pytest.mark.parametrize("labels", BATCHES.values(), ids=BATCHES)
+    def test_the_authors_triplets(self, labels):
+        loss, z = objective(pair_weighting="authors"), embeddings()
+        values = loss(np.array(labels), z)
+        expected = triplet_value(labels, z, loss.distance)
+        np.testing.assert_allclose(values, np.full(10, expected), rtol=1e-5)
+
+    def test_triplets_of_a_published_batch(self):
+        """24 speakers, 5 recordings: 240 pairs, 6900, 27,600 triplets."""
+        from embeddings_tf.objectives.learned_distance import (
+            _counts_in_triplets,
+        )
+        from embeddings_tf.ops.pairs import positive_and_negative
+
+        same, different = positive_and_negative(tf.repeat(tf.range(24), 5))
+        assert np.sum(np.triu(same)) == 240
+        assert np.sum(np.triu(different)) == 6900
+        for count in _counts_in_triplets(same, different):
+            assert np.sum(count) == 27_600
+
+    def test_a_distance_that_knows_nothing(self):
+        """ln 2: half of the paper's ln 4."""
+        loss, z = objective(), embeddings()
+        loss.build((None,), z.shape)
+        for weight in loss.distance.trainable_variables:
+            weight.assign(tf.zeros_like(weight))
+        labels = np.array(BATCHES["class by class"])
+        np.testing.assert_allclose(loss(labels, z), np.log(2), rtol=1e-6)
+
+    @pytest.mark.parametrize("divergence", DIVERGENCES)
+    @pytest.mark.parametrize("weighting", ["balanced", "authors"])
+    @pytest.mark.parametrize("training", [False, True])
+    def test_degenerate_batches(self, divergence, weighting, training):
+        """Values and gradients are finite; without pairs they are 0."""
+        for rows, labels in ((4, [1] * 4), (4, range(4)), (1, [0]), (0, [])):
+            for scale in (0.0, 1e-18, 1.0, 1e18):
+                loss = objective(
+                    divergence=divergence, pair_weighting=weighting
+                )
+                z = tf.constant(np.float32(scale) * embeddings(rows))
+                with tf.GradientTape() as tape:
+                    tape.watch(z)
+                    values = loss(
+                        np.array(labels, "int32"), z, training=training
+                    )
+                weights = loss.distance.trainable_variables
+                gradients = tape.gradient(values, [z, *weights])
+                assert values.shape == (rows,)
+                assert np.isfinite(values).all()
+                assert all(np.isfinite(g).all() for g in gradients)
+                if rows == 1 or weighting == "authors":
+                    assert not np.any(values)
+                    assert not any(np.any(g) for g in gradients)
+
+    def test_exponential_goes_on_as_its_tangent(self):
+        loss = objective(divergence="kullback_leibler", label_smoothing=0.0)
+        different = tf.constant([0, 1])
+        for x in (-30.0, 0.0, 19.0, 21.0, 100.0):
+            logits = tf.fill([2, 2], x)
+            with tf.GradientTape() as tape:
+                tape.watch(logits)
+                value = loss._pair_value(different, logits, training=False)
+            slope = np.sum(tape.gradient(value, logits))
+            e = np.exp(min(x, 20))
+            np.testing.assert_allclose(
+                value, e * (1 + max(0, x - 20)) / 2, rtol=1e-5
+            )
+            np.testing.assert_allclose(slope, e / 2, rtol=1e-5)
+
+
+class TestSmoothing:
+    @pytest.mark.parametrize("divergence", DIVERGENCES)
+    def test_random_targets(self, divergence):
+        """Their mean: s / 4 of each label turned around; new every step."""
+        smoothing = 0.4
+        distance = PairDistance((8, 8), dropout=0.0, seed=1)
+        loss = LearnedDistance(
+            distance, label_smoothing=smoothing, divergence=divergence, seed=2
+        )
+        labels, z = np.array(BATCHES["class by class"]), embeddings()
+        step = tf.function(lambda: loss(labels, z, training=True)[0])
+        loss.build((None,), z.shape)
+        values = np.array([step().numpy() for _ in range(400)])
+        assert len(np.unique(values)) > 390
+
+        if_same, if_different = DIVERGENCES[divergence]
+        logits = distance.all_pairs(z, z).numpy().astype("float64")
+        same = labels[:, None] == labels
+        off_diagonal = ~np.eye(10, dtype=bool)
+        a, b = if_same(logits), if_different(logits)
+        # Of each pair: (1 - u) right + u wrong, u uniform in [0, s / 2].
+        parts, variance = [], 0.0
+        for mask, right, wrong in (
+            (same & off_diagonal, a, b),
+            (~same, b, a),
+        ):
+            gap = (wrong - right)[mask]
+            parts.append(np.mean(right[mask] + smoothing / 4 * gap))
+            variance += np.sum(gap**2) / len(gap) ** 2 * smoothing**2 / 48
+        deviation = np.sqrt(variance) / 2
+        expected = np.mean(parts)
+        assert abs(values.mean() - expected) < 5 * deviation / np.sqrt(400)
+        np.testing.assert_allclose(values.std(), deviation, rtol=0.2)
+
+    def test_none_outside_training(self):
+        labels, z = np.array(BATCHES["class by class"]), embeddings()
+        loss = objective(label_smoothing=0.4)
+        expected = pair_value(labels, z, loss.distance)
+        for training in (None, False):
+            np.testing.assert_allclose(
+                loss(labels, z, training=training), expected, rtol=1e-5
+            )
+
+    def test_without_smoothing_training_is_exact(self):
+        labels, z = np.array(BATCHES["class by class"]), embeddings()
+        distance = PairDistance((8, 8), dropout=0.0, seed=1)
+        loss = LearnedDistance(distance, label_smoothing=0.0)
+        np.testing.assert_allclose(
+            loss(labels, z, training=True),
+            pair_value(labels, z, distance),
+            rtol=1e-5,
+        )
+
+
+class TestAuxiliary:
+    LABELS = np.array([0, 1, 2, 3, 0, 1, 2, 0, 1, 0])
+
+    @pytest.mark.parametrize("auxiliary", ["softmax", "additive_margin"])
+    @pytest.mark.parametrize("projected", [False, True])
+    @pytest.mark.parametrize("training", [False, True])
+    def test_by_hand(self, auxiliary, projected, training):
+        arguments = {"num_classes": 4, "label_smoothing": 0.2}
+        z = embeddings()
+        projection = keras.layers.Dense(5) if projected else None
+        distance = PairDistance((8, 8), dropout=0.0, seed=1)
+        loss = LearnedDistance(
+            distance,
+            auxiliary=auxiliary,
+            projection=projection,
+            seed=2,
+            **arguments,
+        )
+        # The same random targets, without a classifier.
+        alone = LearnedDistance(distance, seed=2, **arguments)
+        pairs = alone(self.LABELS, z, training=training).numpy()
+        values = loss(self.LABELS, z, training=training).numpy() - pairs
+        kernel = loss.classifier.kernel.numpy().astype("float64")
+        options = {}
+        if auxiliary == "additive_margin":
+            kernel /= np.linalg.norm(kernel, axis=0)
+            options = {"scale": 30, "margin": 0.35}
+        x = projection(z).numpy() if projected else z
+        expected = cross_entropies(
+            self.LABELS, x, kernel, smoothing=0.2 * training, **options
+        )
+        np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-5)
+
+    def test_gradient_reaches_all(self):
+        loss = objective(
+            num_classes=4,
+            auxiliary="additive_margin",
+            projection=keras.Sequential(
+                [keras.layers.Dense(5), keras.layers.BatchNormalization()]
+            ),
+        )
+        with tf.GradientTape() as tape:
+            value = loss(self.LABELS, embeddings(), training=True)
+        # Distance: 3 x 2; dense 2, normalisation 2, classifier 1.
+        assert len(loss.trainable_variables) == 6 + 5
+        gradients = tape.gradient(value, loss.trainable_variables)
+        assert all(gradient is not None for gradient in gradients)
+
+    def test_projection_knows_that_it_is_trained(self):
+        projection = keras.layers.BatchNormalization()
+        loss = objective(
+            num_classes=4, auxiliary="softmax", projection=projection
+        )
+        loss(self.LABELS, embeddings())
+        assert not np.any(projection.moving_mean)
+        loss(self.LABELS, embeddings(), training=True)
+        assert np.any(projection.moving_mean)
+
+    @pytest.mark.parametrize("label", [4, -1])
+    def test_unknown_class(self, label):
+        loss = objective(num_classes=4, auxiliary="softmax")
+        labels = self.LABELS.copy()
+        labels[3] = label
+        z = embeddings()
+        with pytest.raises(ValueError, match=rf"in \[0, 4\).*Received {label}"):
+            loss(labels, z)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"in \[0, 4"):
+            tf.function(loss)(tf.constant(labels), tf.constant(z))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"distance": keras.layers.Dense(1)}, "`distance` must be a layer"),
+        ({"distance": None}, "`distance` must be a layer.*received None"),
+        ({"auxiliary": "arcface"}, "`auxiliary` must be one of None, 'soft"),
+        ({"auxiliary": "softmax"}, "as `num_classes`; received None"),
+        ({"auxiliary": "softmax", "num_classes": 1}, "at least 2.*received 1"),
+        ({"num_classes": 2.5}, "`num_classes` must be an integer"),
+        ({"projection": keras.layers.Dense(1)}, "with auxiliary=None"),
+        (
+            {"projection": 3, "num_classes": 3, "auxiliary": "softmax"},
+            "`projection` must be a Keras layer.*received 3",
+        ),
+        ({"label_smoothing": 1.0}, "`label_smoothing`.*received 1.0"),
+        ({"label_smoothing": -0.1}, "`label_smoothing` must be at least 0"),
+        ({"pair_weighting": "triplets"}, "`pair_weighting` must be one of"),
+        ({"divergence": "hellinger"}, "`divergence` must be one of"),
+    ],
+)
+def test_errors(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        LearnedDistance(**{"distance": PairDistance((8,)), **arguments})
+
+
+def test_configuration_holds_the_layers():
+    loss = objective(
+        num_classes=4,
+        auxiliary="softmax",
+        projection=keras.layers.Dense(5, activation="relu"),
+    )
+    config = json.loads(json.dumps(loss.get_config()))
+    copy = LearnedDistance.from_config(config)
+    assert copy.distance.hidden_units == [8, 8]
+    assert copy.distance.dropout == 0.5
+    assert copy.projection.units == 5
+    assert copy.get_config() == loss.get_config()
+
+
+# --- Where the answer is known ----------------------------------------------
+
+BETWEEN, WITHIN = 4.0, 1.0  # variances of class means, and around them
+
+
+def log_likelihood_ratio(a, b):
+    """Two-covariance model: of one class, a and b share their mean."""
+    total = BETWEEN + WITHIN
+    same = stats.multivariate_normal(
+        [0, 0], [[total, BETWEEN], [BETWEEN, total]]
+    )
+    alone = stats.norm(0, np.sqrt(total))
+    pairs = np.stack([a, b], axis=-1)
+    return same.logpdf(pairs) - alone.logpdf(a) - alone.logpdf(b)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_learns_the_true_log_likelihood_ratio(divergence):
+    """D never saw the test classes; the encoder is the identity."""
+    keras.utils.set_random_seed(0)
+    distance = PairDistance((32, 32), dropout=0.0, seed=1)
+    loss = LearnedDistance(distance, label_smoothing=0.0, divergence=divergence)
+    loss.build((None,), (None, 1))
+    optimizer = keras.optimizers.Adam(
+        keras.optimizers.schedules.CosineDecay(5e-3, 400)
+    )
+    labels = tf.repeat(tf.range(64), 4)
+
+    @tf.function
+    def step(seed):
+        noise = tf.random.stateless_normal([64 * 5], [seed, 1])
+        means, around = tf.split(noise, [64, 256])
+        z = BETWEEN**0.5 * tf.gather(means, labels) + WITHIN**0.5 * around
+        with tf.GradientTape() as tape:
+            value = loss(labels, z[:, None], training=True)
+            value = tf.reduce_mean(value)
+        weights = loss.trainable_variables
+        optimizer.apply_gradients(
+            zip(tape.gradient(value, weights), weights, strict=True)
+        )
+
+    for seed in tf.range(400):
+        step(seed)
+    rng = np.random.default_rng(5)
+    means = np.repeat(rng.normal(0, BETWEEN**0.5, 500), 2)
+    z = means + rng.normal(0, WITHIN**0.5, 1000)
+    a = np.concatenate([z[::2], z[::2]])
+    b = np.concatenate([z[1::2], np.roll(z[1::2], 7)])
+    truth = log_likelihood_ratio(a, b)
+    learned = distance(
+        (a[:, None].astype("float32"), b[:, None].astype("float32"))
+    ).numpy()
+    # What decides: near the threshold, and not the tail of sure negatives.
+    near = truth > -4
+    assert near.mean() > 0.5
+    error = np.abs(learned - truth)[near]
+    print(
+        divergence,
+        error.mean(),
+        np.corrcoef(learned[near], truth[near])[0, 1],
+        stats.spearmanr(learned, truth)[0],
+    )
+    assert error.mean() < 0.3 < np.abs(truth[near]).mean() / 2
+    assert np.corrcoef(learned[near], truth[near])[0, 1] > 0.95
+    assert stats.spearmanr(learned, truth)[0] > 0.95
+
+
+class TestModel:
+    LABELS = np.arange(24, dtype="int32") % 3
+
+    def data(self):
+        rng = np.random.default_rng(0)
+        x = np.eye(3)[self.LABELS] + rng.normal(0, 0.2, (24, 3))
+        return x.astype("float32")
+
+    def model(self):
+        keras.utils.set_random_seed(0)
+        encoder = keras.Sequential(
+            [
+                keras.Input((3,)),
+                keras.layers.Dense(8, activation="relu"),
+                keras.layers.Dense(2),
+            ]
+        )
+        loss = LearnedDistance(
+            PairDistance((16, 16), seed=1),
+            num_classes=3,
+            auxiliary="additive_margin",
+            projection=keras.layers.Dense(4),
+            seed=1,
+        )
+        model = EmbeddingModel(encoder, loss)
+        model.compile(keras.optimizers.Adam(0.01))
+        return model
+
+    def test_fit_tells_pairs_apart(self):
+        model, x = self.model(), self.data()
+        first = model.evaluate(x, self.LABELS, batch_size=24, verbose=0)
+        data = tf.data.Dataset.from_tensors((x, self.LABELS)).repeat(100)
+        model.fit(data, epochs=1, verbose=0)
+        last = model.evaluate(x, self.LABELS, batch_size=24, verbose=0)
+        assert last < first / 2
+        z = model.predict(x, verbose=0)
+        logits = model.objective.distance.all_pairs(z, z).numpy()
+        same = self.LABELS[:, None] == self.LABELS
+        assert np.mean((logits > 0) == same) > 0.95
+
+    def test_saving(self, tmp_path):
+        model, x = self.model(), self.data()
+        model.train_on_batch(x, self.LABELS)
+        model.save(tmp_path / "model.keras")
+        loaded = keras.saving.load_model(tmp_path / "model.keras")
+        assert isinstance(loaded.objective.distance, PairDistance)
+        z = loaded.predict(x, verbose=0)
+        np.testing.assert_allclose(z, model.predict(x, verbose=0), rtol=1e-6)
+        np.testing.assert_allclose(
+            loaded.objective.distance.all_pairs(z, z),
+            model.objective.distance.all_pairs(z, z),
+            rtol=1e-5,
+            atol=1e-6,
+        )
+        np.testing.assert_allclose(
+            *(
+                m.evaluate(x, self.LABELS, batch_size=24, verbose=0)
+                for m in (model, loaded)
+            ),
+            rtol=1e-5,
+        )
