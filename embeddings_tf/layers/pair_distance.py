@@ -282,11 +282,13 @@ def _blocks(of_first, of_second, weights, rate, seed, block_size) -> tf.Tensor:
     last_pair = rows * columns - 1
     size = tf.minimum(rows * columns, tf.constant(block_size, tf.int64))
     num_blocks = tf.cast(last_pair // size + 1, tf.int32)
+    # Outside of the loops, where XLA knows the size.
+    within_block = tf.range(size)
 
     def members(number):
         """Row and column of each pair; the last block repeats the last."""
         first_pair = tf.cast(number, tf.int64) * size
-        pairs = tf.minimum(first_pair + tf.range(size), last_pair)
+        pairs = tf.minimum(first_pair + within_block, last_pair)
         return pairs // columns, pairs % columns
 
     def block_seed(number):

@@ -127,7 +127,8 @@ class TestAllPairs:
             with tf.GradientTape() as tape:
                 tape.watch([a, b])
                 value = tf.reduce_sum(tf.cast(weight, "float32") * scores())
-            return tape.gradient(value, [a, b, *layer.trainable_variables])
+            found = tape.gradient(value, [a, b, *layer.trainable_variables])
+            return [tf.convert_to_tensor(gradient) for gradient in found]
 
         expected = gradients(
             lambda: tf.reshape(

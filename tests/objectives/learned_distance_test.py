@@ -383,15 +383,9 @@ def test_learns_the_true_log_likelihood_ratio(divergence):
     near = truth > -4
     assert near.mean() > 0.5
     error = np.abs(learned - truth)[near]
-    print(
-        divergence,
-        error.mean(),
-        np.corrcoef(learned[near], truth[near])[0, 1],
-        stats.spearmanr(learned, truth)[0],
-    )
-    assert error.mean() < 0.3 < np.abs(truth[near]).mean() / 2
-    assert np.corrcoef(learned[near], truth[near])[0, 1] > 0.95
-    assert stats.spearmanr(learned, truth)[0] > 0.95
+    assert error.mean() < 0.15 < np.abs(truth[near]).mean() / 5
+    assert np.corrcoef(learned[near], truth[near])[0, 1] > 0.98
+    assert stats.spearmanr(learned, truth)[0] > 0.98
 
 
 class TestModel:
