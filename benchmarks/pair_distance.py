@@ -10,8 +10,8 @@ all cores; three ways to score, in turn, in one process:
   for each pair, in blocks of the same size, and nothing else;
 - `concatenated`: the published network on concatenated pairs, in blocks.
 
-Peak memory is what 10,000 x 10,000 scores (381 MiB) add to the resident set,
-the products of each pair being of smaller matrices (32 units) to save time.
+Peak memory is what 10,000 x 10,000 scores (381 MiB) add to the resident set;
+hidden layers of 32 units save time, in blocks of as many bytes.
 Prints the ratios and writes them.
 """
 

@@ -656,7 +656,10 @@ class Objective(_Trainer):
 
     def weighted(self, labels, z, weight):
         return self.model().compute_loss(
-            y=tf.constant(labels), y_pred=tf.constant(z), sample_weight=weight
+            y=tf.constant(labels),
+            y_pred=tf.constant(z),
+            sample_weight=weight,
+            training=False,
         )
 
     def check_weights(self):
