@@ -236,6 +236,7 @@ CLASSIFIER = {
         keras.layers.Dense,
         4,
         kernel_initializer=keras.initializers.GlorotUniform(seed=3),
+        dtype="float32",  # as a head: its gradients are scaled by 30
     ),
 }
 
@@ -323,6 +324,15 @@ OBJECTIVES += [
             **arguments,
         ),
         label=arguments.get("auxiliary", ""),
+        # Far enough apart for steps of a size that can be compared.
+        head=partial(
+            keras.layers.Dense,
+            2,
+            kernel_initializer=keras.initializers.RandomNormal(
+                stddev=3, seed=1
+            ),
+            dtype="float32",
+        ),
         arguments={
             "label_smoothing": 0.2,
             "pair_weighting": "authors",
@@ -353,6 +363,8 @@ OBJECTIVES += [
             {
                 "class_names": BY_CLASS_ID,
                 "class_ids": BY_CLASS_ID,
+                "replicas_fit": "Keras averages the values of examples on "
+                "each replica, then over replicas, also of uneven sizes",
             },
         ),
     ]

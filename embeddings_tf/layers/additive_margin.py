@@ -98,7 +98,7 @@ class AdditiveMargin(keras.layers.Layer):
             cosine -= self.margin * is_label
         return self.scale * cosine
 
-    def compute_output_shape(self, input_shape, labels_shape=None):
+    def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.num_classes)
 
     def get_config(self):
