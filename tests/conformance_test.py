@@ -329,7 +329,7 @@ OBJECTIVES += [
             keras.layers.Dense,
             2,
             kernel_initializer=keras.initializers.RandomNormal(
-                stddev=3, seed=1
+                stddev=10, seed=1
             ),
             dtype="float32",
         ),

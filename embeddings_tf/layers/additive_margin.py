@@ -50,8 +50,8 @@ class AdditiveMargin(keras.layers.Layer):
     Example:
 
     >>> layer = embeddings_tf.layers.AdditiveMargin(3, scale=10.0, margin=0.5)
-    >>> embeddings = np.eye(2, dtype="float32")
-    >>> plain, with_margin = layer(embeddings), layer(embeddings, [2, 0])
+    >>> embeddings, labels = np.eye(2, dtype="float32"), np.array([2, 0])
+    >>> plain, with_margin = layer(embeddings), layer(embeddings, labels)
     >>> np.round(plain - with_margin) + 0.0
     array([[0., 0., 5.],
            [5., 0., 0.]], dtype=float32)
