@@ -6,15 +6,12 @@ from embeddings_tf.layers.gaussian_embedding import GaussianEmbedding
 from embeddings_tf.layers.local_response_normalization import (
     LocalResponseNormalization,
 )
-
-__all__ = [
-    "GaussianEmbedding",
-    "LocalResponseNormalization",
 from embeddings_tf.layers.pair_distance import PairDistance
 
 __all__ = [
     "AdditiveMargin",
     "GaussianEmbedding",
+    "LocalResponseNormalization",
     "PairDistance",
     "as_distribution",
 ]
