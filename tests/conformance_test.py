@@ -780,6 +780,13 @@ METRICS = [
 PLAIN_FUNCTIONS = {
     layers.as_distribution: "a helper that returns a TFP distribution",
     metrics.TrialHistogram: "fed in blocks; compared with the functions",
+    metrics.cosine_score_pairs: "gives scores, not a measure",
+    metrics.cosine_scores: "gives scores, not a measure",
+    metrics.fuse_scores: "gives scores, not a measure",
+    metrics.score_all_pairs: "gives scores, not a measure",
+    metrics.score_enrolments: "gives scores, not a measure",
+    metrics.score_trials: "gives scores, not a measure",
+    metrics.stream_trials: "hands on scores, gives no measure",
 }
 
 TABLES = {

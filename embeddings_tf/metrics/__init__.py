@@ -16,6 +16,13 @@ from embeddings_tf.metrics.few_shot import few_shot_accuracy
 from embeddings_tf.metrics.few_shot import few_shot_episodes
 from embeddings_tf.metrics.retrieval import mean_average_precision
 from embeddings_tf.metrics.retrieval import recall_at_k
+from embeddings_tf.metrics.scoring import cosine_score_pairs
+from embeddings_tf.metrics.scoring import cosine_scores
+from embeddings_tf.metrics.scoring import fuse_scores
+from embeddings_tf.metrics.scoring import score_all_pairs
+from embeddings_tf.metrics.scoring import score_enrolments
+from embeddings_tf.metrics.scoring import score_trials
+from embeddings_tf.metrics.scoring import stream_trials
 from embeddings_tf.metrics.trial_histogram import TrialHistogram
 from embeddings_tf.metrics.verification import bootstrap_interval
 from embeddings_tf.metrics.verification import det_curve
@@ -28,6 +35,8 @@ __all__ = [
     "best_rotation",
     "bootstrap_interval",
     "confidence_interval",
+    "cosine_score_pairs",
+    "cosine_scores",
     "det_curve",
     "equal_error_rate",
     "error_versus_reject",
@@ -36,6 +45,7 @@ __all__ = [
     "explicitness_by_value",
     "few_shot_accuracy",
     "few_shot_episodes",
+    "fuse_scores",
     "mean_average_precision",
     "min_dcf",
     "modularity",
@@ -44,6 +54,10 @@ __all__ = [
     "recall_at_k",
     "reliability_curve",
     "roc_auc",
+    "score_all_pairs",
+    "score_enrolments",
+    "score_trials",
     "single_dimension_auc",
     "single_dimension_auc_by_value",
+    "stream_trials",
 ]

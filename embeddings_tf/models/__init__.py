@@ -10,6 +10,7 @@ from embeddings_tf.models.omniglot_encoder import omniglot_encoder
 from embeddings_tf.models.person_re_identification_encoder import (
     person_re_identification_encoder,
 )
+from embeddings_tf.models.plda import PLDA
 from embeddings_tf.models.small_norb_encoder import small_norb_encoder
 from embeddings_tf.models.sprites_decoder import sprites_decoder
 from embeddings_tf.models.sprites_encoder import sprites_encoder
@@ -18,6 +19,7 @@ __all__ = [
     "BetaVAE",
     "EmbeddingModel",
     "FewShotClassifier",
+    "PLDA",
     "bird_features_encoder",
     "has_gaussian_output",
     "n_digit_encoder",

@@ -1,0 +1,439 @@
+"""Probabilistic linear discriminant analysis of embeddings."""
+
+import copy
+import os
+import pathlib
+import zipfile
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops import plda
+from embeddings_tf.ops.arguments import number_at_least
+from embeddings_tf.ops.arguments import positive_integer
+
+# Squares of larger numbers and sums of them might overflow.
+LARGEST = 1e100
+FITTED = ("offset", "mean", "between_covariance", "within_covariance")
+
+
+class PLDA:
+    """Scores whether embeddings are of one class, by a model of two Gaussians.
+
+    Use it to verify, for instance speakers, with embeddings that were not
+    trained for a particular score: on labelled embeddings it learns which
+    directions tell classes apart, and the score is a log-likelihood ratio. The
+    names are those of scikit-learn: `fit`, then `score`. Fit and score need
+    the embeddings only; classes need not be the same in both.
+
+    Formula, for a class's `y` and an example's `e`:
+
+    ```
+    x = mean + y + e,    y ~ N(0, between),  e ~ N(0, within)
+    score(a, b) = ln p(a, b | one y) - ln p(a) - ln p(b)
+    ```
+
+    `mean`, `between` and `within` are those of maximum likelihood for any
+    numbers of examples per class, found by EM. It starts from the covariances
+    of class means and within classes, and ends when an iteration adds no more
+    than `tolerance` to the log-likelihood per example. Before it,
+
+    1. `center`: the mean of the training embeddings is subtracted;
+    2. `num_dims`: linear discriminant analysis (LDA) keeps the directions that
+       discriminate best, scaled to unit variance within classes;
+    3. `length_normalize`: each embedding is scaled to length `sqrt(dim)`, which
+       makes heavy-tailed embeddings more Gaussian. Zero stays zero.
+
+    Degenerate directions have finite scores: one in which the training
+    embeddings do not vary is ignored, as is one without variance between
+    classes, of which `C` classes leave all but `C - 1`. Where classes do not
+    spread, as when there are fewer examples than dimensions, the variance
+    within classes is held at one millionth of the total, and scores are
+    overconfident: set `num_dims`.
+
+    Reference:
+
+    - [Ioffe, 2006](https://doi.org/10.1007/11744085_41)
+    - Brummer & de Villiers, The speaker partitioning problem, Odyssey 2010:
+      the two-covariance model
+    - [Garcia-Romero & Espy-Wilson, 2011](https://www.isca-archive.org/interspeech_2011/garciaromero11_interspeech.html),
+      length normalisation
+
+    Args:
+        num_dims: Dimensions that LDA keeps, at most one less than the training
+            classes. None: no LDA.
+        center: Whether to subtract the mean of the training embeddings.
+        length_normalize: Whether to scale embeddings to one length.
+        max_iterations: Iterations of EM at most.
+        tolerance: Least rise of the log-likelihood per example for which EM
+            goes on.
+
+    Attributes, once fitted: `offset`, `(dim,)`, which is subtracted;
+    `projection`, `(dim, num_dims)`, or None; `mean`, `(num_dims,)`,
+    `between_covariance` and `within_covariance`, `(num_dims, num_dims)`;
+    `log_likelihoods`, per training example, at the start and after each
+    iteration, never falling.
+
+    Raises:
+        ValueError: If an argument is out of range.
+
+    Example:
+
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.repeat(np.arange(50), 4)
+    >>> speakers = rng.normal(size=(50, 3)) * [3.0, 2.0, 0.0]
+    >>> embeddings = speakers[labels] + rng.normal(size=(200, 3))
+    >>> plda = embeddings_tf.models.PLDA(length_normalize=False)
+    >>> plda = plda.fit(embeddings, labels)
+    >>> tests = [[4.0, 2.0, 3.0], [-4.0, 2.0, 0.0]]
+    >>> scores = plda.score([[4.0, 2.0, 0.0]], tests)
+    >>> (scores > 0).tolist()
+    [[True, False]]
+    """
+
+    def __init__(
+        self,
+        num_dims: int | None = None,
+        *,
+        center: bool = True,
+        length_normalize: bool = True,
+        max_iterations: int = 100,
+        tolerance: float = 1e-6,
+    ):
+        if num_dims is not None:
+            num_dims = positive_integer("num_dims", num_dims)
+        self.num_dims = num_dims
+        self.center = bool(center)
+        self.length_normalize = bool(length_normalize)
+        self.max_iterations = positive_integer("max_iterations", max_iterations)
+        self.tolerance = number_at_least("tolerance", tolerance, 0)
+        self.projection = None
+        self._fitted = False
+
+    def fit(self, embeddings: Any, labels: Any) -> "PLDA":
+        """Learns the model; what was learnt before is forgotten.
+
+        Args:
+            embeddings: `(n, dim)`.
+            labels: Integers `(n,)`.
+
+        Returns:
+            The model itself.
+
+        Raises:
+            ValueError: If arrays are empty, not finite, above 1e100, of the
+                wrong rank or of different lengths; if there is only one class
+                or no class with two examples, so that one of the covariances
+                is unknown; if LDA cannot keep `num_dims` dimensions; or if
+                embeddings are all the same. The model is then as before.
+        """
+        embeddings, class_ids = _examples(embeddings, labels)
+        offset = self._offset(embeddings)
+        projection = None
+        if self.num_dims is not None:
+            examples = plda.statistics(embeddings - offset, class_ids)
+            directions, _ = plda.lda(examples)
+            most = min(len(examples.counts) - 1, directions.shape[1])
+            if self.num_dims > most:
+                raise ValueError(
+                    "LDA keeps at most one dimension less than there are "
+                    "classes, and only dimensions in which embeddings vary, "
+                    f"here {most}; received num_dims={self.num_dims}. Lower "
+                    "it, or fit on more classes."
+                )
+            projection = directions[:, : self.num_dims]
+        self._learn(embeddings, class_ids, offset, projection)
+        return self
+
+    def adapt(
+        self, embeddings: Any, labels: Any, weight: float = 0.5
+    ) -> "PLDA":
+        """A model for another domain, from a few labelled embeddings of it.
+
+        Use it where the training data are many but of another language or
+        channel than the data of use. A second model is fitted to the new data
+        after the LDA of this one, and the parameters are averaged.
+
+        Formula:
+
+        ```
+        covariance = (1 - weight) covariance_here + weight covariance_of_new
+        ```
+
+        between and within classes. Means, with that of centring, are those of
+        the new data, `log_likelihoods` those of the second model.
+
+        Reference:
+
+        - Garcia-Romero & McCree, Supervised domain adaptation for i-vector
+          based speaker recognition, ICASSP 2014
+
+        Args:
+            embeddings: `(n, dim)`.
+            labels: Integers `(n,)`.
+            weight: Between 0, only the means are new, and 1, all but LDA is.
+
+        Returns:
+            Another model; this one stays as it is.
+
+        Raises:
+            ValueError: As `fit`, if `weight` is out of range, if the model is
+                not fitted, or if `dim` is not that of `fit`.
+        """
+        if not 0 <= weight <= 1:
+            raise ValueError(
+                "`weight` is the share of the new data, between 0 and 1; "
+                f"received {weight!r}."
+            )
+        self._check_dim(embeddings=embeddings)
+        embeddings, class_ids = _examples(embeddings, labels)
+        adapted = copy.copy(self)
+        offset = self._offset(embeddings)
+        adapted._learn(embeddings, class_ids, offset, self.projection)
+        for name in ("between_covariance", "within_covariance"):
+            old, new = getattr(self, name), getattr(adapted, name)
+            setattr(adapted, name, (1 - weight) * old + weight * new)
+        adapted._diagonalize()
+        return adapted
+
+    def score(
+        self, enrol: Any, test: Any, enrol_labels: Any = None
+    ) -> np.ndarray:
+        """Log-likelihood ratios of each enrolment with each test.
+
+        With `enrol_labels` all recordings of one label enrol it together, and
+        the ratio is exact for their number; the better way than to average
+        embeddings or scores.
+
+        Args:
+            enrol: Embeddings `(m, dim)`.
+            test: Embeddings `(n, dim)`.
+            enrol_labels: Integers `(m,)`. None: each row by itself.
+
+        Returns:
+            `(m, n)`, float64, or `(num_labels, n)` with the labels ascending.
+            Above 0: rather of one class than not. Without labels
+            `score(a, b)` is `score(b, a)` transposed.
+
+        Raises:
+            ValueError: If arrays are empty, not finite, above 1e100 or of
+                another `dim` than those of `fit`, if `enrol_labels` are not
+                one per row, or if the model is not fitted.
+        """
+        self._check_dim(enrol=enrol, test=test)
+        enrol = self._coordinates("enrol", enrol)
+        test = self._coordinates("test", test)
+        counts = np.ones((1, 1))
+        if enrol_labels is not None:
+            enrol_labels = arrays.integers(
+                "enrol_labels", enrol_labels, 1, "(m,)"
+            )
+            arrays.same_length(enrol=enrol, enrol_labels=enrol_labels)
+            _, class_ids = np.unique(enrol_labels, return_inverse=True)
+            counts = np.bincount(class_ids)[:, None]
+            sums = np.zeros((len(counts), enrol.shape[1]))
+            np.add.at(sums, class_ids, enrol)
+            enrol = sums / counts
+        return plda.log_likelihood_ratios(enrol, counts, test, self._ratio)
+
+    def score_pairs(self, first: Any, second: Any) -> np.ndarray:
+        """Log-likelihood ratios of row i of `first` with row i of `second`.
+
+        Args:
+            first, second: Embeddings `(n, dim)`.
+
+        Returns:
+            `(n,)`, float64; the diagonal of `score`.
+
+        Raises:
+            ValueError: As `score`, or if the lengths differ.
+        """
+        self._check_dim(first=first, second=second)
+        first = self._coordinates("first", first)
+        second = self._coordinates("second", second)
+        arrays.same_length(first=first, second=second)
+        return plda.log_likelihood_ratio_of_rows(first, second, self._ratio)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the fitted model as NumPy's npz, atomically, unpickled.
+
+        Args:
+            path: Of the file; an existing one is replaced.
+
+        Raises:
+            ValueError: If the model is not fitted.
+            OSError: If the file cannot be written.
+        """
+        self._check_fitted()
+        content = {name: getattr(self, name) for name in FITTED}
+        if self.projection is not None:
+            content["projection"] = self.projection
+        path = pathlib.Path(path)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with open(temporary, "wb") as file:
+                np.savez(
+                    file,
+                    num_dims=self.num_dims or 0,
+                    center=self.center,
+                    length_normalize=self.length_normalize,
+                    max_iterations=self.max_iterations,
+                    tolerance=self.tolerance,
+                    log_likelihoods=self.log_likelihoods,
+                    **content,
+                )
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "PLDA":
+        """Reads what `save` wrote; scores are the same to the bit.
+
+        Args:
+            path: Of the file.
+
+        Returns:
+            The fitted model.
+
+        Raises:
+            OSError: If there is no such file, or it is not such a model.
+        """
+        try:
+            # np.load leaves a broken file open if it opened it itself.
+            with (
+                open(path, "rb") as file,
+                np.load(file, allow_pickle=False) as archive,
+            ):
+                content = dict(archive)
+            model = cls(
+                int(content["num_dims"]) or None,
+                center=bool(content["center"]),
+                length_normalize=bool(content["length_normalize"]),
+                max_iterations=int(content["max_iterations"]),
+                tolerance=float(content["tolerance"]),
+            )
+            for name in FITTED:
+                setattr(model, name, content[name])
+            model.projection = content.get("projection")
+            model.log_likelihoods = content["log_likelihoods"].tolist()
+            model._check_content()
+        except (
+            EOFError,
+            KeyError,
+            TypeError,
+            ValueError,
+            zipfile.BadZipFile,
+        ) as error:
+            raise OSError(
+                f"{os.fspath(path)!r} must be a file written by PLDA.save; "
+                f"reading it failed: {error}. Save the model again."
+            ) from error
+        model._diagonalize()
+        return model
+
+    def _offset(self, embeddings: np.ndarray) -> np.ndarray:
+        if self.center:
+            return plda.mean_of_rows(embeddings)
+        return np.zeros(embeddings.shape[1])
+
+    def _learn(self, embeddings, class_ids, offset, projection) -> None:
+        x = self._processed(embeddings, offset, projection)
+        if not np.any(np.var(x - x[0], axis=0)):
+            raise ValueError(
+                "Embeddings must vary; received embeddings that are all the "
+                "same once centred, projected and scaled. Look for a collapsed "
+                "encoder."
+            )
+        model, self.log_likelihoods = plda.fit(
+            plda.statistics(x, class_ids), self.max_iterations, self.tolerance
+        )
+        self.mean, self.between_covariance, self.within_covariance = model
+        self.offset, self.projection = offset, projection
+        self._diagonalize()
+
+    def _processed(self, x, offset, projection) -> np.ndarray:
+        x = x - offset
+        if projection is not None:
+            x = x @ projection
+        if self.length_normalize:
+            length = np.linalg.norm(x, axis=1, keepdims=True)
+            scale = np.sqrt(x.shape[1])
+            x = scale * np.divide(x, length, where=length > 0, out=0 * x)
+        return x
+
+    def _coordinates(self, name: str, embeddings) -> np.ndarray:
+        """In which both covariances are diagonal, about the mean."""
+        x = _bounded(name, embeddings)
+        x = self._processed(x, self.offset, self.projection)
+        return (x - self.mean) @ self._transform
+
+    def _diagonalize(self) -> None:
+        self._transform, self._ratio = plda.diagonalize(
+            self.between_covariance, self.within_covariance
+        )
+        self._fitted = True
+
+    def _check_fitted(self) -> None:
+        if not self._fitted:
+            raise ValueError(
+                "PLDA must be fitted before; received a new one. Call "
+                "fit(embeddings, labels), or PLDA.load(path)."
+            )
+
+    def _check_dim(self, **embeddings) -> None:
+        self._check_fitted()
+        for name, value in embeddings.items():
+            shape, dim = np.shape(value), len(self.offset)
+            if len(shape) == 2 and shape[1] != dim:
+                raise ValueError(
+                    f"`{name}` must have shape (n, {dim}), as the embeddings "
+                    f"that PLDA was fitted to; received shape {shape}. Use "
+                    "the same encoder."
+                )
+
+    def _check_content(self) -> None:
+        dims = len(self.mean)
+        shapes = {
+            "mean": (dims,),
+            "between_covariance": (dims, dims),
+            "within_covariance": (dims, dims),
+            "offset": (len(self.offset),),
+        }
+        if self.projection is not None:
+            shapes["projection"] = (len(self.offset), dims)
+        elif len(self.offset) != dims:
+            raise ValueError("projection is missing")
+        for name, shape in shapes.items():
+            value = getattr(self, name)
+            if value.shape != shape or value.dtype != np.float64:
+                raise ValueError(f"{name} is not float64 of shape {shape}")
+            if not np.all(np.isfinite(value)):
+                raise ValueError(f"{name} is not finite")
+
+
+def _examples(embeddings: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Embeddings, and class ids from 0, of which PLDA can be fitted."""
+    embeddings = _bounded("embeddings", embeddings)
+    labels = arrays.integers("labels", labels, 1, "(n,)")
+    arrays.same_length(embeddings=embeddings, labels=labels)
+    classes, class_ids = np.unique(labels, return_inverse=True)
+    if not 1 < len(classes) < len(labels):
+        raise ValueError(
+            "PLDA needs at least two classes, and one with at least two "
+            f"examples; received {len(labels)} examples of {len(classes)} "
+            "classes. Pass more examples."
+        )
+    return embeddings, class_ids
+
+
+def _bounded(name: str, value: Any) -> np.ndarray:
+    value = arrays.numbers(name, value, 2, "(n, dim)").astype(np.float64)
+    largest = np.max(np.abs(value))
+    if largest > LARGEST:
+        raise ValueError(
+            f"`{name}` must be at most {LARGEST} in size; received {largest}. "
+            "Scale embeddings down."
+        )
+    return value

@@ -1,0 +1,209 @@
+"""Linear-Gaussian models of classes: two-covariance PLDA and LDA, in NumPy.
+
+All arrays are float64. Class ids are `(n,)` integers in `[0, num_classes)`,
+each of which occurs.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Share of the variance that makes a direction; less is rounding of float32.
+RESOLUTION = 1e-10
+# What the variance within classes is at least, as a share of the variance of
+# the data in the same direction. Without it a direction in which classes do
+# not spread has infinite likelihood.
+LEAST_WITHIN = 1e-6
+
+
+class Statistics(NamedTuple):
+    """All that the likelihood of labelled examples depends on."""
+
+    counts: np.ndarray  # (num_classes,)
+    means: np.ndarray  # (num_classes, dim)
+    scatter: np.ndarray  # (dim, dim), about the means of the classes
+
+
+class TwoCovariance(NamedTuple):
+    """`x = mean + y + e`, one `y ~ N(0, between)` a class, `e ~ N(0, within)`
+    anew for each example."""
+
+    mean: np.ndarray  # (dim,)
+    between: np.ndarray  # (dim, dim)
+    within: np.ndarray  # (dim, dim)
+
+
+def statistics(x: np.ndarray, class_ids: np.ndarray) -> Statistics:
+    """Of examples `(n, dim)`."""
+    # About one of the examples: a constant dimension is then exactly zero.
+    deviations = x - x[0]
+    counts = np.bincount(class_ids).astype(np.float64)
+    order = np.argsort(class_ids, kind="stable")
+    starts = np.cumsum(counts).astype(int) - counts.astype(int)
+    means = np.add.reduceat(deviations[order], starts) / counts[:, None]
+    residuals = deviations - means[class_ids]
+    return Statistics(counts, x[0] + means, residuals.T @ residuals)
+
+
+def mean_of_rows(x: np.ndarray) -> np.ndarray:
+    """The mean `(dim,)` of `(n, dim)`, exact in a constant dimension."""
+    return x[0] + np.mean(x - x[0], axis=0)
+
+
+def whitening(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`(dim, rank)` that makes a covariance the identity, and its inverse.
+
+    The inverse is `(rank, dim)`. Directions without variance are left out.
+    Which they are does not depend on the units of single dimensions.
+    """
+    scale = np.sqrt(np.diag(covariance))
+    inverse_scale = np.divide(
+        1, scale, where=scale > 0, out=np.zeros_like(scale)
+    )
+    correlation = inverse_scale[:, None] * covariance * inverse_scale
+    values, vectors = np.linalg.eigh(correlation)
+    kept = values > RESOLUTION * max(values[-1], 1)
+    root, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    return (
+        inverse_scale[:, None] * vectors / root,
+        (scale[:, None] * vectors * root).T,
+    )
+
+
+def diagonalize(
+    between: np.ndarray, within: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The directions that discriminate, best first.
+
+    Returns `transform`, `(dim, rank)`, and `ratio`, `(rank,)`, descending:
+
+    ```
+    transform^T within transform = I
+    transform^T between transform = diag(ratio)
+    ```
+
+    Directions in which neither varies are left out; a ratio is at most the
+    inverse of `RESOLUTION`, also where classes do not spread at all.
+    """
+    whiten, _ = whitening(between + within)
+    # Both add up to the identity here: one decomposition serves for both.
+    shares, vectors = np.linalg.eigh(whiten.T @ within @ whiten)
+    shares = np.clip(shares, RESOLUTION, 1)
+    return whiten @ vectors / np.sqrt(shares), (1 - shares) / shares
+
+
+def lda(examples: Statistics) -> tuple[np.ndarray, np.ndarray]:
+    """`diagonalize` of the scatters of examples, divided by their number."""
+    num_examples = np.sum(examples.counts)
+    deviations = examples.means - examples.means[0]
+    deviations -= examples.counts @ deviations / num_examples
+    between = (examples.counts[:, None] * deviations).T @ deviations
+    return diagonalize(between / num_examples, examples.scatter / num_examples)
+
+
+def fit(
+    examples: Statistics, max_iterations: int, tolerance: float
+) -> tuple[TwoCovariance, list[float]]:
+    """Maximum likelihood by EM, and its course.
+
+    The course is the log-likelihood per example at the start and after each
+    iteration, of at most `max_iterations`; they end when one adds no more than
+    `tolerance`. The likelihood is the density in the subspace in which the
+    examples vary.
+    """
+    counts, num_examples = examples.counts[:, None], np.sum(examples.counts)
+    num_classes, dim = examples.means.shape
+    origin = examples.means[0]
+    deviations = examples.means - origin
+    centre = examples.counts @ deviations / num_examples
+    between = (counts * (deviations - centre)).T @ (deviations - centre)
+    whiten, unwhiten = whitening((between + examples.scatter) / num_examples)
+    log_volume = np.linalg.slogdet(unwhiten @ unwhiten.T)[1] / 2
+
+    means = deviations @ whiten
+    scatter = whiten.T @ examples.scatter @ whiten
+    mean = np.mean(means, axis=0)
+    between = (means - mean).T @ (means - mean) / num_classes
+    within = _at_least(scatter / (num_examples - num_classes), LEAST_WITHIN)
+    course = []
+    while True:
+        # The coordinates in which everything about the model is diagonal.
+        transform, ratio = diagonalize(between, within)
+        back = transform.T @ within
+        class_means = (means - mean) @ transform
+        class_scatter = transform.T @ scatter @ transform
+        growth = 1 + counts * ratio
+        course.append(
+            np.linalg.slogdet(transform)[1]
+            - log_volume
+            - transform.shape[1] / 2 * np.log(2 * np.pi)
+            - (
+                np.sum(np.log(growth) + counts * class_means**2 / growth)
+                + np.trace(class_scatter)
+            )
+            / (2 * num_examples)
+        )
+        converged = len(course) > 1 and course[-1] - course[-2] <= tolerance
+        if converged or len(course) > max_iterations:
+            break
+        # What is expected of y: mean and variance, given its class.
+        variance = ratio / growth
+        expected = counts * variance * class_means
+        shift = np.mean(expected, axis=0)
+        mean = mean + shift @ back
+        between = np.diag(np.mean(variance, axis=0))
+        between += (expected - shift).T @ (expected - shift) / num_classes
+        residuals = class_means - expected
+        within = class_scatter + np.diag(np.sum(counts * variance, axis=0))
+        within += (counts * residuals).T @ residuals
+        between = back.T @ between @ back
+        within = back.T @ within @ back / num_examples
+        within = _at_least(within, LEAST_WITHIN)
+    model = TwoCovariance(
+        origin + mean @ unwhiten,
+        unwhiten.T @ between @ unwhiten,
+        unwhiten.T @ within @ unwhiten,
+    )
+    return model, [float(value) for value in course]
+
+
+def log_likelihood_ratios(
+    enrol: np.ndarray,
+    counts: np.ndarray,
+    test: np.ndarray,
+    ratio: np.ndarray,
+) -> np.ndarray:
+    """`(m, n)`: `test` is of the class of `enrol`, against of another class.
+
+    In the coordinates of `diagonalize`, about the mean: `enrol`, `(m, dim)`,
+    means of `counts` examples, `(m, 1)` or `(1, 1)`, and `test`, `(n, dim)`.
+    """
+    gain, variance, total = _prediction(counts, ratio)
+    constant = np.sum(np.log(total / variance), axis=1, keepdims=True)
+    expected = gain * enrol
+    constant = constant - np.sum(expected**2 / variance, axis=1, keepdims=True)
+    square = (1 / total - 1 / variance) @ (test**2).T
+    return (constant + square) / 2 + (expected / variance) @ test.T
+
+
+def log_likelihood_ratio_of_rows(
+    first: np.ndarray, second: np.ndarray, ratio: np.ndarray
+) -> np.ndarray:
+    """`(n,)`: the same of row i of `first` and of `second`, `(n, dim)`."""
+    gain, variance, total = _prediction(np.ones((1, 1)), ratio)
+    distance = (second - gain * first) ** 2 / variance
+    terms = np.log(total / variance) + second**2 / total - distance
+    return np.sum(terms, axis=1) / 2
+
+
+def _prediction(counts, ratio):
+    """A further example of the class is `N(gain * mean, variance)`, one of
+    another class `N(0, total)`."""
+    growth = 1 + counts * ratio
+    return counts * ratio / growth, 1 + ratio / growth, 1 + ratio
+
+
+def _at_least(covariance: np.ndarray, least: float) -> np.ndarray:
+    """The covariance, each eigenvalue raised to `least`."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    return (vectors * np.maximum(values, least)) @ vectors.T
