@@ -34,9 +34,7 @@ def test_paper_is_zero_and_ink_is_one():
     found = ink(scans()).numpy()
     assert found.shape == (4, 28, 28, 1)
     # Resizing by antialiasing keeps the amount of ink.
-    np.testing.assert_allclose(
-        found.mean(), (scans() == 0).mean(), rtol=0.02
-    )
+    np.testing.assert_allclose(found.mean(), (scans() == 0).mean(), rtol=0.02)
 
 
 def test_saved_and_loaded(tmp_path):
