@@ -13,7 +13,7 @@ from trainers.recipes.learning_rates import cosine_decay
 
 def retrieval(loss: dict, learning_rate: float, distance: str):
     """Class-aware batches, measured by retrieval among held-out characters."""
-    num_steps, num_epochs = 2_000, 20
+    num_steps, num_epochs = 1_200, 20
     return ml_collections.ConfigDict(
         {
             "seed": 0,

@@ -60,7 +60,7 @@ def class_oracle(
 
 def beta_vae(beta: float):
     """No labels: a variational autoencoder whose code is the mean."""
-    config = _common(learning_rate=1e-3, num_steps=1_200)
+    config = _common(learning_rate=1e-3, num_steps=800)
     config.encoder.gaussian = True
     config.decoder = {"name": "sprites_decoder", "dim": DIM, "width": WIDTH}
     config.autoencoder = {"name": "BetaVAE", "beta": beta}
@@ -72,7 +72,7 @@ def beta_vae(beta: float):
 
 def retrieval(loss: dict, learning_rate: float, distance: str):
     """Class oracle, measured by retrieval among held-out identities."""
-    config = class_oracle(loss, 5, learning_rate, num_steps=2_000)
+    config = class_oracle(loss, 5, learning_rate, num_steps=1_200)
     config.encoder.width = 256
     config.monitor = "val_recall_at_1"
     config.evaluation = {
