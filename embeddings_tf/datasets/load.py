@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import importlib
+import logging
 import os
 import pathlib
 
@@ -341,16 +342,17 @@ def _read(tfds, builder, split):
         )
     x = np.empty((num_examples, *image_shape), features[x_key].np_dtype)
     labels = np.empty((num_examples, *features[label_key].shape), np.int32)
-    dataset = builder.as_dataset(
-        split=split,
-        batch_size=_READ_BATCH,
-        shuffle_files=False,
-        # One file after the other: the order of the set.
-        read_config=tfds.ReadConfig(
-            interleave_cycle_length=1, try_autocache=False
-        ),
-        decoders=tfds.decode.PartialDecoding({x_key, label_key}),
-    )
+    with _no_warnings_about_itself():
+        dataset = builder.as_dataset(
+            split=split,
+            batch_size=_READ_BATCH,
+            shuffle_files=False,
+            # One file after the other: the order of the set.
+            read_config=tfds.ReadConfig(
+                interleave_cycle_length=1, try_autocache=False
+            ),
+            decoders=tfds.decode.PartialDecoding({x_key, label_key}),
+        )
     first = 0
     try:
         for batch in dataset.as_numpy_iterator():
@@ -363,6 +365,18 @@ def _read(tfds, builder, split):
     if first != num_examples:
         raise OSError(_damaged(builder))
     return x, labels
+
+
+@contextlib.contextmanager
+def _no_warnings_about_itself():
+    """Partial decoding of TFDS uses what TFDS has deprecated, and logs it."""
+    logger = logging.getLogger("absl")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _damaged(builder):
