@@ -9,6 +9,7 @@ README and the figures in `docs/figures` are then made from that folder alone.
 
 import json
 import pathlib
+import shutil
 import statistics
 import sys
 
@@ -42,6 +43,8 @@ LOSSES = {
     "binomial_deviance": "binomial deviance",
     "lifted_structure": "lifted structure",
 }
+# Of the first fold of these, what single dimensions mean.
+DRAWN = ("sprites_f_statistic", "sprites_triplet")
 MEASURES = {
     "modularity": "modularity",
     "explicitness": "explicitness",
@@ -64,8 +67,15 @@ def collect(workdir: pathlib.Path) -> None:
         "folds": results["folds"],
     }
     RESULTS.mkdir(parents=True, exist_ok=True)
-    name = f"{kept['recipe']}-{kept['dataset'].replace('/', '-')}.json"
-    write_json(RESULTS / name, kept)
+    name = f"{kept['recipe']}-{kept['dataset'].replace('/', '-')}"
+    write_json(RESULTS / f"{name}.json", kept)
+    if kept["recipe"] in DRAWN:
+        FIGURES.mkdir(parents=True, exist_ok=True)
+        run = workdir / f"fold_{next(iter(results['folds']))}"
+        for picture in ("mutual_information", "traversal"):
+            shutil.copyfile(
+                run / f"{picture}.png", FIGURES / f"{name}-{picture}.png"
+            )
 
 
 def load() -> dict[tuple[str, str], dict]:
@@ -97,6 +107,9 @@ def table(found: dict[tuple[str, str], dict]) -> str:
         if rows:
             parts += ["", f"### {heading}: disentangling", ""]
             parts += _disentangling(rows)
+            name = dataset.replace("/", "_")
+            parts += ["", _pictures(name, "measures", "explicitness_curves")]
+            parts += [_pictures(name, "modularity_curves", "auc_distribution")]
     for prefix, dataset, heading in (
         ("sprites", "sprites/weapon_visible", "Sprites, weapon visible"),
         ("sprites", "sprites/all_frames", "Sprites, all frames"),
@@ -110,7 +123,15 @@ def table(found: dict[tuple[str, str], dict]) -> str:
         if rows:
             parts += ["", f"### {heading}: recall of held-out classes, %", ""]
             parts += _retrieval(rows)
+            parts += ["", _pictures(dataset.replace("/", "_"), "recall")]
     return "\n".join(parts)
+
+
+def _pictures(prefix: str, *names: str) -> str:
+    return "\n".join(
+        f"![{name.replace('_', ' ')}](../../docs/figures/{prefix}_{name}.png)"
+        for name in names
+    )
 
 
 def _cell(numbers: list[float], digits: int = 3, scale: float = 1) -> str:
