@@ -88,8 +88,11 @@ def _results(run: pathlib.Path) -> dict:
 
 def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     """Writes and prints what the folds have in common, and the curves."""
-    from embeddings_tf import viz
+    from trainers.quiet import import_tensorflow
     from trainers.workdir import update_results
+
+    import_tensorflow()
+    from embeddings_tf import viz
 
     runs = {str(fold): _results(path / f"fold_{fold}") for fold in folds}
     numbers = [flat(run["evaluation"]) for run in runs.values()]
@@ -113,14 +116,13 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
         viz.learning_curves_figure({recipe: curves}, measure, step="epoch"),
         path / "learning_curves.png",
     )
-    print(f"\n{'mean over folds ' + ', '.join(runs):<48}{'s.e.':>12}")
+    print(f"\n{'folds ' + ', '.join(runs):<44}{'mean':>12}{'s.e.':>12}")
     for name, values in rows.items():
         if name.split(".")[0] not in ("seconds", "cores", "settings"):
             error = standard_error(values)
             print(
-                f"{name:<48}"
+                f"{name:<44}{statistics.fmean(values):>12.4f}"
                 + ("" if error is None else f"{error:>12.4f}")
-                + f"{statistics.fmean(values):>12.4f}"
             )
     print(
         f"Every number: {path / 'results.json'}; curves: "
