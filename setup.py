@@ -37,8 +37,12 @@ EXTRAS_REQUIRE = {
     # TFDS reads the segmentation masks of CUB-200-2011 with it.
     "birds": ["opencv-python-headless>=4.10"],
     "plots": ["matplotlib>=3.10"],
-    # The front end is tf.signal; SciPy reads and resamples recordings.
-    "speech": ["scipy>=1.14"],
+    # TensorFlow Datasets reads recordings with pydub, which needs a module that
+    # Python 3.13 no longer has. Only preparing a set reads recordings.
+    "speech": [
+        "audioop-lts>=0.2; python_version >= '3.13'",
+        "pydub>=0.25.1",
+    ],
     "dev": [
         "build>=1.2",
         "dill>=0.3.9",  # The test case of TFDS imports it.

@@ -12,6 +12,7 @@ that compares pairs, for example:
 
 import dataclasses
 import math
+import operator
 import re
 from functools import partial
 
@@ -837,7 +838,7 @@ def test_property(entry, name, request):
 # --- The tables are complete ------------------------------------------------
 
 PUBLIC = {
-    f"{group}.{name}": getattr(getattr(embeddings_tf, group), name)
+    f"{group}.{name}": operator.attrgetter(f"{group}.{name}")(embeddings_tf)
     for group in (
         "losses",
         "layers",
@@ -846,11 +847,14 @@ PUBLIC = {
         "metrics",
         "sampling",
         "datasets",
+        "datasets.speech",
         "callbacks",
         "export",
         "viz",
     )
-    for name in conformance.public_names(getattr(embeddings_tf, group))
+    for name in conformance.public_names(
+        operator.attrgetter(group)(embeddings_tf)
+    )
 }
 
 

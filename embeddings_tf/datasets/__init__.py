@@ -1,5 +1,6 @@
-"""Data sets, index vectors to batches, and corruption of images."""
+"""Data sets, index vectors to batches, corruption of images, and speech."""
 
+from embeddings_tf.datasets import speech  # noqa: F401
 from embeddings_tf.datasets.batches import batches
 from embeddings_tf.datasets.corruption import corrupt
 from embeddings_tf.datasets.corruption import occlusion_mask
@@ -7,8 +8,10 @@ from embeddings_tf.datasets.load import load
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     n_digit_from_scikit_learn,
 )
+from embeddings_tf.datasets.utterances import Utterances
 
 __all__ = [
+    "Utterances",
     "batches",
     "corrupt",
     "load",

@@ -16,6 +16,7 @@ from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     n_digit_from_scikit_learn,
 )
+from embeddings_tf.datasets.utterances import Utterances
 
 _DATA_VARIABLE = "EMBEDDINGS_TF_DATA"
 _MANUAL_VARIABLE = "EMBEDDINGS_TF_MANUAL"
@@ -35,11 +36,14 @@ def load(
     split: str,
     data_dir: str | os.PathLike | None = None,
     manual_dir: str | os.PathLike | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Loads one split of a data set: images, or features, and labels.
+    *,
+    label: str | None = None,
+) -> tuple[np.ndarray | Utterances, np.ndarray]:
+    """Loads a split of a set: images, features or utterances, and labels.
 
     Use it for the sets of this library, for example `"n_digit/2_number"`, and
-    for any image set of TensorFlow Datasets, for example `"mnist"`. The first
+    for any set of images or recordings of TensorFlow Datasets, for example
+    `"mnist"` or `"spoken_digit"`. The first
     time, a set is downloaded and prepared with a progress bar; later it is read
     from `data_dir` alone. `"n_digit/digits_2_number"` and its relatives are
     made in memory and need neither files nor a network, see
@@ -64,16 +68,21 @@ def load(
             variable `EMBEDDINGS_TF_MANUAL`, else none. Files that are not there
             are downloaded. A set of TensorFlow Datasets itself is searched in
             the subfolder of its name, or if there is none in the folder itself.
+        label: Another feature of the set to be the label, for example
+            `"audio/filename"` of `"spoken_digit"`, which tells the speaker. By
+            default what the set itself names as the label.
 
     Returns:
         Images, `uint8` of shape `(images, height, width, channels)` in 0..255,
-        or features, `float32` of shape `(images, dim)`; and labels, `int32` of
-        shape `(images,)` or `(images, factors)`, in the order in which the set
-        is kept.
+        or features, `float32` of shape `(images, dim)`, or `Utterances` if
+        examples differ in length; and labels, `int32` of shape `(images,)` or
+        `(images, factors)`, in the order in which the set is kept. A label that
+        is text is `str`.
 
     Raises:
-        ValueError: If the set, the config or the split does not exist (the
-            message lists what does), or a file is not what it should be.
+        ValueError: If the set, the config, the split or the label does not
+            exist (the message lists what does), or a file is not what it should
+            be.
         OSError: If a file is missing and cannot be downloaded, or the prepared
             data cannot be written or read.
         ImportError: If a set of TensorFlow Datasets needs a package that is not
@@ -86,19 +95,34 @@ def load(
     ... )
     >>> images.shape, labels.shape
     ((6300, 8, 16, 1), (6300,))
+
+    Recordings, with the digit and with the speaker (`pip install pydub`)::
+
+        x, digits = embeddings_tf.datasets.load("spoken_digit", "train")
+        _, names = embeddings_tf.datasets.load(
+            "spoken_digit", "train", label="audio/filename"
+        )  # "7_jackson_32.wav"
+        speakers = np.unique(
+            [name.split("_")[1] for name in names], return_inverse=True
+        )[1]
     """
     if name in _IN_MEMORY:
         num_digits, gap = _IN_MEMORY[name]
         known = _SCIKIT_LEARN_SPLITS[gap]
         if split not in known:
             raise ValueError(_unknown_split(name, split, known))
+        if label is not None:
+            raise ValueError(
+                f"{name!r} has one label, got label={label!r}; leave it out."
+            )
         return n_digit_from_scikit_learn(num_digits, gap, split)
     # Imported here because it is heavy and the sets in memory do not need it.
     import tensorflow_datasets as tfds
 
     data_dir = _folder(data_dir, _DATA_VARIABLE)
     manual_dir = _folder(manual_dir, _MANUAL_VARIABLE)
-    return _read(tfds, _prepared(tfds, name, data_dir, manual_dir), split)
+    builder = _prepared(tfds, name, data_dir, manual_dir)
+    return _read(tfds, builder, split, label)
 
 
 def _folder(path, variable):
@@ -317,7 +341,7 @@ def _one_line(error):
     return " ".join(str(error).split())
 
 
-def _read(tfds, builder, split):
+def _read(tfds, builder, split, label):
     try:
         num_examples = builder.info.splits[split].num_examples
     except (KeyError, ValueError) as error:
@@ -334,18 +358,35 @@ def _read(tfds, builder, split):
             f"{builder.info.full_name} has no {x_key!r} and {label_key!r} to "
             f"load, only {', '.join(features)}; read it with tfds.load."
         )
-    image_shape = features[x_key].shape
-    if None in image_shape:
+    if label is not None:
+        known = [key for key in features if _is_label(tfds, features[key])]
+        if label not in known:
+            raise ValueError(
+                f"{builder.info.full_name} has no label {label!r}: expected "
+                f"one of {', '.join(known)}."
+            )
+        label_key = label
+    shape = features[x_key].shape
+    is_image = isinstance(features[x_key], tfds.features.Image)
+    if None in shape[1:] or (is_image and None in shape):
         raise ValueError(
             f"Images of {builder.info.full_name} differ in size, shape "
-            f"{image_shape}; read it with tfds.load and resize them."
+            f"{shape}; read it with tfds.load and resize them."
         )
-    x = np.empty((num_examples, *image_shape), features[x_key].np_dtype)
-    labels = np.empty((num_examples, *features[label_key].shape), np.int32)
+    is_text = features[label_key].np_dtype == np.object_
+    labels = np.empty(
+        (num_examples, *features[label_key].shape),
+        np.object_ if is_text else np.int32,
+    )
+    has_length = shape[:1] == (None,)
+    if has_length:
+        x = [None] * num_examples
+    else:
+        x = np.empty((num_examples, *shape), features[x_key].np_dtype)
     with _no_warnings_about_itself():
         dataset = builder.as_dataset(
             split=split,
-            batch_size=_READ_BATCH,
+            batch_size=None if has_length else _READ_BATCH,
             shuffle_files=False,
             # One file after the other: the order of the set.
             read_config=tfds.ReadConfig(
@@ -356,14 +397,23 @@ def _read(tfds, builder, split):
     first = 0
     try:
         for batch in dataset.as_numpy_iterator():
-            block = slice(first, first + len(batch[label_key]))
-            x[block] = batch[x_key]
-            labels[block] = batch[label_key]
-            first = block.stop
+            if has_length:
+                x[first] = batch[x_key]
+                labels[first] = batch[label_key]
+                first += 1
+            else:
+                block = slice(first, first + len(batch[label_key]))
+                x[block] = batch[x_key]
+                labels[block] = batch[label_key]
+                first = block.stop
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
         raise OSError(_damaged(builder)) from error
     if first != num_examples:
         raise OSError(_damaged(builder))
+    if is_text:
+        labels = np.char.decode(labels.astype(np.bytes_), "utf-8")
+    if has_length:
+        x = Utterances(np.concatenate(x), [len(values) for values in x])
     return x, labels
 
 
@@ -377,6 +427,19 @@ def _no_warnings_about_itself():
         yield
     finally:
         logger.setLevel(level)
+
+
+def _is_label(tfds, feature):
+    """Whether a feature is integers of one shape, or text."""
+    return (
+        isinstance(feature, tfds.features.Tensor)
+        and not isinstance(feature, tfds.features.Image | tfds.features.Audio)
+        and None not in feature.shape
+        and (
+            isinstance(feature, tfds.features.Text)
+            or np.issubdtype(feature.np_dtype, np.integer)
+        )
+    )
 
 
 def _damaged(builder):

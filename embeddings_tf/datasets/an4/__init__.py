@@ -1,0 +1,1 @@
+"""Speakers of CMU AN4."""

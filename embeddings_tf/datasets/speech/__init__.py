@@ -1,0 +1,30 @@
+"""Front end for speech: waveforms to features, and lists of trials.
+
+What maps waveforms and features is TensorFlow alone, runs in `tf.data` and can
+be exported with a model. Samples are in the range of 16-bit integers, -32768 to
+32767; multiply samples in -1..1 by 32768.
+"""
+
+from embeddings_tf.datasets.speech.add_noise import add_noise
+from embeddings_tf.datasets.speech.count_frames import count_frames
+from embeddings_tf.datasets.speech.energy_vad import energy_vad
+from embeddings_tf.datasets.speech.keep_frames import keep_frames
+from embeddings_tf.datasets.speech.mfcc import mfcc
+from embeddings_tf.datasets.speech.read_trials import read_trials
+from embeddings_tf.datasets.speech.repeat_or_crop import repeat_or_crop
+from embeddings_tf.datasets.speech.reverberate import reverberate
+from embeddings_tf.datasets.speech.subtract_sliding_mean import (
+    subtract_sliding_mean,
+)
+
+__all__ = [
+    "add_noise",
+    "count_frames",
+    "energy_vad",
+    "keep_frames",
+    "mfcc",
+    "read_trials",
+    "repeat_or_crop",
+    "reverberate",
+    "subtract_sliding_mean",
+]

@@ -1,0 +1,77 @@
+"""Noise, music and babble behind speech."""
+
+import tensorflow as tf
+
+from embeddings_tf.datasets.speech import checks
+from embeddings_tf.datasets.speech.repeat_or_crop import repeat_or_crop
+
+
+def add_noise(waveform, noise, snr, seed=None) -> tf.Tensor:
+    """Adds noise, music or babble at a signal-to-noise ratio.
+
+    Use it to augment training data. One source is noise or music; several,
+    three to seven other speakers for instance, are babble. Each source i is
+    brought to the length of the waveform by `repeat_or_crop`, and
+
+        out = waveform + sum_i noise_i sqrt(P(waveform) / P(noise_i)
+                                            / 10^(snr_i / 10))
+
+    with P the mean square. A silent source adds nothing, and nothing is added
+    to silence.
+
+    Args:
+        waveform: Samples of shape `(samples,)`.
+        noise: Samples of shape `(noise_samples,)`, or `(sources,
+            noise_samples)`, with the sample rate of `waveform`.
+        snr: Signal-to-noise ratio in dB, a scalar or of shape `(sources,)`.
+        seed: Integers of shape `(2,)`. If given, the part of a longer noise is
+            random, a pure function of the seed; else it is the middle.
+
+    Returns:
+        `float32` of shape `(samples,)`.
+
+    Raises:
+        ValueError: If shapes are not what they are described to be, and eagerly
+            if a waveform is empty or holds NaN or infinity, or `snr` is not
+            finite. In a graph the last three raise
+            `tf.errors.InvalidArgumentError` when it runs.
+
+    Reference:
+
+    - [Snyder et al., 2018](https://doi.org/10.1109/ICASSP.2018.8461375)
+
+    Example:
+
+    >>> speech = tf.constant([2.0, -2.0, 2.0, -2.0])
+    >>> noise = tf.constant([5.0])
+    >>> embeddings_tf.datasets.speech.add_noise(speech, noise, 0.0).numpy()
+    array([4., 0., 4., 0.], dtype=float32)
+    """
+    waveform = checks.float_tensor("waveform", waveform, (1,), "(samples,)")
+    noise = checks.float_tensor(
+        "noise", noise, (1, 2), "(samples,) or (sources, samples)"
+    )
+    snr = checks.float_tensor("snr", snr, (0, 1), "() or (sources,)")
+    sources = noise[tf.newaxis] if noise.shape.rank == 1 else noise
+    if not (
+        snr.shape.rank == 0 or snr.shape.is_compatible_with(sources.shape[:1])
+    ):
+        raise ValueError(
+            "snr must be one number, or one for each source of noise, got "
+            f"shape {snr.shape} for noise of shape {noise.shape}."
+        )
+    for name, value in (
+        ("waveform", waveform),
+        ("noise", sources),
+        ("snr", snr),
+    ):
+        checks.require_finite(name, value, tf.ones_like(value, tf.bool))
+    checks.require(tf.size(waveform) > 0, "waveform has no samples.")
+    sources = repeat_or_crop(sources[..., tf.newaxis], tf.size(waveform), seed)[
+        ..., 0
+    ]
+    power = tf.reduce_mean(tf.square(waveform))
+    noise_power = tf.reduce_mean(tf.square(sources), axis=1)
+    wanted = power * tf.pow(10.0, -snr / 10.0)
+    scale = tf.sqrt(tf.math.divide_no_nan(wanted, noise_power))
+    return waveform + tf.reduce_sum(scale[:, tf.newaxis] * sources, axis=0)

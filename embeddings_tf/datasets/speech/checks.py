@@ -1,0 +1,69 @@
+"""Checks of values that are known eagerly, but not while a graph is traced."""
+
+import tensorflow as tf
+
+
+def require(condition, message: str) -> None:
+    """ValueError unless `condition`; in a graph, an error when it runs."""
+    if not tf.executing_eagerly():
+        tf.debugging.Assert(condition, [message])
+    elif not condition:
+        raise ValueError(message)
+
+
+def float_tensor(name: str, value, ranks: tuple[int, ...], axes: str):
+    """`value` as float32, whatever its numeric dtype, if it has a rank."""
+    value = tf.convert_to_tensor(value)
+    if value.shape.rank not in ranks:
+        raise ValueError(
+            f"{name} must have shape {axes}, got shape {value.shape}."
+        )
+    if not (value.dtype.is_floating or value.dtype.is_integer):
+        raise ValueError(
+            f"{name} must be numbers, got dtype {value.dtype.name}."
+        )
+    return tf.cast(value, tf.float32)
+
+
+def lengths_of(values, length, minimum: int, unit: str):
+    """Valid entries of axis 1 of a batch, int32 of shape `(batch,)`."""
+    size = tf.shape(values)[1]
+    if length is None:
+        length = tf.fill([tf.shape(values)[0]], size)
+    else:
+        length = tf.convert_to_tensor(length)
+        if length.shape.rank not in (0, 1) or not length.dtype.is_integer:
+            raise ValueError(
+                "length must be integers, one for each utterance, got shape "
+                f"{length.shape} and dtype {length.dtype.name}."
+            )
+        length = tf.reshape(tf.cast(length, tf.int32), [-1])
+        require(
+            tf.equal(tf.size(length), tf.shape(values)[0]),
+            "length must have one entry for each utterance.",
+        )
+    require(
+        tf.reduce_all((length >= minimum) & (length <= size)),
+        f"Every utterance must have at least {minimum} {unit}, and not more "
+        "than the padded batch; check `length`, remove empty utterances.",
+    )
+    return length
+
+
+def require_finite(name: str, values, is_valid) -> None:
+    """Fails at NaN and infinity, padding aside."""
+    require(
+        tf.reduce_all(tf.math.is_finite(values) | ~is_valid),
+        f"{name} holds NaN or infinity; remove or repair such utterances.",
+    )
+
+
+def seed_pair(seed):
+    """`seed` as the two integers that `tf.random.stateless_*` takes."""
+    seed = tf.convert_to_tensor(seed)
+    if seed.shape != (2,) or not seed.dtype.is_integer:
+        raise ValueError(
+            "seed must be two integers, shape (2,), got shape "
+            f"{seed.shape} and dtype {seed.dtype.name}."
+        )
+    return seed

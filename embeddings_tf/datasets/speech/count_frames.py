@@ -1,0 +1,64 @@
+"""How many frames a recording has."""
+
+import tensorflow as tf
+
+from embeddings_tf.ops.arguments import positive_integer
+
+_WINDOW_MILLISECONDS = 25
+_SHIFT_MILLISECONDS = 10
+
+
+def count_frames(
+    length, *, sample_rate: int = 16000, snip_edges: bool = False
+) -> tf.Tensor:
+    """How many frames `mfcc` makes of a recording.
+
+    Use it to tell frames from padding in what `mfcc` gives for a batch, and to
+    find out which recordings are too short.
+
+        (length + shift // 2) // shift             snip_edges=False
+        max(0, (length - window) // shift + 1)     snip_edges=True
+
+    with a window of 25 ms and a shift of 10 ms.
+
+    Args:
+        length: Numbers of samples, integers of any shape.
+        sample_rate: Samples in a second, at least 400.
+        snip_edges: As for `mfcc`.
+
+    Returns:
+        Numbers of frames, `int32` of the shape of `length`.
+
+    Raises:
+        ValueError: If `length` are not integers or `sample_rate` is below 400.
+
+    Example:
+
+    >>> embeddings_tf.datasets.speech.count_frames([16000, 80, 79]).numpy()
+    array([100,   1,   0], dtype=int32)
+    """
+    length = tf.convert_to_tensor(length)
+    if not length.dtype.is_integer:
+        raise ValueError(
+            "length must be integers, numbers of samples, got dtype "
+            f"{length.dtype.name}."
+        )
+    length = tf.cast(length, tf.int32)
+    window, shift = window_and_shift(sample_rate)
+    if snip_edges:
+        return tf.maximum((length - window) // shift + 1, 0)
+    return (length + shift // 2) // shift
+
+
+def window_and_shift(sample_rate: int) -> tuple[int, int]:
+    """Samples of a window of 25 ms and of a shift of 10 ms, rounded down."""
+    sample_rate = positive_integer("sample_rate", sample_rate)
+    if sample_rate < 400:
+        raise ValueError(
+            "`sample_rate` must be in samples per second, at least 400; "
+            f"received {sample_rate}."
+        )
+    return (
+        sample_rate * _WINDOW_MILLISECONDS // 1000,
+        sample_rate * _SHIFT_MILLISECONDS // 1000,
+    )

@@ -1,0 +1,212 @@
+"""Mel-frequency cepstral coefficients."""
+
+import math
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.datasets.speech import checks
+from embeddings_tf.datasets.speech.count_frames import count_frames
+from embeddings_tf.datasets.speech.count_frames import window_and_shift
+from embeddings_tf.ops.arguments import positive_integer
+
+_PRE_EMPHASIS = 0.97
+_LIFTER = 22
+# The floor of energies before the logarithm, as in Kaldi.
+_FLOOR = float(np.finfo(np.float32).eps)
+
+
+def mfcc(
+    waveform,
+    length=None,
+    *,
+    sample_rate: int = 16000,
+    num_coefficients: int = 30,
+    num_mel_bins: int = 30,
+    low_frequency: float = 20.0,
+    high_frequency: float = 7600.0,
+    snip_edges: bool = False,
+) -> tf.Tensor:
+    """Mel-frequency cepstral coefficients, as Kaldi computes them.
+
+    Use it as the first step of a speaker or speech model, in `tf.data` or as a
+    part of the exported model. The defaults are those of the x-vector systems
+    for 16 kHz; recordings of telephones, 8 kHz, have 23 coefficients, 23 bins
+    and `high_frequency=3700` there. For each window of 25 ms, every 10 ms:
+
+        x     the window minus its mean
+        e     ln(sum x^2), the log energy
+        y_i   (x_i - 0.97 x_(i-1)) (0.54 - 0.46 cos(2 pi i / (N - 1)))
+        P     |FFT y|^2, of the next power of two, without the last frequency
+        m_b   ln of the sum of P under triangle b; the triangles are evenly
+              spaced on mel(f) = 1127 ln(1 + f / 700) from low to high
+        c_k   (1 + 11 sin(pi k / 22)) sqrt(2 / B) sum_b m_b cos(pi k (b + 1/2)
+              / B), the orthonormal DCT times the lifter
+        c_0   replaced by e
+
+    `x_(-1)` is `x_0`. Energies are at least 1.2e-7 before the logarithm, so
+    that silence has finite features, `e = -15.9`. Unlike Kaldi's default, the
+    window is Hamming's and no noise (dither) is added: the same recording
+    always has the same features.
+
+    Args:
+        waveform: Samples of shape `(samples,)` or `(batch, samples)`, in the
+            range of 16-bit integers, of any numeric dtype.
+        length: Numbers of samples that are no padding, integers of shape
+            `(batch,)`; by default all. Padding has no influence.
+        sample_rate: Samples in a second, at least 400. Recordings with another
+            rate have to be resampled first.
+        num_coefficients: Coefficients, at most `num_mel_bins`.
+        num_mel_bins: Triangles on the mel scale.
+        low_frequency: Where the first triangle starts, in Hz.
+        high_frequency: Where the last triangle ends, in Hz, at most half of
+            `sample_rate`.
+        snip_edges: Whether only windows that lie inside of the recording
+            count. Otherwise windows are centred every 10 ms, and the recording
+            is mirrored at its ends.
+
+    Returns:
+        `float32` of shape `(frames, num_coefficients)` or `(batch, frames,
+        num_coefficients)`. `count_frames(length)` tells how many are no
+        padding; the others are 0.
+
+    Raises:
+        ValueError: If arguments do not fit together or are not what they are
+            described to be, and eagerly if a recording has no frame or holds
+            NaN or infinity. In a graph the last two raise
+            `tf.errors.InvalidArgumentError` when it runs.
+
+    References:
+
+    - [Kaldi, feature extraction](https://kaldi-asr.org/doc/feat.html)
+    - [Snyder et al., 2018](https://doi.org/10.1109/ICASSP.2018.8461375)
+
+    Example:
+
+    >>> noise = 1000 * tf.random.stateless_normal((16000,), seed=(1, 2))
+    >>> embeddings_tf.datasets.speech.mfcc(noise).shape
+    TensorShape([100, 30])
+    """
+    waveform = checks.float_tensor(
+        "waveform", waveform, (1, 2), "(samples,) or (batch, samples)"
+    )
+    num_coefficients = positive_integer("num_coefficients", num_coefficients)
+    num_mel_bins = positive_integer("num_mel_bins", num_mel_bins)
+    if num_coefficients > num_mel_bins:
+        raise ValueError(
+            f"`num_coefficients` must be at most `num_mel_bins`, received "
+            f"{num_coefficients} and {num_mel_bins}."
+        )
+    window, shift = window_and_shift(sample_rate)
+    fft_length = 2 ** math.ceil(math.log2(window))
+    mel_weights = _mel_weights(
+        sample_rate, fft_length, num_mel_bins, low_frequency, high_frequency
+    )
+    if waveform.shape.rank == 1:
+        batch = waveform[tf.newaxis]
+    else:
+        batch = waveform
+    length = checks.lengths_of(batch, length, 0, "samples")
+    num_frames = count_frames(
+        length, sample_rate=sample_rate, snip_edges=snip_edges
+    )
+    shortest = window if snip_edges else shift - shift // 2
+    checks.require(
+        tf.reduce_all(num_frames > 0),
+        f"A recording is too short for a frame: expected at least {shortest} "
+        f"samples at {sample_rate} Hz; remove such recordings.",
+    )
+    checks.require_finite(
+        "waveform",
+        batch,
+        tf.sequence_mask(length, tf.shape(batch)[1]),
+    )
+
+    samples = batch.shape[1]
+    if samples is None:
+        all_frames = count_frames(
+            tf.shape(batch)[1], sample_rate=sample_rate, snip_edges=snip_edges
+        )
+    else:
+        # A number, so that static shapes stay static.
+        with tf.init_scope():
+            all_frames = count_frames(
+                samples, sample_rate=sample_rate, snip_edges=snip_edges
+            )
+            all_frames = int(all_frames)
+    position = tf.range((all_frames - 1) * shift + window)
+    if not snip_edges:
+        position += shift // 2 - window // 2
+    # Mirrored at both ends, as often as needed: a wave of period 2 * length.
+    length = tf.maximum(length, 1)[:, tf.newaxis]
+    position = tf.math.floormod(position, 2 * length)
+    position = tf.minimum(position, 2 * length - 1 - position)
+    frames = tf.signal.frame(
+        tf.gather(batch, position, batch_dims=1), window, shift
+    )
+
+    frames -= tf.reduce_mean(frames, axis=-1, keepdims=True)
+    log_energy = _log(tf.reduce_sum(tf.square(frames), axis=-1, keepdims=True))
+    before = tf.concat([frames[..., :1], frames[..., :-1]], axis=-1)
+    angle = 2.0 * np.pi * np.arange(window) / (window - 1)
+    hamming = (0.54 - 0.46 * np.cos(angle)).astype(np.float32)
+    spectrum = tf.signal.rfft(
+        (frames - _PRE_EMPHASIS * before) * hamming, [fft_length]
+    )
+    power = tf.square(tf.math.real(spectrum)) + tf.square(
+        tf.math.imag(spectrum)
+    )
+    cepstra = tf.matmul(
+        _log(tf.tensordot(power, mel_weights, 1)),
+        _lifted_dct(num_mel_bins, num_coefficients)[tf.newaxis],
+    )
+    features = tf.concat([log_energy, cepstra[..., 1:]], axis=-1)
+    is_frame = tf.sequence_mask(num_frames, all_frames)[..., tf.newaxis]
+    features = tf.where(is_frame, features, 0.0)
+    return features[0] if waveform.shape.rank == 1 else features
+
+
+def _log(energy):
+    return tf.math.log(tf.maximum(energy, _FLOOR))
+
+
+def _mel(frequency):
+    return 1127.0 * np.log1p(np.asarray(frequency) / 700.0)
+
+
+def _mel_weights(sample_rate, fft_length, num_bins, low, high):
+    """Triangles on the mel scale, shape (frequencies, bins)."""
+    if not 0 <= low < high <= sample_rate / 2:
+        raise ValueError(
+            "Frequencies must satisfy 0 <= `low_frequency` < `high_frequency` "
+            f"<= `sample_rate` / 2, received {low}, {high} and a sample rate "
+            f"of {sample_rate}; for recordings of telephones, 8000 Hz, pass "
+            "high_frequency=3700."
+        )
+    edges = np.linspace(_mel(low), _mel(high), num_bins + 2)
+    left, centre, right = edges[:-2], edges[1:-1], edges[2:]
+    frequency = np.arange(fft_length // 2 + 1) * (sample_rate / fft_length)
+    mel = _mel(frequency)[:, np.newaxis]
+    weights = np.minimum(
+        (mel - left) / (centre - left), (right - mel) / (right - centre)
+    )
+    weights = np.maximum(weights, 0.0)
+    weights[-1] = 0.0  # Kaldi leaves out the last frequency.
+    empty = np.flatnonzero(weights.sum(axis=0) == 0)
+    if empty.size:
+        raise ValueError(
+            f"`num_mel_bins` is too large for {sample_rate} Hz: bin {empty[0]} "
+            f"of {num_bins} has no frequency of the spectrum in it; pass fewer "
+            "bins."
+        )
+    return weights.astype(np.float32)
+
+
+def _lifted_dct(num_bins, num_coefficients):
+    """Orthonormal DCT times the lifter, shape (bins, coefficients)."""
+    k = np.arange(num_coefficients)
+    place = np.arange(num_bins)[:, np.newaxis] + 0.5
+    dct = math.sqrt(2.0 / num_bins) * np.cos(np.pi * k * place / num_bins)
+    # c_0 gives way to the log energy, its other norm does not matter.
+    lifter = 1.0 + _LIFTER / 2 * np.sin(np.pi * k / _LIFTER)
+    return tf.constant(dct * lifter, tf.float32)

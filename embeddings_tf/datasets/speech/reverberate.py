@@ -1,0 +1,72 @@
+"""Speech as it sounds in a room."""
+
+import tensorflow as tf
+
+from embeddings_tf.datasets.speech import checks
+
+
+def reverberate(waveform, room_response) -> tf.Tensor:
+    """Speech as it sounds in a room, from the impulse response of the room.
+
+    Use it to augment training data. The waveform is convolved with the
+    response; the result is moved so that the largest value of the response,
+    which is the direct sound, causes no delay, is cut to the length of the
+    waveform, and scaled to its mean square:
+
+        out_t = a sum_s waveform_(t + peak - s) room_response_s
+
+    Silence stays silence.
+
+    Args:
+        waveform: Samples of shape `(samples,)`.
+        room_response: Samples of shape `(response_samples,)`, with the sample
+            rate of `waveform`.
+
+    Returns:
+        `float32` of shape `(samples,)`.
+
+    Raises:
+        ValueError: If shapes are not what they are described to be, and eagerly
+            if samples are missing, all of the response are 0, or any is NaN or
+            infinity. In a graph the latter raise
+            `tf.errors.InvalidArgumentError` when it runs.
+
+    Reference:
+
+    - [Ko et al., 2017](https://doi.org/10.1109/ICASSP.2017.7953152)
+
+    Example:
+
+    >>> room_response = tf.constant([0.0, 1.0])
+    >>> embeddings_tf.datasets.speech.reverberate(
+    ...     tf.constant([3.0, 5.0]), room_response
+    ... ).numpy().round(3)
+    array([3., 5.], dtype=float32)
+    """
+    waveform = checks.float_tensor("waveform", waveform, (1,), "(samples,)")
+    response = checks.float_tensor(
+        "room_response", room_response, (1,), "(samples,)"
+    )
+    for name, value in (("waveform", waveform), ("room_response", response)):
+        checks.require_finite(name, value, tf.ones_like(value, tf.bool))
+    checks.require(tf.size(waveform) > 0, "waveform has no samples.")
+    checks.require(
+        tf.reduce_any(tf.not_equal(response, 0.0)),
+        "room_response must have a sample that is not 0.",
+    )
+    num_samples = tf.size(waveform)
+    fft_length = [num_samples + tf.size(response) - 1]
+    convolved = tf.signal.irfft(
+        tf.signal.rfft(waveform, fft_length)
+        * tf.signal.rfft(response, fft_length),
+        fft_length,
+    )
+    peak = tf.argmax(tf.abs(response), output_type=tf.int32)
+    # What comes after the end of the convolution is silence.
+    convolved = tf.pad(convolved, [[0, peak]])
+    result = tf.ensure_shape(
+        convolved[peak : peak + num_samples], waveform.shape
+    )
+    power = tf.reduce_mean(tf.square(waveform))
+    scale = tf.math.divide_no_nan(power, tf.reduce_mean(tf.square(result)))
+    return result * tf.sqrt(scale)

@@ -1,0 +1,194 @@
+"""Sequences of different lengths, as examples of `batches`."""
+
+import operator
+from collections.abc import Callable
+
+import numpy as np
+
+from embeddings_tf.ops.arguments import positive_integer
+
+
+class Utterances:
+    """Sequences of different lengths: one by one, or as batches of one length.
+
+    Use it for recordings and their features. `load` gives one for sets of
+    speech. `x[3]` is one utterance, whole. For training,
+    `x.with_num_frames(...)` is an object for `datasets.batches`: `x[indices]`
+    crops longer utterances and repeats shorter ones from their first frame on.
+
+    The values stay where they are, in one array, which may be memory-mapped;
+    only what is asked for is copied.
+
+    Args:
+        values: Array of shape `(frames, ...)`: all utterances, one after the
+            other. A frame may be a vector of features or one sample.
+        lengths: Integers of shape `(utterances,)`: frames of each utterance, at
+            least 1.
+        num_frames: Frames of each example of a batch. Without it there are no
+            batches.
+        seed: Integer, at least 0. If given, crops are at random places: a pure
+            function of the seed and the whole index vector `indices`, so that
+            an utterance is cropped otherwise in other batches, and a run that
+            resumes sees the same crops. If None, crops are in the middle.
+
+    Attributes:
+        lengths: As above, read-only.
+        num_frames: As above.
+
+    Raises:
+        ValueError: If lengths do not sum to the number of frames or are not
+            what they are described to be, `num_frames` is not positive, the
+            seed is negative, or `x[indices]` is asked for without
+            `num_frames`.
+        IndexError: If an index is out of range.
+
+    Example:
+
+    >>> x = embeddings_tf.datasets.Utterances(
+    ...     np.arange(7.0).reshape(7, 1), lengths=[2, 5]
+    ... )
+    >>> x[0].shape, x[1].shape
+    ((2, 1), (5, 1))
+    >>> x.with_num_frames(3)[np.array([0, 1])][..., 0]
+    array([[0., 1., 0.],
+           [3., 4., 5.]])
+    """
+
+    def __init__(
+        self,
+        values: np.ndarray,
+        lengths,
+        num_frames: int | None = None,
+        seed: int | None = None,
+    ):
+        self._values = values if hasattr(values, "shape") else np.array(values)
+        lengths = np.array(lengths)
+        if lengths.ndim != 1 or (
+            lengths.size and lengths.dtype.kind not in "iu"
+        ):
+            raise ValueError(
+                "lengths must be integers of shape (utterances,), got shape "
+                f"{lengths.shape} and dtype {lengths.dtype}."
+            )
+        lengths = lengths.astype(np.int64)
+        if lengths.min(initial=1) < 1:
+            raise ValueError(
+                "Every utterance must have a frame, but utterance "
+                f"{np.argmin(lengths)} has {lengths.min()}; remove it."
+            )
+        if not self._values.shape or lengths.sum() != len(self._values):
+            raise ValueError(
+                "lengths must sum to the number of frames, got "
+                f"{lengths.sum()} and values of shape {self._values.shape}."
+            )
+        if num_frames is not None:
+            num_frames = positive_integer("num_frames", num_frames)
+        if seed is not None and operator.index(seed) < 0:
+            raise ValueError(f"seed must be at least 0, got {seed}.")
+        lengths.flags.writeable = False
+        self.lengths = lengths
+        self.num_frames = num_frames
+        self._seed = seed
+        self._starts = np.concatenate([[0], np.cumsum(lengths)])
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, index) -> np.ndarray:
+        """One utterance for an integer, a batch for an integer vector."""
+        index = np.asarray(index)
+        if index.dtype.kind not in "iu" or index.ndim > 1:
+            raise TypeError(
+                "expected an integer or an integer vector, got shape "
+                f"{index.shape} and dtype {index.dtype}; take(indices) gives "
+                "some of the utterances."
+            )
+        index = self._checked(index)
+        if index.ndim == 0:
+            return np.array(self._utterance(index))
+        if self.num_frames is None:
+            raise ValueError(
+                "Utterances differ in length, so that there is no array of "
+                "several; say x.with_num_frames(...), which crops and repeats."
+            )
+        batch = np.empty(
+            (len(index), self.num_frames, *self._values.shape[1:]),
+            self._values.dtype,
+        )
+        excess = np.maximum(self.lengths[index] - self.num_frames, 0)
+        if self._seed is None:
+            first = excess // 2
+        else:
+            rng = np.random.default_rng([int(self._seed), *index.tolist()])
+            first = rng.integers(0, excess, endpoint=True)
+        for row, number in enumerate(index):
+            utterance = self._utterance(number)
+            if excess[row]:
+                utterance = utterance[first[row] :][: self.num_frames]
+                batch[row] = utterance
+            else:
+                frames = np.arange(self.num_frames) % len(utterance)
+                batch[row] = utterance[frames]
+        return batch
+
+    def with_num_frames(
+        self, num_frames: int, seed: int | None = None
+    ) -> "Utterances":
+        """The same utterances, as batches of another length."""
+        return Utterances(self._values, self.lengths, num_frames, seed)
+
+    def take(self, indices) -> "Utterances":
+        """Some of the utterances, copied, in the order of `indices`."""
+        indices = np.asarray(indices)
+        if indices.dtype == bool and indices.shape == (len(self),):
+            indices = np.flatnonzero(indices)
+        if indices.size == 0:
+            indices = indices.astype(np.int64)
+        if indices.dtype.kind not in "iu" or indices.ndim != 1:
+            raise ValueError(
+                "indices must be integers of shape (utterances,), or bool for "
+                f"all {len(self)}, got shape {indices.shape} and dtype "
+                f"{indices.dtype}."
+            )
+        indices = self._checked(indices)
+        parts = [self._utterance(number) for number in indices]
+        values = np.concatenate(parts) if parts else self._values[:0]
+        return Utterances(
+            values, self.lengths[indices], self.num_frames, self._seed
+        )
+
+    def map(self, function: Callable) -> "Utterances":
+        """What `function` makes of each utterance, for instance features.
+
+        It is called once for each utterance, eagerly, and gives an array or a
+        tensor with at least one frame; the results have the same shape but for
+        the number of frames.
+        """
+        parts = [np.asarray(function(self[i])) for i in range(len(self))]
+        if not parts:
+            raise ValueError("There are no utterances to map.")
+        shapes = {part.shape[1:] for part in parts if part.ndim}
+        if len(shapes) != 1 or not all(part.ndim for part in parts):
+            raise ValueError(
+                "function must give frames of one shape for all utterances, "
+                f"got shapes {sorted({part.shape for part in parts})[:3]}."
+            )
+        return Utterances(
+            np.concatenate(parts),
+            [len(part) for part in parts],
+            self.num_frames,
+            self._seed,
+        )
+
+    def _checked(self, index):
+        if index.size and not (
+            -len(self) <= index.min() and index.max() < len(self)
+        ):
+            raise IndexError(
+                f"indices must be in 0..{len(self) - 1}, got {index.min()} to "
+                f"{index.max()}."
+            )
+        return np.where(index < 0, index + len(self), index)
+
+    def _utterance(self, number):
+        return self._values[self._starts[number] : self._starts[number + 1]]
