@@ -61,10 +61,9 @@ def subtract_sliding_mean(
         tf.cast(tf.where(is_valid, batch, 0.0), tf.float64), axis=1
     )
     total = tf.pad(total, [[0, 0], [1, 0], [0, 0]])
-    first = tf.clip_by_value(
-        frame - window // 2, 0, tf.maximum(length - window, 0)
+    first = tf.minimum(
+        tf.maximum(frame - window // 2, 0), tf.maximum(length - window, 0)
     )
-    first = tf.minimum(first, length)  # Of padding: anything that exists.
     end = tf.minimum(first + window, length)
     mean = tf.math.divide_no_nan(
         tf.gather(total, end, batch_dims=1)

@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+from embeddings_tf.datasets.speech import reverberate
+
+
+@pytest.mark.parametrize("peak", [0, 7, 39])
+def test_equals_a_convolution(peak):
+    rng = np.random.default_rng(0)
+    speech = 1000 * rng.normal(size=300)
+    response = rng.uniform(-0.3, 0.3, size=40)
+    response[peak] = -1.0
+    expected = np.zeros(300)
+    for t in range(300):
+        for s in range(40):
+            if 0 <= t + peak - s < 300:
+                expected[t] += speech[t + peak - s] * response[s]
+    expected *= np.sqrt(np.mean(speech**2) / np.mean(expected**2))
+    np.testing.assert_allclose(
+        reverberate(speech, response), expected, rtol=1e-4, atol=0.1
+    )
+
+
+def test_response_longer_than_the_waveform():
+    found = reverberate([3.0, 4.0], [0.0] * 9 + [0.5]).numpy()
+    np.testing.assert_allclose(found, [3.0, 4.0], rtol=1e-5)
+
+
+def test_silence_stays_silence():
+    assert not reverberate(np.zeros(5), [1.0, 0.5]).numpy().any()
+
+
+@pytest.mark.parametrize(
+    ("speech", "response", "message"),
+    [
+        ([], [1.0], "no samples"),
+        ([1.0], [], "not 0"),
+        ([1.0], [0.0, 0.0], "not 0"),
+        ([np.nan], [1.0], "waveform holds NaN"),
+        ([1.0], [np.nan], "room_response holds NaN"),
+        ([[1.0]], [1.0], "waveform must have shape"),
+    ],
+)
+def test_bad_input(speech, response, message):
+    with pytest.raises(ValueError, match=message):
+        reverberate(speech, response)

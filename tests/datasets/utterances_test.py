@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf.datasets import Utterances
+from embeddings_tf.datasets import batches
+
+LENGTHS = [3, 10, 1, 5]
+
+
+@pytest.fixture
+def parts():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(n, 2)).astype(np.float32) for n in LENGTHS]
+
+
+@pytest.fixture
+def x(parts):
+    return Utterances(np.concatenate(parts), LENGTHS)
+
+
+def test_one_by_one(x, parts):
+    assert len(x) == 4 and x.lengths.tolist() == LENGTHS
+    for i, part in enumerate(parts):
+        np.testing.assert_array_equal(x[i], part)
+        np.testing.assert_array_equal(x[i - 4], part)
+    x[0][:] = 0  # A copy.
+    np.testing.assert_array_equal(x[0], parts[0])
+    assert sum(len(utterance) for utterance in x) == sum(LENGTHS)
+
+
+def test_batches_are_repeated_or_cropped_in_the_middle(x, parts):
+    batch = x.with_num_frames(5)[np.array([1, 0, 2, -1])]
+    assert batch.dtype == np.float32
+    np.testing.assert_array_equal(batch[0], parts[1][2:7])
+    np.testing.assert_array_equal(batch[1], parts[0][[0, 1, 2, 0, 1]])
+    np.testing.assert_array_equal(batch[2], parts[2][[0] * 5])
+    np.testing.assert_array_equal(batch[3], parts[3])
+
+
+def test_random_crops(x, parts):
+    crops = x.with_num_frames(8, seed=1)
+    starts = set()
+    for other in range(4):
+        for another in range(4):
+            for third in range(4):
+                index = np.array([1, other, another, third])
+                batch = crops[index]
+                np.testing.assert_array_equal(batch, crops[index])
+                (start,) = [
+                    s
+                    for s in range(3)
+                    if (parts[1][s : s + 8] == batch[0]).all()
+                ]
+                starts.add(start)
+    # Each has a chance of 1/3 in each of 64 batches.
+    assert starts == {0, 1, 2}
+    index = np.array([1] * 50)
+    assert (x.with_num_frames(8, seed=2)[index] != crops[index]).any()
+
+
+def test_in_batches(x, parts):
+    indices = tf.data.Dataset.from_tensors(np.array([3, 1], np.int32))
+    dataset = batches(x.with_num_frames(5, seed=0), [0, 0, 1, 1], indices)
+    assert dataset.element_spec[0].shape == (2, 5, 2)
+    ((batch, labels),) = dataset
+    assert labels.numpy().tolist() == [1, 0]
+    np.testing.assert_array_equal(batch[0], parts[3])
+    np.testing.assert_array_equal(
+        batch, x.with_num_frames(5, seed=0)[np.array([3, 1])]
+    )
+
+
+def test_batches_without_a_length(x):
+    indices = tf.data.Dataset.from_tensors(np.array([3, 1], np.int32))
+    with pytest.raises(ValueError, match="x.with_num_frames"):
+        batches(x, [0, 0, 1, 1], indices)
+
+
+def test_take_and_map(x, parts):
+    some = x.with_num_frames(4).take([3, 0])
+    assert some.num_frames == 4 and some.lengths.tolist() == [5, 3]
+    np.testing.assert_array_equal(some[1], parts[0])
+    mask = np.array([False, True, False, True])
+    np.testing.assert_array_equal(x.take(mask)[1], parts[3])
+    assert len(x.take([])) == 0
+    means = x.map(lambda frames: tf.reduce_mean(frames, axis=1))
+    assert means.lengths.tolist() == LENGTHS
+    np.testing.assert_allclose(means[1], parts[1].mean(axis=1), rtol=1e-6)
+
+
+def test_waveforms():
+    x = Utterances(np.arange(5, dtype=np.int16), [2, 3], num_frames=3)
+    np.testing.assert_array_equal(x[np.array([0, 1])], [[0, 1, 0], [2, 3, 4]])
+
+
+def test_memory_mapped(tmp_path, parts):
+    np.save(tmp_path / "values.npy", np.concatenate(parts))
+    values = np.load(tmp_path / "values.npy", mmap_mode="r")
+    x = Utterances(values, LENGTHS)
+    np.testing.assert_array_equal(x[1], parts[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"lengths": [3, 3]}, r"got 6 and values of shape \(5, 2\)"),
+        ({"lengths": [5, 0]}, "utterance 1 has 0"),
+        ({"lengths": [2.5, 2.5]}, "dtype float64"),
+        ({"lengths": [[5]]}, r"shape \(1, 1\)"),
+        ({"lengths": [5], "num_frames": 0}, "`num_frames` must be an integer"),
+        ({"lengths": [5], "seed": -1}, "seed must be at least 0"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Utterances(np.zeros((5, 2)), **arguments)
+
+
+def test_bad_indices(x):
+    for index in (4, -5):
+        with pytest.raises(IndexError, match=r"must be in 0..3, got"):
+            x[index]
+    with pytest.raises(IndexError, match="got 0 to 4"):
+        x.with_num_frames(2)[np.array([0, 4])]
+    for index in (slice(2), [True, False, True, True], 1.0, [[0]]):
+        with pytest.raises(TypeError, match="integer"):
+            x[index]
+    with pytest.raises(ValueError, match="indices must be integers"):
+        x.take([0.5])
+    with pytest.raises(ValueError, match="frames of one shape"):
+        x.map(lambda frames: frames.sum())
