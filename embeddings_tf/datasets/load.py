@@ -85,8 +85,8 @@ def load(
             be.
         OSError: If a file is missing and cannot be downloaded, or the prepared
             data cannot be written or read.
-        ImportError: If a set of TensorFlow Datasets needs a package that is not
-            installed, as CUB-200-2011 needs OpenCV.
+        ImportError: If preparing a set needs a package that is not installed:
+            pydub for recordings, OpenCV for CUB-200-2011.
 
     Example:
 
@@ -96,7 +96,7 @@ def load(
     >>> images.shape, labels.shape
     ((6300, 8, 16, 1), (6300,))
 
-    Recordings, with the digit and with the speaker (`pip install pydub`)::
+    Recordings, with the digit and with the speaker (preparing needs pydub)::
 
         x, digits = embeddings_tf.datasets.load("spoken_digit", "train")
         _, names = embeddings_tf.datasets.load(
@@ -244,7 +244,8 @@ def _prepare(tfds, builder, manual_dir):
     except ImportError as error:
         raise ImportError(
             f"{builder.info.full_name} needs a package that is not installed "
-            "(cv2 is OpenCV: pip install 'embeddings_tf[birds]'): "
+            "(pydub reads recordings: pip install 'embeddings_tf[speech]'; "
+            "cv2 is OpenCV: pip install 'embeddings_tf[birds]'): "
             f"{_one_line(error)}"
         ) from error
     except (OSError, tf.errors.OpError) as error:
