@@ -19,7 +19,8 @@ def read_trials(
     Use it for the lists of VoxCeleb, a line `1 first second` or `0 first
     second`, and of Kaldi, `first second target` or `first second nontarget`.
     Without `names` the names are given, so that you learn what to embed; with
-    them, indices of embeddings.
+    them, indices of embeddings. `metrics.score_trials` takes names, as
+    `np.stack([first, second], axis=1)`.
 
     Args:
         path: Text, possibly compressed, `.gz`.
