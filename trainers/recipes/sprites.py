@@ -6,12 +6,11 @@ all factors), and without labels (beta-VAE); retrieval of held-out identities.
 
 Where the recipes depart from the paper: 24 frames of each identity instead of
 all 178, drawn once; batches drawn afresh, factors in turn, instead of epochs
-without replacement; a dense layer of 1,024 units instead of 2,048 (see
-README.md in this folder for what that costs); the learning rate follows half
-a cosine to zero over a fixed number of batches, and the checkpoint is the one
-of best validation explicitness (or recall@1), as in the paper. Retrieval, with
-256 units and 5 images of each class, and the beta-VAEs are trained at larger
-rates for fewer batches than the paper's.
+without replacement; a dense layer of 1,024 units instead of 2,048; the learning
+rate follows half a cosine to zero over a fixed number of batches, and the
+checkpoint is the one of best validation explicitness (or recall@1), as in the
+paper. Retrieval, with 256 units and 5 images of each class, and the beta-VAEs
+are trained at larger rates for fewer batches than the paper's.
 
 The paper uses every frame. In half of them the weapon is not drawn, so that no
 encoder can tell it: `--config.dataset=sprites/weapon_visible` keeps to the
