@@ -5,7 +5,7 @@ from trainers.recipes import omniglot
 
 def get_config():
     return omniglot.retrieval(
-        {"name": "FStatisticLoss", "num_dims": 2},
+        {"name": "FStatisticLoss", "num_dims": 20},
         learning_rate=1e-3,
         distance="l2",
     )

@@ -5,7 +5,7 @@ from trainers.recipes import sprites
 
 def get_config():
     return sprites.retrieval(
-        {"name": "FStatisticLoss", "num_dims": 2},
+        {"name": "FStatisticLoss", "num_dims": 8},
         learning_rate=5e-4,
         distance="l2",
     )
