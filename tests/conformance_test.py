@@ -406,6 +406,10 @@ LAYERS = [
         not_applicable={"sequential": "takes two inputs"},
     ),
     Layer(
+        partial(layers.StatisticsPooling),
+        inputs=lambda: [conformance.features()[0].reshape(NUM_ROWS, 3, -1)],
+    ),
+    Layer(
         partial(layers.AdditiveMargin, num_classes=3),
         arguments={
             "scale": 10.0,

@@ -7,11 +7,13 @@ from embeddings_tf.layers.local_response_normalization import (
     LocalResponseNormalization,
 )
 from embeddings_tf.layers.pair_distance import PairDistance
+from embeddings_tf.layers.statistics_pooling import StatisticsPooling
 
 __all__ = [
     "AdditiveMargin",
     "GaussianEmbedding",
     "LocalResponseNormalization",
     "PairDistance",
+    "StatisticsPooling",
     "as_distribution",
 ]

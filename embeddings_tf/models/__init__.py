@@ -2,18 +2,26 @@
 
 from embeddings_tf.models.beta_vae import BetaVAE
 from embeddings_tf.models.bird_features_encoder import bird_features_encoder
+from embeddings_tf.models.cifar_resnet18_encoder import cifar_resnet18_encoder
 from embeddings_tf.models.embedding_model import EmbeddingModel
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.models.mini_imagenet_resnet18_encoder import (
+    mini_imagenet_resnet18_encoder,
+)
+from embeddings_tf.models.mnist_encoder import mnist_encoder
 from embeddings_tf.models.n_digit_encoder import n_digit_encoder
 from embeddings_tf.models.omniglot_encoder import omniglot_encoder
 from embeddings_tf.models.person_re_identification_encoder import (
     person_re_identification_encoder,
 )
 from embeddings_tf.models.plda import PLDA
+from embeddings_tf.models.resnet50_encoder import resnet50_encoder
 from embeddings_tf.models.small_norb_encoder import small_norb_encoder
 from embeddings_tf.models.sprites_decoder import sprites_decoder
 from embeddings_tf.models.sprites_encoder import sprites_encoder
+from embeddings_tf.models.x_vector_encoder import x_vector_encoder
+from embeddings_tf.models.x_vector_projection import x_vector_projection
 
 __all__ = [
     "BetaVAE",
@@ -21,11 +29,17 @@ __all__ = [
     "FewShotClassifier",
     "PLDA",
     "bird_features_encoder",
+    "cifar_resnet18_encoder",
     "has_gaussian_output",
+    "mini_imagenet_resnet18_encoder",
+    "mnist_encoder",
     "n_digit_encoder",
     "omniglot_encoder",
     "person_re_identification_encoder",
+    "resnet50_encoder",
     "small_norb_encoder",
     "sprites_decoder",
     "sprites_encoder",
+    "x_vector_encoder",
+    "x_vector_projection",
 ]

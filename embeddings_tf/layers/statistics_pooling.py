@@ -1,0 +1,92 @@
+"""Mean and standard deviation over time."""
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class StatisticsPooling(keras.layers.Layer):
+    """Turns a sequence of any length into its mean and standard deviation.
+
+    Use it between the layers of a speech encoder that look at frames and
+    those that look at the utterance. Frames that a mask leaves out, as
+    padding, count for nothing, whatever they hold; so an utterance has the
+    same statistics at every length it is padded to. It has no weights.
+
+    Formula, per channel, over the `n` frames `x_t` that the mask keeps:
+
+    ```
+    mean = sum_t x_t / n
+    standard deviation = sqrt(sum_t (x_t - mean)^2 / n)
+    ```
+
+    The gradient of the standard deviation never exceeds `1 / sqrt(n)`; where a
+    channel is constant, value and gradient are 0 up to rounding. A sequence
+    without any frame has mean, standard deviation and gradient 0.
+
+    Call arguments:
+        inputs: `(batch, frames, channels)`.
+        mask: None, or booleans `(batch, frames)`, False where padded. From
+            lengths: `tf.sequence_mask(lengths, frames)`. A mask that Keras
+            attached to the input, as `keras.layers.Masking` does, is used.
+
+    Input shape: `(batch, frames, channels)`.
+    Output shape: `(batch, 2 * channels)`: means, then standard deviations;
+    float32 also under mixed precision.
+
+    Raises:
+        ValueError: If the input has not three axes, or the mask has another
+            shape than `(batch, frames)`.
+
+    Reference:
+        - [Snyder et al., 2018](https://doi.org/10.1109/ICASSP.2018.8461375),
+          x-vectors; [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469),
+          Table 3. The latter's code divides by `n - 1`, which is undefined
+          for one frame, and adds uniform noise below 1e-6 to the frames.
+
+    Example:
+
+    >>> frames = np.array([[[1.0], [3.0], [9.0]]], "float32")
+    >>> layer = embeddings_tf.layers.StatisticsPooling()
+    >>> layer(frames, mask=np.array([[True, True, False]])).numpy()
+    array([[2., 1.]], dtype=float32)
+    """
+
+    def __init__(self, *, dtype="float32", **kwargs):
+        super().__init__(dtype=dtype, **kwargs)
+        self.supports_masking = True
+        self.input_spec = keras.layers.InputSpec(ndim=3)
+
+    def call(self, inputs, mask=None):
+        if mask is None:
+            mask = tf.ones(tf.shape(inputs)[:2], tf.bool)
+        mask = tf.cast(mask, tf.bool)
+        if not mask.shape.is_compatible_with(inputs.shape[:2]):
+            raise ValueError(
+                "`mask` must say of every frame whether it counts, as "
+                f"(batch, frames), here {tuple(inputs.shape[:2])}; received "
+                f"the shape {tuple(mask.shape)}. From lengths: "
+                "tf.sequence_mask(lengths, frames)."
+            )
+        kept = mask[:, :, tf.newaxis]
+        count = tf.reduce_sum(tf.cast(kept, inputs.dtype), axis=1)
+        count = tf.maximum(count, 1)
+        # Not a product with 0, which would leave NaN as it is.
+        frames = tf.where(kept, inputs, 0)
+        mean = tf.reduce_sum(frames, axis=1) / count
+        deviation = tf.where(kept, frames - mean[:, tf.newaxis], 0)
+        # In units of the largest deviation no square overflows, and the
+        # square root stays away from 0, where its gradient is infinite. The
+        # unit cancels, so that its own gradient is nothing.
+        unit = tf.stop_gradient(tf.reduce_max(tf.abs(deviation), axis=1))
+        varies = unit > 0
+        relative = deviation / tf.where(varies, unit, 1)[:, tf.newaxis]
+        variance = tf.reduce_sum(tf.square(relative), axis=1) / count
+        standard_deviation = unit * tf.sqrt(tf.where(varies, variance, 1))
+        return tf.concat([mean, standard_deviation], axis=-1)
+
+    def compute_mask(self, inputs, mask=None):
+        return None  # no frames are left
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], 2 * input_shape[-1])

@@ -1,0 +1,50 @@
+"""The encoder of MNIST digits as points of a plane."""
+
+import keras
+
+
+def mnist_encoder(
+    dim: int = 2, *, image_shape: tuple[int, int, int] = (28, 28, 1)
+) -> keras.Model:
+    """A small convolutional network for images of single digits.
+
+    Use it to look at an embedding of MNIST without any projection; pixels are
+    0 to 255 and scaled inside, so that what is served is what was trained.
+
+    ```
+    conv 5x5, 32 -> ReLU -> max-pool 2x2 -> conv 5x5, 64 -> ReLU
+    -> max-pool 2x2 -> dense 128 -> ReLU -> embedding
+    ```
+
+    Args:
+        dim: Dimensions of the embedding.
+        image_shape: `(height, width, channels)`, sides of at least 4.
+
+    Output shape: `(batch, dim)`, float32 also under mixed precision.
+
+    Returns:
+        A functional `keras.Model` with input `image`.
+
+    Reference:
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Fig. 2,
+          shows such an embedding, trained without an auxiliary classifier.
+          Neither the paper nor its code describes the network: layers, sizes,
+          padding and Keras's initial weights are ours.
+
+    Example:
+
+    >>> encoder = embeddings_tf.models.mnist_encoder()
+    >>> encoder.output_shape
+    (None, 2)
+    """
+    image = keras.Input(image_shape, name="image")
+    x = keras.layers.Rescaling(1 / 255)(image)
+    for filters in (32, 64):
+        x = keras.layers.Conv2D(filters, 5, padding="same", activation="relu")(
+            x
+        )
+        x = keras.layers.MaxPooling2D(2)(x)
+    x = keras.layers.Flatten()(x)
+    x = keras.layers.Dense(128, activation="relu")(x)
+    embedding = keras.layers.Dense(dim, name="embedding", dtype="float32")(x)
+    return keras.Model(image, embedding, name="mnist_encoder")

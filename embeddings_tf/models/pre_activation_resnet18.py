@@ -1,0 +1,46 @@
+"""The residual network that the encoders of small images share."""
+
+import keras
+
+
+def convolution(x, filters: int, size: int, *, strides: int = 1, padding=0):
+    """A convolution without bias, as many zeros on either side."""
+    if padding:
+        # "same" would pad the right and the lower side alone at stride 2.
+        x = keras.layers.ZeroPadding2D(padding)(x)
+    return keras.layers.Conv2D(
+        filters,
+        size,
+        strides=strides,
+        use_bias=False,
+        # Uniform within 1 / sqrt(fan_in).
+        kernel_initializer=keras.initializers.VarianceScaling(
+            1 / 3, "fan_in", "uniform"
+        ),
+    )(x)
+
+
+def normalized_relu(x):
+    """Batch normalisation, then ReLU."""
+    x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+    return keras.layers.ReLU()(x)
+
+
+def residual_stages(x):
+    """Four stages of two pre-activation blocks; 64 channels to 512.
+
+    Sides shrink by 8, rounded up. Nothing follows the last sum.
+    """
+    for filters, first_strides in ((64, 1), (128, 2), (256, 2), (512, 2)):
+        for strides in (first_strides, 1):
+            x = _block(x, filters, strides)
+    return x
+
+
+def _block(x, filters: int, strides: int):
+    active = normalized_relu(x)
+    if strides > 1 or x.shape[-1] != filters:
+        x = convolution(active, filters, 1, strides=strides)
+    active = convolution(active, filters, 3, strides=strides, padding=1)
+    active = normalized_relu(active)
+    return keras.layers.Add()([x, convolution(active, filters, 3, padding=1)])

@@ -1,0 +1,87 @@
+"""The encoder of the ImageNet and retrieval experiments."""
+
+import keras
+
+# Of ImageNet, in pixels: blue, green, red, as the pretrained weights want it.
+MEAN = (103.939, 116.779, 123.68)
+
+
+def resnet50_encoder(
+    dim: int = 128,
+    *,
+    weights: str | None = "imagenet",
+    image_shape: tuple[int, int, int] = (224, 224, 3),
+) -> keras.Model:
+    """A ResNet-50, trained on ImageNet before, and a projection.
+
+    Use it for photographs, such as CUB-200-2011, Cars196 and Stanford Online
+    Products. Pixels are red, green, blue, 0 to 255; what the pretrained
+    weights expect of them is done inside, so that what is served is what was
+    trained.
+
+    ```
+    blue, green, red minus the mean of ImageNet
+    -> convolutional part of ResNet-50 -> mean over the image (2048)
+    -> embedding
+    ```
+
+    The embedding is not normalised. `encoder.get_layer("resnet50")` is the
+    pretrained part, to freeze it: `.trainable = False`.
+
+    Args:
+        dim: Dimensions of the embedding.
+        weights: Initial weights of the convolutional part. `"imagenet"`:
+            those of `keras.applications`, 95 MB, downloaded at first use and
+            kept in Keras's cache. The path of a file of such weights. None:
+            random ones.
+        image_shape: `(height, width, 3)`, sides of at least 32.
+
+    Output shape: `(batch, dim)`, float32 also under mixed precision.
+
+    Returns:
+        A functional `keras.Model` with input `image`.
+
+    Raises:
+        OSError: If the weights cannot be downloaded or read.
+        ValueError: For other `weights` or images too small.
+
+    Reference:
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section
+          4.4 and Appendix C. Theirs is the ResNet-50 of torchvision, which
+          has its strides in the 3x3 convolutions of blocks where this one, as
+          [He et al., 2015](https://arxiv.org/abs/1512.03385), has them in the
+          first 1x1. The projection's Glorot-uniform weights are ours.
+
+    Example:
+
+    >>> encoder = embeddings_tf.models.resnet50_encoder(
+    ...     weights=None, image_shape=(32, 32, 3)
+    ... )
+    >>> encoder.output_shape
+    (None, 128)
+    """
+    try:
+        backbone = keras.applications.ResNet50(
+            include_top=False,
+            weights=weights,
+            input_shape=image_shape,
+            pooling="avg",
+            name="resnet50",
+        )
+    except ValueError:
+        raise  # about an argument, and says which
+    except Exception as error:  # Keras reports failed downloads as Exception
+        raise OSError(
+            f"The weights {weights!r} of ResNet-50 could not be downloaded or "
+            f"read: {error} Download them where there is a network and pass "
+            "the path of the file (without top) as `weights`, or None for "
+            "random weights."
+        ) from error
+    image = keras.Input(image_shape, name="image")
+    x = keras.layers.Rescaling(1.0, offset=[-mean for mean in MEAN])(
+        image[..., ::-1]
+    )
+    embedding = keras.layers.Dense(dim, name="embedding", dtype="float32")(
+        backbone(x)
+    )
+    return keras.Model(image, embedding, name="resnet50_encoder")

@@ -1,0 +1,125 @@
+"""The encoder of the speaker verification experiments."""
+
+import keras
+
+from embeddings_tf.layers import StatisticsPooling
+
+# Kernel, dilation, zeros on either side; layer by layer.
+DILATED = ((5, 1, 2), (3, 2, 2), (3, 3, 3), (1, 1, 0), (1, 1, 0))
+RELEASED = ((5, 1, 2), (5, 1, 2), (5, 1, 3), (7, 1, 0), (1, 1, 0))
+CHANNELS = (512, 512, 512, 512, 1500)
+
+
+def x_vector_encoder(
+    dim: int = 512, *, num_coefficients: int = 30, dilated: bool = True
+) -> keras.Model:
+    """The time-delay network for utterances: MFCCs in, one vector out.
+
+    Use it for speakers, with 30 coefficients a frame as for VoxCeleb, or any
+    other number, and for other sequences that are one class each. Utterances
+    may have any length. In a batch, the shorter ones are padded with zeros at
+    the end: frames of zeros alone are padding, which changes neither the
+    embedding nor, in training, the statistics of batch normalisation.
+    Coefficients are used as they come; normalise them beforehand.
+
+    ```
+    4 times: convolution over time, 512 -> batch normalisation -> ReLU
+    convolution over time, 1500 -> batch normalisation -> ReLU
+    -> mean and standard deviation over time (3000)
+    -> dense, dim -> batch normalisation -> ReLU -> embedding
+
+    layer                   1              2          3          4      5
+    dilated    kernel       5              3          3          1      1
+               dilation     1              2          3          1      1
+    released   kernel       5              5          5          7      1
+    ```
+
+    Dilated, an activation sees 15 frames, and there are as many after the
+    last layer as before the first; else 19, and four fewer.
+
+    The embedding is not normalised and not negative. It is what the distance,
+    the cosine and PLDA read; the auxiliary classifier reads it through
+    `x_vector_projection`:
+
+    ```
+    objectives.LearnedDistance(
+        layers.PairDistance((256,) * 4),
+        num_classes=5994,
+        auxiliary="additive_margin",
+        projection=models.x_vector_projection(256),
+    )
+    ```
+
+    In the paper's text the distance reads the last layer instead: put the
+    projection behind the encoder, `keras.Sequential([encoder, projection])`.
+
+    Args:
+        dim: Dimensions of the embedding.
+        num_coefficients: Coefficients of a frame.
+        dilated: True: the dilated convolutions that the paper speaks of, in
+            the contexts of the x-vector. False: those of the released code,
+            which needs 5 frames. A shorter utterance in a longer batch has
+            then no activations, and their mean and deviation are 0.
+
+    Input shape: `(batch, frames, num_coefficients)`.
+    Output shape: `(batch, dim)`, float32 also under mixed precision.
+
+    Returns:
+        A functional `keras.Model` with input `frames`.
+
+    Reference:
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Table 3;
+          kernels of `dilated=False`, which vector is the embedding, and
+          weights uniform within `1 / sqrt(fan_in)` from the authors' code. A
+          bias in front of batch normalisation has no effect and is left out;
+          its momentum of 0.9 and epsilon of 1e-5 are those of the code's
+          framework.
+        - [Snyder et al., 2018](https://doi.org/10.1109/ICASSP.2018.8461375),
+          the contexts of `dilated=True`.
+
+    Example:
+
+    >>> encoder = embeddings_tf.models.x_vector_encoder(num_coefficients=13)
+    >>> encoder(np.ones((2, 20, 13), "float32")).shape
+    TensorShape([2, 512])
+    """
+    ops = keras.ops
+    frames = keras.Input((None, num_coefficients), name="frames")
+    kept = ops.any(ops.not_equal(frames, 0), axis=-1)
+    x = frames
+    for channels, (size, dilation, padding) in zip(
+        CHANNELS, DILATED if dilated else RELEASED, strict=True
+    ):
+        # What a shorter utterance alone would see past its end.
+        x = ops.where(kept[:, :, None], x, 0)
+        if padding:
+            x = keras.layers.ZeroPadding1D(padding)(x)
+        x = keras.layers.Conv1D(
+            channels,
+            size,
+            dilation_rate=dilation,
+            use_bias=False,
+            kernel_initializer=keras.initializers.VarianceScaling(
+                1 / 3, "fan_in", "uniform"
+            ),
+        )(x)
+        num_more = 2 * padding - dilation * (size - 1)
+        if num_more > 0:
+            kept = ops.concatenate([kept[:, :num_more], kept], axis=1)
+        elif num_more < 0:
+            kept = kept[:, -num_more:]
+        x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(
+            x, mask=kept
+        )
+        x = keras.layers.ReLU()(x)
+    x = StatisticsPooling(name="statistics")(x, mask=kept)
+    x = keras.layers.Dense(
+        dim,
+        use_bias=False,
+        kernel_initializer=keras.initializers.VarianceScaling(
+            1 / 3, "fan_in", "uniform"
+        ),
+    )(x)
+    x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+    embedding = keras.layers.ReLU(name="embedding", dtype="float32")(x)
+    return keras.Model(frames, embedding, name="x_vector_encoder")
