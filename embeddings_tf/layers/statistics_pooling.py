@@ -24,6 +24,10 @@ class StatisticsPooling(keras.layers.Layer):
     channel is constant, value and gradient are 0 up to rounding. A sequence
     without any frame has mean, standard deviation and gradient 0.
 
+    Args:
+        dtype: What the statistics are computed in, and the dtype of the
+            output; half precision is too short for sums over many frames.
+
     Call arguments:
         inputs: `(batch, frames, channels)`.
         mask: None, or booleans `(batch, frames)`, False where padded. From
