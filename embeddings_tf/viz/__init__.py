@@ -2,6 +2,7 @@
 
 from embeddings_tf.viz.auc_distribution_figure import auc_distribution_figure
 from embeddings_tf.viz.bars_figure import bars_figure
+from embeddings_tf.viz.det_figure import det_figure
 from embeddings_tf.viz.embedding_figure import embedding_figure
 from embeddings_tf.viz.evaluation_figure import evaluation_figure
 from embeddings_tf.viz.learning_curves_figure import learning_curves_figure
@@ -16,6 +17,7 @@ from embeddings_tf.viz.traversal_indices import traversal_indices
 __all__ = [
     "auc_distribution_figure",
     "bars_figure",
+    "det_figure",
     "embedding_figure",
     "evaluation_figure",
     "learning_curves_figure",
