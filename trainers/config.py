@@ -6,7 +6,7 @@ import importlib.util
 import pathlib
 
 RECIPES = pathlib.Path(__file__).parent / "recipes"
-EVALUATIONS = ("few_shot", "disentanglement", "retrieval")
+EVALUATIONS = ("few_shot", "disentanglement", "retrieval", "verification")
 
 
 def recipe_names() -> list[str]:

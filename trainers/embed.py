@@ -1,11 +1,37 @@
-"""Embeddings of arrays."""
+"""Embeddings of arrays and of utterances."""
 
 import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.datasets import Utterances
 
 BLOCK = 256
 
 
 def embed(model, x) -> np.ndarray:
-    """Embeddings of all of `x`, block by block."""
+    """Embeddings of all of `x`: arrays by blocks, utterances one by one."""
+    if isinstance(x, Utterances):
+        return _embed_whole(model, x)
     blocks = [x[first : first + BLOCK] for first in range(0, len(x), BLOCK)]
     return np.concatenate([model.predict_on_batch(block) for block in blocks])
+
+
+def _embed_whole(model, utterances) -> np.ndarray:
+    example = utterances[0]
+
+    # Traced once for all lengths, and without XLA, which compiles each.
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec((1, None, *example.shape[1:]), example.dtype)
+        ],
+        autograph=False,
+    )
+    def forward(utterance):
+        return model(utterance, training=False)
+
+    return np.concatenate(
+        [
+            forward(utterances[number][np.newaxis]).numpy()
+            for number in range(len(utterances))
+        ]
+    )

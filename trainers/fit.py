@@ -21,8 +21,10 @@ from trainers.model import build_model
 def training_data(config, first_step: int) -> tf.data.Dataset:
     """The endless batches of the run from `first_step` on."""
     x, labels = load(config, config.split)
-    if labels.ndim == 2 and config.batches.name != "factor_batches":
+    if config.batches.name != "factor_batches":
         labels = class_ids(labels)
+    if "utterances" in config:
+        x = x.with_num_frames(config.utterances.num_frames, config.seed)
     indices = build(
         sampling, config.batches, labels, seed=config.seed, start=first_step
     )

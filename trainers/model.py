@@ -1,11 +1,18 @@
 """The model of a recipe, compiled."""
 
 import keras
+import numpy as np
 
+from embeddings_tf import layers
 from embeddings_tf import losses
 from embeddings_tf import models
 from embeddings_tf import objectives
 from trainers.config import build
+from trainers.data import load
+from trainers.folds import class_ids
+
+# Sections of an objective, and where the layers they name are found.
+OBJECTIVE_PARTS = {"distance": layers, "projection": models}
 
 
 def build_model(config) -> keras.Model:
@@ -17,8 +24,7 @@ def build_model(config) -> keras.Model:
     encoder = build(models, config.encoder)
     optimizer = build(keras.optimizers, config.optimizer)
     if "objective" in config:
-        objective = build(objectives, config.objective)
-        model = models.EmbeddingModel(encoder, objective)
+        model = models.EmbeddingModel(encoder, _objective(config))
         model.compile(optimizer=optimizer)
     elif "autoencoder" in config:
         decoder = build(models, config.decoder)
@@ -30,3 +36,17 @@ def build_model(config) -> keras.Model:
         model = encoder
         model.compile(optimizer=optimizer, loss=build(losses, config.loss))
     return model
+
+
+def _objective(config) -> keras.layers.Layer:
+    """The objective; an auxiliary classifier is one of the training classes."""
+    section = dict(config.objective)
+    arguments = {
+        field: build(module, section.pop(field))
+        for field, module in OBJECTIVE_PARTS.items()
+        if field in section
+    }
+    if section.get("auxiliary"):
+        _, labels = load(config, config.split)
+        arguments["num_classes"] = len(np.unique(class_ids(labels)))
+    return build(objectives, section, **arguments)

@@ -1,0 +1,254 @@
+"""Verification through its entry points, on small generated utterances."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+from embeddings_tf import metrics
+from embeddings_tf.datasets import Utterances
+from trainers import checkpoint
+from trainers import cross_validate
+from trainers import data
+from trainers import evaluate
+from trainers import export
+from trainers import train
+from trainers import verification
+from trainers.config import load_recipe
+from trainers.embed import embed
+from trainers.fit import training_data
+from trainers.model import build_model
+
+NUM_SPEAKERS, NUM_OFFICIAL_TEST = 16, 4
+NUM_PER_SPEAKER = 5
+# The cache of the data and the threads of TensorFlow are of one process.
+pytestmark = pytest.mark.xdist_group("trainers")
+
+
+def speech(split):
+    """Utterances of 7 to 30 frames, about a mean of the speaker's own."""
+    rng = np.random.default_rng(0)
+    means = 2 * rng.normal(size=(NUM_SPEAKERS, 13))
+    speakers = np.repeat(np.arange(NUM_SPEAKERS), NUM_PER_SPEAKER)
+    lengths = rng.integers(7, 31, len(speakers))
+    frames = means[np.repeat(speakers, lengths)]
+    frames += rng.normal(size=frames.shape)
+    x = Utterances(frames.astype("float32"), lengths)
+    is_test = speakers >= NUM_SPEAKERS - NUM_OFFICIAL_TEST
+    rows = {"all": is_test | True, "train": ~is_test, "test": is_test}[split]
+    return x.take(rows), speakers[rows].astype("int32")
+
+
+@pytest.fixture(autouse=True)
+def generated_data(monkeypatch):
+    monkeypatch.setattr(
+        data.datasets, "load", lambda _, split, *__: speech(split)
+    )
+    data._selected.cache_clear()
+    yield
+    data._selected.cache_clear()
+
+
+SMALL = (
+    "deterministic=False",
+    "steps_per_epoch=2",
+    "num_epochs=2",
+    "folds.num_folds=4",
+    "utterances.num_frames=20",
+    "utterances.min_num_frames=16",
+    "batches.num_classes=4",
+    "batches.num_per_class=3",
+    "encoder.dim=8",
+    "encoder.channels=(8, 8, 8, 8, 16)",
+    "evaluation.plda.num_dims=3",
+    "evaluation.num_resamples=20",
+)
+
+
+def overrides(*more):
+    return [f"--config.{field}" for field in (*SMALL, *more)]
+
+
+def config(recipe, *more):
+    return load_recipe(recipe, [*SMALL, *more])
+
+
+def command(module, *words):
+    return module.main([*map(str, words)])
+
+
+def results(workdir):
+    return json.loads((workdir / "results.json").read_text())
+
+
+def speakers_of(config, split):
+    return set(data.load(config, split)[1].tolist())
+
+
+def whole(utterances, number):
+    """The utterance, repeated until it has 16 frames."""
+    found = utterances[number]
+    while len(found) < 16:
+        found = np.concatenate([found, utterances[number]])
+    return found
+
+
+def test_a_learned_distance_is_trained_and_measured(tmp_path, capsys):
+    words = ("--config", "an4_learned_distance", "--workdir", tmp_path / "cv")
+    words += (*overrides("objective.distance.hidden_units=(16,)"),)
+    assert command(cross_validate, *words, "--folds", 1) == 0
+    out = capsys.readouterr().out
+    assert "learned distance" in out and "190 trials, 40 of them" in out
+    run = tmp_path / "cv" / "fold_1"
+    training = results(run)["training"]
+    assert training["monitor"] == "val_accuracy_at_equal_error"
+    assert (run / "det.png").stat().st_size > 1000
+
+    found = results(run)["evaluation"]["test"]
+    # 4 of 16 speakers, 5 utterances each: 20 * 19 / 2 pairs.
+    assert (found["examples"], found["classes"]) == (20, 4)
+    assert (found["trials"], found["targets"]) == (190, 4 * 10)
+    for name in ("cosine", "plda", "learned_distance", "fused"):
+        low, high = found[name]["interval"]
+        assert 0 <= low <= found[name]["equal_error_rate"] <= high <= 1
+        assert 0 <= found[name]["one_minus_auc"] <= 1
+        assert 0 <= found[name]["min_dcf"] <= 1
+
+    # One pair after the other, the utterances whole.
+    here = config("an4_learned_distance", "folds.fold=1")
+    model = checkpoint.load_best(run)
+    x, speakers = speech("all")
+    test = sorted(speakers_of(here, "test"))
+    assert len(test) == 4
+    rows = np.flatnonzero(np.isin(speakers, test))
+    embeddings = [model(whole(x, row)[np.newaxis])[0] for row in rows]
+    logits, cosines, is_target = [], [], []
+    for i, first in enumerate(embeddings):
+        for j in range(i + 1, len(rows)):
+            pair = first[np.newaxis], embeddings[j][np.newaxis]
+            logits.append(float(model.objective.distance(pair)[0]))
+            a, b = (np.asarray(side[0], "float64") for side in pair)
+            size = np.linalg.norm(a) * np.linalg.norm(b)
+            cosines.append(a @ b / size if size else 0.0)
+            is_target.append(speakers[rows[i]] == speakers[rows[j]])
+    fused = (1 / (1 + np.exp(-np.array(logits))) + np.array(cosines) / 2) / 2
+    for name, scores in (
+        ("learned_distance", logits),
+        ("cosine", cosines),
+        ("fused", fused),  # but for a constant
+    ):
+        # Rounding may exchange two of the 190 trials.
+        assert found[name]["one_minus_auc"] == pytest.approx(
+            1 - metrics.roc_auc(scores, is_target), abs=1 / 1000
+        )
+        assert found[name]["equal_error_rate"] == pytest.approx(
+            metrics.equal_error_rate(scores, is_target)[0], abs=1 / 100
+        )
+
+    # The classifier is of the speakers trained on: 16 - 4 - 3.
+    assert model.objective.num_classes == 9 == len(speakers_of(here, "train"))
+    directory = tmp_path / "saved"
+    words = ("--workdir", run, "--directory", directory)
+    assert command(export, *words) == 0
+    assert (directory / "1" / "saved_model.pb").exists()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "scores"),
+    [
+        ("an4_triplet", {"cosine", "plda"}),
+        (
+            "an4_learned_distance_without_auxiliary",
+            {"cosine", "plda", "learned_distance", "fused"},
+        ),
+    ],
+)
+def test_the_set_s_own_speakers_for_the_test(recipe, scores, tmp_path):
+    words = ("--config", recipe, "--workdir", tmp_path / "run")
+    words += (*overrides("folds.split=train", "folds.test_split=test"),)
+    assert command(train, *words) == 0
+    assert command(evaluate, "--workdir", tmp_path / "run") == 0
+    found = results(tmp_path / "run")["evaluation"]["test"]
+    assert found["examples"] == NUM_OFFICIAL_TEST * NUM_PER_SPEAKER
+    assert {name for name in found if isinstance(found[name], dict)} == scores
+
+
+@pytest.mark.parametrize("fold", range(4))
+def test_folds_of_speakers(fold):
+    here = config("an4_triplet", f"folds.fold={fold}")
+    parts = [speakers_of(here, s) for s in ("train", "validation", "test")]
+    assert [len(part) for part in parts] == [9, 3, 4]
+    assert set.union(*parts) == set(range(16))
+
+    words = (f"folds.fold={fold}", "folds.split=train", "folds.test_split=test")
+    here = config("an4_triplet", *words)
+    parts = [speakers_of(here, s) for s in ("train", "validation", "test")]
+    assert [len(part) for part in parts] == [9, 3, 4]
+    assert parts[0] | parts[1] == set(range(12))
+    assert parts[2] == {12, 13, 14, 15}
+
+
+def test_every_fold_validates_other_speakers():
+    words = ("folds.split=train", "folds.test_split=test")
+    validation = [
+        speakers_of(
+            config("an4_triplet", *words, f"folds.fold={k}"), "validation"
+        )
+        for k in range(4)
+    ]
+    assert set.union(*validation) == set(range(12))
+    with pytest.raises(ValueError, match="unknown split 'dev'.*validation"):
+        data.load(config("an4_triplet", *words), "dev")
+
+
+def test_batches_are_of_one_length_with_classes_from_0():
+    here = config("an4_learned_distance", "folds.fold=2")
+    batches = list(training_data(here, first_step=0).take(6))
+    seen = set()
+    for x, labels in batches:
+        assert x.shape == (12, 20, 13)
+        seen |= set(labels.numpy().tolist())
+    assert seen == set(range(9))
+    assert build_model(here).objective.num_classes == 9
+    resumed = next(iter(training_data(here, first_step=5)))
+    np.testing.assert_array_equal(resumed[0], batches[5][0])
+
+
+def test_short_utterances_are_repeated_whole():
+    here = config("an4_triplet", "folds.fold=1")
+    x, labels = data.load(here, "test")
+    every, speakers = speech("all")
+    rows = np.flatnonzero(np.isin(speakers, labels))
+    assert every.lengths[rows].min() < 16 <= x.lengths.min()
+    for number, row in enumerate(rows):
+        np.testing.assert_array_equal(x[number], whole(every, row))
+    with pytest.raises(ValueError, match="min_num_frames"):
+        data.load(config("an4_triplet", "utterances.min_num_frames=0"), "test")
+
+
+def test_utterances_are_embedded_one_by_one():
+    frames = keras.Input((None, 13))
+    model = keras.Model(frames, keras.ops.mean(frames, axis=1))
+    x, _ = speech("test")
+    found = embed(model, x)
+    expected = [x[number].mean(axis=0) for number in range(len(x))]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_validation_is_one_minus_the_equal_error_rate():
+    frames = keras.Input((None, 13))
+    model = keras.Model(frames, keras.ops.mean(frames, axis=1))
+    held_out = verification.validation(config("an4_triplet"), model)
+    measure = held_out.metrics["accuracy_at_equal_error"]
+    classes = np.array([0, 0, 1, 1])
+    good = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]])
+    assert measure(good, classes) == 1
+    # Two targets of cosine 0; of four nontargets two of 1 and two of 0. From
+    # accepting the ones to accepting all, (1/2, 1) to (1, 0): miss = 2 - 2 fa.
+    bad = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    assert measure(bad, classes) == pytest.approx(1 - 2 / 3)
+    held_out.set_model(model)
+    logs = {}
+    held_out.on_epoch_end(0, logs)
+    assert logs["val_accuracy_at_equal_error"] > 0.8  # of 13 dimensions
