@@ -3,15 +3,19 @@
 import keras
 
 from embeddings_tf.layers import StatisticsPooling
+from embeddings_tf.ops.arguments import positive_integer
 
 # Kernel, dilation, zeros on either side; layer by layer.
 DILATED = ((5, 1, 2), (3, 2, 2), (3, 3, 3), (1, 1, 0), (1, 1, 0))
 RELEASED = ((5, 1, 2), (5, 1, 2), (5, 1, 3), (7, 1, 0), (1, 1, 0))
-CHANNELS = (512, 512, 512, 512, 1500)
 
 
 def x_vector_encoder(
-    dim: int = 512, *, num_coefficients: int = 30, dilated: bool = True
+    dim: int = 512,
+    *,
+    num_coefficients: int = 30,
+    dilated: bool = True,
+    channels: tuple[int, int, int, int, int] = (512, 512, 512, 512, 1500),
 ) -> keras.Model:
     """The time-delay network for utterances: MFCCs in, one vector out.
 
@@ -60,12 +64,17 @@ def x_vector_encoder(
             the contexts of the x-vector. False: those of the released code,
             which needs 5 frames. A shorter utterance in a longer batch has
             then no activations, and their mean and deviation are 0.
+        channels: Channels of the five convolutions, the published ones; fewer
+            for few speakers or a small machine.
 
     Input shape: `(batch, frames, num_coefficients)`.
     Output shape: `(batch, dim)`, float32 also under mixed precision.
 
     Returns:
         A functional `keras.Model` with input `frames`.
+
+    Raises:
+        ValueError: If `channels` are not five positive integers.
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Table 3;
@@ -83,19 +92,24 @@ def x_vector_encoder(
     >>> encoder(np.ones((2, 20, 13), "float32")).shape
     TensorShape([2, 512])
     """
+    if len(channels) != len(DILATED):
+        raise ValueError(
+            f"`channels` must be those of {len(DILATED)} convolutions, for "
+            f"instance (512, 512, 512, 512, 1500); received {channels!r}."
+        )
     ops = keras.ops
     frames = keras.Input((None, num_coefficients), name="frames")
     kept = ops.any(ops.not_equal(frames, 0), axis=-1)
     x = frames
-    for channels, (size, dilation, padding) in zip(
-        CHANNELS, DILATED if dilated else RELEASED, strict=True
+    for filters, (size, dilation, padding) in zip(
+        channels, DILATED if dilated else RELEASED, strict=True
     ):
         # What a shorter utterance alone would see past its end.
         x = ops.where(kept[:, :, None], x, 0)
         if padding:
             x = keras.layers.ZeroPadding1D(padding)(x)
         x = keras.layers.Conv1D(
-            channels,
+            positive_integer("channels", filters),
             size,
             dilation_rate=dilation,
             use_bias=False,

@@ -174,3 +174,19 @@ def test_embedding_is_float32_under_mixed_precision():
     for layer in of_type(encoder, keras.layers.Conv1D):
         assert layer.compute_dtype == "bfloat16"
     assert encoder.get_layer("statistics").output.dtype == "float32"
+
+
+def test_fewer_channels():
+    encoder = x_vector_encoder(
+        6, num_coefficients=4, channels=(8, 9, 10, 11, 12)
+    )
+    convolutions = of_type(encoder, keras.layers.Conv1D)
+    assert [layer.filters for layer in convolutions] == [8, 9, 10, 11, 12]
+    assert encoder.get_layer("statistics").output.shape == (None, 24)
+    assert encoder(utterances()).shape == (2, 6)
+
+
+@pytest.mark.parametrize("channels", [(8, 8, 8, 8), (8, 8, 8, 8, 0)])
+def test_channels_are_five_positive_integers(channels):
+    with pytest.raises(ValueError, match="channels"):
+        x_vector_encoder(channels=channels)
