@@ -90,7 +90,9 @@ def _all(d, positive, negative, margin, average_over):
         )
         inside = tf.cumsum(inside, axis=1)
         place = tf.where(positive, outside - 1, num_bounds)
-        of_positives = tf.gather(inside, place, batch_dims=1)
+        # Flat, or the gather takes twice as long.
+        place += (num_bounds + 1) * tf.range(tf.shape(d)[0])[:, None]
+        of_positives = tf.gather(tf.reshape(inside, [-1]), place)
         counts = tf.where(negative, of_negatives, 0)
         return tf.where(positive, of_positives, counts)
 
