@@ -214,21 +214,18 @@ class FStatisticLoss(keras.losses.Loss):
         }
 
 
-class _Classes(NamedTuple):
-    """Statistics of classes, float64.
+class _Class(NamedTuple):
+    """Statistics of one class in each pair, float64.
 
-    count: `(classes, 1)`.
-    mean: `(classes, dim)`.
-    spread: `(classes, dim)`, positive; those of two classes add up to the
+    count: `(pairs, 1)`.
+    mean: `(pairs, dim)`.
+    spread: `(pairs, dim)`, positive; those of two classes add up to the
         denominator of their ratio.
     """
 
     count: tf.Tensor
     mean: tf.Tensor
     spread: tf.Tensor
-
-    def gather(self, index):
-        return _Classes(*(tf.gather(statistic, index) for statistic in self))
 
 
 def _value_and_gradient(
@@ -248,24 +245,33 @@ def _value_and_gradient(
 
     count = over_classes(tf.ones_like(z[:, :1]))
     mean = over_classes(z) / count
-    squares = over_classes(tf.math.squared_difference(z, tf.gather(mean, ids)))
+    z -= tf.gather(mean, ids)
     # Of the mean, Welch's test has the squared standard error.
     weight = tf.ones_like(count)
     if not equal_variance:
         weight = tf.math.divide_no_nan(weight, count * (count - 1))
-    spread = weight * squares + 1e-280  # never 0 / 0
-    classes = _Classes(count, mean, spread)
+    spread = weight * over_classes(z**2) + 1e-280  # never 0 / 0
+    statistics = tf.concat([mean, spread], 0)
 
     # truncatediv: of the divisions, the one whose result XLA can bound.
     num_pairs = tf.truncatediv(num_classes * (num_classes - 1), 2)
     block = tf.range(tf.minimum(num_pairs, tf.maximum(1, BLOCK_SIZE // dim)))
+    block_size = tf.size(block)
 
-    def add_block(start, value, mean_gradient, spread_gradient):
+    def of_block(start):
+        """The value, and the gradient in `statistics`, flat."""
         pair = start + block
-        first, second = _classes_of_pair(tf.minimum(pair, num_pairs - 1))
+        pair_of_classes = tf.stack(
+            _classes_of_pair(tf.minimum(pair, num_pairs - 1))
+        )
+        count_a, count_b = tf.unstack(tf.gather(count, pair_of_classes))
+        rows = tf.concat([pair_of_classes, pair_of_classes + num_classes], 0)
+        mean_a, mean_b, spread_a, spread_b = tf.unstack(
+            tf.gather(statistics, rows)
+        )
         is_testable, log_probability, slope, dims = _test(
-            classes.gather(first),
-            classes.gather(second),
+            _Class(count_a, mean_a, spread_a),
+            _Class(count_b, mean_b, spread_b),
             num_dims,
             grand_mean,
             direction,
@@ -274,38 +280,45 @@ def _value_and_gradient(
         )
         is_testable &= (pair < num_pairs)[:, None]
         factor = -tf.cast(is_testable, tf.float64)
-        value += tf.reduce_sum(factor * log_probability)
         # From the log of the ratio to its numerator and its denominator. A
-        # cell is a position in a flat (classes, dim).
-        cells = tf.stack([first, second])[..., None] * dim + dims
-        mean_a, mean_b = tf.unstack(tf.gather(tf.reshape(mean, [-1]), cells))
-        spread_a, spread_b = tf.unstack(
-            tf.gather(tf.reshape(spread, [-1]), cells)
-        )
+        # cell is a position in a flat tensor.
+        cells = block[:, None] * dim + dims
+        difference = tf.gather(tf.reshape(mean_a - mean_b, [-1]), cells)
+        within = tf.gather(tf.reshape(spread_a + spread_b, [-1]), cells)
         slope *= factor
-        in_mean = tf.math.divide_no_nan(2 * slope, mean_a - mean_b)
-        in_spread = -slope / (spread_a + spread_b)
-        mean_gradient += tf.math.unsorted_segment_sum(
-            tf.stack([in_mean, -in_mean]), cells, num_classes * dim
+        in_mean = tf.math.divide_no_nan(2 * slope, difference)
+        in_spread = -slope / within
+        gradient = tf.math.unsorted_segment_sum(
+            tf.stack([in_mean, -in_mean, in_spread, in_spread]),
+            rows[..., None] * dim + dims,
+            2 * num_classes * dim,
         )
-        spread_gradient += tf.math.unsorted_segment_sum(
-            tf.stack([in_spread, in_spread]), cells, num_classes * dim
-        )
-        return start + tf.size(block), value, mean_gradient, spread_gradient
+        return tf.reduce_sum(factor * log_probability), gradient
 
-    zeros = tf.zeros([num_classes * dim], tf.float64)
-    _, value, mean_gradient, spread_gradient = tf.while_loop(
-        lambda start, *_: start < num_pairs,
-        add_block,
-        [0, tf.zeros([], tf.float64), zeros, zeros],
-        parallel_iterations=1,
+    def add_block(start, value, gradient):
+        added_value, added_gradient = of_block(start)
+        return (
+            start + block_size,
+            value + added_value,
+            gradient + added_gradient,
+        )
+
+    # One block is the usual case, and a loop of one takes longer than one.
+    first = of_block(0)
+    value, gradient = tf.cond(
+        block_size < num_pairs,
+        lambda: tf.while_loop(
+            lambda start, *_: start < num_pairs,
+            add_block,
+            [block_size, *first],
+            parallel_iterations=1,
+        )[1:],
+        lambda: [*first],
     )
-    # Of a class's mean and its sum of squares, in each of its points z.
-    shape = [num_classes, dim]
-    at_zero = tf.reshape(mean_gradient, shape) / count
-    per_unit = 2 * weight * tf.reshape(spread_gradient, shape)
-    at_zero -= per_unit * mean
-    gradient = tf.gather(at_zero, ids) + tf.gather(per_unit, ids) * z
+    # Of a class's mean and its sum of squares, in each of its points.
+    in_mean, in_spread = tf.unstack(tf.reshape(gradient, [2, num_classes, dim]))
+    gradient = tf.gather(2 * weight * in_spread, ids) * z
+    gradient += tf.gather(in_mean / count, ids)
     return tf.cast(value, embeddings.dtype), tf.cast(gradient, embeddings.dtype)
 
 
@@ -354,12 +367,13 @@ def _test(a, b, num_dims, grand_mean, direction, equal_variance, fast):
         ratio = tf.gather(ratio, dims, batch_dims=1)
         freedom = tf.gather(freedom, dims, batch_dims=1)
     if direction == "separate":
-        sign, log_probability = 1.0, f_distribution.log_cdf
+        log_probability, slope = f_distribution.log_cdf_and_slope(
+            ratio, freedom, fast
+        )
     else:
-        sign, log_probability = -1.0, f_distribution.log_sf
-    log_probability = log_probability(ratio, freedom, fast)
-    log_density = f_distribution.log_density(ratio, freedom)
-    slope = sign * tf.exp(log_density - log_probability)
+        log_probability = f_distribution.log_sf(ratio, freedom, fast)
+        log_density = f_distribution.log_density(ratio, freedom)
+        slope = -tf.exp(log_density - log_probability)
     is_clipped = (ratio <= SMALLEST_RATIO) | (ratio >= LARGEST_RATIO)
     slope = tf.where(is_clipped, tf.zeros([], tf.float64), slope)
     return is_testable, log_probability, slope, dims

@@ -85,6 +85,34 @@ def test_by_the_finite_series(freedom, fast):
     np.testing.assert_allclose(found, log_sf, rtol=rtol, atol=1e-37)
 
 
+@pytest.mark.parametrize("freedom", [0.7, 1, 1.3, 3, 7.5, 18, 31, 57.3, 64, 99])
+@pytest.mark.parametrize("fast", [False, True])
+def test_fast_and_slope_by_scipy(freedom, fast):
+    """Of few terms, most are needed near the median: many ratios there."""
+    ratios = np.concatenate([RATIOS, np.geomspace(0.1, 20, 500) / freedom])
+    ratios = ratios[stats.f.sf(ratios * freedom, 1, freedom) > 1e-30]
+    assert len(ratios) > 500
+    s = ratios * freedom
+    cdf, sf = stats.f.cdf(s, 1, freedom), stats.f.sf(s, 1, freedom)
+    density = s * stats.f.pdf(s, 1, freedom)
+    with np.errstate(divide="ignore"):
+        log_cdf = np.where(cdf < 0.5, np.log(cdf), np.log1p(-sf))
+        log_sf = np.where(sf < 0.5, np.log(sf), np.log1p(-cdf))
+    rtol = 2e-5 if fast else 1e-9
+    found, slope = (
+        tensor[0].numpy()
+        for tensor in f_distribution.log_cdf_and_slope(
+            tf.constant(ratios[None]),
+            tf.fill([1, 1], np.float64(freedom)),
+            fast,
+        )
+    )
+    np.testing.assert_allclose(found, log_cdf, rtol)
+    np.testing.assert_allclose(slope, density / cdf, rtol)
+    found = evaluated(f_distribution.log_sf, ratios, freedom, fast=fast)
+    np.testing.assert_allclose(found, log_sf, rtol)
+
+
 @pytest.mark.parametrize("function", ["log_cdf", "log_sf"])
 @pytest.mark.parametrize("freedom", [1, 7.5, 30])
 def test_the_density_is_the_derivative(function, freedom):
