@@ -88,7 +88,7 @@ def test_by_the_finite_series(freedom, fast):
 @pytest.mark.parametrize("freedom", [0.7, 1, 1.3, 3, 7.5, 18, 31, 57.3, 64, 99])
 @pytest.mark.parametrize("fast", [False, True])
 def test_fast_and_slope_by_scipy(freedom, fast):
-    """Of few terms, most are needed near the median: many ratios there."""
+    """Many ratios near the median, where one tail takes over."""
     ratios = np.concatenate([RATIOS, np.geomspace(0.1, 20, 500) / freedom])
     ratios = ratios[stats.f.sf(ratios * freedom, 1, freedom) > 1e-30]
     assert len(ratios) > 500
@@ -98,7 +98,8 @@ def test_fast_and_slope_by_scipy(freedom, fast):
     with np.errstate(divide="ignore"):
         log_cdf = np.where(cdf < 0.5, np.log(cdf), np.log1p(-sf))
         log_sf = np.where(sf < 0.5, np.log(sf), np.log1p(-cdf))
-    rtol = 2e-5 if fast else 1e-9
+    # 2e-5 of a probability of a half is 3e-5 of its logarithm.
+    rtol = 4e-5 if fast else 1e-9
     found, slope = (
         tensor[0].numpy()
         for tensor in f_distribution.log_cdf_and_slope(
