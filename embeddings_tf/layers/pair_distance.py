@@ -341,7 +341,11 @@ def _blocks(of_first, of_second, weights, rate, seed, block_size) -> tf.Tensor:
                     tf.tensor_scatter_nd_add(
                         of_second_total, j[:, None], of_pair
                     ),
-                    *(t + g for t, g in zip(totals, of_weights, strict=True)),
+                    # TensorFlow may lose the shape of a bias of one entry.
+                    *(
+                        tf.ensure_shape(t + g, t.shape)
+                        for t, g in zip(totals, of_weights, strict=True)
+                    ),
                 )
 
             arguments = (of_first, of_second, *weights)
