@@ -97,7 +97,7 @@ def peak_bytes():
     """What 10^8 scores add to the resident set; None where unknown."""
     import numpy as np
 
-    from benchmarks.rival_losses import high_water_mark
+    from benchmarks._side_by_side import high_water_mark
     from embeddings_tf.layers import PairDistance
 
     layer = PairDistance(MEMORY_UNITS, seed=0)
