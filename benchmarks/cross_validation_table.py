@@ -45,6 +45,11 @@ LOSSES = {
 }
 # Of the first fold of these, what single dimensions mean.
 DRAWN = ("sprites_f_statistic", "sprites_triplet")
+DISENTANGLING = {
+    "sprites/weapon_visible": "Sprites, frames that show the weapon",
+    "sprites/all_frames": "Sprites, all frames",
+}
+RETRIEVAL = {**DISENTANGLING, "omniglot": "Omniglot"}
 MEASURES = {
     "modularity": "modularity",
     "explicitness": "explicitness",
@@ -92,35 +97,37 @@ def values(results: dict, name: str) -> list[float]:
     return [flat(run["evaluation"])[name] for run in results["folds"].values()]
 
 
+def disentangled(found: dict, dataset: str) -> dict[str, dict]:
+    """Results on a data set by method, in the order of the paper."""
+    return {
+        name: found[recipe, dataset]
+        for recipe, name in METHODS.items()
+        if (recipe, dataset) in found
+    }
+
+
+def retrieved(found: dict, dataset: str) -> dict[str, dict]:
+    """Results on a data set by loss, in the order of the paper."""
+    prefix = dataset.partition("/")[0]
+    return {
+        name: found[f"{prefix}_retrieval_{loss}", dataset]
+        for loss, name in LOSSES.items()
+        if (f"{prefix}_retrieval_{loss}", dataset) in found
+    }
+
+
 def table(found: dict[tuple[str, str], dict]) -> str:
     """The markdown between the markers."""
     parts = []
-    for dataset, heading in (
-        ("sprites/weapon_visible", "Sprites, frames that show the weapon"),
-        ("sprites/all_frames", "Sprites, all frames"),
-    ):
-        rows = {
-            name: found[recipe, dataset]
-            for recipe, name in METHODS.items()
-            if (recipe, dataset) in found
-        }
-        if rows:
+    for dataset, heading in DISENTANGLING.items():
+        if rows := disentangled(found, dataset):
             parts += ["", f"### {heading}: disentangling", ""]
             parts += _disentangling(rows)
             name = dataset.replace("/", "_")
             parts += ["", _pictures(name, "measures", "explicitness_curves")]
             parts += [_pictures(name, "modularity_curves", "auc_distribution")]
-    for prefix, dataset, heading in (
-        ("sprites", "sprites/weapon_visible", "Sprites, weapon visible"),
-        ("sprites", "sprites/all_frames", "Sprites, all frames"),
-        ("omniglot", "omniglot", "Omniglot"),
-    ):
-        rows = {
-            name: found[f"{prefix}_retrieval_{loss}", dataset]
-            for loss, name in LOSSES.items()
-            if (f"{prefix}_retrieval_{loss}", dataset) in found
-        }
-        if rows:
+    for dataset, heading in RETRIEVAL.items():
+        if rows := retrieved(found, dataset):
             parts += ["", f"### {heading}: recall of held-out classes, %", ""]
             parts += _retrieval(rows)
             parts += ["", _pictures(dataset.replace("/", "_"), "recall")]
@@ -157,8 +164,8 @@ def _disentangling(rows: dict[str, dict]) -> list[str]:
         "| batches | minutes a fold | commit |",
         "|---|---|" + "---:|" * 7,
     ]
-    names = (*MEASURES, "explicitness_held_out")
-    names = (names[0], names[1], names[3], names[2])
+    names = ("modularity", "explicitness", "explicitness_held_out")
+    names += ("single_dimension_auc",)
     for method, results in rows.items():
         cells = [_cell(values(results, f"test.{name}")) for name in names]
         lines.append(
@@ -178,13 +185,7 @@ def _disentangling(rows: dict[str, dict]) -> list[str]:
 
 def _retrieval(rows: dict[str, dict]) -> list[str]:
     first = next(iter(rows.values()))
-    ks = [
-        name.removeprefix("recall_at_")
-        for name in first["folds"][next(iter(first["folds"]))]["evaluation"][
-            "test"
-        ]
-        if name.startswith("recall_at_")
-    ]
+    ks = first["config"]["evaluation"]["k"]
     lines = [
         "| loss | folds | "
         + " | ".join(f"recall@{k}" for k in ks)
@@ -200,15 +201,15 @@ def _retrieval(rows: dict[str, dict]) -> list[str]:
             + " | ".join(cells)
             + _run_columns(results)
         )
-    for title, prefix in (("untrained network", "test_untrained"),):
-        cells = [
-            _cell(values(first, f"{prefix}.recall_at_{k}"), 2, 100) for k in ks
-        ]
-        lines.append(
-            f"| *{title}* | {', '.join(first['folds'])} | "
-            + " | ".join(cells)
-            + " | | | |"
-        )
+    cells = [
+        _cell(values(first, f"test_untrained.recall_at_{k}"), 2, 100)
+        for k in ks
+    ]
+    lines.append(
+        f"| *untrained network* | {', '.join(first['folds'])} | "
+        + " | ".join(cells)
+        + " | | | |"
+    )
     lines.append(
         f"| *ceiling of equal images* | {', '.join(first['folds'])} | "
         + _cell(values(first, "test.ceiling"), 2, 100)
@@ -225,7 +226,7 @@ def _hardware(rows: dict[str, dict]) -> list[str]:
             for run in results["folds"].values()
         }
     )
-    return ["", f"Hardware: {'; '.join(machines)}, two runs at a time."]
+    return ["", f"Hardware: {'; '.join(machines)}."]
 
 
 def draw(found: dict[tuple[str, str], dict]) -> None:
@@ -233,93 +234,81 @@ def draw(found: dict[tuple[str, str], dict]) -> None:
     from embeddings_tf import viz
 
     FIGURES.mkdir(parents=True, exist_ok=True)
-    for frames in ("weapon_visible", "all_frames"):
-        rows = {
-            name: found[recipe, f"sprites/{frames}"]
-            for recipe, name in METHODS.items()
-            if (recipe, f"sprites/{frames}") in found
-        }
-        if not rows:
-            continue
-        title = f"Sprites, {frames.replace('_', ' ')}"
-        first = next(iter(rows.values()))
-        measures = {
-            title_of: {
-                name: values(results, f"test.{measure}")
-                for name, results in rows.items()
-            }
-            for measure, title_of in MEASURES.items()
-        }
-        untrained = {
-            title_of: values(first, f"test_untrained.{measure}")
-            for measure, title_of in MEASURES.items()
-        }
-        figures = {
-            "measures": viz.bars_figure(
-                measures,
-                baselines=untrained,
-                starts={
-                    measure: _start(
-                        [statistics.fmean(v) for v in by_method.values()]
-                        + [statistics.fmean(untrained[measure])]
-                    )
-                    for measure, by_method in measures.items()
-                },
-                title=title,
-            ),
-            "auc_distribution": viz.auc_distribution_figure(
-                {
-                    name: [
-                        run["evaluation"]["test"]["nonredundant_values"]["auc"]
-                        for run in results["folds"].values()
-                    ]
-                    for name, results in rows.items()
-                },
-                title=title,
-            ),
-        }
-        for measure in ("explicitness", "modularity"):
-            figures[f"{measure}_curves"] = viz.learning_curves_figure(
-                {
-                    name: _curves(results, f"val_{measure}")
-                    for name, results in rows.items()
-                },
-                f"{measure} on validation identities",
-                step="batch",
-                title=title,
-            )
-        for name, figure in figures.items():
-            viz.save_figure(figure, FIGURES / f"sprites_{frames}_{name}.png")
-    for prefix, dataset in (
-        ("sprites", "sprites/weapon_visible"),
-        ("sprites", "sprites/all_frames"),
-        ("omniglot", "omniglot"),
-    ):
-        rows = {
-            name: found[f"{prefix}_retrieval_{loss}", dataset]
-            for loss, name in LOSSES.items()
-            if (f"{prefix}_retrieval_{loss}", dataset) in found
-        }
-        if rows:
-            first = next(iter(rows.values()))
-            figure = viz.recall_figure(
-                {
-                    name: [
-                        _recalls(run["evaluation"]["test"])
-                        for run in results["folds"].values()
-                    ]
-                    for name, results in rows.items()
-                },
-                ceiling=statistics.fmean(values(first, "test.ceiling")),
-                title=dataset.replace("/", ", ").replace("_", " "),
-            )
-            name = dataset.replace("/", "_")
-            viz.save_figure(figure, FIGURES / f"{name}_recall.png")
+    figures = {}
+    for dataset, title in DISENTANGLING.items():
+        if rows := disentangled(found, dataset):
+            for name, figure in _disentangling_figures(rows, title).items():
+                figures[dataset, name] = figure
+    for dataset, title in RETRIEVAL.items():
+        if rows := retrieved(found, dataset):
+            figures[dataset, "recall"] = _recall_figure(rows, title)
+    for (dataset, name), figure in figures.items():
+        prefix = dataset.replace("/", "_")
+        viz.save_figure(figure, FIGURES / f"{prefix}_{name}.png")
 
 
-def _start(means: list[float]) -> float:
+def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
+    from embeddings_tf import viz
+
+    first = next(iter(rows.values()))
+    measures, untrained, starts = {}, {}, {}
+    for measure, name in MEASURES.items():
+        measures[name] = {
+            method: values(results, f"test.{measure}")
+            for method, results in rows.items()
+        }
+        untrained[name] = values(first, f"test_untrained.{measure}")
+        starts[name] = _start([*measures[name].values(), untrained[name]])
+    figures = {
+        "measures": viz.bars_figure(
+            measures, baselines=untrained, starts=starts, title=title
+        ),
+        "auc_distribution": viz.auc_distribution_figure(
+            {
+                method: [
+                    run["evaluation"]["test"]["nonredundant_values"]["auc"]
+                    for run in results["folds"].values()
+                ]
+                for method, results in rows.items()
+            },
+            title=title,
+        ),
+    }
+    for measure in ("explicitness", "modularity"):
+        figures[f"{measure}_curves"] = viz.learning_curves_figure(
+            {
+                method: _curves(results, f"val_{measure}")
+                for method, results in rows.items()
+            },
+            f"{measure} on validation identities",
+            step="batch",
+            title=title,
+        )
+    return figures
+
+
+def _recall_figure(rows: dict[str, dict], title: str):
+    from embeddings_tf import viz
+
+    first = next(iter(rows.values()))
+    ks = first["config"]["evaluation"]["k"]
+    return viz.recall_figure(
+        {
+            method: [
+                {k: run["evaluation"]["test"][f"recall_at_{k}"] for k in ks}
+                for run in results["folds"].values()
+            ]
+            for method, results in rows.items()
+        },
+        ceiling=statistics.fmean(values(first, "test.ceiling")),
+        title=title,
+    )
+
+
+def _start(runs: list[list[float]]) -> float:
     """Where an axis starts to show differences between the means."""
-    return max(0.0, int(20 * min(means) - 1e-9) / 20 - 0.05)
+    lowest = min(statistics.fmean(numbers) for numbers in runs)
+    return max(0.0, int(20 * lowest) / 20 - 0.05)
 
 
 def _curves(results: dict, measure: str) -> list[dict[int, float]]:
@@ -335,14 +324,6 @@ def _curves(results: dict, measure: str) -> list[dict[int, float]]:
             }
         )
     return curves
-
-
-def _recalls(found: dict) -> dict[int, float]:
-    return {
-        int(name.removeprefix("recall_at_")): value
-        for name, value in found.items()
-        if name.startswith("recall_at_")
-    }
 
 
 def main() -> None:

@@ -22,7 +22,8 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="python -m trainers.cross_validate",
         description="Train and evaluate a recipe fold by fold, or go on.",
-        epilog="Fold 0 is for tuning; by default the others run. Any field of "
+        epilog="Fold 0 is for tuning: by default the others run, and they are "
+        "what is summarised, whenever they ran. Any field of "
         "the recipe but folds.fold can be set: --config.field=value. Recipes: "
         + ", ".join(recipe_names()),
     )
@@ -48,7 +49,10 @@ def parser() -> argparse.ArgumentParser:
 def cross_validate(
     recipe: str, workdir: str, folds: list[int] | None, overrides: list[str]
 ) -> dict:
-    """Runs the folds that have no result yet; returns the results of all."""
+    """Runs the folds that have no result yet; returns the results of all.
+
+    All that ever ran in this workdir; fold 0, for tuning, only if no other did.
+    """
     from trainers.evaluate import evaluate
     from trainers.train import train
     from trainers.workdir import claim
@@ -78,7 +82,13 @@ def cross_validate(
             print(f"\n=== Fold {fold}, {number + 1} of {len(wanted)}")
             train(recipe, str(run), [*overrides, f"folds.fold={fold}"])
             evaluate(str(run), [])
-        return _collect(path, recipe, every[1:] if folds is None else wanted)
+        done = [
+            fold
+            for fold in every[1:]
+            if "evaluation" in _results(path / f"fold_{fold}")
+        ]
+        # Fold 0 counts where it is alone.
+        return _collect(path, recipe, done or [0])
 
 
 def _results(run: pathlib.Path) -> dict:

@@ -19,6 +19,7 @@ from embeddings_tf.models.few_shot_classifier import class_prototypes
 from embeddings_tf.ops import gaussian
 from trainers.data import load
 from trainers.data import preprocessing
+from trainers.embed import embed
 
 BLOCK = 1000
 CONDITIONS = ("clean", "corrupt_support", "corrupt_query")
@@ -42,13 +43,12 @@ def episode_log_prob(model, num_samples: int):
     return log_prob
 
 
-def embed(model, x, draw: int | None = None) -> np.ndarray:
-    """Embeddings of all of `x`; with a draw, of `x` corrupted by that draw."""
+def embed_corrupted(model, x, draw: int) -> np.ndarray:
+    """Embeddings of all of `x`, corrupted by a draw."""
     parts = []
     for first in range(0, len(x), BLOCK):
         block = tf.convert_to_tensor(x[first : first + BLOCK])
-        if draw is not None:
-            block = corrupt(block, seed=_seed(draw, first))
+        block = corrupt(block, seed=_seed(draw, first))
         parts.append(model.predict_on_batch(block))
     return np.concatenate(parts)
 
@@ -125,7 +125,7 @@ class _Split(NamedTuple):
             num_classes,
             labels,
             embed(model, x),
-            [embed(model, x, draw) for draw in draws],
+            [embed_corrupted(model, x, draw) for draw in draws],
             [occluded_fraction(x, draw) for draw in draws],
         )
 

@@ -4,6 +4,8 @@ import numbers
 
 import tensorflow as tf
 
+from embeddings_tf.datasets.seed_pair import seed_pair
+
 
 def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
     """Draws which pixels `corrupt` sets to black.
@@ -51,7 +53,7 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
     _check_positive("num_digits", num_digits)
     _check_probability(probability)
     uniform = tf.random.stateless_uniform(
-        (batch, num_digits, 5), seed=_seed(seed), alg="philox"
+        (batch, num_digits, 5), seed=seed_pair(seed), alg="philox"
     )
     is_corrupted = uniform[..., 0] < tf.cast(probability, tf.float32)
     width = _integers_up_to(size, uniform[..., 1])
@@ -146,16 +148,6 @@ def _integers_up_to(maximum, uniform):
 def _is_inside(pixel, first, length):
     first = first[..., tf.newaxis]
     return (pixel >= first) & (pixel < first + length[..., tf.newaxis])
-
-
-def _seed(seed):
-    seed = tf.convert_to_tensor(seed)
-    if seed.shape != (2,) or not seed.dtype.is_integer:
-        raise ValueError(
-            "seed must be two integers, shape (2,), got shape "
-            f"{seed.shape} and dtype {seed.dtype.name}."
-        )
-    return seed
 
 
 def _check_positive(name, value):

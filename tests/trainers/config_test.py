@@ -5,6 +5,8 @@ import pathlib
 import keras
 import pytest
 
+from embeddings_tf.datasets import small_norb
+from embeddings_tf.datasets import sprites
 from trainers.config import build
 from trainers.config import load_recipe
 from trainers.config import recipe_names
@@ -17,6 +19,15 @@ def test_every_recipe_loads_and_is_data(name):
     config = load_recipe(name)
     assert config.steps_per_epoch > 0
     config.to_json()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "dataset"),
+    [("sprites_f_statistic", sprites), ("small_norb_f_statistic", small_norb)],
+)
+def test_factor_names_are_those_of_the_data_set(recipe, dataset):
+    names = load_recipe(recipe).evaluation.factor_names
+    assert tuple(names) == dataset.FACTORS
 
 
 def test_overrides_of_every_type():

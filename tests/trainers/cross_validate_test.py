@@ -93,6 +93,10 @@ def test_folds_are_run_once_and_summarised(tmp_path, capsys):
         for picture in ("mutual_information", "traversal", "auc_distribution"):
             assert (folder / f"{picture}.png").stat().st_size > 1000
     assert (tmp_path / "cv" / "learning_curves.png").exists()
+    # What ran before is summarised whatever is asked for, fold 0 is not.
+    assert command(cross_validate, *words, 0) == 0
+    assert list(results(tmp_path / "cv")["folds"]) == ["1", "3"]
+    assert (tmp_path / "cv" / "fold_0" / "results.json").exists()
     # Another recipe does not get into the same folder.
     assert command(cross_validate, *words[:-1], "--config.seed=1") == 1
 

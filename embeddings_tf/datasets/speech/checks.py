@@ -56,14 +56,3 @@ def require_finite(name: str, values, is_valid) -> None:
         tf.reduce_all(tf.math.is_finite(values) | ~is_valid),
         f"{name} holds NaN or infinity; remove or repair such utterances.",
     )
-
-
-def seed_pair(seed):
-    """`seed` as the two integers that `tf.random.stateless_*` takes."""
-    seed = tf.convert_to_tensor(seed)
-    if seed.shape != (2,) or not seed.dtype.is_integer:
-        raise ValueError(
-            "seed must be two integers, shape (2,), got shape "
-            f"{seed.shape} and dtype {seed.dtype.name}."
-        )
-    return seed

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from embeddings_tf.datasets.seed_pair import seed_pair
 from embeddings_tf.datasets.speech import checks
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -53,9 +54,7 @@ def repeat_or_crop(features, num_frames, seed=None, length=None) -> tf.Tensor:
     if seed is None:
         first = most // 2
     else:
-        uniform = tf.random.stateless_uniform(
-            tf.shape(most), checks.seed_pair(seed)
-        )
+        uniform = tf.random.stateless_uniform(tf.shape(most), seed_pair(seed))
         first = tf.cast(uniform * tf.cast(most + 1, tf.float32), tf.int32)
         # The product of a number below 1 can still round up.
         first = tf.minimum(first, most)
