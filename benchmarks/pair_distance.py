@@ -41,7 +41,8 @@ def bare(layer, block_size):
 
         def body(number, total):
             # Depends on the number, or it would be computed only once.
-            result = tf.concat([hidden[1:], a[number % 7 : number % 7 + 1]], 0)
+            changed = hidden[:1] + a[number % 7, 0]
+            result = tf.concat([hidden[1:], changed], 0)
             for kernel in kernels:
                 result = tf.matmul(result, kernel)
             return number + 1, total + result[0, 0]

@@ -1136,6 +1136,334 @@ def _table(
     }
 
 
+def explicitness(
+    codes: Any,
+    factors: Any,
+    variant: str = "paper",
+    *,
+    test_codes: Any = None,
+    test_factors: Any = None,
+) -> float:
+    """Whether a linear classifier reads the factors off the whole code.
+
+    Use it beside `modularity`: a code may be modular and yet not tell every
+    factor. Every value of every factor is told from the other values by
+    logistic regression, one against the rest.
+
+    Formula:
+
+    ```
+    p[k] = sigmoid(w_k . code + b_k), fitted for each value k of a factor
+    score of k = p[k] / (sum over values of p)
+    auc[k] = area under the ROC curve of this score, k against the rest
+    ```
+
+    `variant="paper"`, the authors': practically no regularisation (`C=1e10`);
+    the mean over all values of all factors. `variant="disentanglement_lib"`:
+    that library's, with `C=1`, the codes divided by their standard deviation,
+    and the intercept regularised as well (scikit-learn's default solver then
+    was liblinear, which both variants use here); the mean over the values of
+    each factor, then over factors. The paper's early stopping averages in
+    this way too, see `explicitness_by_value`.
+
+    The authors fit and score on the same examples. This flatters the code,
+    the more so the fewer the examples and the more the dimensions:
+    disentanglement_lib also reports the value on other examples, here
+    `test_codes` and `test_factors`.
+
+    Reference:
+
+    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312)
+    - [Locatello et al., 2019](https://arxiv.org/abs/1811.12359), the authors
+      of disentanglement_lib
+
+    Args:
+        codes: `(n, dims)`.
+        factors: Integers `(n, num_factors)`.
+        variant: `"paper"` or `"disentanglement_lib"`.
+        test_codes: `(m, dims)`, codes of other examples to score. None: the
+            same that are fitted.
+        test_factors: Integers `(m, num_factors)`; required with `test_codes`.
+
+    Returns:
+        A float, 1 if every value can be told linearly. Codes that say nothing
+        have 0.5, somewhat more if fitted and scored on the same examples.
+        What cannot be scored is left out: a factor with a single value, and
+        with `test_codes` a value that is absent from the fitted examples, or
+        that none or all of the scored ones have.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, of the wrong rank or of
+            different lengths, if `variant` is unknown, or if there is no
+            value to score.
+
+    Example:
+
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    >>> embeddings_tf.metrics.explicitness(factors * 0.5, factors)
+    1.0
+    >>> embeddings_tf.metrics.explicitness(factors[:, :1] * 0.5, factors)
+    0.75
+    """
+    found = explicitness_by_value(
+        codes,
+        factors,
+        variant,
+        test_codes=test_codes,
+        test_factors=test_factors,
+    )
+    if variant == "paper":
+        return float(np.mean(found["auc"]))
+    count = np.bincount(found["factor"])
+    means = np.bincount(found["factor"], found["auc"])[count > 0]
+    return float(np.mean(means / count[count > 0]))
+
+
+def explicitness_by_value(
+    codes: Any,
+    factors: Any,
+    variant: str = "paper",
+    *,
+    test_codes: Any = None,
+    test_factors: Any = None,
+) -> dict[str, np.ndarray]:
+    """How well each value of each factor can be read off the whole code.
+
+    Use it to see which factor a code does not tell, and for other means than
+    those of `explicitness`. Arguments, what is left out and errors are those
+    of `explicitness`.
+
+    Returns:
+        A dictionary of arrays with one entry per value of a factor, factor by
+        factor, values ascending: `factor` (the column), `value` and `auc`.
+
+    Reference:
+
+    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312)
+
+    Example:
+
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    >>> found = embeddings_tf.metrics.explicitness_by_value(
+    ...     factors[:, :1] * 0.5, factors
+    ... )
+    >>> found["factor"], found["value"], found["auc"]
+    (array([0, 0, 1, 1]), array([0, 1, 0, 1]), array([1. , 1. , 0.5, 0.5]))
+    """
+    from sklearn.metrics import roc_auc_score
+
+    codes, factors = _codes_and_factors(codes, factors)
+    one_of("variant", variant, ("paper", "disentanglement_lib"))
+    if (test_codes is None) != (test_factors is None):
+        raise ValueError(
+            "`test_codes` and `test_factors` must be passed together; received "
+            "only one of them. Leave out both to score what is fitted."
+        )
+    if test_codes is None:
+        test_codes, test_factors = codes, factors
+    else:
+        test_codes, test_factors = _codes_and_factors(
+            test_codes, test_factors, "test_"
+        )
+        _same_columns(codes=codes, test_codes=test_codes)
+        _same_columns(factors=factors, test_factors=test_factors)
+    # Without regularisation the units of the codes do not matter; a fit in
+    # standard units is quicker and more precise.
+    mean = np.mean(codes, axis=0)
+    unit = np.where(np.ptp(codes, axis=0) > 0, np.std(codes, axis=0), 1)
+    codes, test_codes = (codes - mean) / unit, (test_codes - mean) / unit
+    found = []
+    for column in range(factors.shape[1]):
+        values = np.unique(factors[:, column])
+        if len(values) < 2:
+            continue
+        scores = _one_against_rest(
+            codes,
+            factors[:, column],
+            values,
+            test_codes,
+            regularisation=1e10 if variant == "paper" else 1.0,
+        )
+        for value, score in zip(values, scores, strict=True):
+            is_value = test_factors[:, column] == value
+            if is_value.any() and not is_value.all():
+                auc = roc_auc_score(is_value, score)
+                found.append((column, value, auc))
+    return _table(found, factors, ("factor", "value", "auc"))
+
+
+def _one_against_rest(
+    codes: np.ndarray,
+    factor: np.ndarray,
+    values: np.ndarray,
+    test_codes: np.ndarray,
+    regularisation: float,
+) -> list[np.ndarray]:
+    """Log odds of each value, one array for each.
+
+    They rank like the probabilities `p[k] / sum(p)`, but do not run together
+    where these round to 0 or 1.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    def fit(value):
+        classifier = LogisticRegression(
+            C=regularisation, solver="liblinear", tol=1e-6, max_iter=1000
+        )
+        classifier.fit(codes, factor == value)
+        return classifier.decision_function(test_codes)
+
+    if len(values) == 2:
+        odds = fit(values[1])
+        return [-odds, odds]
+    log_p = -np.logaddexp(0, [-fit(value) for value in values])
+    nothing = np.full((1, len(test_codes)), -np.inf)
+    below = np.logaddexp.accumulate(log_p[:-1])
+    above = np.logaddexp.accumulate(log_p[:0:-1])[::-1]
+    rest = np.logaddexp(
+        np.concatenate([nothing, below]), np.concatenate([above, nothing])
+    )
+    return list(log_p - rest)
+
+
+def single_dimension_auc(codes: Any, factors: Any) -> float:
+    """Whether each value of each factor has a dimension that tells it.
+
+    Use it where single dimensions shall have a meaning: unlike `explicitness`
+    it allows no mixture of dimensions, and unlike `modularity` it does not
+    mind if a dimension tells several factors.
+
+    Formula:
+
+    ```
+    a[i, k] = area under the ROC curve of dimension i, value k against the
+        other values of its factor
+    auc[k] = max over i of max(a[i, k], 1 - a[i, k])
+    ```
+
+    and the mean over `k`, all values of all factors but the redundant: of a
+    factor with two values one, since the other has the same area. This is the
+    measure of the workshop paper, *Discovering Disentangled Representations
+    with the F Statistic Loss*, which calls 17 of the values of Sprites
+    non-redundant but does not say which; this reading gives 17.
+
+    A dimension that orders more than two values tells the lowest and the
+    highest, but not those between: the ideal code has a dimension for each
+    value.
+
+    Reference:
+
+    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312) followed the
+      workshop paper.
+
+    Args:
+        codes: `(n, dims)`. Only the order within a dimension matters.
+        factors: Integers `(n, num_factors)`.
+
+    Returns:
+        A float in `[0.5, 1]`. Constant codes have 0.5; codes that say nothing
+        have more, the more so the more dimensions there are to choose from
+        and the fewer the examples. A constant dimension has 0.5 for every
+        value, and a factor with a single value is left out.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, of the wrong rank or of
+            different lengths, or if every factor has a single value.
+
+    Example:
+
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    >>> embeddings_tf.metrics.single_dimension_auc(-factors * 0.5, factors)
+    1.0
+    >>> turned = factors @ [[1, 1], [-1, 1]] * 0.5
+    >>> embeddings_tf.metrics.single_dimension_auc(turned, factors)
+    0.875
+    """
+    return float(np.mean(single_dimension_auc_by_value(codes, factors)["auc"]))
+
+
+def single_dimension_auc_by_value(
+    codes: Any, factors: Any
+) -> dict[str, np.ndarray]:
+    """The dimension that best tells each value of each factor, and how well.
+
+    Use it for the distribution over values, and to see which dimension to
+    look at. Arguments, what is left out and errors are those of
+    `single_dimension_auc`.
+
+    Returns:
+        A dictionary of arrays with one entry per value of a factor, factor by
+        factor, values ascending, of two values only the higher: `factor` (the
+        column), `value`, `dimension` (the best, of equals the first) and
+        `auc`.
+
+    Reference:
+
+    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312)
+
+    Example:
+
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    >>> found = embeddings_tf.metrics.single_dimension_auc_by_value(
+    ...     factors[:, ::-1] * 0.5, factors
+    ... )
+    >>> found["factor"], found["value"], found["dimension"], found["auc"]
+    (array([0, 1]), array([1, 1]), array([1, 0]), array([1., 1.]))
+    """
+    codes, factors = _codes_and_factors(codes, factors)
+    ranks = _ranks(codes)
+    found = []
+    for column in range(factors.shape[1]):
+        values = np.unique(factors[:, column])
+        if len(values) <= 2:
+            values = values[1:]
+        is_value = factors[:, column, None] == values
+        count = np.sum(is_value, axis=0)[:, None]
+        # How many pairs of one with the value and one without are in order.
+        wins = is_value.T.astype(float) @ ranks - count * (count + 1) / 2
+        auc = wins / (count * (len(codes) - count))
+        auc = np.maximum(auc, 1 - auc)
+        best = np.argmax(auc, axis=1)
+        for row, value in enumerate(values):
+            found.append((column, value, best[row], auc[row, best[row]]))
+    return _table(found, factors, ("factor", "value", "dimension", "auc"))
+
+
+def _ranks(codes: np.ndarray) -> np.ndarray:
+    """1 to n within each dimension; equals have the mean of their ranks."""
+    order = np.argsort(codes, axis=0)
+    ascending = np.take_along_axis(codes, order, axis=0)
+    place = np.arange(len(codes))[:, None]
+    new = np.ones(codes.shape, bool)
+    new[1:] = ascending[1:] != ascending[:-1]
+    last = np.roll(new, -1, axis=0)
+    first_place = np.maximum.accumulate(np.where(new, place, 0), axis=0)
+    last_place = np.minimum.accumulate(
+        np.where(last, place, len(codes))[::-1], axis=0
+    )[::-1]
+    ranks = np.empty(codes.shape)
+    np.put_along_axis(
+        ranks, order, (first_place + last_place) / 2 + 1, axis=0
+    )
+    return ranks
+
+
+def _table(
+    rows: list[tuple], factors: np.ndarray, names: tuple[str, ...]
+) -> dict[str, np.ndarray]:
+    """Columns of `rows` by name."""
+    if not rows:
+        raise ValueError(
+            "`factors` must have a value to tell from others; received "
+            f"{factors.shape[1]} columns that are constant, or whose values "
+            "are not in the examples to score. Pass more various examples."
+        )
+    return {
+        name: np.array(column)
+        for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
+
+
 def best_rotation(
     codes: Any,
     factors: Any,
