@@ -231,6 +231,9 @@ def _hardware(rows: dict[str, dict]) -> list[str]:
 
 def draw(found: dict[tuple[str, str], dict]) -> None:
     """Bars, AUC distributions, learning and recall curves, as PNG."""
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow()
     from embeddings_tf import viz
 
     FIGURES.mkdir(parents=True, exist_ok=True)

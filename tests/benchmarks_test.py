@@ -7,6 +7,7 @@ import tensorflow as tf
 from benchmarks import cross_validation_table
 from benchmarks import f_statistic_loss
 from benchmarks import n_digit_table
+from benchmarks import verification_table
 from embeddings_tf import losses
 
 
@@ -15,6 +16,7 @@ from embeddings_tf import losses
     [
         (n_digit_table, n_digit_table.runs),
         (cross_validation_table, cross_validation_table.load),
+        (verification_table, verification_table.load),
     ],
 )
 def test_the_recipes_tables_are_generated_from_the_result_files(module, found):

@@ -1,0 +1,257 @@
+"""Tables and figures of verification runs, from their result files.
+
+    python -m benchmarks.verification_table [FOLDER ...]
+
+A folder holds the runs of one recipe with one seed, each an evaluated workdir:
+those of `trainers.cross_validate` (`fold_0`, `fold_1`, ...), and any trained by
+itself, such as `official`, the data set's own split. Their numbers are first
+copied into `benchmarks/results/verification`; the tables in the recipes'
+README and the figures in `docs/figures` are then made from that folder alone.
+"""
+
+import collections
+import json
+import pathlib
+import statistics
+import sys
+
+from benchmarks.cross_validation_table import FIGURES
+from benchmarks.n_digit_table import README
+from benchmarks.n_digit_table import ROOT
+from trainers.cross_validate import standard_error
+from trainers.workdir import write_atomically
+from trainers.workdir import write_json
+
+RESULTS = ROOT / "benchmarks" / "results" / "verification"
+BEGIN, END = "<!-- verification: begin -->", "<!-- verification: end -->"
+METHODS = {
+    "learned_distance": "learned distance",
+    "learned_distance_without_auxiliary": "learned distance, no classifier",
+    "triplet": "triplet",
+}
+SCORES = {
+    "learned_distance": "learned distance",
+    "cosine": "cosine",
+    "fused": "learned distance and cosine",
+    "plda": "PLDA",
+}
+DATASETS = {
+    "an4": "AN4, speakers",
+    "spoken_digit": "Free Spoken Digit, words of an unseen speaker",
+    "mnist": "MNIST, digits never trained on",
+}
+FOLDS = "folds"
+
+
+def collect(folder: pathlib.Path) -> None:
+    """Keeps the numbers of a recipe's runs in the repository."""
+    runs = {}
+    for workdir in sorted(folder.iterdir()):
+        if not (workdir / "results.json").is_file():
+            continue
+        results = json.loads((workdir / "results.json").read_text())
+        if "evaluation" not in results:
+            continue
+        config = json.loads((workdir / "config.json").read_text())["config"]
+        runs[workdir.name] = {
+            "config": config,
+            "training": results["training"],
+            "evaluation": results["evaluation"],
+        }
+        recipe = results["recipe"]
+    if not runs:
+        raise SystemExit(f"{folder} holds no evaluated run")
+    seeds = {run["config"]["seed"] for run in runs.values()}
+    if len(seeds) > 1:
+        raise SystemExit(f"{folder} mixes the seeds {sorted(seeds)}")
+    seed = seeds.pop()
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    write_json(
+        RESULTS / f"{recipe}-seed_{seed}.json",
+        {"recipe": recipe, "seed": seed, "runs": runs},
+    )
+
+
+def load() -> dict[tuple[str, str, str], dict]:
+    """Runs by (data set, "folds" or the run's name, recipe), (name, seed)."""
+    found = collections.defaultdict(dict)
+    for path in sorted(RESULTS.glob("*.json")):
+        results = json.loads(path.read_text())
+        for name, run in results["runs"].items():
+            protocol = FOLDS if name.startswith("fold_") else name
+            key = run["config"]["dataset"], protocol, results["recipe"]
+            found[key][name, results["seed"]] = run
+    return dict(found)
+
+
+def rows(found: dict, dataset: str, protocol: str) -> dict:
+    """`{(method, score): {(run, seed): measures}}`, as the table has them."""
+    prefix = dataset.partition("/")[0]
+    table = {}
+    for key, runs in found.items():
+        if key[:2] != (dataset, protocol):
+            continue
+        method = key[2].removeprefix(f"{prefix}_")
+        for score in SCORES:
+            measures = {
+                name: run["evaluation"]["test"][score]
+                for name, run in runs.items()
+                if score in run["evaluation"]["test"]
+            }
+            if measures:
+                table[METHODS.get(method, method), SCORES[score]] = measures
+    order = [*METHODS.values()]
+    return dict(
+        sorted(
+            table.items(),
+            key=lambda row: (
+                order.index(row[0][0]) if row[0][0] in order else len(order)
+            ),
+        )
+    )
+
+
+def by_run(measures: dict, name: str) -> list[float]:
+    """A measure of each fold (or split), the mean over its seeds."""
+    of_run = collections.defaultdict(list)
+    for (run, _), found in measures.items():
+        of_run[run].append(found[name])
+    return [statistics.fmean(values) for values in of_run.values()]
+
+
+def by_seed(measures: dict, name: str) -> list[float]:
+    """A measure of each seed, the mean over its folds."""
+    of_seed = collections.defaultdict(list)
+    for (_, seed), found in measures.items():
+        of_seed[seed].append(found[name])
+    return [statistics.fmean(values) for values in of_seed.values()]
+
+
+def _per_cent(numbers: list[float], error: float | None = None) -> str:
+    text = f"{100 * statistics.fmean(numbers):.2f}"
+    return text if error is None else f"{text} ± {100 * error:.2f}"
+
+
+def _table(measured: dict, runs: dict) -> list[str]:
+    lines = [
+        "| trained with | scored by | runs | EER, % | of each seed | 95 % "
+        "| 1 - AUC, % | minDCF |",
+        "|---|---|---|---:|---|---|---:|---:|",
+    ]
+    for (method, score), measures in measured.items():
+        eer = by_run(measures, "equal_error_rate")
+        names = {run for run, _ in measures}
+        seeds = by_seed(measures, "equal_error_rate")
+        auc = by_run(measures, "one_minus_auc")
+        intervals = [found["interval"] for found in measures.values()]
+        low, high = (
+            f"{100 * statistics.fmean(ends):.1f}"
+            for ends in zip(*intervals, strict=True)
+        )
+        cost = statistics.fmean(by_run(measures, "min_dcf"))
+        lines.append(
+            f"| {method} | {score} | {len(names)} x {len(seeds)} | "
+            f"{_per_cent(eer, standard_error(eer))} | "
+            + " ".join(_per_cent([value]) for value in seeds)
+            + f" | {low} to {high} | {_per_cent(auc, standard_error(auc))} | "
+            f"{cost:.3f} |"
+        )
+    training = [run["training"] for run in runs.values()]
+    first = next(iter(runs.values()))["evaluation"]["test"]
+    trials = sorted({r["evaluation"]["test"]["trials"] for r in runs.values()})
+    minutes = [t["seconds"] / 60 for t in training]
+    span = " to ".join(f"{n:,}" for n in dict.fromkeys([trials[0], trials[-1]]))
+    lines += [
+        "",
+        f"{span} trials a run, of {first['classes']} classes; "
+        f"{training[0]['steps']} batches at most, "
+        f"{min(minutes):.1f} to {max(minutes):.1f} minutes. Commits "
+        + ", ".join(sorted({t["commit"][:7] for t in training}))
+        + "; "
+        + ", ".join(
+            sorted({f"{t['processor']}, {t['cores']} cores" for t in training})
+        )
+        + ".",
+    ]
+    return lines
+
+
+def table(found: dict) -> str:
+    """The markdown between the markers."""
+    parts = []
+    for dataset, heading in DATASETS.items():
+        protocols = dict.fromkeys(key[1] for key in found if key[0] == dataset)
+        for protocol in protocols:
+            measured = rows(found, dataset, protocol)
+            title = "" if protocol == FOLDS else f", {protocol} split"
+            runs = {
+                (key, *name): run
+                for key, of_recipe in found.items()
+                if key[:2] == (dataset, protocol)
+                for name, run in of_recipe.items()
+            }
+            parts += ["", f"### {heading}{title}", ""]
+            parts += _table(measured, runs)
+            picture = f"{_file(dataset, protocol)}.png"
+            parts += ["", f"![EER](../../docs/figures/{picture})"]
+    return "\n".join(parts)
+
+
+def _file(dataset: str, protocol: str) -> str:
+    return f"{dataset.replace('/', '_')}_{protocol.replace(' ', '_')}_eer"
+
+
+def draw(found: dict) -> None:
+    """EER of every row: each run a point, the mean over runs a line."""
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow()
+    from embeddings_tf import viz
+
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    for dataset, protocol in dict.fromkeys(key[:2] for key in found):
+        title = DATASETS.get(dataset, dataset)
+        if protocol != FOLDS:
+            title += f", {protocol} split"
+        figure = _figure(rows(found, dataset, protocol), title)
+        viz.save_figure(figure, FIGURES / f"{_file(dataset, protocol)}.png")
+
+
+def _figure(measured: dict, title: str):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 1.2 + 0.3 * len(measured)))
+    axes = figure.subplots()
+    methods = list(dict.fromkeys(method for method, _ in measured))
+    for place, ((method, _), measures) in enumerate(measured.items()):
+        color = f"C{methods.index(method)}"
+        eer = [100 * found["equal_error_rate"] for found in measures.values()]
+        axes.plot(eer, [place] * len(eer), "o", color=color, alpha=0.35, ms=5)
+        mean = statistics.fmean(eer)
+        axes.vlines(mean, place - 0.35, place + 0.35, color=color, lw=3)
+    axes.set_yticks(
+        range(len(measured)),
+        [f"{method}; by {score}" for method, score in measured],
+    )
+    axes.set(xlabel="equal error rate, %", title=title)
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.grid(axis="x", alpha=0.3)
+    figure.text(0.01, 0.01, "a point: a run; a line: the mean", fontsize=7)
+    figure.set_layout_engine("constrained")
+    return figure
+
+
+def main() -> None:
+    for folder in sys.argv[1:]:
+        collect(pathlib.Path(folder))
+    found = load()
+    head, _, rest = README.read_text().partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    write_atomically(README, f"{head}{BEGIN}\n{table(found)}\n{END}{tail}")
+    draw(found)
+    print(f"wrote {README.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
