@@ -38,8 +38,9 @@ def recall_figure(
         recalls: From names of methods to runs, each a result of
             `metrics.recall_at_k`: from k to a fraction in `[0, 1]`. Runs of a
             method have the same k; methods may differ.
-        ceiling: A fraction; a horizontal line, for instance the share of
-            queries that have a match at all.
+        ceiling: A fraction, drawn at the smallest k: what it is at most
+            there, for instance because equal images of different classes
+            cannot be told apart.
         title: Above the figure.
 
     Returns:
@@ -87,11 +88,18 @@ def recall_figure(
                 alpha=0.2,
                 linewidth=0,
             )
-    if ceiling is not None:
-        panel.axhline(
-            ceiling, color="black", linewidth=1.2, label="ceiling", zorder=1
-        )
     every_k = np.unique(np.concatenate([k for k, _ in lines.values()]))
+    if ceiling is not None:
+        panel.plot(
+            every_k[:1],
+            [ceiling],
+            color="black",
+            marker="_",
+            markersize=16,
+            markeredgewidth=2,
+            linestyle="none",
+            label=f"ceiling of recall@{every_k[0]:g}",
+        )
     places = every_k
     if every_k[-1] >= _WIDE * every_k[0]:
         panel.set_xscale("log")

@@ -67,8 +67,8 @@ def test_labels_do_not_run_together(pixels):
 def test_ceiling():
     figure = viz.recall_figure({"a": RUNS}, ceiling=0.97)
     handles, names = figure.axes[0].get_legend_handles_labels()
-    assert names == ["a", "ceiling"]
-    np.testing.assert_array_equal(handles[1].get_ydata(), [0.97, 0.97])
+    assert names == ["a", "ceiling of recall@1"]
+    np.testing.assert_array_equal(handles[1].get_xydata(), [[1, 0.97]])
 
 
 def test_takes_what_the_metric_gives():
