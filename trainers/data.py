@@ -19,9 +19,12 @@ def load(config, split: str):
     that a fold would hold out for the test are its `validation`.
 
     A recipe with a section `utterances` repeats those shorter than its
-    `min_num_frames`, whole, until they have as many.
+    `min_num_frames`, whole, until they have as many; one with a section
+    `images` has images of its `size`, cut from the middle.
     """
     x, labels = _split(config, split)
+    if "images" in config:
+        x = x.with_size(config.images.size)
     if "utterances" in config:
         x = _repeat(x, config.utterances.min_num_frames)
     return x, labels
@@ -64,7 +67,7 @@ def _split(config, split: str):
 
 
 def _take(x, rows):
-    return x.take(rows) if isinstance(x, datasets.Utterances) else x[rows]
+    return x[rows] if isinstance(x, np.ndarray) else x.take(rows)
 
 
 @functools.lru_cache(maxsize=1)

@@ -23,6 +23,8 @@ def training_data(config, first_step: int) -> tf.data.Dataset:
     x, labels = load(config, config.split)
     if config.batches.name != "factor_batches":
         labels = class_ids(labels)
+    if "images" in config:
+        x = x.with_size(config.images.size, config.seed)
     if "utterances" in config:
         x = x.with_num_frames(config.utterances.num_frames, config.seed)
     indices = build(

@@ -4,6 +4,7 @@ from embeddings_tf.datasets import speech  # noqa: F401
 from embeddings_tf.datasets.batches import batches
 from embeddings_tf.datasets.corruption import corrupt
 from embeddings_tf.datasets.corruption import occlusion_mask
+from embeddings_tf.datasets.images import Images
 from embeddings_tf.datasets.load import load
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     n_digit_from_scikit_learn,
@@ -11,6 +12,7 @@ from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
 from embeddings_tf.datasets.utterances import Utterances
 
 __all__ = [
+    "Images",
     "Utterances",
     "batches",
     "corrupt",

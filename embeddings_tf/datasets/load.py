@@ -10,12 +10,16 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.datasets.class_splits import CLASS_SPLITS
+from embeddings_tf.datasets.class_splits import rows_of_classes
+from embeddings_tf.datasets.images import Images
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     SPLITS as _SCIKIT_LEARN_SPLITS,
 )
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     n_digit_from_scikit_learn,
 )
+from embeddings_tf.datasets.tfrecords import image_reader
 from embeddings_tf.datasets.utterances import Utterances
 
 _DATA_VARIABLE = "EMBEDDINGS_TF_DATA"
@@ -29,6 +33,8 @@ _IN_MEMORY = {
     for num_digits in (2, 3)
     for gap in _SCIKIT_LEARN_SPLITS
 }
+# The label of sets of TensorFlow Datasets that name none themselves.
+_LABELS = {"stanford_online_products": "class_id"}
 
 
 def load(
@@ -38,7 +44,7 @@ def load(
     manual_dir: str | os.PathLike | None = None,
     *,
     label: str | None = None,
-) -> tuple[np.ndarray | Utterances, np.ndarray]:
+) -> tuple[np.ndarray | Images | Utterances, np.ndarray]:
     """Loads a split of a set: images, features or utterances, and labels.
 
     Use it for the sets of this library, for example `"n_digit/2_number"`, and
@@ -54,6 +60,13 @@ def load(
     `embeddings_tf.datasets.sprites` and `.small_norb` names the columns.
     `"caltech_birds2011_inception_features"` has the features of a network
     instead of images.
+
+    Splits by class, as few-shot learning and retrieval have them, of sets of
+    TensorFlow Datasets: `"cifar100/cifar_fs"`, 64, 16 and 20 classes in
+    `"train"`, `"validation"` and `"test"`; `"cars196/disjoint_classes"` and
+    `"caltech_birds2011/disjoint_classes"`, the first half of the classes in
+    `"train"`, the other in `"test"`. `"stanford_online_products"` has its
+    official split, which is by class.
 
     Args:
         name: `"builder/config"`, or `"builder"` for its default config.
@@ -74,7 +87,8 @@ def load(
 
     Returns:
         Images, `uint8` of shape `(images, height, width, channels)` in 0..255,
-        or features, `float32` of shape `(images, dim)`, or `Utterances` if
+        or `Images` if they differ in size, which are read when asked for; or
+        features, `float32` of shape `(images, dim)`, or `Utterances` if
         examples differ in length; and labels, `int32` of shape `(images,)` or
         `(images, factors)`, in the order in which the set is kept. A label that
         is text is `str`.
@@ -121,8 +135,19 @@ def load(
 
     data_dir = _folder(data_dir, _DATA_VARIABLE)
     manual_dir = _folder(manual_dir, _MANUAL_VARIABLE)
-    builder = _prepared(tfds, name, data_dir, manual_dir)
-    return _read(tfds, builder, split, label)
+    if name not in CLASS_SPLITS:
+        builder = _prepared(tfds, name, data_dir, manual_dir)
+        return _read(tfds, builder, split, label)
+    source, source_split, classes = CLASS_SPLITS[name]
+    if split not in classes:
+        raise ValueError(_unknown_split(name, split, classes))
+    builder = _prepared(tfds, source, data_dir, manual_dir)
+    x, labels = _read(tfds, builder, source_split, None)
+    feature = builder.info.features[builder.info.supervised_keys[1]]
+    rows = rows_of_classes(labels, classes[split], feature)
+    if label is not None:
+        _, labels = _read(tfds, builder, source_split, label)
+    return x.take(rows) if isinstance(x, Images) else x[rows], labels[rows]
 
 
 def _folder(path, variable):
@@ -197,7 +222,7 @@ def _check_config(builder_name, config, builder_cls):
         return
     known += [
         name.partition("/")[2]
-        for name in _IN_MEMORY
+        for name in (*_IN_MEMORY, *CLASS_SPLITS)
         if name.startswith(f"{builder_name}/")
     ]
     raise ValueError(
@@ -352,7 +377,10 @@ def _read(tfds, builder, split, label):
                 builder.info.full_name, split, list(builder.info.splits)
             )
         ) from error
-    x_key, label_key = builder.info.supervised_keys or ("image", "label")
+    x_key, label_key = builder.info.supervised_keys or (
+        "image",
+        _LABELS.get(builder.name, "label"),
+    )
     features = builder.info.features
     if x_key not in features or label_key not in features:
         raise ValueError(
@@ -369,19 +397,22 @@ def _read(tfds, builder, split, label):
         label_key = label
     shape = features[x_key].shape
     is_image = isinstance(features[x_key], tfds.features.Image)
-    if None in shape[1:] or (is_image and None in shape):
+    read_later = is_image and None in shape
+    if None in shape[1:] and not read_later:
         raise ValueError(
-            f"Images of {builder.info.full_name} differ in size, shape "
-            f"{shape}; read it with tfds.load and resize them."
+            f"Examples of {builder.info.full_name} differ in shape, {shape}; "
+            "read it with tfds.load and make them alike."
         )
     is_text = features[label_key].np_dtype == np.object_
     labels = np.empty(
         (num_examples, *features[label_key].shape),
         np.object_ if is_text else np.int32,
     )
-    has_length = shape[:1] == (None,)
+    has_length = shape[:1] == (None,) and not read_later
     if has_length:
         x = [None] * num_examples
+    elif read_later:
+        x = None
     else:
         x = np.empty((num_examples, *shape), features[x_key].np_dtype)
     with _no_warnings_about_itself():
@@ -393,7 +424,9 @@ def _read(tfds, builder, split, label):
             read_config=tfds.ReadConfig(
                 interleave_cycle_length=1, try_autocache=False
             ),
-            decoders=tfds.decode.PartialDecoding({x_key, label_key}),
+            decoders=tfds.decode.PartialDecoding(
+                {label_key} if read_later else {x_key, label_key}
+            ),
         )
     first = 0
     try:
@@ -404,12 +437,19 @@ def _read(tfds, builder, split, label):
                 first += 1
             else:
                 block = slice(first, first + len(batch[label_key]))
-                x[block] = batch[x_key]
+                if not read_later:
+                    x[block] = batch[x_key]
                 labels[block] = batch[label_key]
                 first = block.stop
-    except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
+        if read_later:
+            x = Images(*image_reader(builder, split, x_key))
+    except (
+        EOFError,
+        tf.errors.DataLossError,
+        tf.errors.InvalidArgumentError,
+    ) as error:
         raise OSError(_damaged(builder)) from error
-    if first != num_examples:
+    if first != num_examples or len(x) != num_examples:
         raise OSError(_damaged(builder))
     if is_text:
         labels = np.char.decode(labels.astype(np.bytes_), "utf-8")

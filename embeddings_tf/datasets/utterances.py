@@ -16,12 +16,14 @@ class Utterances:
     `x.with_num_frames(...)` is an object for `datasets.batches`: `x[indices]`
     crops longer utterances and repeats shorter ones from their first frame on.
 
-    The values stay where they are, in one array, which may be memory-mapped;
-    only what is asked for is copied.
+    The values stay where they are, in one array, which may be memory-mapped,
+    or in files that a function reads; only what is asked for is copied.
 
     Args:
         values: Array of shape `(frames, ...)`: all utterances, one after the
-            other. A frame may be a vector of features or one sample.
+            other. A frame may be a vector of features or one sample. Or a
+            function that is given the number of an utterance and reads it, an
+            array of shape `(frames, ...)`, possibly from several threads.
         lengths: Integers of shape `(utterances,)`: frames of each utterance, at
             least 1.
         num_frames: Frames of each example of a batch. Without it there are no
@@ -36,10 +38,10 @@ class Utterances:
         num_frames: As above.
 
     Raises:
-        ValueError: If lengths do not sum to the number of frames or are not
-            what they are described to be, `num_frames` is not positive, the
-            seed is negative, or `x[indices]` is asked for without
-            `num_frames`.
+        ValueError: If lengths do not sum to the number of frames, are not those
+            of what the function reads or not what they are described to be,
+            `num_frames` is not positive, the seed is negative, or `x[indices]`
+            is asked for without `num_frames`.
         IndexError: If an index is out of range.
 
     Example:
@@ -56,12 +58,14 @@ class Utterances:
 
     def __init__(
         self,
-        values: np.ndarray,
+        values: np.ndarray | Callable[[int], np.ndarray],
         lengths,
         num_frames: int | None = None,
         seed: int | None = None,
     ):
-        self._values = values if hasattr(values, "shape") else np.array(values)
+        if not callable(values) and not hasattr(values, "shape"):
+            values = np.array(values)
+        self._values = values
         lengths = np.array(lengths)
         if lengths.ndim != 1 or (
             lengths.size and lengths.dtype.kind not in "iu"
@@ -76,10 +80,12 @@ class Utterances:
                 "Every utterance must have a frame, but utterance "
                 f"{np.argmin(lengths)} has {lengths.min()}; remove it."
             )
-        if not self._values.shape or lengths.sum() != len(self._values):
+        if not callable(values) and (
+            not values.shape or lengths.sum() != len(values)
+        ):
             raise ValueError(
                 "lengths must sum to the number of frames, got "
-                f"{lengths.sum()} and values of shape {self._values.shape}."
+                f"{lengths.sum()} and values of shape {values.shape}."
             )
         if num_frames is not None:
             num_frames = positive_integer("num_frames", num_frames)
@@ -111,18 +117,19 @@ class Utterances:
                 "Utterances differ in length, so that there is no array of "
                 "several; say x.with_num_frames(...), which crops and repeats."
             )
-        batch = np.empty(
-            (len(index), self.num_frames, *self._values.shape[1:]),
-            self._values.dtype,
-        )
         excess = np.maximum(self.lengths[index] - self.num_frames, 0)
         if self._seed is None:
             first = excess // 2
         else:
             rng = np.random.default_rng([int(self._seed), *index.tolist()])
             first = rng.integers(0, excess, endpoint=True)
-        for row, number in enumerate(index):
-            utterance = self._utterance(number)
+        utterances = [self._utterance(number) for number in index]
+        # Without any, one is read for its shape.
+        example = utterances[0] if utterances else self._utterance(0)
+        batch = np.empty(
+            (len(index), self.num_frames, *example.shape[1:]), example.dtype
+        )
+        for row, utterance in enumerate(utterances):
             if excess[row]:
                 utterance = utterance[first[row] :][: self.num_frames]
                 batch[row] = utterance
@@ -138,7 +145,11 @@ class Utterances:
         return Utterances(self._values, self.lengths, num_frames, seed)
 
     def take(self, indices) -> "Utterances":
-        """Some of the utterances, copied, in the order of `indices`."""
+        """Some of the utterances, in the order of `indices`.
+
+        Those of an array are copied; those that a function reads stay where
+        they are.
+        """
         indices = np.asarray(indices)
         if indices.dtype == bool and indices.shape == (len(self),):
             indices = np.flatnonzero(indices)
@@ -151,8 +162,15 @@ class Utterances:
                 f"{indices.dtype}."
             )
         indices = self._checked(indices)
-        parts = [self._utterance(number) for number in indices]
-        values = np.concatenate(parts) if parts else self._values[:0]
+        if callable(self._values):
+            read = self._values
+
+            def values(number):
+                return read(int(indices[number]))
+
+        else:
+            parts = [self._utterance(number) for number in indices]
+            values = np.concatenate(parts) if parts else self._values[:0]
         return Utterances(
             values, self.lengths[indices], self.num_frames, self._seed
         )
@@ -191,4 +209,14 @@ class Utterances:
         return np.where(index < 0, index + len(self), index)
 
     def _utterance(self, number):
-        return self._values[self._starts[number] : self._starts[number + 1]]
+        if not callable(self._values):
+            first, last = self._starts[number : number + 2]
+            return self._values[first:last]
+        utterance = np.asarray(self._values(int(number)))
+        if utterance.shape[:1] != (self.lengths[number],):
+            raise ValueError(
+                f"Utterance {number} was said to have {self.lengths[number]} "
+                f"frames, and the function that reads it gave shape "
+                f"{utterance.shape}."
+            )
+        return utterance

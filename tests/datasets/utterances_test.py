@@ -101,6 +101,34 @@ def test_memory_mapped(tmp_path, parts):
     np.testing.assert_array_equal(x[1], parts[1])
 
 
+def test_values_that_a_function_reads(x, parts):
+    asked = []
+
+    def read(number):
+        asked.append(number)
+        return parts[number]
+
+    lazy = Utterances(read, LENGTHS)
+    assert not asked and len(lazy) == 4
+    np.testing.assert_array_equal(lazy[-1], parts[3])
+    assert asked == [3]
+    index = np.array([1, 0, -2])
+    for seed in (None, 5):
+        np.testing.assert_array_equal(
+            lazy.with_num_frames(4, seed)[index],
+            x.with_num_frames(4, seed)[index],
+        )
+    assert lazy.with_num_frames(4)[index[:0]].shape == (0, 4, 2)
+    asked.clear()
+    some = lazy.take([3, 0]).take(np.array([False, True]))
+    assert not asked and some.lengths.tolist() == [3]
+    np.testing.assert_array_equal(some[0], parts[0])
+    means = lazy.map(lambda frames: frames.mean(axis=1))
+    np.testing.assert_array_equal(means[1], parts[1].mean(axis=1))
+    with pytest.raises(ValueError, match="said to have 4 frames"):
+        Utterances(read, [3, 4, 1, 5])[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from embeddings_tf import datasets
 from embeddings_tf import metrics
 from trainers.retrieval import ceiling
 
@@ -13,6 +14,12 @@ def images(*numbers):
 
 def test_different_images_have_no_ceiling():
     assert ceiling(images(1, 2, 3, 4), np.array([0, 0, 1, 1])) == 1
+
+
+def test_images_read_when_asked_for():
+    x = images(1, 2, 2, 4).repeat(4, axis=1).repeat(4, axis=2)
+    lazy = datasets.Images(x.__getitem__, len(x), size=4)
+    assert ceiling(lazy, np.array([0, 0, 1, 1])) == 0.5
 
 
 def test_a_twin_of_another_class_is_always_nearest():

@@ -1,0 +1,198 @@
+"""Photographs of different sizes, as examples of `batches`."""
+
+import operator
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.ops.arguments import positive_integer
+
+# Of a random crop: part of the image, width to height, and how often to try.
+AREA = (0.08, 1.0)
+ASPECT = (3 / 4, 4 / 3)
+ATTEMPTS = 10
+
+
+class Images:
+    """Images of different sizes: one by one, or as batches of one size.
+
+    Use it for photographs that are too many, or too different in size, for one
+    array. `load` gives one for such sets. `x[3]` is one image, whole. For
+    training, `x.with_size(...)` is an object for `datasets.batches`:
+    `x[indices]` reads, crops and resizes what is asked for, nothing else.
+
+    ```
+    without a seed: shorter side to 8/7 of `size` (256 for 224), the square in
+                    the middle
+    with a seed:    a rectangle of 8 to 100 % of the area, 3:4 to 4:3, to
+                    `size` x `size`; mirrored half of the time
+    ```
+
+    Args:
+        read: Function that is given the number of an image and reads it,
+            `uint8` of shape `(height, width, channels)`, possibly from several
+            threads.
+        num_images: How many there are.
+        size: Height and width of each example of a batch. Without it there are
+            no batches.
+        seed: Integer, at least 0. If given, crops and mirroring are random: a
+            pure function of the seed and the whole index vector `indices`, so
+            that a run that resumes sees the same crops. If None, crops are in
+            the middle.
+
+    Attributes:
+        size: As above.
+
+    Raises:
+        ValueError: If `size` is not positive, the seed is negative, what `read`
+            gives is no image, or `x[indices]` is asked for without `size`.
+        IndexError: If an index is out of range.
+
+    Reference:
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Sections
+          4.4 and App. C: these crops; the numbers are those of the authors'
+          framework. Sizes change bilinearly, smoothed when they shrink.
+
+    Example:
+
+    >>> folder = [np.zeros((40, 30, 3), "uint8"), np.ones((9, 60, 3), "uint8")]
+    >>> x = embeddings_tf.datasets.Images(folder.__getitem__, len(folder))
+    >>> x[1].shape
+    (9, 60, 3)
+    >>> x.with_size(16)[np.array([1, 0])].shape
+    (2, 16, 16, 3)
+    """
+
+    def __init__(
+        self,
+        read: Callable[[int], np.ndarray],
+        num_images: int,
+        size: int | None = None,
+        seed: int | None = None,
+    ):
+        if size is not None:
+            size = positive_integer("size", size)
+        if seed is not None and operator.index(seed) < 0:
+            raise ValueError(f"seed must be at least 0, got {seed}.")
+        self._read = read
+        self._num_images = operator.index(num_images)
+        self.size = size
+        self._seed = seed
+
+    def __len__(self) -> int:
+        return self._num_images
+
+    def __getitem__(self, index) -> np.ndarray:
+        """One image for an integer, a batch for an integer vector or slice."""
+        if isinstance(index, slice):
+            index = np.arange(len(self))[index]
+        index = np.asarray(index)
+        if index.dtype.kind not in "iu" or index.ndim > 1:
+            raise TypeError(
+                "expected an integer, an integer vector or a slice, got shape "
+                f"{index.shape} and dtype {index.dtype}; take(indices) gives "
+                "some of the images."
+            )
+        index = self._checked(index)
+        if index.ndim == 0:
+            return self._image(index)
+        if self.size is None:
+            raise ValueError(
+                "Images differ in size, so that there is no array of several; "
+                "say x.with_size(...), which crops and resizes."
+            )
+        # Without any, one is read for its channels.
+        images = map(self._image, index if len(index) else [0])
+        if self._seed is None:
+            images = [_middle(image, self.size) for image in images]
+        else:
+            rng = np.random.default_rng([int(self._seed), *index.tolist()])
+            images = [_random_crop(image, self.size, rng) for image in images]
+        return np.stack(images)[: len(index)]
+
+    def with_size(self, size: int, seed: int | None = None) -> "Images":
+        """The same images, as batches of another size."""
+        return Images(self._read, len(self), size, seed)
+
+    def take(self, indices) -> "Images":
+        """Some of the images, in the order of `indices`; none is read."""
+        indices = np.asarray(indices)
+        if indices.dtype == bool and indices.shape == (len(self),):
+            indices = np.flatnonzero(indices)
+        if indices.size == 0:
+            indices = indices.astype(np.int64)
+        if indices.dtype.kind not in "iu" or indices.ndim != 1:
+            raise ValueError(
+                "indices must be integers of shape (images,), or bool for all "
+                f"{len(self)}, got shape {indices.shape} and dtype "
+                f"{indices.dtype}."
+            )
+        indices = self._checked(indices)
+        read = self._read
+        return Images(
+            lambda number: read(int(indices[number])),
+            len(indices),
+            self.size,
+            self._seed,
+        )
+
+    def _checked(self, index):
+        if index.size and not (
+            -len(self) <= index.min() and index.max() < len(self)
+        ):
+            raise IndexError(
+                f"indices must be in 0..{len(self) - 1}, got {index.min()} to "
+                f"{index.max()}."
+            )
+        return np.where(index < 0, index + len(self), index)
+
+    def _image(self, number):
+        image = np.asarray(self._read(int(number)))
+        if image.ndim != 3 or image.dtype != np.uint8 or not image.size:
+            raise ValueError(
+                f"Image {number} must be uint8 of shape (height, width, "
+                f"channels), got shape {image.shape} and dtype {image.dtype}."
+            )
+        return image
+
+
+def _middle(image, size):
+    shape = np.array(image.shape[:2])
+    sides = np.maximum(np.rint(shape * (size * 8 / 7) / shape.min()), size)
+    image = _resize(image, sides.astype(int))
+    top, left = (np.array(image.shape[:2]) - size) // 2
+    return image[top : top + size, left : left + size]
+
+
+def _random_crop(image, size, rng):
+    height, width = image.shape[:2]
+    for _ in range(ATTEMPTS):
+        area = height * width * rng.uniform(*AREA)
+        aspect = np.exp(rng.uniform(*np.log(ASPECT)))
+        sides = np.rint([np.sqrt(area / aspect), np.sqrt(area * aspect)])
+        if 0 < sides[0] <= height and 0 < sides[1] <= width:
+            top = rng.integers(height - int(sides[0]), endpoint=True)
+            left = rng.integers(width - int(sides[1]), endpoint=True)
+            break
+    else:
+        # The largest rectangle in the middle that is allowed.
+        sides = np.minimum(
+            [height, width],
+            np.ceil([width / ASPECT[0], height * ASPECT[1]]),
+        )
+        top, left = (
+            int((height - sides[0]) // 2),
+            int((width - sides[1]) // 2),
+        )
+    bottom, right = top + int(sides[0]), left + int(sides[1])
+    image = _resize(image[top:bottom, left:right], (size, size))
+    return image[:, ::-1] if rng.uniform() < 0.5 else image
+
+
+def _resize(image, sides):
+    if tuple(image.shape[:2]) == tuple(sides):
+        return image
+    with tf.device("CPU:0"):
+        image = tf.image.resize(image, sides, antialias=True).numpy()
+    return np.rint(image).clip(0, 255).astype(np.uint8)

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+
+from embeddings_tf.datasets import Images
+
+SIZES = [(40, 60), (30, 30), (90, 20), (8, 8)]
+
+
+@pytest.fixture
+def photographs():
+    """Red rises from top to bottom, green from left to right."""
+    found = []
+    for number, (height, width) in enumerate(SIZES):
+        image = np.zeros((height, width, 3), np.uint8)
+        image[..., 0] = np.linspace(0, 255, height)[:, None]
+        image[..., 1] = np.linspace(0, 255, width)
+        image[..., 2] = 50 * number
+        found.append(image)
+    return found
+
+
+@pytest.fixture
+def x(photographs):
+    return Images(photographs.__getitem__, len(photographs))
+
+
+def test_one_by_one(x, photographs):
+    assert len(x) == 4
+    for number, image in enumerate(photographs):
+        np.testing.assert_array_equal(x[number], image)
+        np.testing.assert_array_equal(x[number - 4], image)
+
+
+def test_the_middle(x, photographs):
+    batch = x.with_size(28)[np.array([0, 2, -1])]
+    assert batch.shape == (3, 28, 28, 3) and batch.dtype == np.uint8
+    assert batch[:, 0, 0, 2].tolist() == [0, 100, 150]
+    # 40 x 60 becomes 32 x 48, of which 28 x 28 in the middle stay: from pixel
+    # 2 of 32 and from pixel 10 of 48.
+    centre = np.arange(28) + 0.5
+    rows = 255 * ((centre + 2) / 32 * 40 - 0.5) / 39
+    columns = 255 * ((centre + 10) / 48 * 60 - 0.5) / 59
+    np.testing.assert_allclose(batch[0, :, 5, 0], rows, atol=2)
+    np.testing.assert_allclose(batch[0, 5, :, 1], columns, atol=2)
+    # All of one colour stays so, however much it grows.
+    grey = Images(lambda _: np.full((1, 1, 3), 99, np.uint8), 1).with_size(5)
+    np.testing.assert_array_equal(
+        grey[np.array([0])], np.full((1, 5, 5, 3), 99)
+    )
+    # Of the size already that is wanted.
+    image = np.zeros((16, 16, 3), np.uint8)
+    image[1:15, 1:15] = 7
+    same = Images(lambda _: image, 1, 14)
+    assert (same[np.array([0])] == 7).all()
+
+
+def test_random_crops(x):
+    crops = x.with_size(12, seed=3)
+    index = np.full(400, 0)
+    batch = crops[index].astype(int)
+    np.testing.assert_array_equal(batch, crops[index])
+    assert (batch != x.with_size(12, seed=4)[index]).any()
+    assert (batch[:5] != crops[index[:5]]).any()
+    # Red and green tell where a crop lies and whether it is mirrored.
+    red, green = batch[..., 0].mean(2), batch[..., 1].mean(1)
+    mirrored = green[:, 0] > green[:, -1]
+    assert 150 < mirrored.sum() < 250
+    # From the first to the last row's centre, times 12/11: the whole side.
+    height = (red[:, -1] - red[:, 0]) / 255 * 39 * 12 / 11
+    width = np.abs(green[:, -1] - green[:, 0]) / 255 * 59 * 12 / 11
+    area = height * width / (40 * 60)
+    aspect = width / height
+    assert 0.05 < area.min() < 0.15 and 0.75 < area.max() < 1.05
+    assert 0.65 < aspect.min() < 0.85 and 1.2 < aspect.max() < 1.5
+    assert np.abs(np.log(aspect).mean()) < 0.1
+
+
+def test_crops_of_images_too_narrow(x):
+    # 90 x 20 has no crop of more than 0.3 of its area between 3:4 and 4:3; if
+    # ten attempts fail, the largest one in the middle, 27 x 20, stands in.
+    batch = x.with_size(12, seed=0)[np.full(60, 2)].astype(int)
+    assert batch.shape == (60, 12, 12, 3)
+    red = batch[..., 0].mean(2)
+    assert red.min() >= 0 and (red[:, -1] > red[:, 0]).all()
+
+
+def test_take(x, photographs):
+    some = x.with_size(5).take([3, 0])
+    assert len(some) == 2 and some.size == 5
+    np.testing.assert_array_equal(some[1], photographs[0])
+    some = some.take(np.array([False, True]))
+    np.testing.assert_array_equal(some[0], photographs[0])
+    assert len(x.take([])) == 0
+
+
+def test_slices(x):
+    sized = x.with_size(6)
+    np.testing.assert_array_equal(sized[1:9], sized[np.array([1, 2, 3])])
+    assert sized[np.array([], int)].shape == (0, 6, 6, 3)
+
+
+def test_bad_arguments(x):
+    with pytest.raises(ValueError, match="x.with_size"):
+        x[np.array([0, 1])]
+    with pytest.raises(ValueError, match="`size` must be"):
+        x.with_size(0)
+    with pytest.raises(ValueError, match="seed must be at least 0"):
+        x.with_size(3, seed=-1)
+    for index in (4, -5):
+        with pytest.raises(IndexError, match=r"must be in 0..3, got"):
+            x[index]
+    for index in ([True, False, True, True], 1.0, [[0]]):
+        with pytest.raises(TypeError, match="integer"):
+            x[index]
+    with pytest.raises(ValueError, match="indices must be integers"):
+        x.take([0.5])
+    for wrong in (np.zeros((3, 3), np.uint8), np.zeros((3, 3, 3))):
+        with pytest.raises(ValueError, match="Image 0 must be uint8"):
+            Images(lambda _, wrong=wrong: wrong, 1)[0]
