@@ -19,6 +19,8 @@ from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     n_digit_from_scikit_learn,
 )
+from embeddings_tf.datasets.speech import read_kaldi
+from embeddings_tf.datasets.speech import read_recordings
 from embeddings_tf.datasets.tfrecords import image_reader
 from embeddings_tf.datasets.utterances import Utterances
 
@@ -33,6 +35,8 @@ _IN_MEMORY = {
     for num_digits in (2, 3)
     for gap in _SCIKIT_LEARN_SPLITS
 }
+# Sets that are read where their original files are.
+_IN_PLACE = ("kaldi", "voxceleb1", "voxceleb2")
 # The label of sets of TensorFlow Datasets that name none themselves.
 _LABELS = {"stanford_online_products": "class_id"}
 
@@ -67,6 +71,13 @@ def load(
     `"caltech_birds2011/disjoint_classes"`, the first half of the classes in
     `"train"`, the other in `"test"`. `"stanford_online_products"` has its
     official split, which is by class.
+
+    Recordings that stay where they are, in folders of original files, nothing
+    is prepared: `"voxceleb1"` and `"voxceleb2"`, splits `"dev"` and `"test"`,
+    from `voxceleb1/dev/wav/speaker/video/utterance.wav`; and `"kaldi"`, whose
+    splits are data directories such as `"data/train"` in the subfolder
+    `kaldi`, from which their relative paths start. The label is the speaker;
+    `label="name"` gives the names that lists of trials have.
 
     Args:
         name: `"builder/config"`, or `"builder"` for its default config.
@@ -130,11 +141,13 @@ def load(
                 f"{name!r} has one label, got label={label!r}; leave it out."
             )
         return n_digit_from_scikit_learn(num_digits, gap, split)
+    manual_dir = _folder(manual_dir, _MANUAL_VARIABLE)
+    if name in _IN_PLACE:
+        return _read_in_place(name, split, manual_dir, label)
     # Imported here because it is heavy and the sets in memory do not need it.
     import tensorflow_datasets as tfds
 
     data_dir = _folder(data_dir, _DATA_VARIABLE)
-    manual_dir = _folder(manual_dir, _MANUAL_VARIABLE)
     if name not in CLASS_SPLITS:
         builder = _prepared(tfds, name, data_dir, manual_dir)
         return _read(tfds, builder, split, label)
@@ -153,6 +166,38 @@ def load(
 def _folder(path, variable):
     path = path or os.environ.get(variable) or None
     return None if path is None else pathlib.Path(path).expanduser()
+
+
+def _read_in_place(name, split, manual_dir, label):
+    """Utterances in files, and their speakers or names."""
+    if label not in (None, "speaker", "name"):
+        raise ValueError(
+            f"{name} has no label {label!r}: expected one of speaker, name."
+        )
+    if manual_dir is None:
+        raise FileNotFoundError(
+            f"{name} is read from files that have to be fetched by hand; set "
+            f"{_MANUAL_VARIABLE} or manual_dir to the folder whose subfolder "
+            f"{name} has them."
+        )
+    folder = manual_dir / name / split
+    if not folder.is_dir():
+        parts = (manual_dir / name).glob("*/")
+        known = ", ".join(sorted(path.name for path in parts)) or "nothing"
+        raise FileNotFoundError(
+            f"{folder} is no folder; there is {known} in {folder.parent}. Set "
+            f"{_MANUAL_VARIABLE} or manual_dir to the folder that has {name}/"
+            f"{split}."
+        )
+    if name == "kaldi":
+        x, speakers, names = read_kaldi(folder, root=manual_dir / name)
+    else:
+        x, speakers, names = read_recordings(folder / "wav")
+    if label == "name":
+        return x, names
+    if label == "speaker":
+        return x, speakers
+    return x, np.unique(speakers, return_inverse=True)[1].astype(np.int32)
 
 
 def _prepared(tfds, name, data_dir, manual_dir):
@@ -204,7 +249,7 @@ def _make_builder(tfds, name, data_dir):
 
 
 def _unknown_name(name, theirs):
-    ours = _own_builders()
+    ours = sorted([*_own_builders(), *_IN_PLACE])
     close = difflib.get_close_matches(name, [*ours, *sorted(theirs)])
     hint = f"; did you mean {' or '.join(close)}?" if close else "."
     return (

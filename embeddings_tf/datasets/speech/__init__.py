@@ -1,4 +1,4 @@
-"""Front end for speech: waveforms to features, and lists of trials.
+"""Speech: recordings and features in files, waveforms to features, trials.
 
 What maps waveforms and features is TensorFlow alone, runs in `tf.data` and can
 be exported with a model. Samples are in the range of 16-bit integers, -32768 to
@@ -10,6 +10,8 @@ from embeddings_tf.datasets.speech.count_frames import count_frames
 from embeddings_tf.datasets.speech.energy_vad import energy_vad
 from embeddings_tf.datasets.speech.keep_frames import keep_frames
 from embeddings_tf.datasets.speech.mfcc import mfcc
+from embeddings_tf.datasets.speech.read_kaldi import read_kaldi
+from embeddings_tf.datasets.speech.read_recordings import read_recordings
 from embeddings_tf.datasets.speech.read_trials import read_trials
 from embeddings_tf.datasets.speech.repeat_or_crop import repeat_or_crop
 from embeddings_tf.datasets.speech.reverberate import reverberate
@@ -23,6 +25,8 @@ __all__ = [
     "energy_vad",
     "keep_frames",
     "mfcc",
+    "read_kaldi",
+    "read_recordings",
     "read_trials",
     "repeat_or_crop",
     "reverberate",

@@ -1,0 +1,80 @@
+"""Folders of recordings, one subfolder a speaker."""
+
+import os
+import pathlib
+
+import numpy as np
+
+from embeddings_tf.datasets.speech import wave_files
+from embeddings_tf.datasets.utterances import Utterances
+
+
+def read_recordings(
+    folder: str | os.PathLike, sample_rate: int | None = None
+) -> tuple[Utterances, np.ndarray, np.ndarray]:
+    """Reads a folder of WAV files, `speaker/.../utterance.wav`.
+
+    Use it for VoxCeleb1 and VoxCeleb2, whose folders `wav` have
+    `speaker/video/utterance.wav`, and for anything laid out by speaker.
+    `load("voxceleb1", "test")` calls it. Only headers are read now; samples are
+    read when they are asked for, so that a set may be larger than the memory.
+
+    Names are those of the lists of trials of VoxCeleb, for
+    `read_trials(path, names)`. Speakers as integers:
+    `np.unique(speakers, return_inverse=True)[1]`.
+
+    Args:
+        folder: The folder of the speakers.
+        sample_rate: Samples in a second that every recording must have. None:
+            as many as the first has.
+
+    Returns:
+        `(x, speakers, names)`: `Utterances` of `int16` samples, and `str` of
+        shape `(utterances,)`: the first part of each path, and the path, from
+        `folder` on. In the order of the names.
+
+    Raises:
+        ValueError: If a file is no WAV file of one channel and 16 bits, is
+            truncated or has another rate, or lies in no speaker's folder.
+        OSError: If there are no WAV files, or one cannot be read.
+
+    Example:
+
+    Features of every recording, in memory::
+
+        x, speakers, names = read_recordings("voxceleb1/test/wav")
+        x = x.map(lambda waveform: mfcc(waveform.astype(np.float32)))
+    """
+    folder = pathlib.Path(folder)
+    names = sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*.wav")
+    )
+    if not names:
+        raise FileNotFoundError(_nothing(folder))
+    paths = [folder / name for name in names]
+    for name, path in zip(names, paths, strict=True):
+        if "/" not in name:
+            raise ValueError(
+                f"{path} lies in no speaker's folder: expected "
+                "speaker/.../utterance.wav from the folder that is read on."
+            )
+    lengths, rates = zip(*map(wave_files.count_samples, paths), strict=True)
+    wave_files.common_rate(paths, rates, sample_rate)
+
+    def read(number):
+        return wave_files.read_samples(paths[number], 0, lengths[number])
+
+    speakers = np.array([name.partition("/")[0] for name in names])
+    return Utterances(read, lengths), speakers, np.array(names)
+
+
+def _nothing(folder):
+    if next(folder.rglob("*.m4a"), None) is not None:
+        return (
+            f"{folder} has .m4a files and no .wav files; convert them, one to "
+            "one: ffmpeg -i 00001.m4a -ac 1 -ar 16000 00001.wav"
+        )
+    return (
+        f"{folder} has no files speaker/.../utterance.wav; put the folder of "
+        "the speakers there, or name another one."
+    )
