@@ -1,7 +1,7 @@
 """Verification with a trained model: are two examples of one class?"""
 
-import functools
 import pathlib
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from embeddings_tf import viz
 from trainers.data import load
 from trainers.embed import embed
 from trainers.folds import class_ids
+
+# More than these are not held in memory but counted in bins.
+EXACT_TRIALS = 5_000_000
+# 64 MiB of bins; fused scores crowd near 1.
+NUM_BITS = 22
 
 
 class _HeldOut(callbacks.EmbeddingEvaluation):
@@ -51,70 +56,106 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
 
     Of the cosine and of PLDA, fitted to the embeddings of the training split;
     of a model with a learned distance also of that and of both fused. Each
-    EER comes with a 95 % interval from resampled classes.
+    EER comes with a 95 % interval from resampled classes, unless
+    `evaluation.num_resamples` is 0. More than `EXACT_TRIALS` trials are
+    counted in bins instead, each measure with the bound of its error.
+
+    Embeddings in a plane are drawn, with what the distance accepts there.
     """
     x, labels = load(config, config.split)
     plda = models.PLDA(**config.evaluation.plda)
     plda.fit(embed(model, x), class_ids(labels))
+    scores = all_scores(model, plda)
     results, curves = {}, {}
     for split in config.evaluation.splits:
         x, labels = load(config, split)
-        classes = class_ids(labels)
-        first, second = np.triu_indices(len(x), 1)
-        groups = np.stack([classes[first], classes[second]], axis=1)
-        is_target = groups[:, 0] == groups[:, 1]
+        classes, embeddings = class_ids(labels), embed(model, x)
+        num_trials = len(x) * (len(x) - 1) // 2
+        pairs_of_class = np.bincount(classes) * (np.bincount(classes) - 1) // 2
         results[split] = {
             "examples": len(x),
             "classes": len(np.unique(classes)),
-            "trials": len(is_target),
-            "targets": int(np.sum(is_target)),
+            "trials": num_trials,
+            "targets": int(np.sum(pairs_of_class)),
         }
-        for name, scores in all_scores(model, plda, embed(model, x)).items():
-            scores = scores[first, second]
+        for name, score in scores.items():
+            if num_trials > EXACT_TRIALS:
+                results[split][name] = streamed(score, embeddings, classes)
+                continue
+            first, second = np.triu_indices(len(x), 1)
+            groups = np.stack([classes[first], classes[second]], axis=1)
+            is_target = groups[:, 0] == groups[:, 1]
+            found = metrics.score_all_pairs(score, embeddings)[first, second]
             results[split][name] = measures(
-                scores, is_target, groups, config.evaluation.num_resamples
+                found, is_target, groups, config.evaluation.num_resamples
             )
             title = f"{split}: {name}".replace("_", " ")
-            curves[title] = metrics.det_curve(scores, is_target)
-    viz.save_figure(
-        viz.det_figure(curves),
-        workdir / "det.png",
-        log_dir=workdir / "tensorboard" / "evaluation",
-    )
+            curves[title] = metrics.det_curve(found, is_target)
+    figures = {"det": viz.det_figure(curves)} if curves else {}
+    if embeddings.shape[1] == 2:
+        figures["embedding"] = viz.acceptance_figure(
+            embeddings, labels, scores.get("learned_distance", scores["cosine"])
+        )
+    for name, figure in figures.items():
+        viz.save_figure(
+            figure,
+            workdir / f"{name}.png",
+            log_dir=workdir / "tensorboard" / "evaluation",
+        )
     return results
 
 
-def all_scores(model, plda, embeddings) -> dict[str, np.ndarray]:
-    """Scores `(n, n)` of each embedding with each, the first one enrolled."""
+def all_scores(model, plda) -> dict[str, Callable]:
+    """Scores of embeddings `(a, dim)` and `(b, dim)`, the first enrolled."""
     from scipy.special import expit
 
-    every = functools.partial(metrics.score_all_pairs, first=embeddings)
-    found = {"cosine": every(metrics.cosine_scores), "plda": every(plda.score)}
+    found = {"cosine": metrics.cosine_scores, "plda": plda.score}
     learned = learned_score(model)
     if learned is not None:
-        logits = every(learned)
-        # float64, in which large logits have probabilities below 1.
-        probability = expit(logits.astype(np.float64))
-        found |= {
-            "learned_distance": logits,
-            "fused": metrics.fuse_scores(probability, found["cosine"]),
-        }
+
+        def fused(first, second):
+            # float64, in which large logits have probabilities below 1.
+            logits = np.asarray(learned(first, second), np.float64)
+            return metrics.fuse_scores(
+                expit(logits), metrics.cosine_scores(first, second)
+            )
+
+        found |= {"learned_distance": learned, "fused": fused}
     return found
 
 
 def measures(scores, is_target, groups, num_resamples: int) -> dict:
     """The errors of one score; `groups` are the classes of both sides."""
-    return {
+    found = {
         "equal_error_rate": metrics.equal_error_rate(scores, is_target)[0],
-        "interval": metrics.bootstrap_interval(
+        "one_minus_auc": 1 - metrics.roc_auc(scores, is_target),
+        "min_dcf": metrics.min_dcf(scores, is_target),
+    }
+    if num_resamples:
+        found["interval"] = metrics.bootstrap_interval(
             metrics.equal_error_rate,
             scores,
             is_target,
             groups,
             num_resamples=num_resamples,
-        ),
-        "one_minus_auc": 1 - metrics.roc_auc(scores, is_target),
-        "min_dcf": metrics.min_dcf(scores, is_target),
+        )
+    return found
+
+
+def streamed(score, embeddings, classes) -> dict:
+    """The errors of a score, and by how much they may be wrong at most."""
+    histogram = metrics.TrialHistogram(NUM_BITS)
+    metrics.stream_trials(score, embeddings, classes, histogram.update)
+    rate, _, rate_bound = histogram.equal_error_rate()
+    auc, auc_bound = histogram.roc_auc()
+    cost, cost_bound = histogram.min_dcf()
+    return {
+        "equal_error_rate": rate,
+        "equal_error_rate_bound": rate_bound,
+        "one_minus_auc": 1 - auc,
+        "one_minus_auc_bound": auc_bound,
+        "min_dcf": cost,
+        "min_dcf_bound": cost_bound,
     }
 
 
@@ -128,11 +169,11 @@ def summary(results: dict) -> str:
         )
         for name, row in found.items():
             if isinstance(row, dict):
-                low, high = (f"{100 * end:.2f}" for end in row["interval"])
+                ends = [f"{100 * end:.2f}" for end in row.get("interval", ())]
                 lines.append(
                     f"{name.replace('_', ' '):<18}"
                     f"{100 * row['equal_error_rate']:>8.2f}"
-                    f"{f'{low} to {high}':>16}"
+                    f"{' to '.join(ends):>16}"
                     f"{100 * row['one_minus_auc']:>12.2f}"
                     f"{row['min_dcf']:>8.3f}"
                 )

@@ -3,6 +3,9 @@
 from embeddings_tf.metrics.calibration import error_versus_reject
 from embeddings_tf.metrics.calibration import expected_calibration_error
 from embeddings_tf.metrics.calibration import reliability_curve
+from embeddings_tf.metrics.clustering import assign_clusters
+from embeddings_tf.metrics.clustering import class_means
+from embeddings_tf.metrics.clustering import k_means_centroids
 from embeddings_tf.metrics.clustering import normalized_mutual_information
 from embeddings_tf.metrics.disentanglement import best_rotation
 from embeddings_tf.metrics.disentanglement import explicitness
@@ -11,6 +14,7 @@ from embeddings_tf.metrics.disentanglement import modularity
 from embeddings_tf.metrics.disentanglement import mutual_information
 from embeddings_tf.metrics.disentanglement import single_dimension_auc
 from embeddings_tf.metrics.disentanglement import single_dimension_auc_by_value
+from embeddings_tf.metrics.distance_properties import distance_properties
 from embeddings_tf.metrics.few_shot import confidence_interval
 from embeddings_tf.metrics.few_shot import few_shot_accuracy
 from embeddings_tf.metrics.few_shot import few_shot_episodes
@@ -32,12 +36,15 @@ from embeddings_tf.metrics.verification import roc_auc
 
 __all__ = [
     "TrialHistogram",
+    "assign_clusters",
     "best_rotation",
     "bootstrap_interval",
+    "class_means",
     "confidence_interval",
     "cosine_score_pairs",
     "cosine_scores",
     "det_curve",
+    "distance_properties",
     "equal_error_rate",
     "error_versus_reject",
     "expected_calibration_error",
@@ -46,6 +53,7 @@ __all__ = [
     "few_shot_accuracy",
     "few_shot_episodes",
     "fuse_scores",
+    "k_means_centroids",
     "mean_average_precision",
     "min_dcf",
     "modularity",

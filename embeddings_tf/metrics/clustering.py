@@ -1,11 +1,17 @@
-"""Whether clusters are the classes."""
+"""Clusters of embeddings, and whether they are the classes."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.scoring import score_all_pairs
+from embeddings_tf.ops.arguments import positive_integer
+
+# Scores of embeddings with centroids in memory at once.
+_SCORES_BLOCK = 2**22
 
 
 def normalized_mutual_information(labels: Any, clusters: Any) -> float:
@@ -69,3 +75,170 @@ def normalized_mutual_information(labels: Any, clusters: Any) -> float:
     information = math.fsum(pairs / n * np.log(pairs * n / independent))
     entropies = [math.fsum(c / n * np.log(n / c)) for c in (rows, columns)]
     return min(1.0, max(0.0, 2 * information / math.fsum(entropies)))
+
+
+def k_means_centroids(
+    embeddings: Any,
+    num_clusters: int,
+    *,
+    seed: int = 0,
+    num_starts: int = 10,
+) -> np.ndarray:
+    """The centroids of k-means: of clusters found without labels.
+
+    Use it with `assign_clusters` and `normalized_mutual_information`. Retrieval
+    papers look for as many clusters as there are classes. scikit-learn's, with
+    k-means++; the best of `num_starts` starts.
+
+    Args:
+        embeddings: `(n, dim)`.
+        num_clusters: At most n.
+        seed: Draws the starts.
+        num_starts: Runs, of which the one with the least squared distances
+            is kept.
+
+    Returns:
+        `(num_clusters, dim)`, of the dtype of the embeddings.
+
+    Raises:
+        ValueError: If arrays are empty, not finite or of the wrong rank, or
+            there are fewer distinct embeddings than clusters.
+
+    Reference:
+
+    - [Arthur & Vassilvitskii, 2007](https://dl.acm.org/doi/10.5555/1283383.1283494),
+      k-means++
+
+    Example:
+
+    >>> embeddings = np.array([[0.0], [2.0], [10.0], [12.0]])
+    >>> embeddings_tf.metrics.k_means_centroids(embeddings, 2).sum()
+    12.0
+    """
+    from sklearn.cluster import KMeans
+
+    embeddings = arrays.numbers("embeddings", embeddings, 2, "(n, dim)")
+    num_clusters = positive_integer("num_clusters", num_clusters)
+    distinct = len(np.unique(embeddings, axis=0))
+    if distinct < num_clusters:
+        raise ValueError(
+            f"`num_clusters` is {num_clusters}, and there are only {distinct} "
+            "distinct embeddings; ask for fewer clusters."
+        )
+    found = KMeans(
+        num_clusters,
+        n_init=positive_integer("num_starts", num_starts),
+        random_state=seed,
+    ).fit(embeddings)
+    return found.cluster_centers_
+
+
+def class_means(embeddings: Any, labels: Any) -> np.ndarray:
+    """The mean embedding of each class: centroids that know the labels.
+
+    Use it to assign clusters as the code of Monteiro et al. does, which is an
+    upper limit of what centroids found without labels could reach.
+
+    Args:
+        embeddings: `(n, dim)`.
+        labels: Integers `(n,)`.
+
+    Returns:
+        `(num_classes, dim)`, classes ascending, of the dtype of the
+        embeddings.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, of the wrong rank or of
+            different lengths.
+
+    Reference:
+
+    - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Appendix C;
+      centroids of the true classes in the authors' code only
+
+    Example:
+
+    >>> embeddings_tf.metrics.class_means([[1.0], [3.0], [8.0]], [4, 4, 2])
+    array([[8.],
+           [2.]])
+    """
+    embeddings = arrays.numbers("embeddings", embeddings, 2, "(n, dim)")
+    labels = arrays.integers("labels", labels, 1, "(n,)")
+    arrays.same_length(embeddings=embeddings, labels=labels)
+    order = np.argsort(labels, kind="stable")
+    _, starts, counts = np.unique(
+        labels[order], return_index=True, return_counts=True
+    )
+    # Sums are in float64, whatever is summed.
+    sums = np.add.reduceat(embeddings[order], starts, dtype=np.float64)
+    return (sums / counts[:, None]).astype(embeddings.dtype)
+
+
+def assign_clusters(
+    embeddings: Any, centroids: Any, score: Callable | None = None
+) -> np.ndarray:
+    """The centroid that each embedding belongs to.
+
+    Use it to cluster by a learned distance: centroids are Euclidean, from
+    `k_means_centroids` or `class_means`, and each embedding goes to the one
+    with the highest score, the centroid enrolled. Without a score, to the
+    nearest one, as k-means itself does.
+
+    Args:
+        embeddings: `(n, dim)`.
+        centroids: `(num_clusters, dim)`.
+        score: As in `score_all_pairs`, such as `layers.PairDistance.all_pairs`.
+            None: minus the Euclidean distance.
+
+    Returns:
+        Integers `(n,)` in `[0, num_clusters)`; of equal scores the first.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, of the wrong rank or of
+            different `dim`, or if the score returns NaN or another shape.
+
+    Reference:
+
+    - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Appendix C
+
+    Example:
+
+    >>> centroids = np.array([[0.0, 1.0], [5.0, 5.0]])
+    >>> points = np.array([[0.0, 3.0], [1.0, 1.0]])
+    >>> embeddings_tf.metrics.assign_clusters(points, centroids)
+    array([0, 0])
+    >>> embeddings_tf.metrics.assign_clusters(
+    ...     points, centroids, embeddings_tf.metrics.cosine_scores
+    ... )
+    array([0, 1])
+    """
+    embeddings = arrays.numbers("embeddings", embeddings, 2, "(n, dim)")
+    centroids = arrays.numbers("centroids", centroids, 2, "(num_clusters, dim)")
+    size = max(1, _SCORES_BLOCK // len(centroids))
+    blocks = range(0, len(embeddings), size)
+    return np.concatenate(
+        [
+            np.argmax(
+                score_all_pairs(
+                    score or _nearness,
+                    centroids,
+                    embeddings[first : first + size],
+                ),
+                axis=0,
+            )
+            for first in blocks
+        ]
+    )
+
+
+def _nearness(centroids: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
+    """Minus the squared Euclidean distance, in float64."""
+    # Relative to a point among them, where little is lost in products.
+    middle = centroids.mean(axis=0, dtype=np.float64)
+    centroids, embeddings = centroids - middle, embeddings - middle
+    squares = np.einsum("cd,cd->c", centroids, centroids)[:, None]
+    return (
+        2 * centroids @ embeddings.T
+        - squares
+        - np.einsum("nd,nd->n", embeddings, embeddings)
+    )

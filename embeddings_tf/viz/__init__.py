@@ -1,8 +1,12 @@
 """Figures, drawn without a display and without pyplot's global state."""
 
+from embeddings_tf.viz.acceptance_figure import acceptance_figure
 from embeddings_tf.viz.auc_distribution_figure import auc_distribution_figure
 from embeddings_tf.viz.bars_figure import bars_figure
 from embeddings_tf.viz.det_figure import det_figure
+from embeddings_tf.viz.distance_properties_figure import (
+    distance_properties_figure,
+)
 from embeddings_tf.viz.embedding_figure import embedding_figure
 from embeddings_tf.viz.evaluation_figure import evaluation_figure
 from embeddings_tf.viz.learning_curves_figure import learning_curves_figure
@@ -15,9 +19,11 @@ from embeddings_tf.viz.traversal_figure import traversal_figure
 from embeddings_tf.viz.traversal_indices import traversal_indices
 
 __all__ = [
+    "acceptance_figure",
     "auc_distribution_figure",
     "bars_figure",
     "det_figure",
+    "distance_properties_figure",
     "embedding_figure",
     "evaluation_figure",
     "learning_curves_figure",

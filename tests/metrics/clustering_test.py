@@ -5,6 +5,10 @@ import pytest
 import tensorflow as tf
 from sklearn.metrics import normalized_mutual_info_score
 
+from embeddings_tf.metrics import assign_clusters
+from embeddings_tf.metrics import class_means
+from embeddings_tf.metrics import clustering
+from embeddings_tf.metrics import k_means_centroids
 from embeddings_tf.metrics import normalized_mutual_information
 
 
@@ -99,3 +103,101 @@ def test_tensors():
 def test_errors(labels, clusters, message):
     with pytest.raises(ValueError, match=message):
         normalized_mutual_information(labels, clusters)
+
+
+def blobs(num_classes=5, dim=3, seed=0):
+    """Classes far apart, in random order, with names from 10 on."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(10, 10 + num_classes), 20))
+    means = 50 * rng.normal(size=(num_classes, dim))
+    x = means[labels - 10] + rng.normal(size=(len(labels), dim))
+    return x.astype("float32"), labels
+
+
+def test_k_means_finds_classes_far_apart():
+    x, labels = blobs()
+    centroids = k_means_centroids(x, 5)
+    assert centroids.shape == (5, 3) and centroids.dtype == np.float32
+    clusters = assign_clusters(x, centroids)
+    assert normalized_mutual_information(labels, clusters) == 1.0
+    means = np.stack([x[labels == c].mean(axis=0) for c in range(10, 15)])
+    np.testing.assert_allclose(
+        centroids[np.lexsort(centroids.T)],
+        means[np.lexsort(means.T)],
+        rtol=1e-4,
+        atol=1e-4,
+    )
+    np.testing.assert_array_equal(k_means_centroids(x, 5), centroids)
+
+
+def test_class_means_against_a_loop():
+    x, labels = blobs(seed=1)
+    expected = [
+        np.mean([row for row, c in zip(x, labels, strict=True) if c == name], 0)
+        for name in sorted(set(labels))
+    ]
+    found = class_means(x, labels)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+# More centroids than are scored in one block.
+@pytest.mark.parametrize("num_centroids", [4, 1500])
+def test_nearest_centroid_against_all_distances(num_centroids):
+    rng = np.random.default_rng(2)
+    # Far from the origin, where squares swallow differences.
+    x = (1000 + rng.normal(size=(60, 2))).astype("float32")
+    centroids = (1000 + rng.normal(size=(num_centroids, 2))).astype("float32")
+    apart = np.linalg.norm(
+        x[:, None].astype("float64") - centroids.astype("float64"), axis=-1
+    )
+    found = assign_clusters(x, centroids)
+    np.testing.assert_array_equal(found, np.argmin(apart, axis=1))
+
+
+def test_assigned_by_a_score_that_has_an_order(monkeypatch):
+    def score(enrolled, tested):
+        """Not symmetric: the enrolled must be the centroid."""
+        return enrolled[:, :1] - 2 * tested[:, 1] * enrolled[:, 1:]
+
+    rng = np.random.default_rng(3)
+    x, centroids = rng.normal(size=(50, 2)), rng.normal(size=(7, 2))
+    expected = [
+        max(
+            range(7),
+            key=lambda c, row=row: (
+                centroids[c, 0] - 2 * row[1] * centroids[c, 1]
+            ),
+        )
+        for row in x
+    ]
+    assert len(set(expected)) > 1
+    np.testing.assert_array_equal(
+        assign_clusters(x, centroids, score), expected
+    )
+    monkeypatch.setattr(clustering, "_SCORES_BLOCK", 1)
+    np.testing.assert_array_equal(
+        assign_clusters(x, centroids, score), expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: k_means_centroids(np.zeros((4, 2)), 2), "only 1 distinct"),
+        (lambda: k_means_centroids(np.zeros((4, 2)), 0), "at least 1"),
+        (lambda: k_means_centroids(np.zeros(4), 1), "shape"),
+        (lambda: class_means(np.zeros((4, 2)), [0, 1]), "4 rows"),
+        (
+            lambda: assign_clusters(np.zeros((4, 2)), np.zeros((2, 3))),
+            "same dim",
+        ),
+        (
+            lambda: assign_clusters(np.full((4, 2), np.nan), np.zeros((2, 2))),
+            "be finite",
+        ),
+    ],
+)
+def test_bad_clusters(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,93 @@
+"""How far a learned distance is from a metric."""
+
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import positive_integer
+
+
+def distance_properties(
+    distance: Any, *, num_items: int = 300, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """By how much distances break the three rules of a metric.
+
+    Use it on a learned distance, which nothing obliges to be symmetric, to
+    obey the triangle inequality, or to put a point closest to itself. All
+    values would be 0 for a metric; `viz.distance_properties_figure` draws
+    them.
+
+    Formula, with `d` the distance of the row from the column:
+
+    ```
+    self_distance = d(x, x)                             for every x
+    asymmetry     = |d(a, b) - d(b, a)|                 for every pair
+    excess        = max(d(b, c) - d(a, b) - d(a, c), 0) for triplets
+    ```
+
+    Triplets are all those a < b < c, in the order of the rows, of a random
+    sample of `num_items` rows.
+
+    Reference:
+
+    - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section 4.3,
+      where `d` is 1 minus the probability that both are of the same class;
+      triplets as in the authors' code
+
+    Args:
+        distance: `(n, n)`, n at least 3; of a log likelihood ratio
+            `scipy.special.expit(-logits)`.
+        num_items: Rows of the sample; all of them where there are fewer. 300
+            have 4,455,100 triplets.
+        seed: Draws the sample.
+
+    Returns:
+        `"self_distance"`, `(n,)`; `"asymmetry"`, `(n (n - 1) / 2,)`;
+        `"triangle_excess"`, `(triplets,)`; of the dtype of the distances.
+
+    Raises:
+        ValueError: If the distances are not finite or not a square matrix of
+            at least three rows, or `num_items` is below 3.
+
+    Example:
+
+    >>> points = np.array([0.0, 1.0, 3.0])
+    >>> squared = (points[:, None] - points) ** 2  # no metric: 9 > 1 + 4
+    >>> embeddings_tf.metrics.distance_properties(squared)["triangle_excess"]
+    array([0.])
+    >>> found = embeddings_tf.metrics.distance_properties(
+    ...     squared[[1, 0, 2]][:, [1, 0, 2]]
+    ... )
+    >>> found["triangle_excess"]
+    array([4.])
+    """
+    distance = arrays.numbers("distance", distance, 2, "(n, n)")
+    n = len(distance)
+    if distance.shape != (n, n) or n < 3:
+        raise ValueError(
+            "`distance` must be of all items with all of them, at least 3; "
+            f"received shape {distance.shape}. Pass score_all_pairs of one "
+            "set of embeddings."
+        )
+    if positive_integer("num_items", num_items) < 3:
+        raise ValueError(
+            f"`num_items` must be at least 3, a triplet; received {num_items}."
+        )
+    first, second = np.triu_indices(n, 1)
+    rows = np.arange(n)
+    if num_items < n:
+        rng = np.random.default_rng(seed)
+        rows = np.sort(rng.choice(n, num_items, replace=False))
+    sample = distance[np.ix_(rows, rows)]
+    b, c = np.triu_indices(len(rows), 1)
+    excess = []
+    for a in range(len(rows) - 2):
+        later = b > a
+        from_a = sample[a, b[later]] + sample[a, c[later]]
+        excess.append(np.maximum(sample[b[later], c[later]] - from_a, 0))
+    return {
+        "self_distance": np.diagonal(distance).copy(),
+        "asymmetry": np.abs(distance[first, second] - distance[second, first]),
+        "triangle_excess": np.concatenate(excess),
+    }

@@ -1,0 +1,170 @@
+"""What a score of pairs accepts, in a plane of embeddings."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics import score_all_pairs
+from embeddings_tf.ops.arguments import positive_integer
+
+# Ten hues that stay apart on a light ground; further classes begin again.
+_COLOURS = (
+    "#3366cc #e8743b #19a979 #d62f4b #945ecf "
+    "#a0703c #e377a8 #5f6b7a #b0a010 #13a4b4"
+).split()
+
+
+def acceptance_figure(
+    embeddings,
+    labels,
+    score: Callable,
+    *,
+    threshold: float = 0.0,
+    title: str = "",
+    grid_size: int = 160,
+):
+    """Draws a plane of embeddings and where a score says "the same".
+
+    Use it to see how classes lie, and whether a learned distance follows
+    their shape: points are embeddings, a number stands at the centre of each
+    class, and around it the plane is shaded where the score of the centre
+    with a point passes the threshold, darker where it passes it by more. With
+    a Euclidean distance all such regions would be discs of one size.
+
+    The centre of a class is the embedding of an example, the one with the
+    least sum of distances to the others, enrolled; the plane is tested.
+
+    Args:
+        embeddings: `(n, 2)`.
+        labels: Integers `(n,)`.
+        score: As in `metrics.score_all_pairs`, of embeddings of two
+            dimensions, such as `layers.PairDistance.all_pairs`.
+        threshold: Accepted is a score of at least this; 0 for a log
+            likelihood ratio at equal priors and costs.
+        title: Above the figure.
+        grid_size: Points of the plane at which the score is computed, in
+            each direction, at least 2.
+
+    Returns:
+        A `matplotlib.figure.Figure`; `save_figure` writes it.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, of the wrong shape or of
+            different lengths, or the score returns NaN or another shape.
+
+    Reference:
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Figure 2,
+          draws the points.
+
+    Example:
+
+    >>> labels = np.repeat([3, 8], 30)
+    >>> embeddings = np.random.randn(60, 2) + 5 * (labels == 8)[:, None]
+    >>> figure = embeddings_tf.viz.acceptance_figure(
+    ...     embeddings, labels, embeddings_tf.metrics.cosine_scores
+    ... )
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['3', '8']
+    """
+    from matplotlib.colors import to_rgba
+    from matplotlib.figure import Figure
+
+    embeddings = arrays.numbers("embeddings", embeddings, 2, "(n, 2)")
+    labels = arrays.integers("labels", labels, 1, "(n,)")
+    arrays.same_length(embeddings=embeddings, labels=labels)
+    if embeddings.shape[1] != 2:
+        raise ValueError(
+            "A plane needs embeddings of two dimensions; received shape "
+            f"{embeddings.shape}. Train an encoder with dim=2."
+        )
+    if positive_integer("grid_size", grid_size) < 2:
+        raise ValueError("`grid_size` must be at least 2; received 1.")
+    classes = np.unique(labels)
+    centres = np.stack([_centre(embeddings[labels == c]) for c in classes])
+    low, high = _limits(embeddings)
+    x, y = (
+        np.linspace(low[axis], high[axis], grid_size, dtype=embeddings.dtype)
+        for axis in (0, 1)
+    )
+    plane = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    scores = score_all_pairs(score, centres, plane, block_size=8192)
+
+    figure = Figure(figsize=(7.2, 6.6), layout="constrained")
+    panel = figure.subplots()
+    for index, (name, accepted) in enumerate(zip(classes, scores, strict=True)):
+        colour = _COLOURS[index % len(_COLOURS)]
+        accepted = accepted.reshape(grid_size, grid_size)
+        largest = accepted.max()
+        if largest > threshold:
+            levels = np.linspace(threshold, largest, 5)
+            panel.contourf(
+                x,
+                y,
+                accepted,
+                levels,
+                colors=[to_rgba(colour, 0.07 + 0.06 * i) for i in range(4)],
+                zorder=1,
+            )
+            panel.contour(
+                x,
+                y,
+                accepted,
+                [threshold],
+                colors=colour,
+                linewidths=1.3,
+                zorder=2,
+            )
+        panel.scatter(
+            *embeddings[labels == name].T,
+            s=7,
+            color=colour,
+            alpha=0.55,
+            linewidths=0,
+            zorder=3,
+        )
+        panel.text(
+            *centres[index],
+            str(name),
+            color="white",
+            fontsize=12,
+            weight="bold",
+            ha="center",
+            va="center",
+            zorder=4,
+            bbox={
+                "boxstyle": "circle,pad=0.25",
+                "facecolor": colour,
+                "edgecolor": "white",
+                "linewidth": 1.2,
+            },
+        )
+    panel.set(
+        xlim=(low[0], high[0]),
+        ylim=(low[1], high[1]),
+        xlabel="dimension 1",
+        ylabel="dimension 2",
+    )
+    panel.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel(
+        "shaded: what the score accepts as the class of the numbered example",
+        fontsize=9,
+    )
+    figure.suptitle(title)
+    return figure
+
+
+def _centre(points: np.ndarray) -> np.ndarray:
+    """The point with the least sum of distances to the others."""
+    # Of many, every so often one: all with all is quadratic.
+    few = points[:: -(-len(points) // 1000)]
+    apart = np.linalg.norm(few[:, None] - few, axis=-1)
+    return few[np.argmin(apart.sum(axis=1))]
+
+
+def _limits(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Corners of the axes; a few outliers stay outside of them."""
+    low, high = np.percentile(points, [0.3, 99.7], axis=0)
+    margin = 0.08 * (high - low)
+    margin = np.where(margin > 0, margin, 1.0)
+    return low - margin, high + margin

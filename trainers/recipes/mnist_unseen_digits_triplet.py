@@ -1,0 +1,14 @@
+"""Triplet loss, the baseline, digits of MNIST never trained on."""
+
+from trainers.recipes import mnist
+
+
+def get_config():
+    return mnist.unseen_digits(
+        loss={
+            "name": "TripletLoss",
+            "margin": 0.3,
+            "mining": "hard",
+            "distance": "cosine",
+        }
+    )
