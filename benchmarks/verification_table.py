@@ -28,6 +28,8 @@ METHODS = {
     "learned_distance": "learned distance",
     "learned_distance_without_auxiliary": "learned distance, no classifier",
     "triplet": "triplet",
+    "unseen_digits_learned_distance": "learned distance",
+    "unseen_digits_triplet": "triplet",
 }
 SCORES = {
     "learned_distance": "learned distance",
@@ -143,18 +145,20 @@ def _table(measured: dict, runs: dict) -> list[str]:
         names = {run for run, _ in measures}
         seeds = by_seed(measures, "equal_error_rate")
         auc = by_run(measures, "one_minus_auc")
-        intervals = [found["interval"] for found in measures.values()]
-        low, high = (
+        intervals = [
+            m["interval"] for m in measures.values() if "interval" in m
+        ]
+        ends = [
             f"{100 * statistics.fmean(ends):.1f}"
             for ends in zip(*intervals, strict=True)
-        )
+        ]
         cost = statistics.fmean(by_run(measures, "min_dcf"))
         lines.append(
             f"| {method} | {score} | {len(names)} x {len(seeds)} | "
             f"{_per_cent(eer, standard_error(eer))} | "
             + " ".join(_per_cent([value]) for value in seeds)
-            + f" | {low} to {high} | {_per_cent(auc, standard_error(auc))} | "
-            f"{cost:.3f} |"
+            + f" | {' to '.join(ends)} | "
+            f"{_per_cent(auc, standard_error(auc))} | {cost:.3f} |"
         )
     training = [run["training"] for run in runs.values()]
     first = next(iter(runs.values()))["evaluation"]["test"]

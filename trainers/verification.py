@@ -15,6 +15,8 @@ from trainers.folds import class_ids
 
 # More than these are not held in memory but counted in bins.
 EXACT_TRIALS = 5_000_000
+# All pairs of these are held for the study of the distance.
+PROPERTY_ITEMS = 2_000
 # 64 MiB of bins; fused scores crowd near 1.
 NUM_BITS = 22
 
@@ -60,13 +62,15 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     `evaluation.num_resamples` is 0. More than `EXACT_TRIALS` trials are
     counted in bins instead, each measure with the bound of its error.
 
-    Embeddings in a plane are drawn, with what the distance accepts there.
+    By how much a learned distance, 1 - D, breaks the rules of a metric is
+    told of at most `PROPERTY_ITEMS` examples. Embeddings in a plane are drawn,
+    with what the distance accepts there.
     """
     x, labels = load(config, config.split)
     plda = models.PLDA(**config.evaluation.plda)
     plda.fit(embed(model, x), class_ids(labels))
     scores = all_scores(model, plda)
-    results, curves = {}, {}
+    results, curves, figures = {}, {}, {}
     for split in config.evaluation.splits:
         x, labels = load(config, split)
         classes, embeddings = class_ids(labels), embed(model, x)
@@ -91,7 +95,20 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
             )
             title = f"{split}: {name}".replace("_", " ")
             curves[title] = metrics.det_curve(found, is_target)
-    figures = {"det": viz.det_figure(curves)} if curves else {}
+        if "learned_distance" in scores:
+            properties = distance_properties(
+                scores["learned_distance"], embeddings
+            )
+            for name, values in properties.items():
+                results[split] |= {
+                    f"mean_{name}": float(np.mean(values, dtype=np.float64)),
+                    f"largest_{name}": float(np.max(values)),
+                }
+            figures["distance_properties"] = viz.distance_properties_figure(
+                properties, title=split.replace("_", " ")
+            )
+    if curves:
+        figures["det"] = viz.det_figure(curves)
     if embeddings.shape[1] == 2:
         figures["embedding"] = viz.acceptance_figure(
             embeddings, labels, scores.get("learned_distance", scores["cosine"])
@@ -140,6 +157,18 @@ def measures(scores, is_target, groups, num_resamples: int) -> dict:
             num_resamples=num_resamples,
         )
     return found
+
+
+def distance_properties(learned, embeddings) -> dict[str, np.ndarray]:
+    """Those of 1 - D, D the probability that both are of one class."""
+    from scipy.special import expit
+
+    if len(embeddings) > PROPERTY_ITEMS:
+        rng = np.random.default_rng(0)
+        rows = rng.choice(len(embeddings), PROPERTY_ITEMS, replace=False)
+        embeddings = embeddings[np.sort(rows)]
+    logits = metrics.score_all_pairs(learned, embeddings)
+    return metrics.distance_properties(expit(-logits.astype(np.float64)))
 
 
 def streamed(score, embeddings, classes) -> dict:

@@ -48,7 +48,7 @@ def unseen_digits(**method):
         "split": "train+test",
         "num_folds": 5,
         "fold": 0,
-        "num_per_class": 1_000,
+        "num_per_class": 500,
     }
     return config
 
@@ -81,7 +81,7 @@ def _config(
     plda,
     **method,
 ):
-    num_epochs = 15
+    num_epochs = 10
     return ml_collections.ConfigDict(
         {
             "seed": 0,
