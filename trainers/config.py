@@ -34,25 +34,10 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
         ValueError: For an unknown recipe or field, or a value of the wrong
             type.
     """
-    path = pathlib.Path(recipe)
-    if path.suffix != ".py":
-        path = RECIPES / f"{recipe}.py"
-    if not path.is_file():
-        raise ValueError(
-            f"unknown recipe {recipe!r}: it is neither a Python file nor one "
-            f"of {', '.join(recipe_names())}"
-        )
-    spec = importlib.util.spec_from_file_location(f"recipe_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except (SyntaxError, ImportError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
-    if not hasattr(module, "get_config"):
-        raise ValueError(
-            f"{recipe} is no recipe: it defines no function get_config()"
-        )
-    config = module.get_config()
+    get_config = load_function(
+        recipe, RECIPES, "get_config", "recipe", recipe_names()
+    )
+    config = get_config()
     if not hasattr(config, "lock"):
         raise ValueError(
             f"get_config() of {recipe} must return an ml_collections."
@@ -62,6 +47,36 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
     for override in overrides:
         apply_override(config, override)
     return config
+
+
+def load_function(
+    name: str, folder: pathlib.Path, function: str, kind: str, known: list[str]
+):
+    """A function of a Python file: one in `folder`, or one given by its path.
+
+    Raises:
+        ValueError: If there is no such file, it cannot be read, or it does
+            not define the function; with the `kind` of file that was wanted.
+    """
+    path = pathlib.Path(name)
+    if path.suffix != ".py":
+        path = folder / f"{name}.py"
+    if not path.is_file():
+        raise ValueError(
+            f"unknown {kind} {name!r}: it is neither a Python file nor one "
+            f"of {', '.join(known)}"
+        )
+    spec = importlib.util.spec_from_file_location(f"{kind}_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except (SyntaxError, ImportError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    if not hasattr(module, function):
+        raise ValueError(
+            f"{name} is no {kind}: it defines no function {function}()"
+        )
+    return getattr(module, function)
 
 
 def apply_override(config, override: str) -> None:

@@ -68,6 +68,20 @@ def open_workdir(workdir: str, *, create: bool = True):
         yield path
 
 
+def is_held(path: pathlib.Path) -> bool:
+    """Whether a process has the folder open with `open_workdir`."""
+    try:
+        lock = open(path / ".lock")
+    except FileNotFoundError:
+        return False
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def claim(path: pathlib.Path, recipe: str, config) -> None:
     """Records the recipe in a fresh workdir; refuses another recipe's.
 

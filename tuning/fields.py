@@ -1,0 +1,47 @@
+"""What spaces have in common: hyperparameters that are fields of a recipe."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+
+def set_field(config, name: str, value) -> None:
+    """Sets `section.field` of a config; the sections must be there.
+
+    A space may add a field that a recipe leaves at its default, but not a
+    section: that recipe is of another kind.
+
+    Raises:
+        ValueError: If the recipe has no such section.
+    """
+    *sections, field = name.split(".")
+    for depth, section in enumerate(sections):
+        if section not in config or not hasattr(config[section], "keys"):
+            raise ValueError(
+                f"the recipe has no section {'.'.join(sections[: depth + 1])}"
+                f", which the space sets {name} in; choose another --space"
+            )
+        config = config[section]
+    config[field] = value
+
+
+def choose(hyperparameters, config, grid: Mapping[str, Sequence]) -> None:
+    """One of the values for each field of a grid `{field: values}`."""
+    for name, values in grid.items():
+        set_field(config, name, hyperparameters.Choice(name, list(values)))
+
+
+def set_learning_rate(config, value: float) -> None:
+    """Sets the learning rate; that at the start, if the recipe lowers it."""
+    name = "optimizer.learning_rate"
+    if hasattr(config.optimizer.learning_rate, "keys"):
+        name += ".initial_learning_rate"
+    set_field(config, name, value)
+
+
+def choose_distance(
+    hyperparameters, config, num_layers: Sequence, num_units: Sequence
+) -> None:
+    """Number and width of the hidden layers of the learned distance."""
+    layers = hyperparameters.Choice("distance.num_layers", list(num_layers))
+    units = hyperparameters.Choice("distance.num_units", list(num_units))
+    set_field(config, "objective.distance.hidden_units", (units,) * layers)

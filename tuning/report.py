@@ -1,0 +1,163 @@
+"""What a search leaves behind: `trials.csv`, `results.json`, `best.py`."""
+
+import csv
+import io
+import json
+import pathlib
+
+from keras_tuner.engine.trial import TrialStatus
+
+from trainers.config import load_recipe
+from trainers.workdir import PLACE_FIELDS
+from trainers.workdir import provenance
+from trainers.workdir import update_results
+from trainers.workdir import write_atomically
+from tuning.tuner import objective_value
+
+TRAINING = ("best_epoch", "epochs", "steps", "seconds")
+MADE_BY = ("commit", "processor", "cores")
+
+
+def rows(oracle) -> list[dict]:
+    """One row for each trial that has ended, in the order they were drawn."""
+    found = []
+    for trial_id in oracle.start_order:
+        if trial_id not in oracle.end_order:
+            continue
+        trial = oracle.trials[trial_id]
+        file = oracle.folder(trial_id) / "results.json"
+        results = json.loads(file.read_text()) if file.exists() else {}
+        row = {"trial": trial_id, "values": dict(trial.hyperparameters.values)}
+        if trial.status == TrialStatus.COMPLETED:
+            training = results["training"]
+            row |= {
+                "status": "completed",
+                "objective": objective_value(training, oracle.objective.name),
+                **{name: training[name] for name in (*TRAINING, *MADE_BY)},
+            }
+        else:
+            row |= results["failure"]
+        found.append(row)
+    return found
+
+
+def best(oracle) -> dict | None:
+    """The best row; of equal ones the first. None if no trial succeeded."""
+    completed = [row for row in rows(oracle) if row["status"] == "completed"]
+    if not completed:
+        return None
+    pick = max if oracle.objective.direction == "max" else min
+    return pick(completed, key=lambda row: row["objective"])
+
+
+def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
+    """Writes all files of a search, each atomically; returns the results.
+
+    Args:
+        path: Folder of the search.
+        search: What was asked for: recipe, space, objective and so on.
+        tuner: The `Tuner`, of one process or of the chief.
+        seconds: Wall clock of the search so far.
+    """
+    oracle = tuner.oracle
+    table, winner = rows(oracle), best(oracle)
+    names = [hp.name for hp in oracle.hyperparameters.space]
+    write_atomically(path / "trials.csv", as_csv(table, names))
+    if winner is not None:
+        values = oracle.trials[winner["trial"]].hyperparameters.copy()
+        config = tuner.make_config(values)
+        write_atomically(
+            path / "best.py", as_recipe(config, winner, search, oracle)
+        )
+    return update_results(
+        path,
+        **search,
+        best=winner,
+        trials=table,
+        seconds=round(seconds, 1),
+        **provenance(),
+    )
+
+
+def as_csv(table: list[dict], names: list[str]) -> str:
+    """The table for spreadsheets; a column for each hyperparameter."""
+    names = list(dict.fromkeys(names))
+    columns = ("trial", "status", "objective", *TRAINING)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*columns, *names, "message"])
+    for row in table:
+        writer.writerow(
+            [
+                *(row.get(name, "") for name in columns),
+                *(row["values"].get(name, "") for name in names),
+                row.get("message", ""),
+            ]
+        )
+    return text.getvalue()
+
+
+def as_recipe(config, row: dict, search: dict, oracle) -> str:
+    """A recipe file that stands alone: the whole config of a trial.
+
+    The places of data are left to the environment, as in every recipe.
+    """
+    config = config.to_dict()
+    for field in PLACE_FIELDS:
+        config[field] = ""
+    lines = [
+        f'"""The best of {len(oracle.end_order)} trials of a random search.',
+        "",
+        f"Recipe: {search['recipe']}; space: {search['space']}; trial "
+        f"{row['trial']}.",
+        f"{search['objective']}: {row['objective']:.6g}, in epoch "
+        f"{row['best_epoch']} of {row['epochs']}.",
+        "",
+        *(f"    {name} = {value!r}" for name, value in row["values"].items()),
+        '"""',
+        "",
+        "import ml_collections",
+        "",
+        "",
+        "def get_config():",
+        "    return ml_collections.ConfigDict(",
+        f"        {_literal(config, 8)}",
+        "    )",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _literal(value, indent: int) -> str:
+    """Python source of nested dictionaries, a field a line."""
+    if isinstance(value, dict) and value:
+        inner = " " * (indent + 4)
+        lines = [
+            f"{inner}{_literal(name, 0)}: {_literal(field, indent + 4)},\n"
+            for name, field in value.items()
+        ]
+        return "{\n" + "".join(lines) + " " * indent + "}"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, tuple | list):
+        items = ", ".join(_literal(item, indent) for item in value)
+        if isinstance(value, list):
+            return f"[{items}]"
+        return f"({items},)" if len(value) == 1 else f"({items})"
+    return repr(value)
+
+
+def undo(recipe: str, overrides: list[str]) -> list[str]:
+    """Overrides that give the fields shortened for a search back."""
+    original = load_recipe(recipe)
+    found = []
+    for override in overrides:
+        name = override.partition("=")[0]
+        if name in PLACE_FIELDS:
+            found.append(override)
+            continue
+        value = original
+        for part in name.split("."):
+            value = value[part]
+        found.append(f"{name}={value}")
+    return found

@@ -1,0 +1,373 @@
+"""Random search: `python -m tuning.search --config R --space S --trials N ...`.
+
+Each trial trains the recipe once, in a workdir of its own. Started again after
+a kill, the search goes on, and the trial that was running from its last epoch.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import socket
+import sys
+import threading
+import time
+
+from trainers import command_line
+from trainers.config import load_function
+from trainers.config import load_recipe
+from trainers.config import recipe_names
+
+SPACES = pathlib.Path(__file__).parent / "spaces"
+CHIEF = ("KERASTUNER_TUNER_ID", "KERASTUNER_ORACLE_IP")
+CHIEF += ("KERASTUNER_ORACLE_PORT",)
+# The chief waits so long for workers to hear that the search is over.
+FAREWELL_SECONDS = 10
+
+
+def space_names() -> list[str]:
+    """Names of the spaces that ship with the package."""
+    return [path.stem for path in sorted(SPACES.glob("[a-z]*.py"))]
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m tuning.search",
+        description="Search the hyperparameters of a recipe at random, or go "
+        "on with a search.",
+        epilog="Any field of the recipe can be set for all trials: "
+        "--config.field=value. Spaces: "
+        + ", ".join(space_names())
+        + ". Recipes: "
+        + ", ".join(recipe_names()),
+    )
+    result.add_argument(
+        "--config",
+        required=True,
+        metavar="RECIPE",
+        help="name of a recipe, or path of a Python file with get_config()",
+    )
+    result.add_argument(
+        "--space",
+        required=True,
+        metavar="NAME",
+        help="name of a space, or path of a Python file with "
+        "space(hyperparameters, config)",
+    )
+    result.add_argument(
+        "--trials", type=int, required=True, metavar="N", help="trials in all"
+    )
+    result.add_argument(
+        "--workdir", required=True, help="folder of the search and its trials"
+    )
+    result.add_argument(
+        "--objective",
+        metavar="NAME",
+        help="a name in the logs of the training, taken in the epoch that "
+        "config.monitor found best (default: config.monitor)",
+    )
+    result.add_argument(
+        "--direction",
+        choices=("min", "max"),
+        help="(default: min for loss, max for everything else)",
+    )
+    result.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="of the values drawn; trainings have config.seed (default: 0)",
+    )
+    result.add_argument(
+        "--workers",
+        type=int,
+        default=0,
+        metavar="N",
+        help="processes of this machine that run trials side by side "
+        "(default: this process alone)",
+    )
+    return result
+
+
+def search(arguments, words: list[str]) -> None:
+    """Runs what `parser` describes; `words` is the command line."""
+    recipe = load_recipe(arguments.config, arguments.overrides)
+    space = load_function(
+        arguments.space, SPACES, "space", "space", space_names()
+    )
+    for name, least in (("trials", 1), ("seed", 0), ("workers", 0)):
+        if getattr(arguments, name) < least:
+            raise ValueError(
+                f"--{name} must be at least {least}; received "
+                f"{getattr(arguments, name)}"
+            )
+    role = _role(arguments.workers)
+
+    from trainers.quiet import import_tensorflow
+    from trainers.quiet import quiet_import
+
+    import_tensorflow()
+    with quiet_import():
+        import keras_tuner
+
+        from tuning.tuner import Tuner
+
+    name = arguments.objective or recipe.monitor
+    direction = arguments.direction or ("min" if name == "loss" else "max")
+    asked = {
+        "recipe": arguments.config,
+        "space": arguments.space,
+        "objective": name,
+        "direction": direction,
+        "seed": recipe.seed,
+        "search_seed": arguments.seed,
+        "overrides": arguments.overrides,
+    }
+
+    def make_config(hyperparameters):
+        config = recipe.copy_and_resolve_references().unlock()
+        try:
+            space(hyperparameters, config)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"the space {arguments.space!r} does not fit the recipe "
+                f"{arguments.config!r}: {error}"
+            ) from error
+        return config.lock()
+
+    def make_tuner(path):
+        return Tuner(
+            make_config,
+            arguments.config,
+            keras_tuner.Objective(name, direction),
+            arguments.trials,
+            arguments.seed,
+            path,
+        )
+
+    if role == "worker":
+        _check_recipe(recipe, name)
+        make_tuner(pathlib.Path(arguments.workdir)).search()
+        return
+
+    from trainers.workdir import claim
+    from trainers.workdir import open_workdir
+
+    with open_workdir(arguments.workdir) as path:
+        claim(path, arguments.config, _claimed(recipe, asked))
+        tuner = make_tuner(path)
+        progress = _Progress(path, asked, tuner)
+        try:
+            if role == "alone":
+                if not tuner.oracle.finished:
+                    _check_recipe(recipe, name)
+                tuner.search(progress.show)
+            else:
+                _serve(tuner, progress, arguments, words)
+        finally:
+            results = progress.show()
+    _say_what_is_next(arguments, results)
+
+
+def _role(num_workers: int) -> str:
+    """What this process is: alone, chief, launcher or worker."""
+    found = [name for name in CHIEF if name in os.environ]
+    if not found:
+        return "launcher" if num_workers else "alone"
+    if len(found) < len(CHIEF):
+        raise ValueError(
+            f"a parallel search needs {', '.join(CHIEF)} in the environment; "
+            f"there is only {', '.join(found)}"
+        )
+    if "chief" not in os.environ[CHIEF[0]]:
+        return "worker"
+    if num_workers:
+        raise ValueError(
+            "--workers starts a chief and workers on this machine; with "
+            f"{CHIEF[0]} in the environment they are started by hand"
+        )
+    return "chief"
+
+
+def _claimed(recipe, asked: dict):
+    """What must be the same for a search to go on: all but its length."""
+    import ml_collections
+
+    fields = ("space", "objective", "direction", "search_seed")
+    return ml_collections.ConfigDict(
+        {
+            **recipe.to_dict(),
+            "search": {field: asked[field] for field in fields},
+        }
+    )
+
+
+def _check_recipe(recipe, objective: str) -> None:
+    """Raises what is wrong with all trials, before there are any."""
+    from trainers.config import evaluation_module
+    from trainers.fit import training_data
+    from trainers.model import build_model
+
+    training_data(recipe, 0)
+    model = build_model(recipe)
+    held_out = evaluation_module(recipe).validation(recipe, model)
+    known = ["loss", *(f"val_{name}" for name in held_out.metrics)]
+    for what, name in (
+        ("config.monitor", recipe.monitor),
+        ("--objective", objective),
+    ):
+        if name not in known:
+            raise ValueError(
+                f"{what}={name!r} is not in the logs; they have "
+                f"{', '.join(known)}"
+            )
+
+
+def _serve(tuner, progress, arguments, words: list[str]) -> None:
+    """Chief of workers started by hand, or of processes started here."""
+    oracle = tuner.oracle
+    if oracle.finished:
+        return
+    if arguments.workers:
+        os.environ.update(zip(CHIEF, ("chief", "127.0.0.1", ""), strict=True))
+        os.environ[CHIEF[2]] = str(_free_port())
+    else:
+        _check_address()
+
+    from tuning.local_workers import LocalWorkers
+
+    # keras-tuner's server waits for dead workers for ever; this loop does not.
+    server = threading.Thread(target=tuner.serve, daemon=True)
+    server.start()
+    farewell = None
+    with LocalWorkers(
+        arguments.workers, words, arguments.workdir, oracle
+    ) as workers:
+        while farewell is None or (
+            oracle.tuner_ids and time.monotonic() < farewell
+        ):
+            time.sleep(0.2)
+            if oracle.error is not None:
+                raise oracle.error
+            progress.show_if_changed()
+            if oracle.finished:
+                farewell = farewell or time.monotonic() + FAREWELL_SECONDS
+            else:
+                workers.check()
+            if not server.is_alive() and not oracle.finished:
+                raise OSError(
+                    f"the chief cannot serve on {_address()}; choose another "
+                    f"{CHIEF[1]} and {CHIEF[2]}"
+                )
+
+
+def _address() -> str:
+    return f"{os.environ[CHIEF[1]]}:{os.environ[CHIEF[2]]}"
+
+
+def _check_address() -> None:
+    """Raises if the chief's port is taken, which gRPC would share."""
+    try:
+        with socket.create_server(
+            (os.environ[CHIEF[1]], int(os.environ[CHIEF[2]]))
+        ):
+            pass
+    except (OSError, ValueError, OverflowError) as error:
+        raise OSError(
+            f"the chief cannot listen on {_address()} ({error}); choose "
+            f"another {CHIEF[1]} or {CHIEF[2]}"
+        ) from error
+    print(
+        f"Chief on {_address()}, waiting for workers: the same command with "
+        f"{CHIEF[0]} other than chief.",
+        flush=True,
+    )
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+class _Progress:
+    """Writes the files of a search and prints a line for each trial."""
+
+    def __init__(self, path: pathlib.Path, asked: dict, tuner):
+        self.path, self.asked, self.tuner = path, asked, tuner
+        self.started = time.monotonic()
+        file = path / "results.json"
+        found = json.loads(file.read_text()) if file.exists() else {}
+        self.seconds_before = found.get("seconds", 0.0)
+        self.shown = len(tuner.oracle.end_order)
+        if tuner.oracle.start_order:
+            print(f"Going on after {self.shown} trials.", flush=True)
+
+    def show_if_changed(self) -> None:
+        if len(self.tuner.oracle.end_order) != self.shown:
+            self.show()
+
+    def show(self) -> dict:
+        from tuning import report
+
+        seconds = self.seconds_before + time.monotonic() - self.started
+        results = report.write(self.path, self.asked, self.tuner, seconds)
+        oracle, best = self.tuner.oracle, results["best"]
+        by_trial = {row["trial"]: row for row in results["trials"]}
+        for trial in oracle.end_order[self.shown :]:
+            row = by_trial.get(trial)
+            if row is None:
+                break  # ended since the table was made
+            self.shown += 1
+            text = row.get("message", "")
+            if row["status"] == "completed":
+                text = (
+                    f"{oracle.objective.name} {row['objective']:.4f} in "
+                    f"{row['seconds']:.0f} s"
+                )
+            print(
+                f"Trial {trial}, {self.shown} of {oracle.max_trials}: "
+                f"{row['status']}, {text}"
+                + (
+                    f"; best {best['objective']:.4f} in trial {best['trial']}"
+                    if best
+                    else ""
+                ),
+                flush=True,
+            )
+        return results
+
+
+def _say_what_is_next(arguments, results: dict) -> None:
+    from tuning.report import undo
+
+    path, best = pathlib.Path(arguments.workdir), results["best"]
+    table = results["trials"]
+    if best is None:
+        raise ValueError(
+            f"none of {len(table)} trials succeeded; the first "
+            f"{table[0]['status']}: {table[0]['message']}"
+        )
+    values = best["values"].items()
+    full = undo(arguments.config, arguments.overrides)
+    print(
+        f"\nBest of {len(table)} trials, {results['objective']} "
+        f"{best['objective']:.4f}, trial {best['trial']}:\n"
+        + "\n".join(f"    {name} = {value}" for name, value in values)
+        + f"\nEvery trial: {path / 'trials.csv'}, {path / 'results.json'}\n"
+        f"Next: {command_line.module_command('trainers.train')} --config "
+        f"{shlex.quote(str(path / 'best.py'))} --workdir "
+        f"{shlex.quote(str(path / 'best'))}"
+        + "".join(f" {shlex.quote(f'--config.{field}')}" for field in full)
+        + f"\nWatch: {command_line.module_command('tensorboard.main')} "
+        f"--logdir {shlex.quote(str(path / 'trials'))}"
+    )
+
+
+def main(words=None) -> int:
+    words = sys.argv[1:] if words is None else words
+    arguments = command_line.parse(parser(), words)
+    return command_line.run(search, arguments, words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Learned distance on the speakers of AN4, on the first fold.
+
+What matters for a small set, around the values of `trainers/recipes/an4.py`,
+for its recipes with a `LearnedDistance`; without an auxiliary classifier there
+is no projection in front of it.
+"""
+
+from tuning.fields import choose
+from tuning.fields import choose_distance
+from tuning.fields import set_field
+from tuning.fields import set_learning_rate
+
+GRID = {
+    "objective.label_smoothing": (0.0, 0.05, 0.1, 0.2),
+    "objective.distance.dropout": (0.0, 0.1, 0.2, 0.4),
+    "encoder.dim": (32, 64, 128),
+    "batches.num_classes": (12, 24, 36),
+    "batches.num_per_class": (3, 5),
+}
+
+
+def space(hyperparameters, config):
+    rate = hyperparameters.Float(
+        "optimizer.learning_rate", 2e-4, 5e-3, sampling="log"
+    )
+    set_learning_rate(config, rate)
+    choose(hyperparameters, config, GRID)
+    choose_distance(
+        hyperparameters, config, num_layers=(1, 2, 3), num_units=(64, 128, 256)
+    )
+    auxiliary = hyperparameters.Choice(
+        "objective.auxiliary", ["none", "softmax", "additive_margin"]
+    )
+    config.objective.pop("auxiliary", None)
+    config.objective.pop("projection", None)
+    if auxiliary != "none":
+        set_field(config, "objective.auxiliary", auxiliary)
+    with hyperparameters.conditional_scope(
+        "objective.auxiliary", ["softmax", "additive_margin"]
+    ):
+        if hyperparameters.Boolean("objective.projection"):
+            config.objective.projection = {
+                "name": "x_vector_projection",
+                "dim": config.encoder.dim,
+            }

@@ -1,0 +1,54 @@
+"""Stochastic prototypes: what their paper leaves open or its text lost.
+
+Supports and queries of a training episode, learning rate and how it falls,
+the constant c of the first noise variance num_support * c^(2 / dim), how the
+noise variance is kept positive, and the sampler with its number of samples.
+For recipes with a `StochasticPrototypes`. Not searched: the probability of
+corruption, since the validation images are corrupted as the training images
+are, so that its values could not be compared.
+"""
+
+from tuning.fields import choose
+from tuning.fields import set_field
+from tuning.fields import set_learning_rate
+
+GRID = {
+    "batches.num_query": (5, 10, 15),
+    "objective.noise_transform": ("softplus", "exp"),
+    "objective.sampler": ("intersection", "naive"),
+}
+NUM_SAMPLES = {"intersection": [1, 2, 5], "naive": [20, 50]}
+
+
+def space(hyperparameters, config):
+    choose(hyperparameters, config, GRID)
+    num_support = hyperparameters.Choice("num_support", [1, 5, 10, 20])
+    set_field(config, "batches.num_support", num_support)
+    set_field(config, "objective.num_support", num_support)
+    constant = hyperparameters.Choice("noise_constant", [0.001, 0.01, 0.1])
+    config.objective.initial_noise_variance = num_support * constant ** (
+        2 / config.encoder.dim
+    )
+    for sampler, numbers in NUM_SAMPLES.items():
+        with hyperparameters.conditional_scope("objective.sampler", [sampler]):
+            number = hyperparameters.Choice(f"{sampler}.num_samples", numbers)
+            if number:
+                config.objective.num_samples = number
+
+    num_steps = config.steps_per_epoch * config.num_epochs
+    decay = hyperparameters.Choice("decay", ["cosine", "halving"])
+    config.optimizer.learning_rate = {"name": "CosineDecay"}
+    config.optimizer.learning_rate.decay_steps = num_steps
+    with hyperparameters.conditional_scope("decay", ["halving"]):
+        num_halvings = hyperparameters.Choice("num_halvings", [2, 4, 8])
+        if decay == "halving":
+            config.optimizer.learning_rate = {
+                "name": "ExponentialDecay",
+                "decay_steps": max(1, num_steps // num_halvings),
+                "decay_rate": 0.5,
+                "staircase": True,
+            }
+    rate = hyperparameters.Float(
+        "optimizer.learning_rate", 3e-4, 3e-2, sampling="log"
+    )
+    set_learning_rate(config, rate)

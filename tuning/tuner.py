@@ -1,0 +1,277 @@
+"""Random search whose trials are training runs, and that survives kills."""
+
+import contextlib
+import json
+import pathlib
+import re
+import sys
+import time
+
+import keras
+import keras_tuner
+from keras_tuner.engine.trial import TrialStatus
+from keras_tuner.oracles import RandomSearchOracle
+
+from trainers import workdir as workdirs
+from trainers.fit import fit
+
+# How long nobody must hold a trial's folder before another worker takes it.
+ORPHANED_SECONDS = 5
+POLL_SECONDS = 0.5
+
+
+class Oracle(RandomSearchOracle):
+    """Draws the values of trials; its files are whole whenever it is killed.
+
+    Trials that were running go on where their workers come back with the same
+    id, or with another worker once their folders are no longer held.
+    """
+
+    def __init__(self, **kwargs):
+        # Trials that fail are results. The limit would end the search, and
+        # that while holding the lock of keras-tuner's chief.
+        super().__init__(max_consecutive_failed_trials=sys.maxsize, **kwargs)
+        self.verbose = 0
+        self.stopped = False
+        self.error = None
+        self._free_since = {}
+
+    @property
+    def finished(self) -> bool:
+        """Whether every trial has ended and no other will start."""
+        exhausted = self.stopped or len(self.trials) >= self.max_trials
+        return exhausted and not self.ongoing_trials
+
+    def folder(self, trial_id: str) -> pathlib.Path:
+        """The workdir of a trial."""
+        return pathlib.Path(self._get_trial_dir(trial_id))
+
+    @keras_tuner.synchronized
+    def create_trial(self, tuner_id):
+        trial = super().create_trial(tuner_id)
+        if trial.status != TrialStatus.STOPPED:
+            return trial
+        self.stopped = True
+        if self.ongoing_trials:
+            self.tuner_ids.add(tuner_id)
+            orphan = self._orphan()
+            if orphan is None:
+                trial.status = TrialStatus.IDLE  # its worker may yet die
+                return trial
+            trial = self.ongoing_trials.pop(orphan)
+            self.ongoing_trials[tuner_id] = trial
+            self.save()
+        return trial
+
+    def _orphan(self) -> str | None:
+        """The worker of a trial that nobody works on any more."""
+        now = time.monotonic()
+        for tuner_id, trial in self.ongoing_trials.items():
+            if workdirs.is_held(self.folder(trial.trial_id)):
+                self._free_since.pop(trial.trial_id, None)
+                continue
+            since = self._free_since.setdefault(trial.trial_id, now)
+            if now - since >= ORPHANED_SECONDS:
+                del self._free_since[trial.trial_id]
+                return tuner_id
+        return None
+
+    @keras_tuner.synchronized
+    def end_trial(self, trial):
+        # A worker repeats itself if the chief died before it answered.
+        if trial.trial_id not in self.end_order:
+            super().end_trial(trial)
+
+    def save(self):
+        self._write(pathlib.Path(self._get_oracle_fname()), self.get_state())
+
+    def _save_trial(self, trial):
+        path = self.folder(trial.trial_id) / "trial.json"
+        self._write(path, trial.get_state())
+
+    def _write(self, path: pathlib.Path, state: dict) -> None:
+        try:
+            workdirs.write_json(path, state)
+        except OSError as error:
+            self.error = error  # a thread of the server cannot raise it
+            raise
+
+    def reload(self):
+        """Goes on with the search in the project's folder, if there is one.
+
+        Raises:
+            ValueError: If the space has changed since.
+        """
+        path = pathlib.Path(self._get_oracle_fname())
+        if not path.exists():
+            return
+        state = json.loads(path.read_text())
+        space = self.hyperparameters.get_config()["space"]
+        if state["hyperparameters"]["space"] != json.loads(json.dumps(space)):
+            raise ValueError(
+                f"{path.parent} holds a search of another space; choose "
+                "another --workdir, or restore the space as it was"
+            )
+        super().reload()
+        # A kill between two files may leave a trial that has not started.
+        self.trials = {name: self.trials[name] for name in self.start_order}
+        # keras-tuner would give them to anyone, their workers at work or not.
+        self._retry_queue = []
+        self.ongoing_trials = {
+            tuner_id: self.trials[trial_id]
+            for tuner_id, trial_id in state["ongoing_trials"].items()
+            if trial_id not in self.end_order
+        }
+
+
+class Tuner(keras_tuner.Tuner):
+    """Trains a recipe once a trial, each in a workdir of its own.
+
+    Args:
+        make_config: From the `keras_tuner.HyperParameters` of a trial to its
+            config.
+        recipe: Name of the recipe, for the workdirs.
+        objective: `keras_tuner.Objective`: a name in the training's logs.
+        num_trials: How many trials in all.
+        seed: Of the values drawn, at least 0.
+        workdir: Folder of the search; trials go to `trials/trial_NUMBER`.
+    """
+
+    def __init__(
+        self, make_config, recipe, objective, num_trials, seed, workdir
+    ):
+        # keras-tuner takes 0 for no seed.
+        oracle = Oracle(
+            objective=objective, max_trials=num_trials, seed=seed + 1
+        )
+        super().__init__(
+            oracle,
+            hypermodel=make_config,
+            directory=str(workdir),
+            project_name="trials",
+        )
+        self.make_config = make_config
+        self.recipe = recipe
+        if self.oracle is oracle:  # no worker of a chief
+            oracle.reload()
+
+    def save(self):
+        """Nothing: the oracle has saved whatever there is."""
+
+    def serve(self) -> None:
+        """Hands out trials to the workers, as keras-tuner's chief, for ever."""
+        super().search(verbose=0)
+
+    def search(self, on_trial_end=lambda: None) -> None:
+        """Runs trials until there are no more.
+
+        Raises:
+            OSError: If the machine is at fault (a full disk, missing data) and
+                not the trial, which goes on when the search is started again.
+        """
+        while True:
+            trial = self._ask("create_trial", self.tuner_id)
+            if trial.status == TrialStatus.STOPPED:
+                return
+            if trial.status == TrialStatus.IDLE:
+                time.sleep(POLL_SECONDS)
+                continue
+            try:
+                value = self.run_trial(trial)
+            except OSError:
+                raise
+            except Exception as error:
+                record_failure(self._folder(trial), error)
+                trial.status = TrialStatus.FAILED
+            else:
+                name = self.oracle.objective.name
+                self._ask("update_trial", trial.trial_id, {name: value})
+                trial.status = TrialStatus.COMPLETED
+            self._ask("end_trial", trial)
+            on_trial_end()
+
+    def _folder(self, trial) -> pathlib.Path:
+        return pathlib.Path(self.get_trial_dir(trial.trial_id))
+
+    def _ask(self, question: str, *arguments):
+        """Calls the oracle; waits for its chief if that one is away.
+
+        Every question may be put twice.
+        """
+        import grpc
+
+        while True:
+            try:
+                return getattr(self.oracle, question)(*arguments)
+            except grpc.RpcError as error:
+                if error.code() != grpc.StatusCode.UNAVAILABLE:
+                    raise OSError(
+                        f"the chief does not answer ({error.code().name}); "
+                        "start it again, then this worker"
+                    ) from error
+                time.sleep(POLL_SECONDS)
+
+    def run_trial(self, trial) -> float:
+        """Trains, or goes on training; returns the value of the objective.
+
+        That of the epoch whose checkpoint is the best one by
+        `config.monitor`: the model that the trial leaves behind.
+        """
+        # Names of layers as in a process of its own.
+        keras.backend.clear_session()
+        config = self.make_config(trial.hyperparameters)
+        with _open_when_free(self._folder(trial)) as path:
+            workdirs.claim(path, self.recipe, config)
+            training = fit(config, self.recipe, path)["training"]
+            value = objective_value(training, self.oracle.objective.name)
+            _write_hparams(
+                path / "tensorboard", trial, self.oracle.objective.name, value
+            )
+        return value
+
+
+def objective_value(training: dict, name: str) -> float:
+    """A logged number in the epoch of a run's best checkpoint."""
+    return training["history"][training["best_epoch"] - 1][name]
+
+
+def record_failure(folder: pathlib.Path, error: Exception) -> None:
+    """Writes to a trial's `results.json` why it has no value."""
+    message = " ".join(str(error).split()) or type(error).__name__
+    diverged = isinstance(error, ArithmeticError) or re.search(
+        r"\b(nan|not finite)\b", message, re.IGNORECASE
+    )
+    workdirs.update_results(
+        folder,
+        failure={
+            "status": "diverged" if diverged else "failed",
+            "error": type(error).__name__,
+            "message": message,
+        },
+    )
+
+
+@contextlib.contextmanager
+def _open_when_free(folder: pathlib.Path, patience: float = 10):
+    """The trial's workdir; who worked there before may be about to end."""
+    give_up = time.monotonic() + patience
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                path = stack.enter_context(workdirs.open_workdir(str(folder)))
+                break
+            except BlockingIOError:
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(POLL_SECONDS)
+        yield path
+
+
+def _write_hparams(folder, trial, objective: str, value: float) -> None:
+    """What TensorBoard's tab HParams shows of a trial."""
+    import tensorflow as tf
+    from tensorboard.plugins.hparams import api
+
+    with tf.summary.create_file_writer(str(folder)).as_default():
+        api.hparams(trial.hyperparameters.values, trial_id=trial.trial_id)
+        tf.summary.scalar(objective, value, step=1)
