@@ -31,13 +31,14 @@ class LocalWorkers:
         words: The command line of the search.
         folder: Where each writes what it prints, `worker_K.log`.
         oracle: The chief's oracle.
+        say: Told what happens to them.
     """
 
-    def __init__(self, count: int, words: list[str], folder, oracle):
+    def __init__(self, count: int, words: list[str], folder, oracle, say=print):
         self.words = words
         self.folder = pathlib.Path(folder)
-        self.folder.mkdir(exist_ok=True)
         self.oracle = oracle
+        self.say = say
         self.names = [f"worker_{number}" for number in range(1, count + 1)]
         self.processes = {}
         self.kills = {}
@@ -73,6 +74,7 @@ class LocalWorkers:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is the launcher's
             )
+        self.say(f"{name}: process {self.processes[name].pid}, {log.name}")
 
     def check(self) -> None:
         """Looks after workers that have ended.
@@ -88,12 +90,12 @@ class LocalWorkers:
             process.stdin.close()
             del self.processes[name]
             if code < 0:
-                print(f"{name} was killed ({_signal_name(-code)})", flush=True)
+                self.say(f"{name} was killed ({_signal_name(-code)})")
                 self._count_kill(name)
                 self._start(name)
                 continue
             said = self._last_line(name)
-            print(f"{name} is retired: {said}", flush=True)
+            self.say(f"{name} is retired: {said}")
             if not self.processes:
                 raise ValueError(
                     f"every worker has ended; the last one said: {said}"

@@ -5,6 +5,7 @@ a kill, the search goes on, and the trial that was running from its last epoch.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -124,16 +125,7 @@ def search(arguments, words: list[str]) -> None:
         "overrides": arguments.overrides,
     }
 
-    def make_config(hyperparameters):
-        config = recipe.copy_and_resolve_references().unlock()
-        try:
-            space(hyperparameters, config)
-        except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(
-                f"the space {arguments.space!r} does not fit the recipe "
-                f"{arguments.config!r}: {error}"
-            ) from error
-        return config.lock()
+    make_config = config_maker(recipe, space)
 
     def make_tuner(path):
         return Tuner(
@@ -167,6 +159,23 @@ def search(arguments, words: list[str]) -> None:
         finally:
             results = progress.show()
     _say_what_is_next(arguments, results)
+
+
+def config_maker(recipe, space):
+    """From hyperparameters to a config: a recipe after a space's function."""
+
+    def make_config(hyperparameters):
+        config = recipe.copy_and_resolve_references().unlock()
+        try:
+            with config.ignore_type():  # a schedule may replace a number
+                space(hyperparameters, config)
+        except (AttributeError, KeyError) as error:
+            raise ValueError(
+                f"the space does not fit the recipe: {error}"
+            ) from error
+        return config.lock()
+
+    return make_config
 
 
 def _role(num_workers: int) -> str:
@@ -233,6 +242,10 @@ def _serve(tuner, progress, arguments, words: list[str]) -> None:
         os.environ[CHIEF[2]] = str(_free_port())
     else:
         _check_address()
+        progress.say(
+            f"Chief on {_address()}, waiting for workers: the same command "
+            f"with a {CHIEF[0]} other than chief."
+        )
 
     from tuning.local_workers import LocalWorkers
 
@@ -240,9 +253,14 @@ def _serve(tuner, progress, arguments, words: list[str]) -> None:
     server = threading.Thread(target=tuner.serve, daemon=True)
     server.start()
     farewell = None
-    with LocalWorkers(
-        arguments.workers, words, arguments.workdir, oracle
-    ) as workers:
+    with (
+        open(os.devnull, "w") as nowhere,
+        # keras-tuner's server prints the values of conditions.
+        contextlib.redirect_stdout(nowhere),
+        LocalWorkers(
+            arguments.workers, words, progress.path, oracle, progress.say
+        ) as workers,
+    ):
         while farewell is None or (
             oracle.tuner_ids and time.monotonic() < farewell
         ):
@@ -277,11 +295,6 @@ def _check_address() -> None:
             f"the chief cannot listen on {_address()} ({error}); choose "
             f"another {CHIEF[1]} or {CHIEF[2]}"
         ) from error
-    print(
-        f"Chief on {_address()}, waiting for workers: the same command with "
-        f"{CHIEF[0]} other than chief.",
-        flush=True,
-    )
 
 
 def _free_port() -> int:
@@ -294,13 +307,17 @@ class _Progress:
 
     def __init__(self, path: pathlib.Path, asked: dict, tuner):
         self.path, self.asked, self.tuner = path, asked, tuner
+        self.out = sys.stdout
         self.started = time.monotonic()
         file = path / "results.json"
         found = json.loads(file.read_text()) if file.exists() else {}
         self.seconds_before = found.get("seconds", 0.0)
         self.shown = len(tuner.oracle.end_order)
         if tuner.oracle.start_order:
-            print(f"Going on after {self.shown} trials.", flush=True)
+            self.say(f"Going on after {self.shown} trials.")
+
+    def say(self, text: str) -> None:
+        print(text, file=self.out, flush=True)
 
     def show_if_changed(self) -> None:
         if len(self.tuner.oracle.end_order) != self.shown:
@@ -324,15 +341,14 @@ class _Progress:
                     f"{oracle.objective.name} {row['objective']:.4f} in "
                     f"{row['seconds']:.0f} s"
                 )
-            print(
+            self.say(
                 f"Trial {trial}, {self.shown} of {oracle.max_trials}: "
                 f"{row['status']}, {text}"
                 + (
                     f"; best {best['objective']:.4f} in trial {best['trial']}"
                     if best
                     else ""
-                ),
-                flush=True,
+                )
             )
         return results
 

@@ -1,19 +1,23 @@
-"""Some trials of this space diverge, some cannot be built, some work."""
+"""Trials that work, one in four that diverges, one in four that fails."""
 
-from tuning.fields import choose
+from tuning.fields import set_field
 from tuning.fields import set_learning_rate
 
 
 def space(hyperparameters, config):
-    rate = hyperparameters.Choice(
-        "optimizer.learning_rate", [0.001, 0.003, 0.01, 1e38]
+    outcome = hyperparameters.Choice(
+        "outcome", ["work", "work with decay", "diverge", "fail"]
     )
-    set_learning_rate(config, rate)
-    choose(hyperparameters, config, {"objective.num_samples": (1, 2, 0)})
-    decay = hyperparameters.Choice("decay", ["cosine", "none"])
-    with hyperparameters.conditional_scope("decay", ["cosine"]):
-        alpha = hyperparameters.Float("alpha", 0.0, 0.5)
-        if decay == "cosine":
-            config.optimizer.learning_rate.alpha = alpha
-    if decay == "none":
-        config.optimizer.learning_rate = rate
+    rate = hyperparameters.Float(
+        "optimizer.learning_rate", 1e-3, 1e-2, sampling="log"
+    )
+    if outcome == "diverge":
+        config.optimizer.learning_rate = 1e38
+    else:
+        set_learning_rate(config, rate)
+    if outcome == "fail":
+        set_field(config, "objective.num_samples", 0)
+    with hyperparameters.conditional_scope("outcome", ["work with decay"]):
+        decay = hyperparameters.Float("decay", 0.0, 0.5)
+        if decay is not None:
+            set_field(config, "optimizer.learning_rate.alpha", decay)

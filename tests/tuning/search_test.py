@@ -1,0 +1,238 @@
+"""Searches through the true entry point, on tiny data: killed, and parallel."""
+
+import csv
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from trainers import train
+from tuning import search
+
+ROOT = pathlib.Path(__file__).parents[2]
+# The first five trials of this seed: work, fail, work, diverge, work.
+WORDS = ("--config", "tests/trainers/tiny.py", "--seed", "3", "--trials", "5")
+WORDS += ("--space", "tests/tuning/tiny_space.py", "--config.num_epochs=2")
+STATUS = ["completed", "failed", "completed", "diverged", "completed"]
+# Every test of this file shares one unbroken search.
+pytestmark = pytest.mark.xdist_group("tuning")
+
+
+def start(workdir, *words, stdout=subprocess.PIPE):
+    return subprocess.Popen(
+        [sys.executable, "-m", "tuning.search", *WORDS, *words]
+        + ["--workdir", str(workdir)],
+        cwd=ROOT,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, out + err
+    assert err == "", "start-up is quiet"
+    return out
+
+
+def results(workdir):
+    return json.loads((workdir / "results.json").read_text())
+
+
+def wait_for(condition, process):
+    """Waits until something has happened, which must be before the end."""
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+
+
+def assert_equal_searches(first, second):
+    """All but the time it took."""
+    left, right = (results(path)["trials"] for path in (first, second))
+    for row in (*left, *right):
+        row.pop("seconds", None)
+    assert left == right
+    assert (first / "best.py").read_text() == (second / "best.py").read_text()
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    workdir = tmp_path_factory.mktemp("search") / "unbroken"
+    out = finish(start(workdir))
+    assert f"trainers.train --config {workdir / 'best.py'}" in out
+    assert "--config.num_epochs=4" in out, "the recipe's own length"
+    return workdir
+
+
+def test_failed_and_diverged_trials_are_recorded(unbroken):
+    found = results(unbroken)
+    assert [row["status"] for row in found["trials"]] == STATUS
+    assert "num_samples" in found["trials"][1]["message"]
+    assert "loss became" in found["trials"][3]["message"]
+    for name in ("recipe", "seed", "commit", "processor", "seconds"):
+        assert name in found
+    values = [
+        row["objective"]
+        for row in found["trials"]
+        if row["status"] == "completed"
+    ]
+    assert found["best"]["objective"] == max(values)
+    # Each is a run: its value is that of its own results.
+    for row in found["trials"]:
+        run = unbroken / "trials" / f"trial_{row['trial']}"
+        if row["status"] == "completed":
+            training = results(run)["training"]
+            assert row["objective"] == training["best_value"]
+
+
+def test_conditional_values_are_in_the_table_where_they_apply(unbroken):
+    with open(unbroken / "trials.csv", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [row["status"] for row in table] == STATUS
+    for row in table:
+        assert bool(row["decay"]) == (row["outcome"] == "work with decay")
+        assert 1e-3 <= float(row["optimizer.learning_rate"]) <= 1e-2
+
+
+def test_tensorboard_has_the_values_of_a_trial(unbroken):
+    from tensorboard.backend.event_processing import event_accumulator
+    from tensorboard.plugins.hparams import metadata
+    from tensorboard.plugins.hparams import plugin_data_pb2
+
+    row = results(unbroken)["best"]
+    folder = unbroken / "trials" / f"trial_{row['trial']}" / "tensorboard"
+    events = event_accumulator.EventAccumulator(str(folder)).Reload()
+    content = events.SummaryMetadata(metadata.SESSION_START_INFO_TAG)
+    data = plugin_data_pb2.HParamsPluginData.FromString(
+        content.plugin_data.content
+    )
+    shown = data.session_start_info.hparams
+    assert set(shown) == set(row["values"])
+    rate = "optimizer.learning_rate"
+    assert shown[rate].number_value == pytest.approx(row["values"][rate])
+    assert "val_few_shot_accuracy" in events.Tags()["tensors"]
+
+
+def test_the_winner_is_a_recipe_that_trains_to_the_same_value(
+    unbroken, tmp_path
+):
+    workdir = tmp_path / "best"
+    words = ("--config", unbroken / "best.py", "--workdir", workdir)
+    assert train.main([*map(str, words)]) == 0
+    value = results(workdir)["training"]["best_value"]
+    assert value == pytest.approx(results(unbroken)["best"]["objective"])
+
+
+def test_killed_a_search_goes_on_and_ends_the_same(unbroken, tmp_path):
+    workdir = tmp_path / "search"
+    process = start(workdir)
+    running = workdir / "trials" / "trial_2" / "checkpoints" / "latest.keras"
+    wait_for(running.exists, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    out = finish(start(workdir))
+    assert "Going on after 2 trials" in out
+    assert_equal_searches(unbroken, workdir)
+
+
+def test_workers_and_their_chief_may_die(unbroken, tmp_path):
+    workdir, log = tmp_path / "search", tmp_path / "out.txt"
+    oracle = workdir / "trials" / "oracle.json"
+    checkpoint = workdir / "trials" / "trial_2" / "checkpoints" / "latest.keras"
+
+    def at_work(name):
+        return oracle.exists() and name in json.loads(oracle.read_text()).get(
+            "ongoing_trials"
+        )
+
+    def workers():
+        """Their process ids, as the launcher has printed them."""
+        found = re.findall(r"worker_(\d): process (\d+)", log.read_text())
+        return {f"worker_{number}": int(pid) for number, pid in found}
+
+    with open(log, "w") as out:
+        process = start(workdir, "--workers", "2", stdout=out)
+        wait_for(lambda: at_work("worker_1"), process)
+        killed = workers()["worker_1"]
+        os.kill(killed, signal.SIGKILL)
+        wait_for(lambda: workers()["worker_1"] != killed, process)
+        wait_for(checkpoint.exists, process)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert "worker_1 was killed (SIGKILL)" in log.read_text()
+    end = time.monotonic() + 30
+    while any(map(is_running, workers().values())):
+        assert time.monotonic() < end, "workers outlive their launcher"
+        time.sleep(0.1)
+    finish(start(workdir, "--workers", "2"))
+    assert_equal_searches(unbroken, workdir)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_finished_search_says_so_and_a_longer_one_goes_on(
+    unbroken, capsys, monkeypatch
+):
+    monkeypatch.chdir(ROOT)
+    before = results(unbroken)["trials"]
+    words = [*WORDS, "--workdir", str(unbroken)]
+    assert search.main(words) == 0
+    assert "Best of 5 trials" in capsys.readouterr().out
+    assert results(unbroken)["trials"] == before
+    assert search.main([*words, "--seed", "4"]) == 1
+    assert "config.search.search_seed=3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--space", "nothing"), "unknown space 'nothing'"),
+        (("--space", "f_statistic"), "loss"),
+        (("--trials", "0"), "--trials must be at least 1"),
+        (("--objective", "val_eer"), "--objective='val_eer' is not in"),
+        (("--config.dataset=n_digit/4_number",), "4_number"),
+    ],
+)
+def test_bad_input_ends_in_one_line_before_any_trial(
+    words, message, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(ROOT)
+    workdir = tmp_path / "search"
+    assert search.main([*WORDS, "--workdir", str(workdir), *words]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error: ") and err.count("\n") == 1
+    assert message in err
+    assert not list(workdir.glob("trials/trial_*"))
+
+
+def test_an_incomplete_environment_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("KERASTUNER_TUNER_ID", "chief")
+    assert search.main([*WORDS, "--workdir", str(tmp_path / "search")]) == 1
+    assert "KERASTUNER_ORACLE_IP" in capsys.readouterr().err
+
+
+def test_help_needs_no_tensorflow():
+    check = (
+        "import sys; sys.argv = ['search', '--help']\n"
+        "from tuning import search\n"
+        "try: search.main()\n"
+        "except SystemExit: pass\n"
+        "assert 'tensorflow' not in sys.modules\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, check=True, capture_output=True
+    )

@@ -1,0 +1,94 @@
+"""Every space fits a recipe, and what it draws is a model that can be built."""
+
+import keras_tuner
+import numpy as np
+import pytest
+
+from trainers import model
+from trainers.config import load_function
+from trainers.config import load_recipe
+from tuning.fields import choose
+from tuning.fields import set_field
+from tuning.search import SPACES
+from tuning.search import config_maker
+from tuning.search import space_names
+
+RECIPES = {
+    "an4": "an4_learned_distance",
+    "cifar_mini_imagenet": "an4_learned_distance",
+    "f_statistic": "sprites_f_statistic",
+    "stochastic_prototypes": "n_digit_2_dim_2_stochastic_prototypes",
+    "voxceleb": "an4_learned_distance",
+}
+
+
+def draw(name, num_draws):
+    """`(values, config)` of random trials, as a search draws them."""
+    space = load_function(name, SPACES, "space", "space", space_names())
+    make_config = config_maker(load_recipe(RECIPES[name]), space)
+    oracle = keras_tuner.oracles.RandomSearchOracle(
+        objective=keras_tuner.Objective("score", "max"), seed=1
+    )
+    make_config(oracle.hyperparameters)
+    trials = [oracle.create_trial(str(n)) for n in range(num_draws)]
+    return [
+        (trial.hyperparameters.values, make_config(trial.hyperparameters))
+        for trial in trials
+    ]
+
+
+def test_every_space_is_tested():
+    assert sorted(RECIPES) == space_names()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_what_a_space_draws_can_be_built(name, monkeypatch):
+    monkeypatch.setattr(model, "load", lambda *_: (None, np.arange(50)))
+    for _, config in draw(name, 2):
+        built = model.build_model(config)
+        assert float(built.optimizer.learning_rate.numpy()) >= 0
+
+
+def test_values_reach_the_fields_that_depend_on_them():
+    for values, config in draw("stochastic_prototypes", 40):
+        num_support = values["num_support"]
+        assert config.batches.num_support == num_support
+        assert config.objective.num_support == num_support
+        # num_support * c^(2 / dim), and dim is 2
+        assert config.objective.initial_noise_variance == pytest.approx(
+            num_support * values["noise_constant"]
+        )
+        sampler = values["objective.sampler"]
+        assert config.objective.num_samples == values[f"{sampler}.num_samples"]
+        assert ("num_halvings" in values) == (values["decay"] == "halving")
+        rate = config.optimizer.learning_rate
+        assert rate.initial_learning_rate == values["optimizer.learning_rate"]
+        assert ("decay_rate" in rate) == (values["decay"] == "halving")
+    for values, config in draw("an4", 40):
+        objective = config.objective
+        auxiliary = values["objective.auxiliary"]
+        assert objective.get("auxiliary", "none") == auxiliary
+        assert ("projection" in objective) == values.get(
+            "objective.projection", False
+        )
+        assert objective.distance.hidden_units == (
+            (values["distance.num_units"],) * values["distance.num_layers"]
+        )
+    for _, config in draw("f_statistic", 40):
+        assert 1 <= config.loss.num_dims <= config.encoder.dim == 22
+    for values, config in draw("voxceleb", 40):
+        assert config.objective.projection.dim == values["encoder.dim"]
+        rate = config.optimizer.learning_rate
+        assert rate.warmup_target * values["warm_up"] ** 0.5 == pytest.approx(
+            values["base_learning_rate"]
+        )
+
+
+def test_a_field_of_a_missing_section_is_refused():
+    config = load_recipe("demo").unlock()
+    set_field(config, "objective.noise_transform", "exp")
+    assert config.objective.noise_transform == "exp"
+    with pytest.raises(ValueError, match="no section objective.distance"):
+        set_field(config, "objective.distance.dropout", 0.1)
+    with pytest.raises(ValueError, match="no section seed"):
+        choose(keras_tuner.HyperParameters(), config, {"seed.x": (1, 2)})

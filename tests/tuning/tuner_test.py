@@ -1,0 +1,152 @@
+"""The oracle's bookkeeping: what kills leave behind, and who takes over."""
+
+import json
+import os
+
+import keras_tuner
+import pytest
+
+from trainers.workdir import open_workdir
+from tuning import tuner
+from tuning.local_workers import MAX_KILLS
+from tuning.local_workers import LocalWorkers
+
+FAILED, RUNNING = "FAILED", "RUNNING"
+
+
+def make_oracle(folder, num_trials=3, values=(1, 2, 3, 4, 5, 6)):
+    oracle = tuner.Oracle(
+        objective=keras_tuner.Objective("score", "max"),
+        max_trials=num_trials,
+        seed=1,
+    )
+    oracle.hyperparameters.Choice("x", list(values))
+    oracle._set_project_dir(str(folder), "trials")
+    oracle.reload()
+    return oracle
+
+
+def end(oracle, trial, status=FAILED):
+    trial.status = status
+    oracle.end_trial(trial)
+
+
+def drawn(oracle):
+    return {
+        name: trial.hyperparameters.values
+        for name, trial in oracle.trials.items()
+    }
+
+
+def test_a_worker_that_comes_back_gets_its_trial_again(tmp_path):
+    oracle = make_oracle(tmp_path)
+    first, other = oracle.create_trial("a"), oracle.create_trial("b")
+    oracle = make_oracle(tmp_path)
+    assert oracle.create_trial("b").trial_id == other.trial_id
+    assert oracle.create_trial("a").trial_id == first.trial_id
+    assert list(oracle.ongoing_trials) == ["a", "b"]
+
+
+def test_a_trial_without_a_worker_is_taken_over(tmp_path, monkeypatch):
+    monkeypatch.setattr(tuner, "ORPHANED_SECONDS", 0)
+    oracle = make_oracle(tmp_path, num_trials=2)
+    lost = oracle.create_trial("dead")
+    end(oracle, oracle.create_trial("alive"))
+    with open_workdir(str(oracle.folder(lost.trial_id))):
+        assert oracle.create_trial("alive").status == "IDLE", "it is at work"
+    assert not oracle.finished
+    taken = oracle.create_trial("alive")
+    assert (taken.trial_id, taken.status) == (lost.trial_id, RUNNING)
+    end(oracle, taken)
+    assert oracle.create_trial("alive").status == "STOPPED"
+    assert oracle.finished and not oracle.ongoing_trials
+
+
+@pytest.mark.parametrize("steps", range(1, 6))
+def test_a_kill_between_any_two_files_loses_nothing(
+    tmp_path, monkeypatch, steps
+):
+    """The state after each write is that of a kill right behind it."""
+
+    def run(folder, limit):
+        oracle, written = make_oracle(folder), []
+        write = oracle._write
+
+        def counted(path, state):
+            if len(written) == limit:
+                raise KeyboardInterrupt
+            written.append(path)
+            write(path, state)
+
+        oracle._write = counted
+        try:
+            while True:
+                trial = oracle.create_trial("a")
+                if trial.status == "STOPPED":
+                    return oracle
+                oracle.update_trial(trial.trial_id, {"score": 1.0})
+                end(oracle, trial, "COMPLETED")
+        except KeyboardInterrupt:
+            return None
+
+    unbroken = run(tmp_path / "unbroken", None)
+    assert run(tmp_path / "broken", steps) is None
+    broken = run(tmp_path / "broken", None)
+    assert drawn(broken) == drawn(unbroken)
+    assert sorted(broken.end_order) == sorted(unbroken.end_order)
+
+
+def test_trials_may_be_added_but_the_space_may_not_change(tmp_path):
+    oracle = make_oracle(tmp_path, num_trials=1)
+    end(oracle, oracle.create_trial("a"))
+    assert oracle.create_trial("a").status == "STOPPED"
+    longer = make_oracle(tmp_path, num_trials=2)
+    assert longer.create_trial("a").status == RUNNING
+    with pytest.raises(ValueError, match="another space"):
+        make_oracle(tmp_path, values=(1, 2))
+
+
+def test_a_space_with_fewer_values_than_trials_ends(tmp_path):
+    oracle = make_oracle(tmp_path, num_trials=10, values=(1, 2))
+    while (trial := oracle.create_trial("a")).status == RUNNING:
+        end(oracle, trial)
+    assert len(oracle.trials) == 2
+    assert oracle.finished
+
+
+def test_an_answer_that_is_lost_can_be_asked_for_again(tmp_path):
+    oracle = make_oracle(tmp_path)
+    trial = oracle.create_trial("a")
+    end(oracle, trial)
+    end(oracle, trial)
+    assert oracle.end_order == [trial.trial_id]
+
+
+def test_a_trial_that_kills_its_process_ends_as_failed(tmp_path):
+    oracle = make_oracle(tmp_path)
+    workers = LocalWorkers(1, [], tmp_path, oracle)
+    trial = oracle.create_trial("worker_1")
+    folder = oracle.folder(trial.trial_id) / "checkpoints"
+    for _ in range(MAX_KILLS - 1):
+        workers._count_kill("worker_1")
+    folder.mkdir()
+    (folder / "latest.keras").write_text("an epoch")
+    for _ in range(MAX_KILLS - 1):
+        workers._count_kill("worker_1")
+    assert oracle.trials[trial.trial_id].status == RUNNING, "it came on"
+    workers._count_kill("worker_1")
+    assert oracle.trials[trial.trial_id].status == FAILED
+    results = json.loads((folder.parent / "results.json").read_text())
+    assert f"killed {MAX_KILLS} times" in results["failure"]["message"]
+
+
+def test_workers_that_cannot_work_end_the_search(tmp_path, monkeypatch):
+    monkeypatch.chdir(os.path.dirname(tuner.__file__) + "/..")
+    words = ["--config", "nothing", "--space", "an4", "--trials", "1"]
+    oracle = make_oracle(tmp_path)
+    with LocalWorkers(
+        1, [*words, "--workdir", str(tmp_path)], tmp_path, oracle
+    ) as workers:
+        workers.processes["worker_1"].wait(timeout=120)
+        with pytest.raises(ValueError, match="unknown recipe 'nothing'"):
+            workers.check()
