@@ -1,10 +1,14 @@
 """The data of a recipe: a split of a set, or a part of a fold."""
 
 import functools
+import re
 
+import ml_collections
 import numpy as np
+import tensorflow as tf
 
 from embeddings_tf import datasets
+from embeddings_tf.datasets import speech
 from embeddings_tf.ops.arguments import positive_integer
 from trainers import folds
 from trainers.config import build
@@ -13,12 +17,18 @@ from trainers.config import build
 def load(config, split: str):
     """`(x, labels)` of a split of the recipe's data set.
 
+    A recipe with a section `label` has another feature of the set as its label,
+    of text the part that the group in the `pattern` matches.
+
     A recipe with a section `folds` has the splits `train`, `validation` and
     `test` of its fold instead of those of the data set. With a `test_split`
     of the data set in it, that one is `test` in every fold, and the classes
-    that a fold would hold out for the test are its `validation`.
+    that a fold would hold out for the test are its `validation`. Whole classes
+    are held out, or with a section `folds.group`, which is like `label`, whole
+    groups with examples of all classes in each.
 
-    A recipe with a section `utterances` repeats those shorter than its
+    A recipe with a section `front_end` has the features of recordings. One
+    with a section `utterances` repeats those shorter than its
     `min_num_frames`, whole, until they have as many; one with a section
     `images` has images of its `size`, cut from the middle.
     """
@@ -41,17 +51,34 @@ def _repeat(x: datasets.Utterances, num_frames: int) -> datasets.Utterances:
 
 
 def _split(config, split: str):
+    label = _frozen(config, "label")
+    front_end = _frozen(config, "front_end")
     place = config.data_dir or None, config.manual_dir or None
+
+    def whole(name):
+        x, labels, _ = _examples(config.dataset, name, *place, label)
+        return _features(x, front_end), labels
+
     if "folds" not in config:
-        return datasets.load(config.dataset, split, *place)
+        return whole(split)
     test_split = config.folds.get("test_split", "")
     if test_split and split == "test":
-        return datasets.load(config.dataset, test_split, *place)
-    x, labels, classes = _selected(
-        config.dataset, config.folds.split, config.folds.num_per_class, *place
+        return whole(test_split)
+    group = _frozen(config.folds, "group")
+    x, labels, groups = _selected(
+        config.dataset,
+        config.folds.split,
+        config.folds.num_per_class,
+        *place,
+        label,
+        group,
+        front_end,
     )
     parts = folds.split_classes(
-        len(np.unique(classes)), config.folds.fold, config.folds.num_folds
+        len(np.unique(groups)),
+        config.folds.fold,
+        config.folds.num_folds,
+        min_num_test=2 if group is None else 1,
     )
     if test_split:
         parts = {
@@ -62,8 +89,15 @@ def _split(config, split: str):
         raise ValueError(
             f"unknown split {split!r} of a fold; there are {', '.join(parts)}"
         )
-    rows = np.flatnonzero(np.isin(classes, parts[split]))
+    rows = np.flatnonzero(np.isin(groups, parts[split]))
     return _take(x, rows), labels[rows]
+
+
+def _frozen(config, section: str):
+    """A section as something hashable; None if there is none."""
+    if section not in config:
+        return None
+    return ml_collections.FrozenConfigDict(config[section])
 
 
 def _take(x, rows):
@@ -71,18 +105,128 @@ def _take(x, rows):
 
 
 @functools.lru_cache(maxsize=1)
-def _selected(dataset, split, num_per_class, data_dir, manual_dir):
+def _selected(
+    dataset, split, num_per_class, data_dir, manual_dir, label, group, front_end
+):
     """The examples of all folds, the same in every run; one copy in memory."""
-    x, labels = datasets.load(dataset, split, data_dir, manual_dir)
+    x, labels, names = _examples(
+        dataset, split, data_dir, manual_dir, label, group
+    )
     classes = folds.class_ids(labels)
-    if not num_per_class:
-        return x, labels, classes
-    order = np.random.default_rng(0).permutation(len(classes))
-    order = order[np.argsort(classes[order], kind="stable")]
-    first = np.searchsorted(classes[order], classes[order])
-    rank = np.arange(len(order)) - first
-    rows = np.sort(order[rank < num_per_class])
-    return _take(x, rows), labels[rows], classes[rows]
+    groups = classes if names is None else folds.class_ids(names)
+    if num_per_class:
+        order = np.random.default_rng(0).permutation(len(classes))
+        order = order[np.argsort(classes[order], kind="stable")]
+        first = np.searchsorted(classes[order], classes[order])
+        rank = np.arange(len(order)) - first
+        rows = np.sort(order[rank < num_per_class])
+        x, labels, groups = _take(x, rows), labels[rows], groups[rows]
+    return _features(x, front_end), labels, groups
+
+
+def _examples(dataset, split, data_dir, manual_dir, label, group=None):
+    """A split of a data set, its labels, and its groups if there are any."""
+
+    def read(section):
+        place = dataset, split, data_dir, manual_dir
+        if section is None:
+            return datasets.load(*place)
+        return datasets.load(*place, label=section.feature)
+
+    x, values = read(label)
+    labels = _parts(values, label)
+    if group is None:
+        return x, labels, None
+    if label is None or label.feature != group.feature:
+        _, values = read(group)
+    return x, labels, _parts(values, group)
+
+
+def _parts(values, section):
+    """What the group in the section's pattern finds in each label."""
+    if section is None or not section.pattern:
+        return values
+    found = [re.search(section.pattern, str(value)) for value in values]
+    for value, match in zip(values, found, strict=True):
+        if match is None or not match.groups():
+            raise ValueError(
+                f"the pattern {section.pattern!r} must find a group in every "
+                f"{section.feature}, and finds none in {str(value)!r}"
+            )
+    return np.array([match.group(1) for match in found])
+
+
+def _features(x, section):
+    """What the front end of a recipe makes of recordings; `x` if it has none"""
+    if section is None:
+        return x
+    _check_sample_rate(x, section)
+
+    def features(waveform):
+        return build(speech, section, waveform)[0]
+
+    # Traced once for all lengths.
+    traced = tf.function(
+        features,
+        input_signature=[tf.TensorSpec((None,), tf.float32)],
+        autograph=False,
+    )
+
+    def compute(waveform):
+        waveform = waveform.astype(np.float32)
+        try:
+            return traced(waveform)
+        except tf.errors.InvalidArgumentError:
+            return features(waveform)  # eagerly it says what is wrong
+
+    return x.map(compute)
+
+
+def _check_sample_rate(x, section) -> None:
+    """Raises unless the recordings have the rate that the front end expects."""
+    if not isinstance(x, datasets.Utterances):
+        raise ValueError(
+            "config.front_end is for recordings; the data set has "
+            f"{type(x).__name__}; remove the section"
+        )
+    if x.sample_rate not in (None, section.sample_rate):
+        raise ValueError(
+            f"the recordings have {x.sample_rate} samples a second, and "
+            f"config.front_end.sample_rate is {section.sample_rate}; set it to "
+            f"{x.sample_rate} (with frequencies up to half of it), or resample "
+            "them"
+        )
+
+
+def front_end(config):
+    """Waveforms and lengths to the model's input; None if it is no speech.
+
+    What `load` makes of each recording, as one function of padded batches, for
+    the exported model.
+    """
+    if "front_end" not in config:
+        return None
+    min_num_frames = 1
+    if "utterances" in config:
+        min_num_frames = config.utterances.min_num_frames
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec((None, None), tf.float32, "waveform"),
+            tf.TensorSpec((None,), tf.int32, "length"),
+        ],
+        autograph=False,
+    )
+    def features(waveform, length):
+        return build(
+            speech,
+            config.front_end,
+            waveform,
+            length,
+            min_num_frames=min_num_frames,
+        )[0]
+
+    return features
 
 
 def preprocessing(config):

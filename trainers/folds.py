@@ -21,7 +21,7 @@ def class_ids(labels) -> np.ndarray:
 
 
 def split_classes(
-    num_classes: int, fold: int, num_folds: int = 5
+    num_classes: int, fold: int, num_folds: int = 5, *, min_num_test: int = 2
 ) -> dict[str, np.ndarray]:
     """The classes of a fold's parts: train, validation and test.
 
@@ -34,6 +34,9 @@ def split_classes(
         num_classes: Classes in all, numbered as by `class_ids`.
         fold: Which fold, from 0.
         num_folds: How many folds.
+        min_num_test: Classes that the test must have at least. A single one
+            has nothing to be told from; where these are groups with all
+            classes in each, such as speakers, one is enough.
 
     Raises:
         ValueError: If there is no such fold, or there are too few classes.
@@ -46,10 +49,11 @@ def split_classes(
     from sklearn.model_selection import KFold
     from sklearn.model_selection import train_test_split
 
-    if num_folds < 2 or num_classes < 2 * num_folds:
+    if num_folds < 2 or num_classes < max(3, min_num_test * num_folds):
         raise ValueError(
-            f"{num_classes} classes cannot make {num_folds} folds; expected "
-            "at least 2 folds and twice as many classes as folds"
+            f"{num_classes} classes cannot make {num_folds} folds; expected at "
+            f"least 2 folds, 3 classes, and {min_num_test} classes for each "
+            "fold"
         )
     if not 0 <= fold < num_folds:
         raise ValueError(

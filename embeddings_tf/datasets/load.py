@@ -499,7 +499,11 @@ def _read(tfds, builder, split, label):
     if is_text:
         labels = np.char.decode(labels.astype(np.bytes_), "utf-8")
     if has_length:
-        x = Utterances(np.concatenate(x), [len(values) for values in x])
+        x = Utterances(
+            np.concatenate(x),
+            [len(values) for values in x],
+            sample_rate=getattr(features[x_key], "sample_rate", None) or None,
+        )
     return x, labels
 
 

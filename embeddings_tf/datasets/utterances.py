@@ -32,10 +32,13 @@ class Utterances:
             function of the seed and the whole index vector `indices`, so that
             an utterance is cropped otherwise in other batches, and a run that
             resumes sees the same crops. If None, crops are in the middle.
+        sample_rate: Samples in a second, if a frame is one sample and the rate
+            is known.
 
     Attributes:
         lengths: As above, read-only.
         num_frames: As above.
+        sample_rate: As above.
 
     Raises:
         ValueError: If lengths do not sum to the number of frames, are not those
@@ -62,6 +65,8 @@ class Utterances:
         lengths,
         num_frames: int | None = None,
         seed: int | None = None,
+        *,
+        sample_rate: int | None = None,
     ):
         if not callable(values) and not hasattr(values, "shape"):
             values = np.array(values)
@@ -87,6 +92,8 @@ class Utterances:
                 "lengths must sum to the number of frames, got "
                 f"{lengths.sum()} and values of shape {values.shape}."
             )
+        if sample_rate is not None:
+            sample_rate = positive_integer("sample_rate", sample_rate)
         if num_frames is not None:
             num_frames = positive_integer("num_frames", num_frames)
         if seed is not None and operator.index(seed) < 0:
@@ -94,6 +101,7 @@ class Utterances:
         lengths.flags.writeable = False
         self.lengths = lengths
         self.num_frames = num_frames
+        self.sample_rate = sample_rate
         self._seed = seed
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
 
@@ -142,7 +150,13 @@ class Utterances:
         self, num_frames: int, seed: int | None = None
     ) -> "Utterances":
         """The same utterances, as batches of another length."""
-        return Utterances(self._values, self.lengths, num_frames, seed)
+        return Utterances(
+            self._values,
+            self.lengths,
+            num_frames,
+            seed,
+            sample_rate=self.sample_rate,
+        )
 
     def take(self, indices) -> "Utterances":
         """Some of the utterances, in the order of `indices`.
@@ -172,7 +186,11 @@ class Utterances:
             parts = [self._utterance(number) for number in indices]
             values = np.concatenate(parts) if parts else self._values[:0]
         return Utterances(
-            values, self.lengths[indices], self.num_frames, self._seed
+            values,
+            self.lengths[indices],
+            self.num_frames,
+            self._seed,
+            sample_rate=self.sample_rate,
         )
 
     def map(self, function: Callable) -> "Utterances":
@@ -180,9 +198,15 @@ class Utterances:
 
         It is called once for each utterance, eagerly, and gives an array or a
         tensor with at least one frame; the results have the same shape but for
-        the number of frames.
+        the number of frames. What it raises as a ValueError names the
+        utterance.
         """
-        parts = [np.asarray(function(self[i])) for i in range(len(self))]
+        parts = []
+        for number in range(len(self)):
+            try:
+                parts.append(np.asarray(function(self[number])))
+            except ValueError as error:
+                raise ValueError(f"Utterance {number}: {error}") from error
         if not parts:
             raise ValueError("There are no utterances to map.")
         shapes = {part.shape[1:] for part in parts if part.ndim}

@@ -39,12 +39,25 @@ def test_parts_cover_all_classes_and_folds_all_tests():
     np.testing.assert_array_equal(tests[2], expected[2][1])
 
 
+def test_one_group_is_left_out():
+    tests = []
+    for fold in range(5):
+        parts = split_classes(5, fold, min_num_test=1)
+        assert [len(parts[p]) for p in parts] == [3, 1, 1]
+        assert set(np.concatenate(list(parts.values()))) == set(range(5))
+        tests.extend(parts["test"])
+    assert sorted(tests) == list(range(5))
+    # One for training, one for validation, one for the test.
+    with pytest.raises(ValueError, match="2 classes cannot make 2 folds"):
+        split_classes(2, 0, 2, min_num_test=1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((30, 5), "there is no fold 5; there are 0 to 4"),
         ((30, -1), "there is no fold -1"),
-        ((9, 0), "9 classes cannot make 5 folds"),
+        ((9, 0), "9 classes cannot make 5 folds; .* and 2 classes for each"),
         ((30, 0, 1), "cannot make 1 folds"),
     ],
 )

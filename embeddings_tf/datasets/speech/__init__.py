@@ -8,6 +8,7 @@ be exported with a model. Samples are in the range of 16-bit integers, -32768 to
 from embeddings_tf.datasets.speech.add_noise import add_noise
 from embeddings_tf.datasets.speech.count_frames import count_frames
 from embeddings_tf.datasets.speech.energy_vad import energy_vad
+from embeddings_tf.datasets.speech.front_end import front_end
 from embeddings_tf.datasets.speech.keep_frames import keep_frames
 from embeddings_tf.datasets.speech.mfcc import mfcc
 from embeddings_tf.datasets.speech.read_kaldi import read_kaldi
@@ -23,6 +24,7 @@ __all__ = [
     "add_noise",
     "count_frames",
     "energy_vad",
+    "front_end",
     "keep_frames",
     "mfcc",
     "read_kaldi",

@@ -240,7 +240,8 @@ def _recordings(folder, root, sample_rate):
         recording, first, length = parts[number]
         return wave_files.read_samples(paths[recording], first, length)
 
-    return names, Utterances(read, [length for _, _, length in parts])
+    lengths = [length for _, _, length in parts]
+    return names, Utterances(read, lengths, sample_rate=rate)
 
 
 def _segments(path, length_of, rate):

@@ -59,13 +59,14 @@ def read_recordings(
                 "speaker/.../utterance.wav from the folder that is read on."
             )
     lengths, rates = zip(*map(wave_files.count_samples, paths), strict=True)
-    wave_files.common_rate(paths, rates, sample_rate)
+    sample_rate = wave_files.common_rate(paths, rates, sample_rate)
 
     def read(number):
         return wave_files.read_samples(paths[number], 0, lengths[number])
 
     speakers = np.array([name.partition("/")[0] for name in names])
-    return Utterances(read, lengths), speakers, np.array(names)
+    x = Utterances(read, lengths, sample_rate=sample_rate)
+    return x, speakers, np.array(names)
 
 
 def _nothing(folder):

@@ -1,0 +1,249 @@
+"""Verification of recordings through its entry points, words made of tones."""
+
+import functools
+import json
+import re
+
+import numpy as np
+import pytest
+
+from embeddings_tf import metrics
+from embeddings_tf.datasets import Utterances
+from embeddings_tf.datasets import speech
+from trainers import checkpoint
+from trainers import cross_validate
+from trainers import data
+from trainers import train
+from trainers.config import load_recipe
+from trainers.fit import training_data
+
+SPEAKERS = ("ada", "bob", "cy", "di", "eva")
+NUM_WORDS, NUM_EACH = 10, 3
+SAMPLE_RATE = 8000
+# The cache of the data and the threads of TensorFlow are of one process.
+pytestmark = pytest.mark.xdist_group("trainers")
+
+
+def recordings():
+    """Words are tones, speakers their loudness; 30 to 60 frames, and names."""
+    rng = np.random.default_rng(0)
+    waveforms, names = [], []
+    for speaker, name in enumerate(SPEAKERS):
+        for word in range(NUM_WORDS):
+            for number in range(NUM_EACH):
+                time = np.arange(rng.integers(2400, 4800)) / SAMPLE_RATE
+                waveform = np.sin(2 * np.pi * (300 + 250 * word) * time)
+                waveform += rng.normal(size=time.size)
+                waveforms.append(1000 * (1 + speaker) * waveform)
+                names.append(f"{word}_{name}_{number}.wav")
+    order = rng.permutation(len(names))
+    lengths = [len(waveforms[row]) for row in order]
+    values = np.concatenate([waveforms[row] for row in order])
+    x = Utterances(values.astype("int64"), lengths, sample_rate=SAMPLE_RATE)
+    return x, np.array(names)[order]
+
+
+X, NAMES = recordings()
+
+
+def part(name, pattern):
+    return re.fullmatch(pattern, name).group(1)
+
+
+WORDS = np.array([part(name, r"(\d)_.*") for name in NAMES])
+WHO = np.array([part(name, r"\d_(.*)_\d\.wav") for name in NAMES])
+
+
+@pytest.fixture(autouse=True)
+def generated_data(monkeypatch):
+    """Counts how often the recordings are read."""
+    reads = []
+
+    def load(name, split, *_, label=None):
+        assert (name, split) == ("spoken_digit", "train")
+        reads.append(label)
+        if label is None:
+            return X, WORDS.astype("int32")
+        return X, NAMES
+
+    monkeypatch.setattr(data.datasets, "load", load)
+    data._selected.cache_clear()
+    yield reads
+    data._selected.cache_clear()
+
+
+SMALL = (
+    "deterministic=False",
+    "steps_per_epoch=2",
+    "num_epochs=2",
+    "utterances.num_frames=20",
+    "utterances.min_num_frames=40",
+    "batches.num_classes=4",
+    "batches.num_per_class=3",
+    "encoder.dim=8",
+    "encoder.channels=(8, 8, 8, 8, 16)",
+    "evaluation.plda.num_dims=3",
+    "evaluation.num_resamples=20",
+)
+
+
+def config(recipe, *more):
+    return load_recipe(recipe, [*SMALL, *more])
+
+
+def overrides(*more):
+    return [f"--config.{field}" for field in (*SMALL, *more)]
+
+
+@functools.cache
+def features():
+    """Of all recordings, padded, and how many frames each has."""
+    waveforms = np.zeros((len(X), X.lengths.max()))
+    for row, length in enumerate(X.lengths):
+        waveforms[row, :length] = X[row]
+    found = speech.front_end(
+        waveforms, X.lengths, sample_rate=SAMPLE_RATE, high_frequency=3700.0
+    )
+    return [part.numpy() for part in found]
+
+
+def whole(row):
+    """Features of a recording, repeated until there are 40 frames."""
+    padded, num_frames = features()
+    times = -(-40 // num_frames[row])
+    return np.concatenate([padded[row, : num_frames[row]]] * times)
+
+
+def rows_of(config, split):
+    """Which recordings are in a split, found by their features."""
+    x, labels = data.load(config, split)
+    firsts = np.array([whole(row)[:40] for row in range(len(X))])
+    found = []
+    for utterance in x:
+        distance = np.abs(firsts - utterance[:40]).max(axis=(1, 2))
+        row = np.argmin(distance)
+        np.testing.assert_allclose(utterance, whole(row), rtol=1e-4, atol=1e-3)
+        found.append(row)
+    assert len(set(found)) == len(found)
+    return np.array(found), labels
+
+
+@pytest.mark.parametrize("fold", range(5))
+def test_one_speaker_is_left_out(fold, generated_data):
+    here = config("spoken_digit_triplet", f"folds.fold={fold}")
+    parts = {}
+    for split, num_speakers in (("train", 3), ("validation", 1), ("test", 1)):
+        rows, labels = rows_of(here, split)
+        assert len(rows) == num_speakers * NUM_WORDS * NUM_EACH
+        assert labels.tolist() == WORDS[rows].tolist()
+        parts[split] = set(WHO[rows])
+        assert len(parts[split]) == num_speakers
+    assert set.union(*parts.values()) == set(SPEAKERS)
+    assert generated_data == ["audio/filename"]  # once for all parts
+
+
+def test_every_speaker_is_left_out_once():
+    tests = [
+        set(WHO[rows_of(config("spoken_digit_triplet", fold), "test")[0]])
+        for fold in (f"folds.fold={k}" for k in range(5))
+    ]
+    assert set.union(*tests) == set(SPEAKERS)
+
+
+def test_speakers_over_unseen_words():
+    here = config("spoken_digit_speakers")
+    words = {}
+    for split, num_words in (("train", 6), ("validation", 2), ("test", 2)):
+        rows, labels = rows_of(here, split)
+        assert labels.tolist() == WHO[rows].tolist()
+        assert set(labels) == set(SPEAKERS)
+        words[split] = set(WORDS[rows])
+        assert len(words[split]) == num_words
+    assert set.union(*words.values()) == set("0123456789")
+
+
+def test_batches_hold_all_words():
+    here = config("spoken_digit_learned_distance", "batches.num_classes=10")
+    for x, labels in training_data(here, first_step=0).take(2):
+        assert x.shape == (10 * 3, 20, 30)
+        assert np.bincount(labels).tolist() == [3] * 10
+
+
+def test_a_learned_distance_is_trained_and_measured(tmp_path):
+    workdir = tmp_path / "cv"
+    words = ("--config", "spoken_digit_learned_distance", "--folds", "2")
+    words += ("--workdir", str(workdir), *overrides())
+    small = "--config.objective.distance.hidden_units=(16,)"
+    assert cross_validate.main([*words, small]) == 0
+    run = workdir / "fold_2"
+    found = json.loads((run / "results.json").read_text())
+    found = found["evaluation"]["test"]
+    num_examples = NUM_WORDS * NUM_EACH
+    assert (found["examples"], found["classes"]) == (num_examples, NUM_WORDS)
+    num_targets = NUM_WORDS * NUM_EACH * (NUM_EACH - 1) // 2
+    assert found["targets"] == num_targets
+    assert found["trials"] == num_examples * (num_examples - 1) // 2
+
+    # One pair after the other.
+    rows, _ = rows_of(
+        config("spoken_digit_learned_distance", "folds.fold=2"), "test"
+    )
+    model = checkpoint.load_best(run)
+    assert model.objective.num_classes == NUM_WORDS
+    embeddings = [model(whole(row)[np.newaxis]) for row in rows]
+    logits, is_target = [], []
+    for i, first in enumerate(embeddings):
+        for j in range(i + 1, len(rows)):
+            pair = first, embeddings[j]
+            logits.append(float(model.objective.distance(pair)[0]))
+            is_target.append(WORDS[rows[i]] == WORDS[rows[j]])
+    # Rounding may exchange two trials.
+    assert found["learned_distance"]["one_minus_auc"] == pytest.approx(
+        1 - metrics.roc_auc(logits, is_target), abs=1 / 100
+    )
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    ["spoken_digit_learned_distance_without_auxiliary", "spoken_digit_triplet"],
+)
+def test_the_other_recipes_train(recipe, tmp_path):
+    words = ("--config", recipe, "--workdir", str(tmp_path / "run"))
+    assert train.main([*words, *overrides()]) == 0
+
+
+def bad_data():
+    """Recordings, and the words of the error."""
+    values = np.concatenate([X[row] for row in range(len(X))])
+    silent = values.copy()
+    silent[: X.lengths[0]] = 0
+    holed = values.astype("float32")
+    holed[X.lengths[0] + 7] = np.nan
+    short = X.lengths.copy()
+    short[0], short[1] = 10, short[0] + short[1] - 10
+    return {
+        "rate": (
+            Utterances(values, X.lengths, sample_rate=16000),
+            "have 16000 samples a second, .* is 8000; set it to 16000",
+        ),
+        "silence": (Utterances(silent, X.lengths), "Utterance 0: .*silence"),
+        "nan": (Utterances(holed, X.lengths), "Utterance 1: .*holds NaN"),
+        "short": (Utterances(values, short), "Utterance 0: .*too short"),
+        "features": (np.zeros((len(NAMES), 30)), "is for recordings"),
+    }
+
+
+@pytest.mark.parametrize("name", bad_data())
+def test_bad_recordings(name, monkeypatch, tmp_path, capsys):
+    x, message = bad_data()[name]
+    monkeypatch.setattr(data.datasets, "load", lambda *_, label: (x, NAMES))
+    words = ("--config", "spoken_digit_triplet", "--workdir", str(tmp_path))
+    assert train.main([*words, *overrides()]) == 1
+    assert re.search(message, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("pattern", [r"(\d)_eva_", r"\d"])
+def test_a_pattern_that_does_not_fit(pattern):
+    here = config("spoken_digit_triplet", f"label.pattern={pattern}")
+    with pytest.raises(ValueError, match="must find a group in every audio"):
+        data.load(here, "test")
