@@ -61,6 +61,15 @@ PUBLISHED = {
     "n_digit_2_dim_3_prototypical": (95.0, 89.5, 93.3, 86.3, 61.1, 57.9),
     "n_digit_3_dim_2_prototypical": (65.8, 64.3, 44.6, 42.9, 33.8, 33.0),
     "n_digit_3_dim_3_prototypical": (90.6, 89.1, 82.7, 79.6, 56.4, 54.8),
+    # All other images of the split are supports (leave one out).
+    "n_digit_2_dim_2_hedged_instances": (87.9, 87.3, 81.6, 80.8, 49.9, 53.5),
+    "n_digit_2_dim_3_hedged_instances": (95.2, 91.0, 94.3, 86.7, 57.8, 57.0),
+    "n_digit_3_dim_2_hedged_instances": (65.0, 64.4, 54.0, 53.9, 31.8, 32.1),
+    "n_digit_3_dim_3_hedged_instances": (87.3, 88.2, 81.2, 81.2, 49.9, 50.2),
+    "n_digit_2_dim_2_contrastive": (88.2, 85.5, 76.2, 76.5, 43.5, 46.3),
+    "n_digit_2_dim_3_contrastive": (95.0, 84.8, 92.2, 73.3, 51.6, 44.8),
+    "n_digit_3_dim_2_contrastive": (65.8, 59.0, 49.5, 42.6, 29.3, 26.2),
+    "n_digit_3_dim_3_contrastive": (87.3, 85.5, 77.6, 73.2, 44.7, 42.0),
 }
 
 
@@ -108,6 +117,19 @@ def table(runs: dict[tuple[str, float], list[dict]]) -> str:
             published.add(recipe)
             cells = " | ".join(f"{v:.1f}" for v in PUBLISHED[recipe])
             lines.append(f"| *published* | | {cells} | | | | |")
+        everywhere = [
+            [r["evaluation"][split][name] for r in results]
+            for split, name in CELLS
+        ]
+        if all(
+            "leave_one_out_accuracy" in c for cell in everywhere for c in cell
+        ):
+            means = (
+                statistics.mean(100 * c["leave_one_out_accuracy"] for c in cell)
+                for cell in everywhere
+            )
+            cells = " | ".join(f"{mean:.1f}" for mean in means)
+            lines.append(f"| {_name(key)}, leave one out | | {cells} | | | | |")
         cells = [_cell(results, split, name) for split, name in CELLS]
         training = [r["training"] for r in results]
         lines.append(

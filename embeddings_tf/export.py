@@ -13,9 +13,8 @@ import tensorflow as tf
 from embeddings_tf.models.few_shot_classifier import class_log_prob
 from embeddings_tf.models.few_shot_classifier import class_prototypes
 from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.ops import gaussian
-
-NUM_SAMPLES = 200
 
 
 def export_saved_model(
@@ -24,7 +23,7 @@ def export_saved_model(
     version: int | None = None,
     preprocessing: Callable | None = None,
     *,
-    num_samples: int = NUM_SAMPLES,
+    num_samples: int | None = None,
 ) -> str:
     """Writes a trained model for TensorFlow Serving and TensorFlow users.
 
@@ -40,12 +39,14 @@ def export_saved_model(
     - `classify`: `support` inputs, `support_labels` int32 `(supports,)` (any
       ids), `query` inputs and `seed` int32 `(2,)`, to `probability`
       `(queries, classes)` and `classes` int32 `(classes,)`, sorted. With
-      `StochasticPrototypes` by the naive sampler, repeatable for one seed;
-      otherwise by the nearest class mean, and `seed` changes nothing.
+      `StochasticPrototypes` by the naive sampler and with `HedgedInstances`
+      by the support that matches best, repeatable for one seed; otherwise by
+      the nearest class mean, and `seed` changes nothing.
     - `score_pairs`, instead of `classify`, where the objective has a
       `.distance` (`LearnedDistance`): inputs `first` and `second`, paired row
       by row, to `logit` and `probability` `(pairs,)`: of one class, as
-      likely beforehand as not. exp(logit) is the likelihood ratio.
+      likely beforehand as not. exp(logit) is the likelihood ratio. With
+      `HedgedInstances` it is there beside `classify` and takes a `seed` too.
 
     Inputs that hold NaN or infinity, a `classify` without supports, and
     `first` and `second` of two lengths end in an `InvalidArgumentError` that
@@ -59,7 +60,9 @@ def export_saved_model(
         preprocessing: Function or Keras layer from raw inputs to the model's
             inputs, exported in front of the model; it has the model's input
             signature unless it is a built layer or model with its own.
-        num_samples: Samples per query of `classify`.
+        num_samples: Samples per input that is compared. None: 200 per query
+            with `StochasticPrototypes`, with `HedgedInstances` those of
+            training.
 
     Returns:
         Path of the version folder, `directory/version`.
@@ -73,6 +76,7 @@ def export_saved_model(
         - [TensorFlow Serving](https://www.tensorflow.org/tfx/guide/serving)
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702)
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469)
+        - [Oh et al., 2019](https://arxiv.org/abs/1810.00319)
 
     Example:
 
@@ -173,6 +177,8 @@ def _input_spec(model, preprocessing) -> tf.TensorSpec:
 
 def _signatures(model, spec, preprocessing, num_samples) -> dict:
     is_gaussian = has_gaussian_output(model)
+    objective = getattr(model, "objective", None)
+    is_hedged = isinstance(objective, HedgedInstances)
 
     def encode(x, name):
         if x.dtype.is_floating:
@@ -217,33 +223,46 @@ def _signatures(model, spec, preprocessing, num_samples) -> dict:
         )
         return {"probability": tf.exp(log_prob), "classes": classes}
 
-    def score_pairs(first, second):
+    def encode_pairs(first, second):
         same = tf.debugging.assert_equal(
             tf.shape(first)[0],
             tf.shape(second)[0],
             "`first` and `second` differ in length",
         )
         with tf.control_dependencies([same]):
-            pairs = (encode(first, "first"), encode(second, "second"))
-        logit = model.objective.distance(pairs, training=False)
+            return encode(first, "first"), encode(second, "second")
+
+    def scores(logit):
         return {"logit": logit, "probability": tf.sigmoid(logit)}
+
+    def score_pairs(first, second):
+        pairs = encode_pairs(first, second)
+        return scores(objective.distance(pairs, training=False))
+
+    def score_sampled_pairs(first, second, seed):
+        pairs = encode_pairs(first, second)
+        return scores(objective.match_logit(*pairs, num_samples, seed))
 
     def rows(name):
         return tf.TensorSpec(spec.shape, spec.dtype, name=name)
 
+    seed_spec = tf.TensorSpec((2,), tf.int32, name="seed")
     classify_signature = [
         rows("support"),
         tf.TensorSpec((None,), tf.int32, name="support_labels"),
         rows("query"),
-        tf.TensorSpec((2,), tf.int32, name="seed"),
+        seed_spec,
     ]
+    pair_signature = [rows("first"), rows("second")]
     signatures = {
         "serving_default": (embed, [spec]),
         "embed": (embed, [spec]),
     }
-    if hasattr(getattr(model, "objective", None), "distance"):
-        pair_signature = [rows("first"), rows("second")]
+    if hasattr(objective, "distance"):
         signatures["score_pairs"] = (score_pairs, pair_signature)
     else:
         signatures["classify"] = (classify, classify_signature)
+    if is_hedged:
+        pair_signature += [seed_spec]
+        signatures["score_pairs"] = (score_sampled_pairs, pair_signature)
     return signatures

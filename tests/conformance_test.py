@@ -372,6 +372,59 @@ OBJECTIVES += [
 ]
 
 
+def hedged_instances_by_hand(
+    one_class=False, singletons=False, one_place=False, factor=1.0
+):
+    """Function from an entry to its value of a batch changed like this.
+
+    Of points, unless the scale is huge: then the divergence is all there is.
+    """
+
+    def value(entry):
+        labels, packed = entry.batch()
+        labels = 0 * labels if one_class else labels
+        labels = np.arange(NUM_ROWS) if singletons else labels
+        packed = np.repeat(packed[:1], NUM_ROWS, 0) if one_place else packed
+        packed = conformance.scaled_gaussians(packed, factor)
+        packed = packed if factor > 1 else entry.quiet(packed)
+        mean, variance = np.split(packed.astype("float64"), 2, axis=1)
+        i, j = np.nonzero(~np.eye(NUM_ROWS, dtype=bool))
+        logits = -np.linalg.norm(mean[i] - mean[j], axis=1)
+        same = labels[i] == labels[j]
+        halves = [
+            np.mean(np.logaddexp(0, x))
+            for x in (-logits[same], logits[~same])
+            if x.size
+        ]
+        divergence = np.sum(mean**2 + variance - np.log(variance) - 1, 1) / 2
+        beta = entry.make().beta
+        return sum(halves) / 2 + 2 * beta * np.mean(divergence)
+
+    return value
+
+
+OBJECTIVES += [
+    Objective(
+        partial(objectives.HedgedInstances, num_samples=2, seed=7, **arguments),
+        label="-".join(arguments.values()),
+        batch=conformance.gaussians,
+        quiet=conformance.without_variance,
+        scale=conformance.scaled_gaussians,
+        head=partial(layers.GaussianEmbedding, 2, initial_variance=0.05),
+        arguments={"num_samples": 4, "beta": 0.01, "average": "loss"},
+        documented={
+            "one_class": hedged_instances_by_hand(one_class=True),
+            "singletons": hedged_instances_by_hand(singletons=True),
+            "coinciding_points": hedged_instances_by_hand(one_place=True),
+            "tiny_scale": hedged_instances_by_hand(factor=1e-18),
+            "huge_scale": hedged_instances_by_hand(factor=1e18),
+        },
+        not_applicable={"no_queries": NO_SUPPORTS},
+    )
+    for arguments in ({}, {"average": "loss"})
+]
+
+
 def two_embeddings():
     (x,) = conformance.features()
     return [x, np.roll(x, 1, axis=0)]

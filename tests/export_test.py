@@ -16,6 +16,7 @@ from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PairDistance
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 
@@ -103,6 +104,7 @@ class Served:
         self.pairs = EmbeddingModel(
             self.pn, LearnedDistance(PairDistance((16, 16), seed=1))
         )
+        self.hedged = EmbeddingModel(self.spe.encoder, HedgedInstances(4))
         normalization = keras.layers.Normalization(
             mean=100.0, variance=4.0, axis=None
         )
@@ -117,6 +119,7 @@ class Served:
             "spe": (self.spe, None),
             "pn": (self.pn, None),
             "pairs": (self.pairs, None),
+            "hedged": (self.hedged, None),
             "function": (self.pn, invert),
             "layer": (self.pn, keras.layers.Rescaling(0.5, offset=3)),
             "model": (self.spe, self.small_images),
@@ -246,6 +249,17 @@ def served(tmp_path_factory):
         )
     for name, (first, second, _) in bad_pairs().items():
         served.score_pairs(f"pairs {name}", first, second)
+    for name, seed in (("", 4), (" again", 4), (" other seed", 5)):
+        seed = np.array([3, seed], "int32")
+        served.classify(f"hedged classify{name}", "hedged", seed=seed)
+        served.add(
+            f"hedged score_pairs{name}",
+            "hedged",
+            "score_pairs",
+            first=images(5, 1),
+            second=images(5, 2),
+            seed=seed,
+        )
     small = (4, 8, 1)
     for model, name, shape in (
         ("function", "image", SHAPE),
@@ -279,6 +293,51 @@ def gaussian_probability(model, embed, support, query, seed=(3, 4)):
     prototypes = model.objective.prototypes(embed(support), class_ids, 3)
     log_prob = tf.function(model.objective.log_prob)
     return np.exp(log_prob(embed(query), prototypes, 200, tf.constant(seed)))
+
+
+class TestHedgedInstances:
+    seed = np.array([3, 4], "int32")
+
+    def test_classify(self, served):
+        outputs = served.outputs("hedged classify")
+        assert outputs["classes"].tolist() == CLASSES
+        support, query = (
+            encode(served.hedged, images(rows, seed=seed))
+            for rows, seed in ((7, 1), (5, 2))
+        )
+        match = np.exp(
+            served.hedged.objective.match_log_probability(
+                query, support, seed=self.seed
+            )
+        )
+        labels = np.array(SUPPORT_LABELS)
+        best = np.stack([match[:, labels == c].max(1) for c in CLASSES], 1)
+        np.testing.assert_allclose(
+            outputs["probability"],
+            best / best.sum(axis=1, keepdims=True),
+            rtol=1e-4,
+        )
+
+    def test_score_pairs(self, served):
+        outputs = served.outputs("hedged score_pairs")
+        logit = served.hedged.objective.match_logit(
+            encode(served.hedged, images(5, 1)),
+            encode(served.hedged, images(5, 2)),
+            seed=self.seed,
+        )
+        np.testing.assert_allclose(outputs["logit"], logit, rtol=1e-4)
+        np.testing.assert_allclose(
+            outputs["probability"], special.expit(logit), rtol=1e-4
+        )
+
+    @pytest.mark.parametrize("signature", ["classify", "score_pairs"])
+    def test_seed(self, served, signature):
+        first, again, other = (
+            served.outputs(f"hedged {signature}{name}")["probability"]
+            for name in ("", " again", " other seed")
+        )
+        np.testing.assert_array_equal(first, again)
+        assert (first != other).any()
 
 
 def assert_probability(actual, expected):

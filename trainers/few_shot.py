@@ -16,6 +16,8 @@ from embeddings_tf.datasets import corrupt
 from embeddings_tf.datasets import occlusion_mask
 from embeddings_tf.models.few_shot_classifier import class_log_prob
 from embeddings_tf.models.few_shot_classifier import class_prototypes
+from embeddings_tf.objectives import HedgedInstances
+from embeddings_tf.ops import distances
 from embeddings_tf.ops import gaussian
 from trainers.data import load
 from trainers.data import preprocessing
@@ -136,7 +138,8 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     Every split of `config.evaluation.splits`, under three conditions: clean,
     corrupt supports, corrupt queries. Each image is embedded once clean and
     once per corruption draw; `num_episodes` random episodes are shared out
-    over the draws.
+    over the draws. With `leave_one_out` also the accuracy of the nearest
+    neighbour among all other images of the split, in the first draw.
     """
     wanted = config.evaluation
     for field, least in (("num_episodes", 2), ("num_draws", 1)):
@@ -162,6 +165,10 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
                 episodes.append(episode)
                 progress.advance()
             cell, *curves = _measure(episodes)
+            if wanted.get("leave_one_out", False):
+                cell["leave_one_out_accuracy"] = leave_one_out_accuracy(
+                    model, *_sides(split, condition), split.labels
+                )
             results[split.name][condition] = cell
             title = f"{split.name.removeprefix('test_')}, {condition}"
             title = title.replace("_", " ")
@@ -174,8 +181,10 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     if models.has_gaussian_output(model):
         mean, variance = (part.numpy() for part in gaussian.unpack(mean))
         results["uncertainty"], occlusion = _uncertainty(splits)
-    if hasattr(model, "objective"):
-        results["noise_variance"] = float(model.objective.noise_variance)
+    objective = getattr(model, "objective", None)
+    for name in ("noise_variance", "scale", "offset"):
+        if hasattr(objective, name):
+            results[name] = float(getattr(objective, name))
     results["axes"] = _axis_alignment(mean, digits)
 
     figures = {
@@ -196,11 +205,12 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
 
 def _episodes(split: _Split, condition: str, wanted, log_prob):
     """Yields the episodes of one condition, shared out over the draws."""
-    for draw, corrupted in enumerate(split.corrupted):
+    for draw in range(wanted.num_draws):
+        supports, queries = _sides(split, condition, draw)
         num_episodes = len(range(draw, wanted.num_episodes, wanted.num_draws))
         if num_episodes:
             yield from metrics.few_shot_episodes(
-                corrupted if condition == "corrupt_support" else split.clean,
+                supports,
                 split.labels,
                 wanted.num_support,
                 wanted.num_query,
@@ -208,10 +218,49 @@ def _episodes(split: _Split, condition: str, wanted, log_prob):
                 num_episodes=num_episodes,
                 seed=draw,
                 log_prob=log_prob,
-                query_embeddings=(
-                    corrupted if condition == "corrupt_query" else split.clean
-                ),
+                query_embeddings=queries,
             )
+
+
+def _sides(split: _Split, condition: str, draw: int = 0):
+    """Embeddings to draw supports and queries from."""
+    corrupted = split.corrupted[draw]
+    return (
+        corrupted if condition == "corrupt_support" else split.clean,
+        corrupted if condition == "corrupt_query" else split.clean,
+    )
+
+
+def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
+    """How often the nearest other row of the gallery has the query's label.
+
+    Nearest by the probability of a match with `HedgedInstances`, else by the
+    Euclidean distance, between means if embeddings are Gaussian. Row i of
+    `gallery` and of `queries` is about the same image, which is left out.
+    """
+    objective = getattr(model, "objective", None)
+    if isinstance(objective, HedgedInstances):
+
+        @tf.function(jit_compile=True)
+        def closeness(queries, gallery, seed):
+            return objective.match_log_probability(queries, gallery, seed=seed)
+
+    else:
+        if models.has_gaussian_output(model):
+            gallery, queries = (
+                gaussian.unpack(side)[0].numpy() for side in (gallery, queries)
+            )
+
+        def closeness(queries, gallery, seed):
+            return -distances.squared_l2(queries, gallery)
+
+    hits = 0
+    for first in range(0, len(queries), BLOCK):
+        rows = np.arange(first, min(first + BLOCK, len(queries)))
+        block = closeness(queries[rows], gallery, _seed(0, first)).numpy()
+        block[np.arange(len(rows)), rows] = -np.inf
+        hits += np.sum(labels[block.argmax(axis=1)] == labels[rows])
+    return float(hits / len(queries))
 
 
 def _digits(numbers) -> np.ndarray:

@@ -1,25 +1,51 @@
 """Few-shot classification with a trained model."""
 
+from typing import NamedTuple
+
 import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import prototypes
 from embeddings_tf.ops.prototypes import require_support
 
+NUM_SAMPLES = 200
 
-def class_prototypes(model, embeddings, class_ids, num_classes) -> tf.Tensor:
-    """Prototypes of the classes of labelled embeddings.
+
+class Supports(NamedTuple):
+    """What stands for the classes where every support counts for itself.
+
+    packed: `(supports, 2 * dim)`.
+    class_ids: int32 `(supports,)`.
+    num_classes: int32 scalar.
+    """
+
+    packed: tf.Tensor
+    class_ids: tf.Tensor
+    num_classes: tf.Tensor
+
+
+def class_prototypes(model, embeddings, class_ids, num_classes):
+    """What stands for the classes of labelled embeddings.
 
     Packed Gaussians `(num_classes, 2 * dim)` for a model trained with
-    `StochasticPrototypes`, else class means `(num_classes, dim)`.
+    `StochasticPrototypes`, all of them as `Supports` for one trained with
+    `HedgedInstances`, else class means `(num_classes, dim)`.
     `class_ids` are `(n,)` in `[0, num_classes)`, each at least once.
     """
     objective = getattr(model, "objective", None)
     if isinstance(objective, StochasticPrototypes):
         return objective.prototypes(embeddings, class_ids, num_classes)
+    if isinstance(objective, HedgedInstances):
+        class_ids = require_support(class_ids, num_classes)
+        return Supports(
+            tf.convert_to_tensor(embeddings),
+            class_ids,
+            tf.convert_to_tensor(num_classes, tf.int32),
+        )
     embeddings = tf.convert_to_tensor(embeddings)
     if has_gaussian_output(model):
         embeddings, _ = gaussian.unpack(embeddings)
@@ -28,17 +54,25 @@ def class_prototypes(model, embeddings, class_ids, num_classes) -> tf.Tensor:
 
 
 def class_log_prob(
-    model, embeddings, prototypes_, num_samples=200, seed=None
+    model, embeddings, prototypes_, num_samples=None, seed=None
 ) -> tf.Tensor:
     """Log-probabilities `(queries, classes)` of embeddings given prototypes.
 
-    By sampling (`StochasticPrototypes.log_prob`) where the prototypes are
-    Gaussian, else softmax of minus the squared distance.
+    By sampling (`log_prob` of the objective) where embeddings are compared as
+    Gaussians, else softmax of minus the squared distance. `num_samples` None
+    is 200 for `StochasticPrototypes`, for `HedgedInstances` those of training.
     """
     objective = getattr(model, "objective", None)
     if isinstance(objective, StochasticPrototypes):
         return objective.log_prob(
-            embeddings, prototypes_, num_samples=num_samples, seed=seed
+            embeddings,
+            prototypes_,
+            num_samples=NUM_SAMPLES if num_samples is None else num_samples,
+            seed=seed,
+        )
+    if isinstance(objective, HedgedInstances):
+        return objective.log_prob(
+            embeddings, *prototypes_, num_samples=num_samples, seed=seed
         )
     embeddings = tf.convert_to_tensor(embeddings)
     if has_gaussian_output(model):
@@ -51,14 +85,18 @@ class FewShotClassifier:
 
     Use it with a trained `EmbeddingModel` with `StochasticPrototypes`, or
     with any encoder trained with `PrototypicalLoss`: supports in, prototypes
-    kept, queries answered. The names are those of scikit-learn.
+    kept, queries answered. With `HedgedInstances` all supports are kept, and
+    a query is of the class of the one that matches best. The names are those
+    of scikit-learn.
 
-    Formula: that of `StochasticPrototypes` (Eqs. 5 and 7), or of
-    `PrototypicalLoss`.
+    Formula: that of `StochasticPrototypes` (Eqs. 5 and 7), of
+    `HedgedInstances.log_prob`, or of `PrototypicalLoss`.
 
     Args:
         model: The trained model.
-        num_samples: Samples per query (stochastic prototypes only).
+        num_samples: Samples per query. None: 200 with
+            `StochasticPrototypes`; with `HedgedInstances`, of which every
+            support has as many, those of training.
         seed: Seed of the samples: the same queries in the same batches get
             the same answer.
         batch_size: Inputs embedded and answered at once.
@@ -66,7 +104,8 @@ class FewShotClassifier:
     Attributes:
         classes_: The labels seen by `fit`, sorted, `(classes,)`.
         prototypes_: `(classes, 2 * dim)` packed Gaussians, or `(classes,
-            dim)`.
+            dim)`; with `HedgedInstances` the supports, `(supports, 2 * dim)`,
+            their classes as positions in `classes_`, and how many there are.
 
     Raises:
         ValueError: If supports and labels differ in length or are empty, if
@@ -76,6 +115,7 @@ class FewShotClassifier:
     Reference:
         - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175)
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702)
+        - [Oh et al., 2019](https://arxiv.org/abs/1810.00319)
 
     Example:
 
@@ -87,7 +127,12 @@ class FewShotClassifier:
     """
 
     def __init__(
-        self, model, *, num_samples: int = 200, seed: int = 0, batch_size=256
+        self,
+        model,
+        *,
+        num_samples: int | None = None,
+        seed: int = 0,
+        batch_size: int = 256,
     ):
         self.model = model
         self.num_samples = num_samples
@@ -106,9 +151,12 @@ class FewShotClassifier:
                 f"{labels.shape}."
             )
         self.classes_, class_ids = np.unique(labels, return_inverse=True)
-        self.prototypes_ = class_prototypes(
-            self.model, self._embed(support), class_ids, len(self.classes_)
-        ).numpy()
+        self.prototypes_ = tf.nest.map_structure(
+            np.asarray,
+            class_prototypes(
+                self.model, self._embed(support), class_ids, len(self.classes_)
+            ),
+        )
         return self
 
     def predict_log_proba(self, query) -> np.ndarray:

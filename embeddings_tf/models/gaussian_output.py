@@ -3,6 +3,7 @@
 import keras
 
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import StochasticPrototypes
 
 
@@ -11,10 +12,10 @@ def has_gaussian_output(model) -> bool:
 
     Use it before reading a model's output: `(batch, 2 * dim)` of means and
     variances, or `(batch, dim)` of points. They are Gaussian if the model's
-    objective is `StochasticPrototypes`, or if the last layer is a
-    `GaussianEmbedding`: of Sequential and functional models, of encoders of
-    an `EmbeddingModel`, and of models nested in them. A `BetaVAE` gives
-    points, the means of its encoder.
+    objective is `StochasticPrototypes` or `HedgedInstances`, or if the last
+    layer is a `GaussianEmbedding`: of Sequential and functional models, of
+    encoders of an `EmbeddingModel`, and of models nested in them. A `BetaVAE`
+    gives points, the means of its encoder.
 
     Example:
 
@@ -22,7 +23,8 @@ def has_gaussian_output(model) -> bool:
     >>> embeddings_tf.models.has_gaussian_output(encoder)
     False
     """
-    if isinstance(getattr(model, "objective", None), StochasticPrototypes):
+    objective = getattr(model, "objective", None)
+    if isinstance(objective, (StochasticPrototypes, HedgedInstances)):
         return True
     while not isinstance(model, GaussianEmbedding):
         if hasattr(model, "decoder"):

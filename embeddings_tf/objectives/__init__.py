@@ -1,6 +1,7 @@
 """Objectives: losses that own weights, as Keras layers."""
 
+from embeddings_tf.objectives.hedged_instances import HedgedInstances
 from embeddings_tf.objectives.learned_distance import LearnedDistance
 from embeddings_tf.objectives.stochastic_prototypes import StochasticPrototypes
 
-__all__ = ["LearnedDistance", "StochasticPrototypes"]
+__all__ = ["HedgedInstances", "LearnedDistance", "StochasticPrototypes"]

@@ -1,0 +1,413 @@
+"""Hedged instance embeddings: the objective."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import number_at_least
+from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.distances import RESOLUTION
+from embeddings_tf.ops.distances import square_root
+from embeddings_tf.ops.episode import class_labels
+from embeddings_tf.ops.episode import mean_over_queries
+from embeddings_tf.ops.global_batch import gather_global_batch
+from embeddings_tf.ops.pairs import mean_over
+from embeddings_tf.ops.pairs import positive_and_negative
+from embeddings_tf.ops.prototypes import require_support
+
+# Narrower Gaussians count as this narrow in the divergence.
+SMALLEST_VARIANCE = 1e-37
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class HedgedInstances(keras.layers.Layer):
+    """Tells whether two inputs match, each input a Gaussian that hedges.
+
+    Use it where pairs are asked about (is this the same thing?), inputs may
+    be unclear, and an input shall be able to say so by a wide Gaussian. For
+    classes with several examples each, `StochasticPrototypes` needs fewer
+    samples and has no constant to choose. Join it to an encoder that ends in
+    `GaussianEmbedding` with `embeddings_tf.models.EmbeddingModel`, and feed
+    batches of several classes with several rows each
+    (`embeddings_tf.sampling.class_balanced_batches`).
+
+    Formula, with `a > 0` and `b` trained (`scale` and `offset`) and K samples
+    z of each row's Gaussian:
+
+    ```
+    p(match | z_1, z_2) = sigmoid(b - a ||z_1 - z_2||)
+    p(match | x_1, x_2) = mean of this over the K x K pairs of samples
+    v = 1/2 mean over positive pairs of -ln p(match)
+      + 1/2 mean over negative pairs of -ln(1 - p(match))
+      + 2 beta mean over rows of KL(N(mean, variance) || N(0, I))
+    ```
+
+    Pairs are all pairs of two rows of the batch, positive if of one class.
+    Both kinds have one half of the weight, as if half of the pairs had been
+    drawn from each; a pair pays for the Gaussians of both of its rows, hence
+    the 2. Where a batch has no pair of a kind (one class; no two rows of one
+    class), that half is 0, with gradients of 0.
+
+    `beta` limits what an embedding can tell about its input. Without it the
+    Gaussians shrink to points; with a large one all inputs get the same
+    Gaussian.
+
+    `average="loss"` takes the mean of `-ln p(match | z_1, z_2)` instead of
+    the logarithm of the mean: the bound of the variational information
+    bottleneck. It is never below the other, equal for points, and rewards
+    narrow Gaussians.
+
+    Rows that coincide, and samples that do (closer than 1e-7 of their
+    distance from the middle of the batch), have a distance of 0 whose
+    gradient is 0. Variances below 1e-37 count as 1e-37 in the divergence, so
+    that points have finite values. Under `tf.distribute` pairs are those of
+    the global batch and the samples are drawn for it, the same on every
+    replica.
+
+    Args:
+        num_samples: K, samples per row. Time grows with its square, memory
+            does not: it is that of a few times `batch * batch` floats.
+        beta: Weight of the divergence, at least 0. The value of the paper for
+            digits; the right one depends on the data (1e-6 to 1e-2).
+        average: `"probability"` or `"loss"`.
+        seed: Seed of the training samples; None: from Keras's global seed.
+
+    Attributes:
+        scale: `a`, a scalar above 0. Starts at 1.
+        offset: `b`, a scalar. Starts at 0.
+
+    Call arguments:
+        y_true: Class ids `(batch,)`, any integers that fit int32.
+        y_pred: Packed Gaussians `(batch, 2 * dim)`.
+
+    Returns:
+        `(batch,)`, float32, `v` in every entry.
+
+    Raises:
+        ValueError: If an argument is not of the kind above, if the last axis
+            of `y_pred` is odd, or if a method's labels leave a class without
+            support.
+
+    Reference:
+        - [Oh et al., 2019](https://arxiv.org/abs/1810.00319). How pairs are
+          weighted, and how a stays above 0 (softplus), are choices made here.
+
+    Example:
+
+    >>> objective = embeddings_tf.objectives.HedgedInstances()
+    >>> here, there = [0, 0, 1e-8, 1e-8], [3, 4, 1e-8, 1e-8]
+    >>> log_p = objective.match_log_probability([here], [here, there], seed=0)
+    >>> np.exp(log_p).round(3)
+    array([[0.5  , 0.007]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        num_samples: int = 8,
+        beta: float = 1e-4,
+        *,
+        average: str = "probability",
+        seed: int | None = None,
+        dtype="float32",
+        **kwargs,
+    ):
+        super().__init__(dtype=dtype, **kwargs)
+        self.num_samples = positive_integer("num_samples", num_samples)
+        self.beta = number_at_least("beta", beta, 0)
+        self.average = one_of("average", average, ("probability", "loss"))
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        # They do not depend on the embeddings, so methods work before build.
+        self.raw_scale = self.add_weight(
+            name="raw_scale",
+            shape=(),
+            initializer=keras.initializers.Constant(np.log(np.expm1(1.0))),
+        )
+        self.offset = self.add_weight(
+            name="offset", shape=(), initializer="zeros"
+        )
+
+    @property
+    def scale(self) -> tf.Tensor:
+        """The trainable `a`, how fast a match fades with distance; above 0."""
+        return tf.nn.softplus(tf.convert_to_tensor(self.raw_scale))
+
+    def build(self, y_true_shape, y_pred_shape):
+        width = y_pred_shape[-1]
+        if width is None or width % 2:
+            raise ValueError(
+                "HedgedInstances reads packed Gaussians (batch, 2 * dim); "
+                f"received embeddings of shape {tuple(y_pred_shape)}. Let the "
+                "encoder end in GaussianEmbedding(dim)."
+            )
+
+    def call(self, y_true, y_pred):
+        local = tf.convert_to_tensor(y_pred)
+        labels, packed = gather_global_batch(class_labels(y_true), local)
+        mean, variance = gaussian.unpack(packed)
+        positive, negative = positive_and_negative(labels)
+        z = _samples(mean, variance, self.num_samples, self._seed(None))
+        sign = 2 * tf.cast(positive, z.dtype) - 1
+        cost = -self._log_average(z, z, sign, self.average)
+        value = (mean_over(positive, cost) + mean_over(negative, cost)) / 2
+        if self.beta:
+            divergence = gaussian.kl_to_standard_normal(
+                mean, tf.maximum(variance, SMALLEST_VARIANCE)
+            )
+            value += 2 * self.beta * mean_over_queries(divergence)
+        return tf.fill(tf.shape(local)[:1], value)
+
+    def match_log_probability(
+        self, packed_first, packed_second, num_samples=None, seed=None
+    ) -> tf.Tensor:
+        """Log-probability that each row of one set matches each of another.
+
+        1 minus the probability that a row matches itself tells how unclear
+        it is. With a seed it is a score for `metrics.score_all_pairs`.
+
+        Args:
+            packed_first: `(first, 2 * dim)`.
+            packed_second: `(second, 2 * dim)`.
+            num_samples: Samples of each row; None: as many as in training.
+            seed: int or int32 `(2,)`, for a repeatable answer. None: a new
+                one each time.
+
+        Returns:
+            `(first, second)`. Memory is that of a few times `first * second`
+            floats, whatever the number of samples.
+        """
+        first, second = self._samples_of_both(
+            packed_first, packed_second, num_samples, seed
+        )
+        sign = tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
+        return self._log_average(first, second, sign, "probability")
+
+    def match_logit(
+        self, packed_first, packed_second, num_samples=None, seed=None
+    ) -> tf.Tensor:
+        """ln(p / (1 - p)) of the match of two sets of rows, row by row.
+
+        Args:
+            packed_first: `(n, 2 * dim)`.
+            packed_second: `(n, 2 * dim)`.
+            num_samples: As in `match_log_probability`.
+            seed: As in `match_log_probability`.
+
+        Returns:
+            `(n,)`.
+        """
+        first, second = self._samples_of_both(
+            packed_first, packed_second, num_samples, seed
+        )
+        square = tf.math.squared_difference(first[:, None], second)
+        logit = self.offset - self.scale * square_root(
+            tf.reduce_sum(square, axis=-1)
+        )
+        # The logarithms of the two means, but for the number of samples.
+        return tf.reduce_logsumexp(
+            tf.math.log_sigmoid(logit), axis=(0, 1)
+        ) - tf.reduce_logsumexp(tf.math.log_sigmoid(-logit), axis=(0, 1))
+
+    def log_prob(
+        self,
+        packed_queries,
+        packed_supports,
+        support_labels,
+        num_classes,
+        num_samples=None,
+        seed=None,
+    ) -> tf.Tensor:
+        """Log-probability of every class for every query.
+
+        The most probable class is that of the support which matches best,
+        the nearest neighbour by `match_log_probability`:
+
+        ```
+        p(y | x) = max over supports i of y of p(match | x, x_i)
+                   / sum over classes c of the same
+        ```
+
+        Args:
+            packed_queries: `(queries, 2 * dim)`.
+            packed_supports: `(supports, 2 * dim)`.
+            support_labels: `(supports,)` in `[0, num_classes)`, each class at
+                least once.
+            num_classes: Number of classes.
+            num_samples: As in `match_log_probability`.
+            seed: As in `match_log_probability`.
+
+        Returns:
+            `(queries, classes)`.
+
+        Raises:
+            ValueError: If a class has no support (in a graph:
+                `tf.errors.InvalidArgumentError`).
+        """
+        labels = require_support(support_labels, num_classes)
+        log_match = self.match_log_probability(
+            packed_queries, packed_supports, num_samples, seed
+        )
+        best = tf.math.unsorted_segment_max(
+            tf.transpose(log_match), labels, num_classes
+        )
+        return tf.nn.log_softmax(tf.transpose(best))
+
+    def _samples_of_both(self, first, second, num_samples, seed):
+        """Samples of two sets, each with noise of its own."""
+        if num_samples is None:
+            num_samples = self.num_samples
+        num_samples = positive_integer("num_samples", num_samples)
+        seed = self._seed(seed)
+        return tuple(
+            _samples(
+                *gaussian.unpack(
+                    tf.convert_to_tensor(packed, self.compute_dtype)
+                ),
+                num_samples,
+                tf.random.experimental.stateless_fold_in(
+                    seed, side, alg="philox"
+                ),
+            )
+            for side, packed in enumerate((first, second))
+        )
+
+    def _seed(self, seed) -> tf.Tensor:
+        if seed is None:
+            return tf.cast(self.seed_generator.next(), tf.int32)
+        if isinstance(seed, (int, np.integer)):
+            return tf.constant([0, int(seed)])
+        return tf.convert_to_tensor(seed, tf.int32)
+
+    def _log_average(self, first, second, sign, average) -> tf.Tensor:
+        return _log_average(
+            first,
+            second,
+            self.scale,
+            tf.convert_to_tensor(self.offset),
+            sign,
+            average == "probability",
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "num_samples": self.num_samples,
+            "beta": self.beta,
+            "average": self.average,
+            "seed": self.seed,
+        }
+
+
+def _samples(mean, variance, num_samples, seed) -> tf.Tensor:
+    """Of each row's Gaussian, `(num_samples, rows, dim)`."""
+    noise = tf.random.stateless_normal(
+        tf.concat([[num_samples], tf.shape(mean)], 0),
+        seed,
+        dtype=mean.dtype,
+        alg="philox",
+    )
+    return mean + square_root(variance) * noise
+
+
+def _log_average(first, second, scale, offset, sign, of_probability):
+    """Log of the mean probability, or mean log-probability, of an outcome.
+
+    The outcome of rows i and j is a match where `sign[i, j]` is 1 and none
+    where it is -1; both have the probability sigmoid(sign * logit).
+
+    Goes through pairs of samples one at a time, and once more for the
+    gradient, so that memory does not depend on their number.
+
+    Args:
+        first: `(num_samples, n, dim)`.
+        second: `(num_samples, m, dim)`.
+        scale, offset: Scalars.
+        sign: `(n, m)`.
+        of_probability: Whether it is the log of the mean.
+
+    Returns:
+        `(n, m)`.
+    """
+    num_samples = first.shape[0]
+    num_pairs = num_samples * num_samples
+    dtype = first.dtype
+    # Distances do not change, and close points keep their digits.
+    middle = tf.stop_gradient(tf.reduce_mean(first, axis=(0, 1)))
+    # Of no rows there is none.
+    middle = tf.math.multiply_no_nan(middle, tf.cast(tf.size(first) > 0, dtype))
+
+    def loop(step, *start):
+        """`step(i, j, *sums) -> sums` for all pairs of samples."""
+        return tf.while_loop(
+            lambda pair, *_: pair < num_pairs,
+            lambda pair, *sums: (
+                pair + 1,
+                *step(pair // num_samples, pair % num_samples, *sums),
+            ),
+            (tf.constant(0), *start),
+            parallel_iterations=1,
+        )[1:]
+
+    @tf.custom_gradient
+    def log_average(first, second, scale, offset):
+        def logits(i, j):
+            """Two samples in float64, their distances, and signed logits."""
+            a, b = (tf.cast(z, tf.float64) for z in (first[i], second[j]))
+            norms = tf.reduce_sum(a * a, -1)[:, None] + tf.reduce_sum(b * b, -1)
+            square = norms - 2 * tf.matmul(a, b, transpose_b=True)
+            coincide = square <= RESOLUTION * norms
+            square = tf.where(coincide, tf.zeros_like(square), square)
+            distance = tf.cast(tf.sqrt(square), dtype)
+            return a, b, distance, sign * (offset - scale * distance)
+
+        def add(i, j, total):
+            log_p = tf.math.log_sigmoid(logits(i, j)[-1])
+            if not of_probability:
+                return (total + log_p,)
+            larger = tf.maximum(total, log_p)
+            smaller = tf.minimum(total, log_p)
+            return (larger + tf.math.log1p(tf.exp(smaller - larger)),)
+
+        start = tf.zeros_like(sign) + (-np.inf if of_probability else 0.0)
+        (total,) = loop(add, start)
+
+        def gradient(upstream):
+            def add_gradient(i, j, by_first, by_second, by_scale, by_offset):
+                a, b, distance, logit = logits(i, j)
+                share = 1 / num_pairs
+                if of_probability:
+                    share = tf.exp(tf.math.log_sigmoid(logit) - total)
+                by_logit = upstream * share * sign * tf.sigmoid(-logit)
+                by_square = tf.cast(
+                    tf.math.divide_no_nan(-scale * by_logit, distance),
+                    tf.float64,
+                )
+                of_a = tf.reduce_sum(by_square, 1)[:, None] * a - tf.matmul(
+                    by_square, b
+                )
+                of_b = tf.reduce_sum(by_square, 0)[:, None] * b - tf.matmul(
+                    by_square, a, transpose_a=True
+                )
+                return (
+                    tf.tensor_scatter_nd_add(by_first, [[i]], of_a[None]),
+                    tf.tensor_scatter_nd_add(by_second, [[j]], of_b[None]),
+                    by_scale - tf.reduce_sum(by_logit * distance),
+                    by_offset + tf.reduce_sum(by_logit),
+                )
+
+            sums = loop(
+                add_gradient,
+                tf.zeros_like(first, tf.float64),
+                tf.zeros_like(second, tf.float64),
+                tf.zeros_like(scale),
+                tf.zeros_like(offset),
+            )
+            return [tf.cast(total, dtype) for total in sums]
+
+        if of_probability:
+            return total - np.log(num_pairs), gradient
+        return total / num_pairs, gradient
+
+    return log_average(first - middle, second - middle, scale, offset)

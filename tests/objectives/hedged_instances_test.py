@@ -1,0 +1,349 @@
+"""Expected values by loops over pairs and samples, in float64."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import special
+
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models import FewShotClassifier
+from embeddings_tf.objectives import HedgedInstances
+from embeddings_tf.ops import gaussian
+
+LABELS = np.array([3, 1, 2, 1, 3, 2, 3, -5])
+BETA = 0.01
+
+
+def random_packed(rows=8, dim=2, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    mean = rng.normal(size=(rows, dim))
+    variance = rng.uniform(0.1, 1.5, size=(rows, dim))
+    return np.concatenate([scale * mean, scale**2 * variance], axis=1).astype(
+        "float32"
+    )
+
+
+def points(mean):
+    mean = np.asarray(mean, "float32")
+    return np.concatenate([mean, np.zeros_like(mean)], axis=-1)
+
+
+def unpack(packed):
+    packed = np.asarray(packed, "float64")
+    dim = packed.shape[-1] // 2
+    return packed[..., :dim], packed[..., dim:]
+
+
+def samples(packed, num_samples, seed):
+    """Those an objective draws, `(num_samples, rows, dim)`."""
+    mean, variance = unpack(packed)
+    noise = tf.random.stateless_normal(
+        (num_samples, *mean.shape), seed, alg="philox"
+    )
+    return mean + np.sqrt(variance) * noise.numpy()
+
+
+def samples_of_both(first, second, num_samples, seed):
+    return [
+        samples(
+            packed,
+            num_samples,
+            tf.random.experimental.stateless_fold_in(
+                tf.constant([0, seed]), side, alg="philox"
+            ),
+        )
+        for side, packed in enumerate((first, second))
+    ]
+
+
+def next_seed(objective):
+    """The seed of the next call, left as it is."""
+    state = objective.seed_generator.state
+    before = state.numpy()
+    seed = objective.seed_generator.next()
+    state.assign(before)
+    return tf.cast(seed, tf.int32)
+
+
+def probabilities(z_first, z_second, a=1.0, b=0.0):
+    """Of a match, for each pair of samples of two rows."""
+    return np.array(
+        [
+            special.expit(b - a * np.linalg.norm(z - other))
+            for z, other in itertools.product(z_first, z_second)
+        ]
+    )
+
+
+def divergence(packed):
+    mean, variance = unpack(packed)
+    return 0.5 * (mean**2 + variance - np.log(variance) - 1).sum(axis=-1)
+
+
+def loss_by_loop(labels, packed, z, a, b, beta, average):
+    kinds = {True: [], False: []}
+    for i, j in itertools.combinations(range(len(labels)), 2):
+        p = probabilities(z[:, i], z[:, j], a, b)
+        same = labels[i] == labels[j]
+        p = p if same else 1 - p
+        cost = -np.log(p.mean())
+        if average == "loss":
+            cost = -np.log(p).mean()
+        kinds[same].append(cost)
+    halves = [np.mean(costs) for costs in kinds.values() if costs]
+    return sum(halves) / 2 + 2 * beta * divergence(packed).mean()
+
+
+@pytest.mark.parametrize("average", ["probability", "loss"])
+@pytest.mark.parametrize(("num_samples", "dim"), [(1, 2), (3, 1), (4, 3)])
+def test_value_by_loop(average, num_samples, dim):
+    objective = HedgedInstances(num_samples, BETA, average=average, seed=2)
+    objective.raw_scale.assign(0.3)
+    objective.offset.assign(0.7)
+    packed = random_packed(dim=dim)
+    z = samples(packed, num_samples, next_seed(objective))
+    expected = loss_by_loop(
+        LABELS, packed, z, np.log1p(np.exp(0.3)), 0.7, BETA, average
+    )
+    np.testing.assert_allclose(
+        objective(LABELS, packed), np.full(8, expected), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("average", ["probability", "loss"])
+def test_points_are_the_contrastive_sigmoid(average):
+    """Without variance, whatever is drawn."""
+    mean = random_packed(seed=4)[:, :2]
+    expected = loss_by_loop(
+        LABELS, np.ones((8, 4)), mean[None], 1.0, 0.0, 0.0, average
+    )
+    values = HedgedInstances(5, beta=0, average=average)(LABELS, points(mean))
+    np.testing.assert_allclose(values, np.full(8, expected), rtol=1e-5)
+
+
+def test_average_of_loss_is_never_below():
+    """Jensen's inequality, sample by sample."""
+    values = [
+        HedgedInstances(6, 0, average=average, seed=1)(
+            LABELS, random_packed(scale=3)
+        )[0]
+        for average in ("probability", "loss")
+    ]
+    assert values[0] < values[1]
+
+
+def test_divergence_is_that_of_tfp():
+    import tensorflow_probability as tfp
+
+    packed = random_packed()
+    mean, variance = gaussian.unpack(packed)
+    normal = tfp.distributions.MultivariateNormalDiag(mean, tf.sqrt(variance))
+    standard = tfp.distributions.MultivariateNormalDiag(tf.zeros(2))
+    expected = 2 * BETA * tf.reduce_mean(normal.kl_divergence(standard))
+    with_it, without = (
+        HedgedInstances(2, beta, seed=3)(LABELS, packed)[0]
+        for beta in (BETA, 0)
+    )
+    np.testing.assert_allclose(with_it - without, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("average", ["probability", "loss"])
+def test_gradient_by_differences(average):
+    """Embeddings, scale and offset, in float64, the noise held fixed."""
+    objective = HedgedInstances(3, BETA, average=average, dtype="float64")
+    objective.offset.assign(0.4)
+    labels, packed = LABELS[:5], random_packed(5).astype("float64")
+
+    @tf.function(autograph=False)
+    def value_and_gradient(packed, shifts):
+        shifts = tf.unstack(shifts)
+        objective.seed_generator.state.assign([2, 3])
+        weights = objective.trainable_variables
+        for weight, shift in zip(weights, shifts, strict=True):
+            weight.assign_add(shift)
+        with tf.GradientTape() as tape:
+            tape.watch(packed)
+            value = objective(labels, packed)[0]
+        gradient = tape.gradient(value, [packed, *[w.value for w in weights]])
+        for weight, shift in zip(weights, shifts, strict=True):
+            weight.assign_sub(shift)
+        return value, gradient
+
+    def difference(index, shift):
+        """Of the value, when one number moves."""
+        values = []
+        for sign in (1, -1):
+            moved, shifts = packed.copy(), [0.0, 0.0]
+            if index == "packed":
+                moved = packed + sign * shift
+            else:
+                shifts[index] = sign * shift
+            values.append(
+                value_and_gradient(
+                    tf.constant(moved), tf.constant(shifts, tf.float64)
+                )[0]
+            )
+        return (values[0] - values[1]) / 2
+
+    step = 1e-5
+    _, gradients = value_and_gradient(
+        tf.constant(packed), tf.zeros(2, tf.float64)
+    )
+    for index, gradient in enumerate(gradients[1:]):
+        expected = difference(index, step) / step
+        np.testing.assert_allclose(gradient, expected, rtol=1e-6)
+        assert abs(gradient) > 1e-3
+    for row, column in itertools.product(range(5), range(4)):
+        shift = np.zeros_like(packed)
+        shift[row, column] = step
+        np.testing.assert_allclose(
+            gradients[0][row, column],
+            difference("packed", shift) / step,
+            rtol=1e-5,
+            atol=1e-9,
+        )
+
+
+def test_far_and_near_have_finite_values_and_gradients():
+    """Logarithms of probabilities that float32 does not hold."""
+    packed = tf.constant(points([[0, 0], [0, 0], [3e4, 4e4], [3e4, 4e4]]))
+    labels = np.array([0, 1, 0, 1])
+    objective = HedgedInstances(2)
+    with tf.GradientTape() as tape:
+        tape.watch(packed)
+        value = objective(labels, packed)[0]
+    gradients = tape.gradient(value, [packed, *objective.trainable_variables])
+    # Of 4 negative pairs 2 coincide and 2 are far apart.
+    pairs = (5e4 + np.log(2) / 2) / 2
+    mean_square = (0 + 25e8) / 2
+    kl = 0.5 * (mean_square + 2 * (np.log(1e37) - 1))
+    np.testing.assert_allclose(value, pairs + 2e-4 * kl, rtol=1e-5)
+    for gradient in gradients:
+        assert np.isfinite(gradient).all()
+
+
+def test_close_points_far_from_the_origin():
+    mean = 1e4 + np.array([[0.0, 0.0], [0.25, 0.0], [0.0, 0.5]])
+    log_p = HedgedInstances().match_log_probability(points(mean), points(mean))
+    distance = np.linalg.norm(mean[:, None] - mean, axis=-1)
+    np.testing.assert_allclose(
+        log_p, np.log(special.expit(-distance)), rtol=1e-5
+    )
+
+
+class TestMatch:
+    first, second = random_packed(4, seed=5), random_packed(3, seed=6)
+
+    def expected(self, num_samples, seed):
+        a, b = samples_of_both(self.first, self.second, num_samples, seed)
+        return np.array(
+            [
+                [
+                    probabilities(a[:, i], b[:, j]).mean()
+                    for j in range(len(self.second))
+                ]
+                for i in range(len(self.first))
+            ]
+        )
+
+    def test_by_loop(self):
+        log_p = HedgedInstances().match_log_probability(
+            self.first, self.second, 5, seed=9
+        )
+        np.testing.assert_allclose(
+            np.exp(log_p), self.expected(5, 9), rtol=1e-5
+        )
+
+    def test_row_by_row(self):
+        logit = HedgedInstances(3).match_logit(
+            self.first[:3], self.second, seed=[0, 9]
+        )
+        a, b = samples_of_both(self.first[:3], self.second, 3, 9)
+        p = [probabilities(a[:, i], b[:, i]).mean() for i in range(3)]
+        np.testing.assert_allclose(logit, special.logit(p), rtol=1e-4)
+
+    def test_seed(self):
+        objective = HedgedInstances(2)
+        first, second, third = (
+            objective.match_log_probability(self.first, self.second, seed=seed)
+            for seed in (1, 1, None)
+        )
+        np.testing.assert_array_equal(first, second)
+        assert np.any(first != third)
+
+    def test_wide_rows_match_themselves_less(self):
+        packed = np.array([[0, 0, 1e-4, 1e-4], [0, 0, 9, 9]], "float32")
+        sure, unsure = HedgedInstances().match_logit(packed, packed, seed=0)
+        assert unsure < sure < 0.001
+
+    @pytest.mark.parametrize("method", ["match_log_probability", "match_logit"])
+    def test_odd_width(self, method):
+        with pytest.raises(ValueError, match="even last axis"):
+            getattr(HedgedInstances(), method)(np.ones((2, 3)), self.second)
+
+
+class TestClasses:
+    support = random_packed(7, seed=7)
+    class_ids = np.array([2, 0, 1, 0, 2, 1, 2])
+    names = np.array(["a", "b", "c"])[class_ids]
+    query = random_packed(5, seed=8)
+
+    def expected(self, seed, objective):
+        log_match = objective.match_log_probability(
+            self.query, self.support, seed=seed
+        ).numpy()
+        best = np.stack(
+            [log_match[:, self.class_ids == c].max(axis=1) for c in range(3)],
+            axis=1,
+        )
+        return best - special.logsumexp(best, axis=1, keepdims=True)
+
+    def test_best_support(self):
+        objective = HedgedInstances()
+        log_prob = objective.log_prob(
+            self.query, self.support, self.class_ids, 3, seed=4
+        )
+        np.testing.assert_allclose(
+            log_prob, self.expected(4, objective), rtol=1e-5
+        )
+
+    def test_few_shot_classifier(self):
+        encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
+        model = EmbeddingModel(encoder, HedgedInstances())
+        classifier = FewShotClassifier(model, seed=6)
+        classifier.fit(self.support, self.names)
+        expected = self.expected([6, 0], model.objective)
+        np.testing.assert_allclose(
+            classifier.predict_log_proba(self.query), expected, rtol=1e-4
+        )
+        assert classifier.predict(self.query).tolist() == [
+            "abc"[best] for best in expected.argmax(axis=1)
+        ]
+
+    def test_class_without_support(self):
+        with pytest.raises(ValueError, match="1 of 4 classes have none"):
+            HedgedInstances().log_prob(
+                self.query, self.support, self.class_ids, 4
+            )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_samples": 0}, "`num_samples` must be an integer"),
+        ({"beta": -1}, "`beta` must be a finite number of at least 0"),
+        ({"beta": np.nan}, "received nan"),
+        ({"average": "mean"}, "`average` must be one of 'probability', 'loss'"),
+    ],
+)
+def test_argument_errors(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        HedgedInstances(**arguments)
+
+
+def test_odd_width():
+    with pytest.raises(ValueError, match=r"received embeddings of shape \(4,"):
+        HedgedInstances()(np.zeros(4), np.ones((4, 3), "float32"))
