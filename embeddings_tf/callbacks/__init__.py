@@ -1,5 +1,6 @@
 """Keras callbacks."""
 
 from embeddings_tf.callbacks.embedding_evaluation import EmbeddingEvaluation
+from embeddings_tf.callbacks.embedding_projector import EmbeddingProjector
 
-__all__ = ["EmbeddingEvaluation"]
+__all__ = ["EmbeddingEvaluation", "EmbeddingProjector"]

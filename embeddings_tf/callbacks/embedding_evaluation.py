@@ -15,6 +15,16 @@ def _recall_at_1(embeddings, labels):
     return embedding_metrics.recall_at_k(embeddings, labels, k=(1,))[1]
 
 
+def embed_in_batches(model, x, batch_size: int) -> np.ndarray:
+    """The model's output for all of `x`, `batch_size` inputs at once."""
+    return np.concatenate(
+        [
+            model.predict_on_batch(x[first : first + batch_size])
+            for first in range(0, len(x), batch_size)
+        ]
+    )
+
+
 class EmbeddingEvaluation(keras.callbacks.Callback):
     """Embeds a held-out set after each epoch and logs what it is worth.
 
@@ -69,11 +79,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
 
     def embed(self) -> np.ndarray:
         """The model's output for every held-out input."""
-        parts = []
-        for first in range(0, len(self.x), self.batch_size):
-            batch = self.x[first : first + self.batch_size]
-            parts.append(self.model.predict_on_batch(batch))
-        return np.concatenate(parts)
+        return embed_in_batches(self.model, self.x, self.batch_size)
 
     def on_epoch_end(self, epoch, logs=None):
         embeddings = self.embed()

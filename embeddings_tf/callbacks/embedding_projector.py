@@ -1,0 +1,268 @@
+"""Held-out embeddings for TensorBoard's projector."""
+
+import io
+import math
+import os
+import pathlib
+import re
+from collections.abc import Mapping
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
+from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import positive_integer
+
+# What TensorBoard reads of a sprite, in pixels of a side.
+LARGEST_SPRITE = 8192
+
+
+class EmbeddingProjector(keras.callbacks.Callback):
+    """Shows a held-out set in TensorBoard's projector while a model trains.
+
+    Use it in any `model.fit` whose model returns embeddings, then open the
+    tab Projector of `tensorboard --logdir LOG_DIR` and press reload to see a
+    later epoch. Keras's own `TensorBoard(embeddings_freq=)` shows the weights
+    of an `Embedding` layer, not what a model makes of inputs.
+
+    After every `every` epochs, and at the end of training (when an
+    `EarlyStopping` listed before has put the best weights back), it writes in
+    `log_dir`, each file as a whole or not at all:
+
+    - `<name>.tsv`, one embedding a line; of Gaussians the mean;
+    - `<name>_metadata.tsv`, one column per kind of label, and of Gaussians
+      `total_variance`, the sum of the variances over dimensions: colour by it
+      to see what the model is unsure of;
+    - `<name>_sprite.png`, if there are images;
+    - `projector_config.pbtxt`, in which entries of other names are kept;
+    - an event file, if there is none: TensorBoard needs one to find the
+      folder.
+
+    Args:
+        x: Held-out inputs, anything `model.predict` takes in slices. A few
+            thousand are plenty: the browser has to draw them.
+        labels: `(n,)` numbers or strings, or a mapping from names of columns
+            to such, for instance `{"label": y, "file": names}`. Labels
+            `(n, factors)` are columns `label_0`, `label_1`, ...
+        log_dir: The folder, made if it is not there.
+        images: `(n, height, width)` or `(n, height, width, channels)` with 1
+            or 3 channels, pixels 0 to 255: shown instead of dots.
+        every: Epochs between two writings.
+        name: Tells several embeddings of one folder apart: letters, digits,
+            `_` and `-`.
+        batch_size: Inputs embedded at once.
+
+    Raises:
+        ValueError: If lengths differ or are 0, a label holds a tab or a line
+            break, images do not fit the above or are too many for one sprite
+            (8192 pixels a side), an argument is not of the kind above, the
+            folder's `projector_config.pbtxt` cannot be read, or an embedding
+            is not finite.
+        OSError: If the folder cannot be written to.
+
+    Reference:
+        - [Smilkov et al., 2016](https://arxiv.org/abs/1611.05469)
+        - [TensorBoard](https://www.tensorflow.org/tensorboard/tensorboard_projector_plugin)
+
+    Example:
+
+    >>> x, log_dir = np.random.rand(20, 8), tempfile.mkdtemp()
+    >>> projector = embeddings_tf.callbacks.EmbeddingProjector(
+    ...     x, np.arange(20) % 4, log_dir, every=5
+    ... )
+    >>> encoder = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+    >>> encoder.compile(loss=embeddings_tf.losses.TripletLoss())
+    >>> _ = encoder.fit(
+    ...     x, np.arange(20) % 4, verbose=0, callbacks=[projector]
+    ... )
+    >>> np.loadtxt(f"{log_dir}/embedding.tsv").shape
+    (20, 2)
+    """
+
+    def __init__(
+        self,
+        x,
+        labels,
+        log_dir: str | os.PathLike,
+        *,
+        images=None,
+        every: int = 1,
+        name: str = "embedding",
+        batch_size: int = 256,
+    ):
+        super().__init__()
+        if not re.fullmatch(r"[\w-]+", name):
+            raise ValueError(
+                "`name` becomes part of names of files: letters, digits, _ "
+                f"and -; received {name!r}."
+            )
+        self.x = x
+        self.columns = _columns(labels, len(x))
+        self.log_dir = pathlib.Path(log_dir)
+        self.every = positive_integer("every", every)
+        self.name = name
+        self.batch_size = positive_integer("batch_size", batch_size)
+        self.images = None if images is None else _pixels(images, len(x))
+
+    def on_epoch_end(self, epoch, logs=None):
+        if (epoch + 1) % self.every == 0:
+            self.write()
+
+    def on_train_end(self, logs=None):
+        self.write()
+
+    def write(self) -> None:
+        """Writes the embeddings as the model is now."""
+        embeddings = embed_in_batches(self.model, self.x, self.batch_size)
+        finite = np.isfinite(embeddings).all(axis=1)
+        if not finite.all():
+            raise ValueError(
+                f"The embedding of input {finite.argmin()} is not finite; the "
+                "projector cannot show it. Look for a learning rate that is "
+                "too high, or for NaN among the inputs."
+            )
+        columns = self.columns
+        if has_gaussian_output(self.model):
+            mean, variance = gaussian.unpack(embeddings)
+            embeddings = mean.numpy()
+            total = tf.reduce_sum(variance, axis=-1).numpy()
+            columns = {
+                **columns,
+                "total_variance": [f"{value:.6g}" for value in total],
+            }
+        self.log_dir.mkdir(parents=True, exist_ok=True)
+        rows = io.BytesIO()
+        np.savetxt(rows, embeddings, fmt="%.9g", delimiter="\t")
+        _write_atomically(self.log_dir / f"{self.name}.tsv", rows.getvalue())
+        _write_atomically(
+            self.log_dir / f"{self.name}_metadata.tsv",
+            _metadata(columns).encode(),
+        )
+        if self.images is not None:
+            _write_atomically(
+                self.log_dir / f"{self.name}_sprite.png",
+                tf.io.encode_png(_sprite(self.images)).numpy(),
+            )
+        self._write_config()
+        if not any(self.log_dir.glob("*tfevents*")):
+            tf.summary.create_file_writer(str(self.log_dir)).close()
+
+    def _write_config(self) -> None:
+        from google.protobuf import text_format
+        from tensorboard.plugins import projector
+
+        path = self.log_dir / "projector_config.pbtxt"
+        config = projector.ProjectorConfig()
+        if path.exists():
+            try:
+                text_format.Parse(path.read_text(encoding="utf-8"), config)
+            except (text_format.ParseError, UnicodeDecodeError) as error:
+                raise ValueError(
+                    f"{path} is no configuration of the projector: {error}. "
+                    "Remove it, or choose another `log_dir`."
+                ) from error
+        others = [e for e in config.embeddings if e.tensor_name != self.name]
+        del config.embeddings[:]
+        config.embeddings.extend(others)
+        entry = config.embeddings.add(
+            tensor_name=self.name,
+            tensor_path=f"{self.name}.tsv",
+            metadata_path=f"{self.name}_metadata.tsv",
+        )
+        if self.images is not None:
+            entry.sprite.image_path = f"{self.name}_sprite.png"
+            height, width = self.images.shape[1:3]
+            entry.sprite.single_image_dim.extend([width, height])
+        _write_atomically(path, text_format.MessageToString(config).encode())
+
+
+def _columns(labels, length: int) -> dict[str, list[str]]:
+    """Labels as strings, by the names of their columns."""
+    if not isinstance(labels, Mapping):
+        labels = np.asarray(labels)
+        if labels.ndim == 2:
+            labels = {f"label_{i}": c for i, c in enumerate(labels.T)}
+        else:
+            labels = {"label": labels}
+    columns = {}
+    for name, values in labels.items():
+        values = np.asarray(values)
+        if values.shape != (length,) or length == 0:
+            raise ValueError(
+                "Give one label per input, and at least one input; received "
+                f"{length} inputs and `labels` {name!r} of shape "
+                f"{values.shape}."
+            )
+        columns[name] = [str(value) for value in values.tolist()]
+        for text in (name, *columns[name]):
+            if re.search(r"[\t\r\n]", text):
+                raise ValueError(
+                    "`labels` must hold no tabs or line breaks, which "
+                    f"separate them in the file; received {text!r}."
+                )
+    if not columns:
+        raise ValueError("`labels` must have at least one column.")
+    return columns
+
+
+def _metadata(columns: Mapping[str, list[str]]) -> str:
+    """TensorBoard takes the first line for names if there are two columns."""
+    lines = ["\t".join(row) for row in zip(*columns.values(), strict=True)]
+    if len(columns) > 1:
+        lines.insert(0, "\t".join(columns))
+    return "\n".join(lines) + "\n"
+
+
+def _pixels(images, length: int) -> np.ndarray:
+    """Images as uint8 `(n, height, width, channels)`."""
+    images = np.asarray(images)
+    received = images.shape
+    if images.ndim == 3:
+        images = images[..., None]
+    if (
+        images.ndim != 4
+        or len(images) != length
+        or images.shape[-1] not in (1, 3)
+        or not images.size
+    ):
+        raise ValueError(
+            f"`images` must be ({length}, height, width) or ({length}, height, "
+            f"width, channels) of 1 or 3 channels; received {received}."
+        )
+    # Written so that NaN is refused too.
+    if not (images.min() >= 0 and images.max() <= 255):
+        raise ValueError(
+            "`images` must have pixels from 0 to 255; received "
+            f"{images.min()} to {images.max()}."
+        )
+    largest = math.ceil(math.sqrt(length)) * max(images.shape[1:3])
+    if largest > LARGEST_SPRITE:
+        raise ValueError(
+            f"`images` make a sprite of {largest} pixels a side; TensorBoard "
+            f"reads {LARGEST_SPRITE}. Give fewer or smaller ones."
+        )
+    return np.round(images).astype(np.uint8)
+
+
+def _sprite(images: np.ndarray) -> np.ndarray:
+    """Images row by row in a square grid, the rest black."""
+    count, height, width, channels = images.shape
+    side = math.ceil(math.sqrt(count))
+    grid = np.zeros((side * side, height, width, channels), np.uint8)
+    grid[:count] = images
+    grid = grid.reshape(side, side, height, width, channels)
+    return grid.transpose(0, 2, 1, 3, 4).reshape(
+        side * height, side * width, channels
+    )
+
+
+def _write_atomically(path: pathlib.Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
