@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.scoring import score_all_pairs
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -26,7 +27,7 @@ def recall_at_k(
     embeddings: Any,
     labels: Any,
     k: int | Sequence[int] = (1,),
-    distance: str = "l2",
+    distance: str | Callable = "l2",
     gallery: Any = None,
     gallery_labels: Any = None,
     *,
@@ -62,7 +63,11 @@ def recall_at_k(
         labels: Integers `(n,)`.
         k: One or several numbers of neighbours.
         distance: `"l2"` (Euclidean) or `"cosine"`; a row of zeros has cosine
-            0 with every other.
+            0 with every other. Or a score as in `score_all_pairs`, a function
+            of queries `(a, dim)` and gallery rows `(b, dim)` that returns
+            `(a, b)`, larger where they are more the same: for a learned
+            distance `layers.PairDistance.all_pairs`, the logits, which rank
+            where probabilities have become 1.
         gallery: `(m, dim)`, the rows to search. None: `embeddings`.
         gallery_labels: Integers `(m,)`; required with `gallery`.
         exclude: Which gallery rows a query passes over, as if they were not
@@ -83,9 +88,9 @@ def recall_at_k(
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
-            different lengths, if `distance` is unknown, if `exclude` is not
-            boolean or of another shape, or if no query has a member of its
-            class to find.
+            different lengths, if `distance` is unknown, a score that returns
+            NaN or another shape, if `exclude` is not boolean or of another
+            shape, or if no query has a member of its class to find.
 
     Example:
 
@@ -105,7 +110,8 @@ def recall_at_k(
     if not ks:
         raise ValueError("`k` must not be empty; pass for instance k=(1,).")
     hits = dict.fromkeys(ks, 0)
-    for block, neighbours in _nearest(search, max(ks)):
+    nearest = _highest if callable(distance) else _nearest
+    for block, neighbours in nearest(search, max(ks)):
         same = search.gallery_labels[neighbours] == search.labels[block, None]
         for value in hits:
             hits[value] += int(np.sum(np.any(same[:, :value], axis=1)))
@@ -115,7 +121,7 @@ def recall_at_k(
 def mean_average_precision(
     embeddings: Any,
     labels: Any,
-    distance: str = "l2",
+    distance: str | Callable = "l2",
     gallery: Any = None,
     gallery_labels: Any = None,
     *,
@@ -203,7 +209,7 @@ class _Search:
     labels: np.ndarray
     gallery: np.ndarray
     gallery_labels: np.ndarray
-    distance: str
+    distance: str | Callable
     among_themselves: bool
     exclude: np.ndarray | Callable | None
     rows: np.ndarray | None = None
@@ -238,7 +244,8 @@ def _search(
     queries = arrays.numbers("embeddings", embeddings, 2, "(n, dim)")
     labels = arrays.integers("labels", labels, 1, "(n,)")
     arrays.same_length(embeddings=queries, labels=labels)
-    one_of("distance", distance, ("l2", "cosine"))
+    if not callable(distance):
+        one_of("distance", distance, ("l2", "cosine"))
     if (gallery is None) != (gallery_labels is None):
         raise ValueError(
             "`gallery` and `gallery_labels` must be passed together; received "
@@ -357,12 +364,56 @@ def _nearest(
         yield block, np.take_along_axis(candidates, order, axis=1)
 
 
+def _highest(
+    search: _Search, count: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """As `_nearest`, by the scores of a function instead of a distance."""
+    count = min(count, len(search.gallery) - search.among_themselves)
+    for first in range(0, len(search.rows), _QUERY_BLOCK):
+        block = search.rows[first : first + _QUERY_BLOCK]
+        best = np.empty((len(block), 0))
+        places = np.empty((len(block), 0), np.int64)
+        for start in range(0, len(search.gallery), _GALLERY_BLOCK):
+            found = _negated_scores(search, block, start, _GALLERY_BLOCK)
+            here = np.arange(start, start + found.shape[1])
+            here = np.broadcast_to(here, found.shape)
+            best = np.concatenate([best, found], axis=1)
+            places = np.concatenate([places, here], axis=1)
+            # Stable: of equal scores the earlier place stays first.
+            order = np.argsort(best, axis=1, kind="stable")[:, :count]
+            best = np.take_along_axis(best, order, axis=1)
+            places = np.take_along_axis(places, order, axis=1)
+        yield block, places
+
+
+def _negated_scores(
+    search: _Search, block: np.ndarray, start: int, size: int
+) -> np.ndarray:
+    """Of the queries `block` with gallery rows from `start`, as distances."""
+    scores = score_all_pairs(
+        search.distance,
+        search.queries[block],
+        search.gallery[start : start + size],
+    )
+    found = -scores.astype(np.float64)
+    search.hide(found, block, start)
+    return found
+
+
 def _ranked(search: _Search) -> Iterator[np.ndarray]:
     """Yields `(rows, m)` booleans: whether the nearest, second nearest, ...
     gallery row is one of the query's class that it may find."""
+    size = max(1, _RANKED_BLOCK // len(search.gallery))
+    if callable(search.distance):
+        for first in range(0, len(search.rows), size):
+            block = search.rows[first : first + size]
+            found = _negated_scores(search, block, 0, len(search.gallery))
+            order = np.argsort(found, axis=1, kind="stable")
+            same = search.gallery_labels[order] == search.labels[block, None]
+            yield same & np.isfinite(np.take_along_axis(found, order, axis=1))
+        return
     queries, gallery = _prepare(search, np.float64)
     squares = np.einsum("nd,nd->n", gallery, gallery)
-    size = max(1, _RANKED_BLOCK // len(gallery))
     for first in range(0, len(search.rows), size):
         block = search.rows[first : first + size]
         query = queries[block]

@@ -527,3 +527,73 @@ class TestErrors:
         if "k" not in change:
             with pytest.raises(ValueError, match=message):
                 mean_average_precision(**(arguments | change))
+
+
+class TestScore:
+    """Ranked by a function, which knows the query from the gallery."""
+
+    @staticmethod
+    def score(queries, gallery):
+        """Neither symmetric nor distinct: many scores are equal."""
+        scores = queries @ gallery.T - np.abs(gallery[:, 0])
+        return tf.constant(np.round(2 * scores))
+
+    @pytest.mark.parametrize("own", [True, False])
+    def test_against_loops(self, blocks, own):
+        x, labels = blobs(120, 12)
+        gallery, gallery_labels = (x, labels) if own else blobs(90, 12, seed=4)
+        distances = -self.score(x, gallery).numpy()
+        assert len(np.unique(distances)) < 100
+        junk = np.random.default_rng(5).random(distances.shape) < 0.2
+        more = () if own else (gallery, gallery_labels)
+        for exclude in (None, junk):
+            found = recall_at_k(
+                x, labels, (1, 5), self.score, *more, exclude=exclude
+            )
+            for k, value in found.items():
+                assert value == pytest.approx(
+                    expected_recall(
+                        distances, labels, gallery_labels, k, own, exclude
+                    )
+                )
+            assert mean_average_precision(
+                x, labels, self.score, *more, exclude=exclude
+            ) == pytest.approx(
+                expected_precision(
+                    distances, labels, gallery_labels, own, exclude
+                )
+            )
+
+    def test_minus_the_distance_is_the_distance(self):
+        x, labels = blobs()
+
+        def nearness(first, second):
+            return -pairwise_distances(first.astype(float), second)
+
+        ks = (1, 2, 8, 400)
+        assert recall_at_k(x, labels, ks, nearness) == recall_at_k(
+            x, labels, ks, "l2"
+        )
+
+    def test_negative_logits_do_not_find_the_query_itself(self):
+        # Of the authors' code: a score left at 0 wins against negative ones.
+        found = recall_at_k(
+            [[0.0], [1.0], [2.0], [3.0]],
+            [0, 0, 1, 1],
+            1,
+            lambda a, b: -10 - np.abs(a - b.T - 2),
+        )
+        # Rows 0 to 3 find 1, 0, 0 and 1, the nearest to 2 places below.
+        assert found == {1: np.mean([True, True, False, False])}
+
+    @pytest.mark.parametrize(
+        ("score", "message"),
+        [
+            (lambda a, b: np.full((len(a), len(b)), np.nan), "NaN"),
+            (lambda a, b: np.zeros(len(a)), "must have shape"),
+        ],
+    )
+    def test_bad_scores(self, score, message):
+        for measure in (recall_at_k, mean_average_precision):
+            with pytest.raises(ValueError, match=message):
+                measure([[0.0], [1.0]], [0, 0], distance=score)
