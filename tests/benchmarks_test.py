@@ -7,6 +7,7 @@ import tensorflow as tf
 from benchmarks import cross_validation_table
 from benchmarks import f_statistic_loss
 from benchmarks import n_digit_table
+from benchmarks import search_table
 from benchmarks import verification_table
 from embeddings_tf import losses
 
@@ -23,6 +24,13 @@ def test_the_recipes_tables_are_generated_from_the_result_files(module, found):
     text = n_digit_table.README.read_text()
     between = text.partition(module.BEGIN)[2].partition(module.END)[0]
     assert between.strip() == module.table(found()).strip()
+
+
+def test_the_tables_of_searches_are_generated_from_the_result_files():
+    text = search_table.PAGE.read_text()
+    between = text.partition(search_table.BEGIN)[2]
+    between = between.partition(search_table.END)[0]
+    assert between.strip() == search_table.table(search_table.load()).strip()
 
 
 def test_pair_by_pair_is_the_f_statistic_loss():

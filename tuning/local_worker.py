@@ -12,7 +12,9 @@ from tuning import search
 
 
 def _end_with_launcher() -> None:
-    sys.stdin.buffer.read()  # ends when the launcher does
+    # Of the descriptor: sys.stdin would be locked when this process exits.
+    while os.read(0, 1):
+        pass
     os._exit(1)
 
 

@@ -18,16 +18,26 @@ TRAINING = ("best_epoch", "epochs", "steps", "seconds")
 MADE_BY = ("commit", "processor", "cores")
 
 
+def names_in(oracle) -> list[str]:
+    """The hyperparameters of a search, in the order of its space."""
+    every = [hp.name for hp in oracle.hyperparameters.space]
+    return list(dict.fromkeys(every))
+
+
 def rows(oracle) -> list[dict]:
     """One row for each trial that has ended, in the order they were drawn."""
-    found = []
+    found, names = [], names_in(oracle)
     for trial_id in oracle.start_order:
         if trial_id not in oracle.end_order:
             continue
         trial = oracle.trials[trial_id]
         file = oracle.folder(trial_id) / "results.json"
         results = json.loads(file.read_text()) if file.exists() else {}
-        row = {"trial": trial_id, "values": dict(trial.hyperparameters.values)}
+        values = trial.hyperparameters.values  # in any order from a worker
+        row = {
+            "trial": trial_id,
+            "values": {name: values[name] for name in names if name in values},
+        }
         if trial.status == TrialStatus.COMPLETED:
             training = results["training"]
             row |= {
@@ -41,12 +51,12 @@ def rows(oracle) -> list[dict]:
     return found
 
 
-def best(oracle) -> dict | None:
+def best(table: list[dict], direction: str) -> dict | None:
     """The best row; of equal ones the first. None if no trial succeeded."""
-    completed = [row for row in rows(oracle) if row["status"] == "completed"]
+    completed = [row for row in table if row["status"] == "completed"]
     if not completed:
         return None
-    pick = max if oracle.objective.direction == "max" else min
+    pick = max if direction == "max" else min
     return pick(completed, key=lambda row: row["objective"])
 
 
@@ -60,9 +70,9 @@ def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
         seconds: Wall clock of the search so far.
     """
     oracle = tuner.oracle
-    table, winner = rows(oracle), best(oracle)
-    names = [hp.name for hp in oracle.hyperparameters.space]
-    write_atomically(path / "trials.csv", as_csv(table, names))
+    table = rows(oracle)
+    winner = best(table, oracle.objective.direction)
+    write_atomically(path / "trials.csv", as_csv(table, names_in(oracle)))
     if winner is not None:
         values = oracle.trials[winner["trial"]].hyperparameters.copy()
         config = tuner.make_config(values)
@@ -81,7 +91,6 @@ def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
 
 def as_csv(table: list[dict], names: list[str]) -> str:
     """The table for spreadsheets; a column for each hyperparameter."""
-    names = list(dict.fromkeys(names))
     columns = ("trial", "status", "objective", *TRAINING)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -31,8 +31,9 @@ def space(hyperparameters, config):
     auxiliary = hyperparameters.Choice(
         "objective.auxiliary", ["none", "softmax", "additive_margin"]
     )
-    config.objective.pop("auxiliary", None)
-    config.objective.pop("projection", None)
+    for field in ("auxiliary", "projection"):
+        if field in config.objective:
+            del config.objective[field]
     if auxiliary != "none":
         set_field(config, "objective.auxiliary", auxiliary)
     with hyperparameters.conditional_scope(

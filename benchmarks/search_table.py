@@ -1,0 +1,120 @@
+"""Tables of the random searches, from their result files.
+
+    python -m benchmarks.search_table [WORKDIR ...]
+
+Workdirs of `tuning.search` given are first copied, as far as numbers go, into
+`benchmarks/results/searches`, and their winners beside them as recipes; the
+tables in `docs/tuning.md` are then made from that folder alone.
+"""
+
+import json
+import pathlib
+import shlex
+import shutil
+import sys
+
+from trainers.workdir import write_atomically
+from trainers.workdir import write_json
+
+ROOT = pathlib.Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "searches"
+PAGE = ROOT / "docs" / "tuning.md"
+BEGIN, END = "<!-- searches: begin -->", "<!-- searches: end -->"
+NUM_SHOWN = 10
+
+
+def collect(workdir: pathlib.Path) -> None:
+    """Keeps the numbers of a search, and its winner, in the repository."""
+    results = json.loads((workdir / "results.json").read_text())
+    name = f"{pathlib.Path(results['recipe']).stem}-{results['space']}"
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    write_json(RESULTS / f"{name}.json", results)
+    shutil.copyfile(workdir / "best.py", RESULTS / f"{name}_best.py")
+
+
+def load() -> dict[str, dict]:
+    """Result files by name."""
+    return {
+        path.stem: json.loads(path.read_text())
+        for path in sorted(RESULTS.glob("*.json"))
+    }
+
+
+def table(found: dict[str, dict]) -> str:
+    """The markdown between the markers."""
+    parts = []
+    for name, results in found.items():
+        parts += ["", *_section(name, results)]
+    return "\n".join(parts)
+
+
+def _section(name: str, results: dict) -> list[str]:
+    trials = results["trials"]
+    completed = sorted(
+        (row for row in trials if row["status"] == "completed"),
+        key=lambda row: row["objective"],
+        reverse=results["direction"] == "max",
+    )
+    names = list(dict.fromkeys(n for row in trials for n in row["values"]))
+    statuses = [row["status"] for row in trials]
+    counts = ", ".join(
+        f"{statuses.count(status)} {status}"
+        for status in dict.fromkeys(statuses)
+    )
+    lines = [
+        f"### `{results['recipe']}` over `{results['space']}`",
+        "",
+        f"{len(trials)} trials ({counts}); the {NUM_SHOWN} best by "
+        f"`{results['objective']}` ({results['direction']}), and the last of "
+        "the completed:",
+        "",
+        "| rank | " + " | ".join(names) + " | objective | best epoch "
+        "| minutes | trial |",
+        "|---:|" + "---|" * len(names) + "---:|" * 4,
+    ]
+    shown = list(enumerate(completed, start=1))
+    for rank, row in shown[:NUM_SHOWN] + shown[NUM_SHOWN:][-1:]:
+        cells = [_cell(row["values"].get(name, "")) for name in names]
+        lines.append(
+            f"| {rank} | {' | '.join(cells)} | {row['objective']:.4f} | "
+            f"{row['best_epoch']} of {row['epochs']} | "
+            f"{row['seconds'] / 60:.1f} | {row['trial']} |"
+        )
+    machines = sorted(
+        {f"{row['processor']}, {row['cores']} cores" for row in completed}
+    )
+    commits = sorted({row["commit"][:7] for row in completed})
+    overrides = "".join(
+        f" {shlex.quote(f'--config.{field}')}" for field in results["overrides"]
+    )
+    folder = RESULTS.relative_to(ROOT)
+    lines += [
+        "",
+        "    " + f"python -m tuning.search --config {results['recipe']} "
+        f"--space {results['space']} --trials {len(trials)} "
+        f"--seed {results['search_seed']} --workdir DIR{overrides}",
+        "",
+        f"Seed of the trainings {results['seed']}; "
+        f"{results['seconds'] / 60:.0f} minutes in all; commit "
+        f"{' '.join(commits)}; {'; '.join(machines)}. Every trial: "
+        f"[{name}.json](../{folder}/{name}.json); the winner: "
+        f"[{name}_best.py](../{folder}/{name}_best.py).",
+    ]
+    return lines
+
+
+def _cell(value) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def main() -> None:
+    for workdir in sys.argv[1:]:
+        collect(pathlib.Path(workdir))
+    head, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    write_atomically(PAGE, f"{head}{BEGIN}\n{table(load())}\n{END}{tail}")
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
