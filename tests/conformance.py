@@ -293,8 +293,10 @@ class _Trainer(_Configurable):
         """A new object, which gives one value per example."""
         return self.make()
 
-    def encoder(self):
-        return keras.Sequential([keras.Input((NUM_FEATURES,)), self.head()])
+    def encoder(self, *hidden):
+        return keras.Sequential(
+            [keras.Input((NUM_FEATURES,)), *hidden, self.head()]
+        )
 
     def evaluate(self, labels, z, loss=None):
         """Values, and the gradients of their mean in z and the weights."""
@@ -578,19 +580,82 @@ class _Trainer(_Configurable):
         assert last < first - 0.1 * abs(first), f"from {first} to {last}"
 
     def check_mixed_precision(self):
+        """Half precision in the body; embeddings and loss are float32."""
+        labels, _ = self.batch()
+        x = tf.constant(separable(labels))
+        expected = weights = None
         try:
-            for policy in ("mixed_bfloat16", "mixed_float16"):
+            for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
                 keras.config.set_dtype_policy(policy)
-                model = self.model(keras.optimizers.SGD(0.01))
-                before = model.get_weights()
-                assert_finite(self.train(model, 3), f"{policy}: the loss")
+                hidden = keras.layers.Dense(8, activation="tanh")
+                model = self.model(keras.optimizers.SGD(0.01), [hidden])
+                scaled = isinstance(
+                    model.optimizer, keras.optimizers.LossScaleOptimizer
+                )
+                assert scaled == (policy == "mixed_float16"), policy
+                assert hidden.compute_dtype == policy.removeprefix("mixed_")
+                if weights is None:
+                    weights = model.get_weights()
+                model.set_weights(weights)
+                self._check_loss_dtype(model, x, labels)
+                losses = self.train(model, 3)
+                assert_finite(losses, f"{policy}: the loss")
+                if expected is None:
+                    expected = losses
+                assert_close(losses, expected, policy, rtol=0.05, atol=0.02)
                 after = model.get_weights()
                 assert_finite(after, f"{policy}: a weight")
                 assert any(
-                    np.any(a != b) for a, b in zip(before, after, strict=True)
+                    np.any(a != b) for a, b in zip(weights, after, strict=True)
                 ), f"{policy}: every step was skipped"
         finally:
             keras.config.set_dtype_policy("float32")
+
+    def _check_loss_dtype(self, model, x, labels):
+        def value(labels):
+            # A twin draws the samples again that this model will draw.
+            y_pred = model(x)
+            assert y_pred.dtype == tf.float32, "embeddings are not float32"
+            twin = self.model()
+            loss = twin.compute_loss(
+                x, tf.constant(labels), y_pred, training=False
+            )
+            assert loss.dtype == tf.float32, "the loss is not float32"
+            return loss
+
+        if "class_ids" not in self.not_applicable:
+            # One class in float16, and all of them in bfloat16.
+            far = np.array([4096, 4097, 4098], "int32")[labels]
+            assert_close(value(far), value(labels), "ids got lost")
+
+    def check_pieces(self):
+        """A step in pieces, the last one shorter, is that on the batch."""
+        results, weights = [], None
+        for piece_size in (None, 5):
+            model = embeddings_tf.models.EmbeddingModel(
+                self.encoder(keras.layers.Dense(8, activation="tanh")),
+                self.make(),
+                piece_size=piece_size,
+            )
+            # Eagerly, for speed; tests of EmbeddingModel compile.
+            model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
+            if weights is None:
+                weights = model.get_weights()
+            model.set_weights(weights)
+            losses = self.train(model, 2)
+            results.append((losses, model.get_weights()))
+        (expected, whole), (losses, pieces) = results
+        assert_close(losses, expected, "the loss differs", atol=1e-5)
+        updates = [a - start for start, a in zip(weights, whole, strict=True)]
+        largest = max(np.max(np.abs(update)) for update in updates)
+        assert largest > 1e-5, "nothing was trained"
+        for start, update, b in zip(weights, updates, pieces, strict=True):
+            assert_close(
+                b - start,
+                update,
+                "the update differs",
+                atol=min(1e-5, largest / 100),
+            )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -607,8 +672,8 @@ class Loss(_Trainer):
     def new(self):
         return self.make(reduction="none")
 
-    def model(self, optimizer="sgd"):
-        model = self.encoder()
+    def model(self, optimizer="sgd", hidden=()):
+        model = self.encoder(*hidden)
         model.compile(optimizer, loss=self.make())
         return model
 
@@ -649,8 +714,10 @@ class Loss(_Trainer):
 class Objective(_Trainer):
     """A class of `embeddings_tf.objectives`, joined by `EmbeddingModel`."""
 
-    def model(self, optimizer="sgd"):
-        model = embeddings_tf.models.EmbeddingModel(self.encoder(), self.make())
+    def model(self, optimizer="sgd", hidden=()):
+        model = embeddings_tf.models.EmbeddingModel(
+            self.encoder(*hidden), self.make()
+        )
         model.compile(optimizer)
         return model
 

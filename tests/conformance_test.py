@@ -996,6 +996,11 @@ def half_precision_labels(y, z, values):
     return losses.prototypical_loss(y, z, 2)
 
 
+def half_precision_ids(y, z, values):
+    y = tf.cast(tf.cast(y, "float16"), "float32")
+    return losses.prototypical_loss(y, z, 2)
+
+
 def root_of_zero(y, z, values):
     """Right value, but the root has no gradient at 0."""
     distances = tf.sqrt(tf.reduce_sum((z - z[:1]) ** 2, -1))
@@ -1110,9 +1115,18 @@ BROKEN = [
         "label_types",
     ),
     (broken_value(overflow), "mixed_precision"),
+    (broken_value(half_precision_ids), "mixed_precision"),
+    (
+        dataclasses.replace(PROTOTYPICAL, head=partial(keras.layers.Dense, 2)),
+        "mixed_precision",
+    ),
     (broken_value(lambda y, z, v: v + 1), "no_queries"),
     (broken_value(mean_over_pairs_of_classes), "one_class"),
     (broken(PROTOTYPICAL), "order_within_class"),
+    (
+        dataclasses.replace(PROTOTYPICAL, head=keras.layers.BatchNormalization),
+        "pieces",
+    ),
     (
         broken_call(
             lambda self, y, z, w: losses.prototypical_loss(

@@ -2,7 +2,10 @@
 
 import keras
 
+from embeddings_tf.models.encode_in_pieces import encode_in_pieces
 from embeddings_tf.models.training_loss import training_loss
+from embeddings_tf.models.training_loss import with_regularisers
+from embeddings_tf.ops.arguments import positive_integer
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -10,15 +13,29 @@ class EmbeddingModel(keras.Model):
     """An encoder trained with an objective that owns weights.
 
     Use it with the layers of `embeddings_tf.objectives`; an encoder with a
-    plain loss of `embeddings_tf.losses` needs no more than `compile(loss=)`.
-    Calling the model, and `predict`, give embeddings; `fit`, `evaluate` and
+    plain loss of `embeddings_tf.losses` needs no more than `compile(loss=)`,
+    unless its batches are too large for memory (`piece_size`). Calling the
+    model, and `predict`, give embeddings; `fit`, `evaluate` and
     `train_on_batch` give batches of labels and embeddings to the objective.
+
+    With a `piece_size`, a step of training has two passes: the batch is
+    embedded in pieces; the objective's gradient in all embeddings is taken;
+    and each piece is encoded again, to carry its part of that gradient into
+    the weights. No pair of the batch is lost, unlike in an accumulation of
+    gradients over small batches, and the update is that of the whole batch,
+    up to rounding. Memory is that of one piece, time that of one more forward
+    pass, a third more. What an encoder computes over the rows of its batch,
+    it computes over a piece: batch normalisation sees `piece_size` rows.
+    Noise of the encoder (dropout) is drawn for each piece and is the same in
+    both passes. No gradient reaches the inputs.
 
     Args:
         encoder: A Keras model or layer from inputs to embeddings
             `(batch, width)`.
         objective: A layer with `call(y_true, y_pred) -> (batch,)` and
-            `build(y_true_shape, y_pred_shape)`.
+            `build(y_true_shape, y_pred_shape)`, or a `keras.losses.Loss`,
+            such as those of `embeddings_tf.losses`.
+        piece_size: Rows that are encoded at a time in training; None: all.
 
     Call arguments:
         inputs: As the encoder takes them.
@@ -27,11 +44,16 @@ class EmbeddingModel(keras.Model):
     Output shape: that of the encoder.
 
     Raises:
-        ValueError: In `fit` and `evaluate`, if the model was compiled with a
-            loss (the objective is the loss), or batches have no labels.
+        ValueError: If `piece_size` is not None or a positive integer; in
+            `fit` and `evaluate`, if the model was compiled with a loss (the
+            objective is the loss), or batches have no labels; in `fit` with a
+            `piece_size`, if the encoder draws random numbers without a
+            `keras.random.SeedGenerator` of its own.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702)
+        - [Gao et al., 2021](https://arxiv.org/abs/2101.06983), for
+          `piece_size`.
 
     Example:
 
@@ -42,26 +64,52 @@ class EmbeddingModel(keras.Model):
     ...     encoder, embeddings_tf.objectives.StochasticPrototypes(5)
     ... )
     >>> model.compile(optimizer="adam")
+
+    A plain loss on batches of which 64 rows at a time fit into memory:
+
+    >>> model = embeddings_tf.models.EmbeddingModel(
+    ...     embeddings_tf.models.mnist_encoder(),
+    ...     embeddings_tf.losses.TripletLoss(),
+    ...     piece_size=64,
+    ... )
+    >>> model.compile(optimizer="adam")
     """
 
-    def __init__(self, encoder, objective, **kwargs):
+    def __init__(
+        self, encoder, objective, *, piece_size: int | None = None, **kwargs
+    ):
         super().__init__(**kwargs)
         self.encoder = encoder
         self.objective = objective
+        self.piece_size = piece_size
+        if piece_size is not None:
+            self.piece_size = positive_integer("piece_size", piece_size)
+            # XLA has no arrays of pieces of different length.
+            self.supports_jit = False
         if encoder.built and getattr(encoder, "input_shape", None) is not None:
             self.build(encoder.input_shape)
 
     def build(self, input_shape):
         if not self.encoder.built:
             self._encode_shapes(input_shape)
-        if not self.objective.built:
+        if not self._has_loss() and not self.objective.built:
             self.objective.build(
                 (None,), self.compute_output_shape(input_shape)
             )
         self.built = True
 
+    def _has_loss(self) -> bool:
+        return isinstance(self.objective, keras.losses.Loss)
+
     def call(self, inputs, training=None):
-        return self.encoder(inputs, training=training)
+        if not training or self.piece_size is None:
+            return self.encoder(inputs, training=training)
+        embeddings, penalty = encode_in_pieces(
+            self.encoder, inputs, self.piece_size
+        )
+        if penalty is not None:
+            self.add_loss(penalty)
+        return embeddings
 
     def compute_output_shape(self, input_shape):
         try:
@@ -96,6 +144,9 @@ class EmbeddingModel(keras.Model):
                 "a batch without labels. Feed (x, label), for example from "
                 "embeddings_tf.datasets.batches."
             )
+        if self._has_loss():
+            loss = self.objective(y, y_pred, sample_weight)
+            return with_regularisers(self, loss)
         values = self.objective(y, y_pred, training=training)
         return training_loss(self, values, sample_weight)
 
@@ -104,6 +155,7 @@ class EmbeddingModel(keras.Model):
             **super().get_config(),
             "encoder": keras.saving.serialize_keras_object(self.encoder),
             "objective": keras.saving.serialize_keras_object(self.objective),
+            "piece_size": self.piece_size,
         }
 
     @classmethod

@@ -21,7 +21,11 @@ def training_loss(model, values, sample_weight=None) -> tf.Tensor:
     loss = _GivenValues(name="loss", dtype="float32")(
         values, values, sample_weight
     )
-    # Regularisers once over all replicas.
+    return with_regularisers(model, loss)
+
+
+def with_regularisers(model, loss) -> tf.Tensor:
+    """A loss plus the regularisers of the model, once over all replicas."""
     replicas = tf.distribute.get_strategy().num_replicas_in_sync
     for penalty in model.losses:
         loss += tf.cast(penalty, loss.dtype) / replicas

@@ -1,0 +1,170 @@
+"""Embeddings of a batch whose activations do not fit into memory at once."""
+
+import keras
+import tensorflow as tf
+
+
+def encode_in_pieces(
+    encoder, inputs, piece_size: int
+) -> tuple[tf.Tensor, tf.Tensor | None]:
+    """Embeds a training batch piece by piece, and once more for the gradient.
+
+    The first pass keeps nothing but the embeddings. When the gradient in all
+    of them is known, the second pass encodes each piece again and carries its
+    rows of that gradient into the weights. Memory is that of one piece's
+    activations, beside all embeddings and two copies of the weights' gradient;
+    compiled, that is: eagerly, TensorFlow keeps what the first pass computed.
+
+    The second pass starts from the state in which the first one started, seeds
+    of dropout among it, and repeats it. What a layer keeps (batch statistics)
+    is updated by the first pass alone, once per piece.
+
+    Args:
+        encoder: A built Keras model or layer from inputs to embeddings.
+        inputs: A tensor, or a structure of tensors, rows first.
+        piece_size: Rows of a piece; the last may have fewer.
+
+    Returns:
+        Embeddings `(batch, width)`, and the sum of what layers gave to
+        `add_loss`, a mean over pieces by their rows, None if they gave
+        nothing. Gradients flow into the encoder's weights, not into `inputs`.
+
+    Raises:
+        ValueError: If the encoder changes variables that are not its own, or
+            normalises batches over several replicas.
+    """
+    _require_no_synchronized(encoder)
+    trainable = encoder.trainable_variables
+    # `variable.value` would be half precision in a model that is.
+    weights = [tf.convert_to_tensor(v._value) for v in trainable]
+    num_rows = tf.shape(keras.tree.flatten(inputs)[0])[0]
+    num_pieces = tf.maximum(1, (num_rows + piece_size - 1) // piece_size)
+
+    def rows(tensor, number):
+        return tensor[number * piece_size : (number + 1) * piece_size]
+
+    def encode(number, changing=(), state=()):
+        """Embeddings and losses of a piece, and what it would change."""
+        piece = keras.tree.map_structure(lambda x: rows(x, number), inputs)
+        scope = keras.StatelessScope(
+            [
+                *zip(trainable, weights, strict=True),
+                *zip(changing, state, strict=True),
+            ],
+            collect_losses=True,
+            initialize_variables=False,
+        )
+        with scope:
+            embeddings = encoder(piece, training=True)
+        penalty = tf.zeros(())
+        if scope.losses:
+            penalty = tf.add_n([tf.cast(x, tf.float32) for x in scope.losses])
+            share = tf.shape(embeddings)[0] / tf.maximum(1, num_rows)
+            penalty *= tf.cast(share, tf.float32)
+        return embeddings, penalty, scope
+
+    # Which variables change is known from the first piece.
+    first, penalty, scope = encode(0)
+    changing = _changed(encoder, scope)
+    before = [tf.convert_to_tensor(v._value) for v in changing]
+    has_penalty = bool(scope.losses)
+
+    def add_piece(number, pieces, penalty, *state):
+        piece, more, scope = encode(number, changing, state)
+        state = [scope.get_current_value(v) for v in changing]
+        return number + 1, pieces.write(number, piece), penalty + more, *state
+
+    pieces = tf.TensorArray(
+        first.dtype,
+        num_pieces,
+        element_shape=[None, *first.shape[1:]],
+        infer_shape=False,
+    )
+    _, pieces, penalty, *after = tf.while_loop(
+        lambda number, *_: number < num_pieces,
+        add_piece,
+        (
+            tf.constant(1),
+            pieces.write(0, first),
+            penalty,
+            *(scope.get_current_value(v) for v in changing),
+        ),
+        parallel_iterations=1,
+    )
+    # Not in the loop: there, tf.distribute cannot bring replicas together.
+    for variable, value in zip(changing, after, strict=True):
+        variable.assign(value)
+    embeddings = tf.ensure_shape(
+        tf.stop_gradient(pieces.concat()),
+        [keras.tree.flatten(inputs)[0].shape[0], *first.shape[1:]],
+    )
+    penalty = tf.stop_gradient(penalty)
+
+    @tf.custom_gradient
+    def connected(*weights_):
+        def gradient(of_embeddings, of_penalty):
+            def add_gradient(number, *loop):
+                state, totals = loop[: len(changing)], loop[len(changing) :]
+                with tf.GradientTape(watch_accessed_variables=False) as tape:
+                    tape.watch(weights)
+                    piece, more, scope = encode(number, changing, state)
+                gradients = tape.gradient(
+                    [piece, more],
+                    weights,
+                    output_gradients=[rows(of_embeddings, number), of_penalty],
+                    unconnected_gradients=tf.UnconnectedGradients.ZERO,
+                )
+                return (
+                    number + 1,
+                    *(scope.get_current_value(v) for v in changing),
+                    *map(tf.add, totals, map(tf.convert_to_tensor, gradients)),
+                )
+
+            _, *loop = tf.while_loop(
+                lambda number, *_: number < num_pieces,
+                add_gradient,
+                (tf.constant(0), *before, *map(tf.zeros_like, weights)),
+                parallel_iterations=1,
+            )
+            return loop[len(changing) :]
+
+        return (tf.identity(embeddings), tf.identity(penalty)), gradient
+
+    if weights:
+        embeddings, penalty = connected(*weights)
+    return embeddings, penalty if has_penalty else None
+
+
+def _require_no_synchronized(encoder) -> None:
+    """Replicas with another number of pieces would wait for each other."""
+    if tf.distribute.get_strategy().num_replicas_in_sync == 1:
+        return
+    for layer in encoder._flatten_layers():
+        if getattr(layer, "synchronized", False):
+            raise ValueError(
+                f"The encoder's layer {layer.name!r} normalises the batch of "
+                "all replicas, and `piece_size` encodes that of each in "
+                "pieces. Train without `piece_size`, or with a normalisation "
+                "that does not look at the batch, such as "
+                "keras.layers.GroupNormalization."
+            )
+
+
+def _changed(encoder, scope: keras.StatelessScope) -> list[keras.Variable]:
+    """The encoder's variables that it changed; ValueError for others'."""
+    own = [*encoder.variables, *encoder.metrics_variables]
+    strangers = set(scope.state_mapping) - {id(v) for v in own}
+    if strangers:
+        raise ValueError(
+            f"The encoder {encoder.name!r} changes {len(strangers)} "
+            "variable(s) that are not its own, which could not be repeated in "
+            "the second pass of `piece_size`: most often random numbers "
+            "without a seed of the layer. Give the layer a "
+            "keras.random.SeedGenerator as an attribute, and draw from it."
+        )
+    trainable = {id(v) for v in encoder.trainable_variables}
+    return [
+        v
+        for v in own
+        if id(v) in scope.state_mapping and id(v) not in trainable
+    ]
