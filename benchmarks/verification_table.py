@@ -88,12 +88,11 @@ def load() -> dict[tuple[str, str, str], dict]:
 
 def rows(found: dict, dataset: str, protocol: str) -> dict:
     """`{(method, score): {(run, seed): measures}}`, as the table has them."""
-    prefix = dataset.partition("/")[0]
     table = {}
     for key, runs in found.items():
         if key[:2] != (dataset, protocol):
             continue
-        method = key[2].removeprefix(f"{prefix}_")
+        method = _method(key[2])
         for score in SCORES:
             measures = {
                 name: run["evaluation"]["test"][score]
@@ -101,16 +100,15 @@ def rows(found: dict, dataset: str, protocol: str) -> dict:
                 if score in run["evaluation"]["test"]
             }
             if measures:
-                table[METHODS.get(method, method), SCORES[score]] = measures
+                table[method, SCORES[score]] = measures
     order = [*METHODS.values()]
-    return dict(
-        sorted(
-            table.items(),
-            key=lambda row: (
-                order.index(row[0][0]) if row[0][0] in order else len(order)
-            ),
-        )
-    )
+    return dict(sorted(table.items(), key=lambda row: order.index(row[0][0])))
+
+
+def _method(recipe: str) -> str:
+    """What the longest of the names says that a recipe's name ends in."""
+    ends = [name for name in METHODS if recipe.endswith(f"_{name}")]
+    return METHODS[max(ends, key=len)]
 
 
 def by_run(measures: dict, name: str) -> list[float]:
