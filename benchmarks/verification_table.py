@@ -144,12 +144,12 @@ def _table(measured: dict, runs: dict) -> list[str]:
         seeds = by_seed(measures, "equal_error_rate")
         auc = by_run(measures, "one_minus_auc")
         intervals = [
-            found["interval"]
-            for found in measures.values()
-            if "interval" in found
+            m["interval"] for m in measures.values() if "interval" in m
         ]
-        ends = zip(*intervals, strict=True)
-        interval = " to ".join(f"{100 * statistics.fmean(e):.1f}" for e in ends)
+        ends = [
+            f"{100 * statistics.fmean(ends):.1f}"
+            for ends in zip(*intervals, strict=True)
+        ]
         cost = statistics.fmean(by_run(measures, "min_dcf"))
         lines.append(
             f"| {method} | {score} | {len(names)} x {len(seeds)} | "
