@@ -47,7 +47,8 @@ def lengths_of(values, length, minimum: int, unit: str):
         f"Every utterance must have at least {minimum} {unit}, and not more "
         "than the padded batch; check `length`, remove empty utterances.",
     )
-    return length
+    # In a graph other operations may come before the check, and must not fail.
+    return tf.clip_by_value(length, 0, size)
 
 
 def require_finite(name: str, values, is_valid) -> None:

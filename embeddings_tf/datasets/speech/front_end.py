@@ -112,7 +112,7 @@ def front_end(
     )
     frame = tf.range(longest)
     features = tf.gather(
-        features,
+        tf.pad(features, [[0, 0], [0, 1], [0, 0]]),  # for no frames at all
         tf.math.floormod(frame, once[:, tf.newaxis]),
         batch_dims=1,
     )

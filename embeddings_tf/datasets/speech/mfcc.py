@@ -122,8 +122,8 @@ def mfcc(
         tf.sequence_mask(length, tf.shape(batch)[1]),
     )
 
-    samples = batch.shape[1]
-    if samples is None:
+    num_samples = batch.shape[1]
+    if num_samples is None:
         all_frames = count_frames(
             tf.shape(batch)[1], sample_rate=sample_rate, snip_edges=snip_edges
         )
@@ -131,7 +131,7 @@ def mfcc(
         # A number, so that static shapes stay static.
         with tf.init_scope():
             all_frames = count_frames(
-                samples, sample_rate=sample_rate, snip_edges=snip_edges
+                num_samples, sample_rate=sample_rate, snip_edges=snip_edges
             )
             all_frames = int(all_frames)
     position = tf.range((all_frames - 1) * shift + window)
@@ -141,9 +141,9 @@ def mfcc(
     length = tf.maximum(length, 1)[:, tf.newaxis]
     position = tf.math.floormod(position, 2 * length)
     position = tf.minimum(position, 2 * length - 1 - position)
-    frames = tf.signal.frame(
-        tf.gather(batch, position, batch_dims=1), window, shift
-    )
+    # One more sample, for batches without any, which are refused above.
+    samples = tf.gather(tf.pad(batch, [[0, 0], [0, 1]]), position, batch_dims=1)
+    frames = tf.signal.frame(samples, window, shift)
 
     frames -= tf.reduce_mean(frames, axis=-1, keepdims=True)
     log_energy = _log(tf.reduce_sum(tf.square(frames), axis=-1, keepdims=True))

@@ -119,6 +119,7 @@ def bad_recordings():
     holed[2, 100] = np.nan
     return {
         "no samples": (good, [16000, 0, 7000], "too short for a frame"),
+        "no padding": (good[:, :0], [0, 0, 0], "too short for a frame"),
         "too short": (good, [79, 9000, 7000], "at least 80 samples at 16000"),
         "too long": (good, [16001, 9000, 7000], "check `length`"),
         "silence": (silent, lengths, "no speech in it, only silence"),
