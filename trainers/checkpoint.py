@@ -44,6 +44,7 @@ class Checkpoint(keras.callbacks.Callback):
             "best_value": -float("inf"),
             "finished": "",
             "seconds": 0.0,
+            "input_wait": [],
             "history": [],
         }
 
@@ -69,6 +70,10 @@ class Checkpoint(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         logs = {name: float(value) for name, value in (logs or {}).items()}
         state = self.state
+        # Not of the history, which is that of an unbroken run on any machine.
+        waited = logs.pop("input_wait", None)
+        if waited is not None:
+            state.setdefault("input_wait", []).append(waited)
         state["epoch"] = epoch + 1
         state["seconds"] = self._seconds_before + (
             time.monotonic() - self._started
@@ -190,7 +195,8 @@ def load_best(workdir: pathlib.Path):
             f"{path} is damaged ({damaged}); train on, or copy latest.keras "
             "over it"
         )
-    return keras.saving.load_model(path)
+    # The optimiser of a half-precision run loads under its policy only.
+    return keras.saving.load_model(path, compile=False)
 
 
 def _copy(source: pathlib.Path, target: pathlib.Path) -> None:

@@ -6,6 +6,9 @@ import importlib.util
 import pathlib
 
 RECIPES = pathlib.Path(__file__).parent / "recipes"
+# Of every recipe; one that does not name them, or an older run, has these.
+COMMON_FIELDS = {"piece_size": 0, "precision": "float32"}
+PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 EVALUATIONS = ("few_shot", "disentanglement", "retrieval", "verification")
 
 
@@ -28,11 +31,14 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
             Python literals, anything else is a string.
 
     Returns:
-        A locked `ml_collections.ConfigDict`.
+        A locked `ml_collections.ConfigDict`, which has the `COMMON_FIELDS`
+        whether or not the recipe names them: `precision`, the dtype policy of
+        the model, and `piece_size`, the rows of a batch that are encoded at a
+        time, 0 for all.
 
     Raises:
         ValueError: For an unknown recipe or field, or a value of the wrong
-            type.
+            type, or no value of a common field.
     """
     get_config = load_function(
         recipe, RECIPES, "get_config", "recipe", recipe_names()
@@ -43,9 +49,13 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
             f"get_config() of {recipe} must return an ml_collections."
             f"ConfigDict; it returned a {type(config).__name__}"
         )
+    for field, value in COMMON_FIELDS.items():
+        if field not in config:
+            config[field] = value
     config.lock()
     for override in overrides:
         apply_override(config, override)
+    _check_common_fields(config)
     return config
 
 
@@ -77,6 +87,25 @@ def load_function(
             f"{name} is no {kind}: it defines no function {function}()"
         )
     return getattr(module, function)
+
+
+def _check_common_fields(config) -> None:
+    if config.precision not in PRECISIONS:
+        raise ValueError(
+            f"config.precision must be one of {', '.join(PRECISIONS)}; "
+            f"received {config.precision!r}"
+        )
+    if config.piece_size < 0:
+        raise ValueError(
+            "config.piece_size is a number of rows, or 0 to encode the whole "
+            f"batch at once; received {config.piece_size}"
+        )
+    if config.piece_size and "autoencoder" in config:
+        raise ValueError(
+            "config.piece_size is for losses that compare the rows of a "
+            "batch, and an auto-encoder's does not; take smaller batches "
+            "(config.batches)"
+        )
 
 
 def apply_override(config, override: str) -> None:

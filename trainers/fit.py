@@ -1,6 +1,7 @@
 """One training run: a config in, a trained workdir out."""
 
 import pathlib
+import statistics
 import sys
 
 import keras
@@ -15,7 +16,9 @@ from trainers.config import evaluation_module
 from trainers.data import load
 from trainers.data import preprocessing
 from trainers.folds import class_ids
+from trainers.input_wait import InputWait
 from trainers.model import build_model
+from trainers.model import dtype_policy
 
 
 def training_data(config, first_step: int) -> tf.data.Dataset:
@@ -57,7 +60,8 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
         tf.config.experimental.enable_op_determinism()
     keras.utils.set_random_seed(config.seed)
 
-    restored = checkpoint.restore(checkpoints)
+    with dtype_policy(config.precision):
+        restored = checkpoint.restore(checkpoints)
     model, state = restored or (build_model(config), None)
     first_epoch = state["epoch"] if state else 0
     saver = checkpoint.Checkpoint(
@@ -79,8 +83,10 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
             )
         if state:
             print(f"Going on after epoch {first_epoch}.")
+        input_wait = InputWait()
+        data = training_data(config, first_epoch * config.steps_per_epoch)
         model.fit(
-            training_data(config, first_epoch * config.steps_per_epoch),
+            input_wait.measured(data),
             epochs=config.num_epochs,
             initial_epoch=first_epoch,
             steps_per_epoch=config.steps_per_epoch,
@@ -88,6 +94,7 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
             verbose=1 if sys.stdout.isatty() else 2,
             callbacks=[
                 held_out,
+                input_wait,
                 keras.callbacks.TensorBoard(
                     workdir / "tensorboard", write_graph=False
                 ),
@@ -95,6 +102,7 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
             ],
         )
     state = saver.state
+    waits = state.get("input_wait")
     return workdirs.update_results(
         workdir,
         recipe=recipe,
@@ -107,6 +115,7 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
             "steps": state["epoch"] * config.steps_per_epoch,
             "stopped": state["finished"],
             "seconds": round(state["seconds"], 1),
+            **({"input_wait": statistics.fmean(waits)} if waits else {}),
             "history": state["history"],
             **workdirs.provenance(),
         },

@@ -1,5 +1,7 @@
 """The model of a recipe, compiled."""
 
+import contextlib
+
 import keras
 import numpy as np
 
@@ -15,21 +17,46 @@ from trainers.folds import class_ids
 OBJECTIVE_PARTS = {"distance": layers, "projection": models}
 
 
+@contextlib.contextmanager
+def dtype_policy(name: str):
+    """Layers made in the block have this policy, as do models loaded in it."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
 def build_model(config) -> keras.Model:
     """An encoder with an objective, with a loss, or with a decoder.
 
     The sections `objective`, `loss` and `autoencoder` of the recipe say
-    which; all of them give embeddings when called.
+    which; all of them give embeddings when called. Their layers have the
+    dtype policy `precision` of the recipe, the heads are float32.
     """
+    with dtype_policy(config.precision):
+        return _build_model(config)
+
+
+def _build_model(config) -> keras.Model:
+    piece_size = config.piece_size or None
     encoder = build(models, config.encoder)
     optimizer = build(keras.optimizers, config.optimizer)
     if "objective" in config:
-        model = models.EmbeddingModel(encoder, _objective(config))
+        model = models.EmbeddingModel(
+            encoder, _objective(config), piece_size=piece_size
+        )
         model.compile(optimizer=optimizer)
     elif "autoencoder" in config:
         decoder = build(models, config.decoder)
         model = build(
             models, config.autoencoder, encoder=encoder, decoder=decoder
+        )
+        model.compile(optimizer=optimizer)
+    elif piece_size:
+        model = models.EmbeddingModel(
+            encoder, build(losses, config.loss), piece_size=piece_size
         )
         model.compile(optimizer=optimizer)
     else:

@@ -12,6 +12,9 @@ from trainers import command_line
 from trainers.config import load_recipe
 from trainers.config import recipe_names
 
+# Of the time of the steps, in which a device was idle for want of input.
+LARGE_WAIT = 0.2
+
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
@@ -48,6 +51,13 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         from trainers.fit import fit
 
         training = fit(config, recipe, path)["training"]
+    if training.get("input_wait", 0) > LARGE_WAIT:
+        print(
+            f"\n{100 * training['input_wait']:.0f} % of the step time went by "
+            "waiting for input. Keep decoded examples in memory or in a "
+            "memory-mapped array, do less in config.preprocess, or use more "
+            "cores (docs/training.md)."
+        )
     print(
         f"\n{training['monitor']} {training['best_value']:.4f} in epoch "
         f"{training['best_epoch']} of {training['epochs']}, "

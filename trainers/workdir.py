@@ -9,6 +9,8 @@ import platform
 import subprocess
 import sys
 
+from trainers.config import COMMON_FIELDS
+
 # Where the data lies and how the machine works are not part of a recipe.
 PLACE_FIELDS = ("data_dir", "manual_dir")
 
@@ -95,7 +97,10 @@ def claim(path: pathlib.Path, recipe: str, config) -> None:
         write_json(file, wanted)
         return
     found = json.loads(file.read_text())
-    different = _differences(found["config"], wanted["config"])
+    different = _differences(
+        {**COMMON_FIELDS, **found["config"]},
+        {**COMMON_FIELDS, **wanted["config"]},
+    )
     if different:
         field, old, new = different[0]
         raise ValueError(
@@ -111,7 +116,8 @@ def read_config(path: pathlib.Path):
     import ml_collections
 
     found = json.loads((path / "config.json").read_text())
-    return found["recipe"], ml_collections.ConfigDict(found["config"]).lock()
+    config = {**COMMON_FIELDS, **found["config"]}
+    return found["recipe"], ml_collections.ConfigDict(config).lock()
 
 
 def as_json(config) -> dict:

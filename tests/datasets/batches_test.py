@@ -1,5 +1,7 @@
 import resource
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -74,6 +76,27 @@ def test_fetches_examples(make, tmp_path):
     assert x_spec.shape == (4, 4, 8, 1)
     assert label_spec.shape == (4,) and label_spec.dtype == tf.int32
     _assert_batches(dataset)
+
+
+def test_examples_are_read_in_parallel_and_ahead():
+    """Reading is not done one batch after another, nor by the caller."""
+    running, most = 0, 0
+    lock = threading.Lock()
+
+    class SlowImages(LazyImages):
+        def __getitem__(self, indices):
+            nonlocal running, most
+            with lock:
+                running += 1
+                most = max(most, running)
+            time.sleep(0.05)
+            with lock:
+                running -= 1
+            return super().__getitem__(indices)
+
+    dataset = batches(SlowImages(X), LABELS, _index_dataset().repeat(8))
+    assert len(list(dataset)) == 24
+    assert most >= 2
 
 
 def test_strings_for_a_preprocess_that_reads_files():

@@ -7,9 +7,11 @@ import pytest
 
 from embeddings_tf.datasets import small_norb
 from embeddings_tf.datasets import sprites
+from embeddings_tf.models import EmbeddingModel
 from trainers.config import build
 from trainers.config import load_recipe
 from trainers.config import recipe_names
+from trainers.model import build_model
 
 TINY = pathlib.Path(__file__).with_name("tiny.py")
 
@@ -86,6 +88,36 @@ def test_a_file_without_get_config_is_no_recipe(tmp_path):
     file.write_text("")
     with pytest.raises(ValueError, match="no function get_config"):
         load_recipe(str(file))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "override", "words"),
+    [
+        ("demo", "precision=float16", "mixed_float16"),
+        ("demo", "piece_size=-1", "number of rows"),
+        ("sprites_beta_vae_1", "piece_size=8", "auto-encoder"),
+    ],
+)
+def test_bad_common_fields(recipe, override, words):
+    with pytest.raises(ValueError, match=words):
+        load_recipe(recipe, [override])
+
+
+def test_common_fields_reach_the_model():
+    config = load_recipe("demo")
+    assert (config.precision, config.piece_size) == ("float32", 0)
+    assert build_model(config).piece_size is None
+    for recipe in ("demo", "small_norb_triplet"):
+        config = load_recipe(
+            recipe, ["precision=mixed_float16", "piece_size=7"]
+        )
+        model = build_model(config)
+        assert isinstance(model, EmbeddingModel) and model.piece_size == 7
+        assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+        layers = model.encoder.layers
+        assert layers[-1].compute_dtype == "float32"
+        assert layers[-2].compute_dtype == "float16"
+        assert keras.config.dtype_policy().name == "float32", "put back"
 
 
 def test_build_nests_learning_rates():

@@ -305,3 +305,41 @@ def test_the_demo_goes_the_whole_way(tmp_path):
     assert "used without keras" in out
     assert "of 300 queries right" in out
     assert out.rstrip().endswith("(all recipes)")
+
+
+def test_half_precision_in_pieces_resumes_too(tmp_path, monkeypatch):
+    """Loss scale and optimiser come back; the wait for input is told."""
+    from trainers import checkpoint
+    from trainers import evaluate
+    from trainers import train as trainer
+
+    words = ["--config", TINY, "--config.precision=mixed_float16"]
+    words += ["--config.piece_size=7", "--config.num_epochs=2"]
+    words += ["--config.deterministic=False"]
+    save = checkpoint.save
+
+    def die(*arguments):
+        save(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(ROOT)
+    whole, broken = (str(tmp_path / name) for name in ("whole", "broken"))
+    assert trainer.main([*words, "--workdir", whole]) == 0
+    with monkeypatch.context() as context:
+        context.setattr(checkpoint, "save", die)
+        assert trainer.main([*words, "--workdir", broken]) == 130
+    assert trainer.main([*words, "--workdir", broken]) == 0
+    runs = []
+    for workdir in (whole, broken):
+        path = pathlib.Path(workdir)
+        model = checkpoint.restore(path / "checkpoints")[0]
+        assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+        assert model.optimizer.iterations == 6
+        assert model.piece_size == 7
+        runs.append(model.get_weights())
+        training = json.loads((path / "results.json").read_text())["training"]
+        assert 0 <= training["input_wait"] <= 1
+        assert "input_wait" not in training["history"][0]
+    for one, other in zip(*runs, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)
+    assert evaluate.main(["--workdir", broken]) == 0

@@ -43,6 +43,16 @@ def test_the_place_of_the_data_may_change(tmp_path):
     workdir.claim(tmp_path, "first", config(data_dir="elsewhere"))
 
 
+def test_a_run_from_before_a_common_field_has_its_default(tmp_path):
+    workdir.claim(tmp_path, "first", config())
+    assert workdir.read_config(tmp_path)[1].precision == "float32"
+    workdir.claim(tmp_path, "first", config(precision="float32", piece_size=0))
+    with pytest.raises(
+        ValueError, match=r"precision='float32'.*precision='mixed_float16'"
+    ):
+        workdir.claim(tmp_path, "first", config(precision="mixed_float16"))
+
+
 def test_results_merge(tmp_path):
     workdir.update_results(tmp_path, training={"a": 1})
     workdir.update_results(tmp_path, evaluation={"b": 2})

@@ -1,0 +1,163 @@
+"""Memory and time of a training step in pieces against one on whole batches.
+
+    python -m benchmarks.two_pass_step
+
+The convolutional network of MNIST, binomial deviance over all pairs of the
+batch, a step of gradient descent. Peak memory is what a compiled step adds to
+the resident set of a fresh process that has taken steps on a few rows. For
+time, the two take turns in one process. Both start from the same weights, and
+the largest difference between their updates stands beside the largest update.
+"""
+
+import functools
+import pathlib
+import time
+
+from benchmarks import _side_by_side as side_by_side
+
+BATCHES, PIECE_SIZE, NUM_PER_CLASS = (512, 1024, 2048), 128, 8
+ROUNDS = 8
+
+
+def new_model(piece_size):
+    """A compiled model that has taken a step on few rows, from the start."""
+    import keras
+
+    from embeddings_tf import losses
+    from embeddings_tf import models
+
+    keras.utils.set_random_seed(0)
+    model = models.EmbeddingModel(
+        models.mnist_encoder(32),
+        losses.BinomialDevianceLoss(),
+        piece_size=piece_size,
+    )
+    model.compile(keras.optimizers.SGD(0.1))
+    weights = model.get_weights()
+    # Two sizes: from then on the step is compiled for any.
+    for num_rows in (16, 24):
+        model.train_on_batch(*batch(num_rows))
+    model.set_weights(weights)
+    return model
+
+
+@functools.cache
+def batch(num_rows):
+    """Images of classes that overlap, `(rows, 28, 28, 1)`, and labels."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    labels = np.arange(num_rows) // NUM_PER_CLASS
+    centres = rng.uniform(0, 255, (labels.max() + 1, 28, 28, 1))
+    x = (centres[labels] + rng.uniform(0, 255, (num_rows, 28, 28, 1))) / 2
+    return x.astype("float32"), labels.astype("int32")
+
+
+# What runs in processes of their own.
+
+
+def peak_bytes(piece_size, num_rows):
+    """What a step adds to the resident set; None where it cannot be read."""
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow()
+    model = new_model(piece_size)
+    data = batch(num_rows)
+    try:
+        # Sets the high-water mark back to what is resident now.
+        pathlib.Path("/proc/self/clear_refs").write_text("5")
+        before = side_by_side.high_water_mark()
+        model.train_on_batch(*data)
+        return side_by_side.high_water_mark() - before
+    except OSError:
+        return None
+
+
+def time_and_difference(num_rows):
+    """Seconds of the steps of both, and how far their first ones differ."""
+    import numpy as np
+
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow()
+    models = {"whole": new_model(None), "pieces": new_model(PIECE_SIZE)}
+    start = models["whole"].get_weights()
+    data = batch(num_rows)
+    seconds = {name: [] for name in models}
+    updates = {}
+    for round_ in range(ROUNDS + 1):
+        for name, model in models.items():
+            started = time.perf_counter()
+            model.train_on_batch(*data)
+            if round_:
+                seconds[name].append(time.perf_counter() - started)
+            else:
+                updates[name] = [
+                    after - before
+                    for before, after in zip(
+                        start, model.get_weights(), strict=True
+                    )
+                ]
+    median = {name: float(np.median(s)) for name, s in seconds.items()}
+    largest = max(float(np.abs(u).max()) for u in updates["whole"])
+    difference = max(
+        float(np.abs(whole - pieces).max())
+        for whole, pieces in zip(*updates.values(), strict=True)
+    )
+    assert difference <= 1e-5 * max(1, largest), (difference, largest)
+    return {
+        "median_seconds": median,
+        "ratio": median["pieces"] / median["whole"],
+        "largest_update": largest,
+        "largest_difference": difference,
+    }
+
+
+def main() -> None:
+    measured = {}
+    start = side_by_side.start()
+    print(f"{'rows':>6}  peak MiB whole, pieces   seconds whole, pieces")
+    for num_rows in BATCHES:
+        peaks = {}
+        for name, piece_size in (("whole", None), ("pieces", PIECE_SIZE)):
+            with side_by_side.process() as fresh:
+                peaks[name] = fresh.submit(
+                    peak_bytes, piece_size, num_rows
+                ).result()
+        with side_by_side.process() as fresh:
+            entry = fresh.submit(time_and_difference, num_rows).result()
+        measured[num_rows] = {"peak_bytes": peaks, **entry}
+        mebibytes = [
+            "" if peak is None else f"{peak / 2**20:.0f}"
+            for peak in peaks.values()
+        ]
+        seconds = [f"{s:.2f}" for s in entry["median_seconds"].values()]
+        print(
+            f"{num_rows:>6}  {mebibytes[0]:>14}{mebibytes[1]:>8}"
+            f"{seconds[0]:>17}{seconds[1]:>8}",
+            flush=True,
+        )
+
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow()
+    from trainers.workdir import provenance
+    from trainers.workdir import write_json
+
+    path = side_by_side.RESULTS / "two_pass_step.json"
+    result = {
+        "command": "python -m benchmarks.two_pass_step",
+        "piece_size": PIECE_SIZE,
+        "rounds": ROUNDS,
+        "load_average_before": start["load_average"],
+        "batches": measured,
+        "seconds": time.perf_counter() - start["started"],
+        **provenance(),
+    }
+    path.parent.mkdir(exist_ok=True)
+    write_json(path, result)
+    print(f"Wrote {path.relative_to(side_by_side.RESULTS.parents[1])}")
+
+
+if __name__ == "__main__":
+    main()

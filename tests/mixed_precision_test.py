@@ -1,0 +1,87 @@
+"""Half-precision models as their users meet them: saved, loaded, exported.
+
+That every loss and objective trains under both policies is a property of
+`conformance.py`.
+"""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf import layers
+from embeddings_tf import models
+from embeddings_tf import objectives
+from embeddings_tf.export import export_saved_model
+
+SHAPE = (8, 8, 1)
+LABELS = np.repeat(np.arange(3), 4).astype("int32")
+X = np.random.default_rng(0).uniform(0, 255, (12, *SHAPE)).astype("float32")
+
+
+@pytest.fixture(params=["mixed_bfloat16", "mixed_float16"])
+def policy(request):
+    keras.config.set_dtype_policy(request.param)
+    yield request.param
+    keras.config.set_dtype_policy("float32")
+
+
+def stochastic_prototypes():
+    encoder = models.n_digit_encoder(2, image_shape=SHAPE)
+    return models.EmbeddingModel(encoder, objectives.StochasticPrototypes(2))
+
+
+def learned_distance():
+    encoder = models.mnist_encoder(2, image_shape=SHAPE)
+    return models.EmbeddingModel(
+        encoder,
+        objectives.LearnedDistance(
+            layers.PairDistance((8,)),
+            num_classes=3,
+            auxiliary="additive_margin",
+            projection=models.x_vector_projection(4),
+        ),
+    )
+
+
+@pytest.mark.parametrize("make", [stochastic_prototypes, learned_distance])
+def test_saved_and_exported(make, policy, tmp_path):
+    model = make()
+    model.compile("adam")
+    for _ in range(2):
+        assert np.isfinite(model.train_on_batch(X, LABELS))
+    half = policy.removeprefix("mixed_")
+    assert model.encoder.layers[-2].compute_dtype == half
+    assert model.encoder.layers[-1].compute_dtype == "float32"
+    if make is learned_distance:
+        objective = model.objective
+        for layer in (objective.distance, objective.classifier):
+            assert layer.compute_dtype == "float32"
+    assert all(v.dtype == "float32" for v in model.trainable_variables)
+    expected = model.predict(X, verbose=0)
+    assert expected.dtype == np.float32
+
+    model.save(tmp_path / "model.keras")
+    # Who loads it need not know of the policy.
+    keras.config.set_dtype_policy("float32")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert type(loaded.optimizer) is type(model.optimizer)
+    assert loaded.optimizer.iterations == 2
+    np.testing.assert_allclose(loaded.predict(X, verbose=0), expected)
+    assert np.isfinite(loaded.train_on_batch(X, LABELS))
+
+    served = tf.saved_model.load(export_saved_model(model, tmp_path / "served"))
+    embed = served.signatures["serving_default"](tf.constant(X))
+    assert embed["embedding"].dtype == tf.float32
+    # TensorFlow may fuse operations on half-precision numbers.
+    tolerance = {"rtol": 0.02, "atol": 0.02}
+    np.testing.assert_allclose(embed["embedding"], expected[:, :2], **tolerance)
+    if make is learned_distance:
+        scores = served.signatures["score_pairs"](
+            first=tf.constant(X), second=tf.constant(X[::-1].copy())
+        )
+        wanted = model.objective.distance((expected, expected[::-1]))
+        np.testing.assert_allclose(scores["logit"], wanted, **tolerance)
+    else:
+        variance = embed["variance"]
+        np.testing.assert_allclose(variance, expected[:, 2:], **tolerance)

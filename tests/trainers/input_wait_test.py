@@ -1,0 +1,81 @@
+import time
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from trainers.input_wait import InputWait
+
+PAUSE = 0.2  # long beside what a step takes on a busy machine
+
+
+def share(make_data, step=0.0):
+    """`input_wait` of an epoch of 5 steps that take `step` seconds."""
+
+    def slow(y_true, y_pred):
+        tf.numpy_function(lambda: time.sleep(step), [], [])
+        return tf.reduce_mean(y_pred, axis=-1)
+
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss=slow)
+    data = tf.data.Dataset.from_tensors((np.ones((4, 2)), np.ones(4)))
+    input_wait = InputWait()
+    history = model.fit(
+        input_wait.measured(make_data(data.repeat())),
+        steps_per_epoch=5,
+        callbacks=[input_wait],
+        verbose=0,
+    )
+    (share,) = history.history["input_wait"]
+    return share
+
+
+def pause(x, y):
+    tf.numpy_function(lambda: time.sleep(PAUSE), [], [])
+    return x, y
+
+
+def test_a_slow_pipeline_is_told_from_a_fast_one():
+    assert 0.6 < share(lambda data: data.map(pause)) <= 1
+    assert 0 <= share(lambda data: data.prefetch(2), step=PAUSE) < 0.3
+
+
+def test_what_is_prefetched_while_a_step_computes_is_no_wait():
+    """Half of the pause is hidden behind a step of half its length."""
+    hidden = share(lambda data: data.map(pause).prefetch(1), step=PAUSE / 2)
+    assert 0.25 < hidden < 0.75
+
+
+def test_batches_are_the_same():
+    data = tf.data.Dataset.range(5).map(lambda i: (i, 2 * i))
+    batches = list(InputWait().measured(data).as_numpy_iterator())
+    assert batches == [(i, 2 * i) for i in range(5)]
+
+
+def test_a_single_step_says_nothing():
+    """It compiled: its time is no measure."""
+    callback = InputWait()
+    callback.on_train_begin()
+    callback.on_epoch_begin(0)
+    callback.on_train_batch_begin(0)
+    callback.on_train_batch_end(0)
+    logs = {"loss": 1.0}
+    callback.on_epoch_end(0, logs)
+    assert logs == {"loss": 1.0}
+
+
+@pytest.mark.parametrize("waited", [0.5, 3.0])
+def test_a_share_is_at_most_one(waited, monkeypatch):
+    clock = iter([0.0, 9.0, 10.0, 12.0])
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    callback = InputWait()
+    callback.on_train_begin()
+    callback.on_epoch_begin(0)
+    for _ in range(2):
+        callback.on_train_batch_begin(0)
+        callback._add_wait(waited)
+        callback.on_train_batch_end(0)
+    logs = {}
+    callback.on_epoch_end(0, logs)
+    assert logs["input_wait"] == min(1.0, waited / 2)
