@@ -66,7 +66,11 @@ def test_saved_and_exported(make, policy, tmp_path):
     keras.config.set_dtype_policy("float32")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert type(loaded.optimizer) is type(model.optimizer)
-    assert loaded.optimizer.iterations == 2
+    for one, other in zip(
+        loaded.optimizer.variables, model.optimizer.variables, strict=True
+    ):
+        # The scale of the loss is one of them.
+        np.testing.assert_array_equal(one, other)
     np.testing.assert_allclose(loaded.predict(X, verbose=0), expected)
     assert np.isfinite(loaded.train_on_batch(X, LABELS))
 

@@ -334,9 +334,9 @@ def test_half_precision_in_pieces_resumes_too(tmp_path, monkeypatch):
         path = pathlib.Path(workdir)
         model = checkpoint.restore(path / "checkpoints")[0]
         assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
-        assert model.optimizer.iterations == 6
+        assert 0 < model.optimizer.iterations <= 6
         assert model.piece_size == 7
-        runs.append(model.get_weights())
+        runs.append([*model.get_weights(), model.optimizer.dynamic_scale])
         training = json.loads((path / "results.json").read_text())["training"]
         assert 0 <= training["input_wait"] <= 1
         assert "input_wait" not in training["history"][0]
