@@ -16,6 +16,7 @@ from trainers.config import evaluation_module
 from trainers.data import load
 from trainers.data import preprocessing
 from trainers.folds import class_ids
+from trainers.initial_weights import copy_initial_weights
 from trainers.input_wait import InputWait
 from trainers.model import build_model
 from trainers.model import dtype_policy
@@ -63,6 +64,8 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
     with dtype_policy(config.precision):
         restored = checkpoint.restore(checkpoints)
     model, state = restored or (build_model(config), None)
+    if restored is None and config.get("initial_weights"):
+        copy_initial_weights(model, config.initial_weights)
     first_epoch = state["epoch"] if state else 0
     saver = checkpoint.Checkpoint(
         checkpoints,

@@ -14,6 +14,7 @@ from trainers.embed import BLOCK
 from trainers.embed import embed
 from trainers.folds import class_ids
 from trainers.model import build_model
+from trainers.verification import learned_score
 
 
 def validation(config, model) -> callbacks.EmbeddingEvaluation:
@@ -40,22 +41,35 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
 
 
 def evaluate(config, model, workdir: pathlib.Path) -> dict:
-    """Recall@k of a trained model, beside an untrained one and the ceiling."""
+    """Recall@k of a trained model, beside an untrained one and the ceiling.
+
+    Of a model with a learned distance also ranked by that. With a field
+    `evaluation.cluster` also the normalized mutual information of clusters
+    with the classes, as many as there are classes: by k-means, and assigned
+    by the learned distance to the centroids of k-means, or to the class means.
+    """
     keras.utils.set_random_seed(config.seed)
     untrained = build_model(config)
     ks, results, curves = tuple(config.evaluation.k), {}, {}
     for split in config.evaluation.splits:
         x, labels = load(config, split)
         classes = class_ids(labels)
-        for name, network in ("", model), ("_untrained", untrained):
-            recall = metrics.recall_at_k(
-                embed(network, x), classes, ks, config.evaluation.distance
-            )
+        embeddings, learned = embed(model, x), learned_score(model)
+        rankings = {
+            "": (embeddings, config.evaluation.distance),
+            "_untrained": (embed(untrained, x), config.evaluation.distance),
+        }
+        if learned is not None:
+            rankings["_learned_distance"] = embeddings, learned
+        for name, (found, distance) in rankings.items():
+            recall = metrics.recall_at_k(found, classes, ks, distance)
             results[split + name] = {
                 f"recall_at_{k}": value for k, value in recall.items()
             }
             curves[(split + name).replace("_", " ")] = [recall]
         results[split] |= {"ceiling": ceiling(x, classes), "examples": len(x)}
+        if config.evaluation.get("cluster", False):
+            results[split] |= clustering(embeddings, classes, learned)
     viz.save_figure(
         viz.recall_figure(
             curves, ceiling=results[config.evaluation.splits[0]]["ceiling"]
@@ -64,6 +78,25 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
         log_dir=workdir / "tensorboard" / "evaluation",
     )
     return results
+
+
+def clustering(embeddings, classes, learned) -> dict[str, float]:
+    """Normalized mutual information with the classes, by name of the clusters.
+
+    `learned` is the score of the model's distance, or None.
+    """
+    k_means = metrics.k_means_centroids(embeddings, len(np.unique(classes)))
+    centroids = {"k_means": (k_means, None)}
+    if learned is not None:
+        means = metrics.class_means(embeddings, classes)
+        centroids["learned_distance_to_k_means"] = k_means, learned
+        centroids["learned_distance_to_class_means"] = means, learned
+    return {
+        f"mutual_information_{name}": metrics.normalized_mutual_information(
+            classes, metrics.assign_clusters(embeddings, found, score)
+        )
+        for name, (found, score) in centroids.items()
+    }
 
 
 def ceiling(x, classes) -> float:
@@ -101,4 +134,9 @@ def summary(results: dict) -> str:
         )
         if "ceiling" in found:
             lines.append(f"{'ceiling':<16}{found['ceiling']:>12.4f}")
+    for split, found in results.items():
+        for name, value in found.items():
+            if name.startswith("mutual_information"):
+                name = f"{split}, {name}".replace("_", " ")
+                lines.append(f"{name:<64}{value:.4f}")
     return "\n".join(lines)

@@ -4,7 +4,10 @@ import keras
 
 
 def omniglot_encoder(
-    dim: int, *, image_shape: tuple[int, int, int] = (105, 105, 3)
+    dim: int,
+    *,
+    image_shape: tuple[int, int, int] = (105, 105, 3),
+    dark_ink: bool = True,
 ) -> keras.Model:
     """The convolutional network of four blocks for images of characters.
 
@@ -21,6 +24,8 @@ def omniglot_encoder(
         dim: Dimensions of the embedding.
         image_shape: `(height, width, channels)`; of several channels the
             first is used, since they are equal in Omniglot.
+        dark_ink: Whether ink is dark on light paper, as in Omniglot; False
+            for light on dark, as in MNIST.
 
     Returns:
         A functional `keras.Model` with input `image`.
@@ -39,7 +44,8 @@ def omniglot_encoder(
     (None, 64)
     """
     image = keras.Input(image_shape, name="image")
-    x = keras.layers.Rescaling(-1 / 255, offset=1.0)(image)[..., :1]
+    scale, offset = (-1 / 255, 1.0) if dark_ink else (1 / 255, 0.0)
+    x = keras.layers.Rescaling(scale, offset=offset)(image)[..., :1]
     x = keras.layers.Resizing(28, 28, antialias=True)(x)
     for _ in range(3):
         x = keras.layers.Conv2D(

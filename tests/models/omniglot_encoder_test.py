@@ -37,6 +37,15 @@ def test_paper_is_zero_and_ink_is_one():
     np.testing.assert_allclose(found.mean(), (scans() == 0).mean(), rtol=0.02)
 
 
+def test_light_ink_on_dark_is_its_negative():
+    negative = 255 - scans()
+    models = [omniglot_encoder(3), omniglot_encoder(3, dark_ink=False)]
+    models[1].set_weights(models[0].get_weights())
+    np.testing.assert_allclose(
+        models[1](negative), models[0](scans()), rtol=1e-4, atol=1e-5
+    )
+
+
 def test_saved_and_loaded(tmp_path):
     encoder = omniglot_encoder(3)
     encoder.save(tmp_path / "encoder.keras")

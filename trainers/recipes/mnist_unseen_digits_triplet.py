@@ -4,11 +4,11 @@ from trainers.recipes import mnist
 
 
 def get_config():
-    return mnist.unseen_digits(
-        loss={
-            "name": "TripletLoss",
-            "margin": 0.3,
-            "mining": "hard",
-            "distance": "cosine",
-        }
-    )
+    config = mnist.unseen_digits()
+    config.loss = {
+        "name": "TripletLoss",
+        "margin": 0.3,
+        "mining": "hard",
+        "distance": "cosine",
+    }
+    return config
