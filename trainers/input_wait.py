@@ -31,7 +31,12 @@ class InputWait(keras.callbacks.Callback):
 
     def measured(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
         """The same batches, their delays observed; nothing may follow it."""
-        clock = tf.data.Dataset.counter().map(lambda _: tf.timestamp())
+        # tf.timestamp is an error where operations must be deterministic.
+        clock = tf.data.Dataset.counter().map(
+            lambda _: tf.ensure_shape(
+                tf.numpy_function(time.perf_counter, [], tf.float64), []
+            )
+        )
 
         def observe(asked, batch, given):
             tf.numpy_function(self._add_wait, [given - asked], [])

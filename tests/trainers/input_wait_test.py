@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import time
 
 import keras
@@ -51,6 +53,18 @@ def test_batches_are_the_same():
     data = tf.data.Dataset.range(5).map(lambda i: (i, 2 * i))
     batches = list(InputWait().measured(data).as_numpy_iterator())
     assert batches == [(i, 2 * i) for i in range(5)]
+
+
+def test_where_operations_must_be_deterministic():
+    """In a process of its own: there is no way back."""
+    code = """
+import tensorflow as tf
+tf.config.experimental.enable_op_determinism()
+from trainers.input_wait import InputWait
+data = InputWait().measured(tf.data.Dataset.range(3))
+assert list(data.as_numpy_iterator()) == [0, 1, 2]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_single_step_says_nothing():
