@@ -12,6 +12,7 @@ from embeddings_tf import losses
 from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import objectives
+from embeddings_tf import optimizers
 from embeddings_tf import sampling
 from embeddings_tf import viz
 from embeddings_tf.version import __version__
@@ -26,6 +27,7 @@ __all__ = [
     "metrics",
     "models",
     "objectives",
+    "optimizers",
     "sampling",
     "viz",
 ]

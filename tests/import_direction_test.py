@@ -24,6 +24,7 @@ SIBLINGS = {
     "metrics": OPS | {"sampling"},
     "objectives": OBJECTIVES,
     "models": MODELS,
+    "optimizers": OPS,
     "sampling": OPS,
     "datasets": OPS | {"sampling"},
     "viz": EVERYTHING_BELOW,

@@ -176,8 +176,8 @@ def evaluation_module(config):
 def build(module, section, *leading, **extra):
     """Calls `module.<section.name>` with the section's other fields.
 
-    A field that is itself a section with a `name` is built first, from the
-    same module's `schedules` (learning rates).
+    A field that is itself a section with a `name` is built first: a learning
+    rate, from `embeddings_tf.optimizers` or the same module's `schedules`.
     """
     arguments = dict(section)
     name = arguments.pop("name")
@@ -189,7 +189,11 @@ def build(module, section, *leading, **extra):
         )
     for key, value in arguments.items():
         if hasattr(value, "keys"):
-            arguments[key] = build(module.schedules, value)
+            from embeddings_tf import optimizers
+
+            ours = hasattr(optimizers, value["name"])
+            source = optimizers if ours else module.schedules
+            arguments[key] = build(source, value)
     try:
         return function(*leading, **arguments, **extra)
     except TypeError as error:

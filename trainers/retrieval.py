@@ -126,14 +126,14 @@ def summary(results: dict) -> str:
     """Recall@k as a small table for people."""
     names = [n for n in next(iter(results.values())) if n.startswith("recall")]
     heads = [name.replace("recall_at_", "recall@") for name in names]
-    lines = [" " * 16 + "".join(f"{head:>12}" for head in heads)]
+    lines = [" " * 24 + "".join(f"{head:>12}" for head in heads)]
     for split, found in results.items():
         lines.append(
-            f"{split.replace('_', ' '):<16}"
+            f"{split.replace('_', ' '):<24}"
             + "".join(f"{found[name]:>12.4f}" for name in names)
         )
         if "ceiling" in found:
-            lines.append(f"{'ceiling':<16}{found['ceiling']:>12.4f}")
+            lines.append(f"{'ceiling':<24}{found['ceiling']:>12.4f}")
     for split, found in results.items():
         for name, value in found.items():
             if name.startswith("mutual_information"):

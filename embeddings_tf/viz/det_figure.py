@@ -81,7 +81,7 @@ def det_figure(
         ylabel="misses, % of targets",
     )
     panel.grid(alpha=0.3)
-    panel.legend()
+    panel.legend(loc="upper right")
     figure.suptitle(title)
     return figure
 

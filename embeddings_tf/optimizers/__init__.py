@@ -1,0 +1,8 @@
+"""What published trainings need beside the optimizers of Keras."""
+
+from embeddings_tf.optimizers.inverse_square_root_decay import (
+    InverseSquareRootDecay,
+)
+from embeddings_tf.optimizers.sgd_with_l2 import SGDWithL2
+
+__all__ = ["InverseSquareRootDecay", "SGDWithL2"]

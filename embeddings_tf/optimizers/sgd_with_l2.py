@@ -1,0 +1,83 @@
+"""Momentum with weight decay as published trainings have it."""
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.ops.arguments import number_at_least
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class SGDWithL2(keras.optimizers.SGD):
+    """Stochastic gradient descent whose weight decay goes through momentum.
+
+    Use it to repeat trainings whose weight decay is a term `l2 / 2 |w|^2` of
+    the loss, as in the optimiser of the same name of another framework. With
+    momentum m it pulls `1 / (1 - m)` times as hard as `weight_decay` of
+    `keras.optimizers.SGD`, which is taken off the weights apart from the
+    gradient: published values do not carry over from the one to the other.
+
+    Formula, with the gradient g, the velocity v and the learning rate r:
+
+    ```
+    v <- momentum * v - r (g + l2 w)
+    w <- w + v                                  nesterov=False
+    w <- w + momentum * v - r (g + l2 w)        nesterov=True
+    ```
+
+    Clipping is of g alone, and comes first. As in the published trainings all
+    trainable weights decay, biases and batch normalisation too.
+
+    Args:
+        learning_rate, momentum, nesterov: As in `keras.optimizers.SGD`.
+        l2: At least 0.
+        kwargs: As in `keras.optimizers.SGD`; `global_clipnorm` clips by the
+            norm of all gradients together.
+
+    Raises:
+        ValueError: If `l2` is negative or not finite, or given together with
+            `weight_decay`.
+
+    Reference:
+        - [Loshchilov & Hutter, 2019](https://arxiv.org/abs/1711.05101), on the
+          difference
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), App. A
+
+    Example:
+
+    >>> optimizer = embeddings_tf.optimizers.SGDWithL2(0.1, l2=0.5)
+    >>> weight = keras.Variable([2.0])
+    >>> optimizer.apply([np.array([3.0], "float32")], [weight])
+    >>> weight.numpy()  # 2 - 0.1 * (3 + 0.5 * 2)
+    array([1.6], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        learning_rate=0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        l2: float = 0.0,
+        *,
+        name: str = "sgd_with_l2",
+        **kwargs,
+    ):
+        if kwargs.get("weight_decay") is not None:
+            raise ValueError(
+                "SGDWithL2 decays weights by `l2`; received "
+                f"weight_decay={kwargs['weight_decay']!r}, too. Give one of "
+                "them, or take keras.optimizers.SGD."
+            )
+        super().__init__(
+            learning_rate, momentum, nesterov, name=name, **kwargs
+        )
+        self.l2 = number_at_least("l2", l2, 0)
+
+    def update_step(self, gradient, variable, learning_rate):
+        if self.l2:
+            # Also of rows of an embedding table: all of them decay.
+            gradient = tf.convert_to_tensor(gradient)
+            gradient += self.l2 * tf.cast(variable.value, gradient.dtype)
+        super().update_step(gradient, variable, learning_rate)
+
+    def get_config(self):
+        return {**super().get_config(), "l2": self.l2}

@@ -1,0 +1,256 @@
+"""Recipes of the learned distance on images: studies and fine-tuning."""
+
+import json
+import shutil
+
+import keras
+import numpy as np
+import pytest
+
+from embeddings_tf import layers
+from embeddings_tf import metrics
+from embeddings_tf import models
+from embeddings_tf import objectives
+from tests.trainers.images import images
+from trainers import checkpoint
+from trainers import data
+from trainers import evaluate
+from trainers import train
+from trainers import verification
+from trainers.initial_weights import copy_initial_weights
+
+# The cache of the data and the threads of TensorFlow are of one process.
+pytestmark = pytest.mark.xdist_group("trainers")
+SHORT = (
+    "deterministic=False",
+    "steps_per_epoch=2",
+    "num_epochs=2",
+    "objective.distance.hidden_units=(16,)",
+    "batches.num_classes=4",
+    "batches.num_per_class=3",
+)
+FOLDS = ("folds.num_per_class=10", "folds.num_folds=3", "encoder.dim=8")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def digits():
+    """Ten classes instead of MNIST and Omniglot, of one part of each."""
+    sets = {
+        "mnist": images(10, 12, (28, 28, 1)),
+        "omniglot": images(10, 12, (105, 105, 3), seed=1),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data.datasets, "load", lambda name, *_: sets[name])
+        data._selected.cache_clear()
+        yield sets
+    data._selected.cache_clear()
+
+
+def command(module, *words, overrides=()):
+    words = [*words, *(f"--config.{field}" for field in overrides)]
+    return module.main([*map(str, words)])
+
+
+def results(workdir):
+    return json.loads((workdir / "results.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def characters(tmp_path_factory, digits):
+    """A run on characters, as the fine-tuning starts from."""
+    workdir = tmp_path_factory.mktemp("characters") / "run"
+    code = command(
+        train,
+        *("--config", "omniglot_retrieval_learned_distance"),
+        *("--workdir", workdir),
+        overrides=(*SHORT, *FOLDS),
+    )
+    assert code == 0
+    return workdir
+
+
+def test_retrieval_and_clusters_by_the_distance(characters, digits):
+    found_code = command(
+        evaluate, "--workdir", characters, overrides=["evaluation.k=(1, 3)"]
+    )
+    assert found_code == 0
+    found = results(characters)["evaluation"]
+    model = checkpoint.load_best(characters)
+    x, labels = digits["omniglot"]
+    test = np.isin(labels, data.folds.split_classes(10, 0, 3)["test"])
+    assert found["test"]["examples"] == 10 * len(np.unique(labels[test]))
+    # The ten of each class that the folds use.
+    config = train.load_recipe(
+        "omniglot_retrieval_learned_distance", [*SHORT, *FOLDS]
+    )
+    x, labels = data.load(config, "test")
+    embeddings = model.predict(x, verbose=0)
+    distance = model.objective.distance
+    logits = distance.all_pairs(embeddings, embeddings).numpy()
+    np.fill_diagonal(logits, -np.inf)
+    for k in (1, 3):
+        nearest = np.argsort(-logits, axis=1, kind="stable")[:, :k]
+        hit = np.any(labels[nearest] == labels[:, None], axis=1)
+        assert found["test_learned_distance"][f"recall_at_{k}"] == (
+            pytest.approx(np.mean(hit), abs=0.04)  # rounding breaks ties
+        )
+    # Assigned by the distance to the mean of each class.
+    means = np.stack([embeddings[labels == c].mean(0) for c in set(labels)])
+    clusters = np.argmax(distance.all_pairs(means, embeddings), axis=0)
+    assert found["test"][
+        "mutual_information_learned_distance_to_class_means"
+    ] == pytest.approx(
+        metrics.normalized_mutual_information(labels, clusters), abs=0.1
+    )
+    for name in ("k_means", "learned_distance_to_k_means"):
+        assert 0 <= found["test"][f"mutual_information_{name}"] <= 1
+    assert (characters / "recall.png").stat().st_size > 1000
+
+
+def test_fine_tuning_starts_from_another_domain(characters, tmp_path):
+    # Grey digits have one channel, of which the encoder knows the first.
+    code = command(
+        train,
+        *("--config", "mnist_unseen_digits_fine_tuned"),
+        *("--workdir", tmp_path / "run"),
+        overrides=(
+            *SHORT,
+            *FOLDS,
+            f"initial_weights={characters}",
+            # So little that the weights stay what they were.
+            "optimizer.learning_rate.initial_learning_rate=1e-12",
+        ),
+    )
+    assert code == 0
+    first, tuned = map(checkpoint.load_best, (characters, tmp_path / "run"))
+    pairs = [
+        *zip(
+            first.encoder.trainable_weights,
+            tuned.encoder.trainable_weights,
+            strict=True,
+        ),
+        *zip(
+            first.objective.distance.trainable_weights,
+            tuned.objective.distance.trainable_weights,
+            strict=True,
+        ),
+    ]
+    for theirs, ours in pairs:
+        np.testing.assert_allclose(theirs, ours, atol=1e-7)
+
+
+def test_fine_tuning_without_the_other_run_is_one_line(tmp_path, capsys):
+    code = command(
+        train,
+        *("--config", "mnist_unseen_digits_fine_tuned"),
+        *("--workdir", tmp_path / "run"),
+        overrides=(*SHORT, *FOLDS, f"initial_weights={tmp_path / 'none'}"),
+    )
+    assert code == 1
+    assert "neither a workdir nor a .keras file" in capsys.readouterr().err
+
+
+def small_model(dim=3, distance=True, num_classes=4):
+    encoder = keras.Sequential([keras.Input((5,)), keras.layers.Dense(dim)])
+    if not distance:
+        return encoder
+    model = models.EmbeddingModel(
+        encoder,
+        objectives.LearnedDistance(
+            layers.PairDistance((4,)), num_classes, "softmax"
+        ),
+    )
+    model.compile("sgd")
+    return model
+
+
+def test_a_classifier_of_other_classes_is_left_out(tmp_path):
+    trained, fresh = small_model(), small_model(num_classes=7)
+    trained.save(tmp_path / "model.keras")
+    classifier = fresh.objective.classifier.get_weights()
+    copy_initial_weights(fresh, str(tmp_path / "model.keras"))
+    for part in ("encoder", "distance"):
+        theirs, ours = (
+            model.encoder if part == "encoder" else model.objective.distance
+            for model in (trained, fresh)
+        )
+        for a, b in zip(theirs.weights, ours.weights, strict=True):
+            np.testing.assert_array_equal(a, b)
+    for a, b in zip(
+        classifier, fresh.objective.classifier.get_weights(), strict=True
+    ):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("trained", "fresh", "message"),
+    [
+        ({"dim": 2}, {}, "the encoder in .* has weights of the shapes"),
+        ({"distance": False}, {}, "has no learned distance.*the recipe one"),
+        ({}, {"distance": False}, "has a learned distance.*the recipe none"),
+    ],
+)
+def test_weights_of_another_model_are_refused(
+    trained, fresh, message, tmp_path
+):
+    small_model(**trained).save(tmp_path / "model.keras")
+    with pytest.raises(ValueError, match=message):
+        copy_initial_weights(
+            small_model(**fresh), str(tmp_path / "model.keras")
+        )
+
+
+def test_the_picture_of_the_plane(tmp_path):
+    run = tmp_path / "run"
+    words = ("--config", "mnist_learned_distance", "--workdir", run)
+    assert command(train, *words, overrides=SHORT) == 0
+    assert command(evaluate, "--workdir", run) == 0
+    assert (run / "embedding.png").stat().st_size > 10_000
+    assert (run / "distance_properties.png").stat().st_size > 1000
+    (found,) = (results(run)["evaluation"]["test[:2000]"],)
+    assert found["trials"] == 120 * 119 // 2
+    assert found["targets"] == 10 * (12 * 11 // 2)
+    assert "interval" not in found["cosine"]
+    # The study, from one pair after the other.
+    model = checkpoint.load_best(run)
+    x, _ = data.datasets.load("mnist")
+    a, b = model.predict(x[:2], verbose=0)
+
+    def different(first, second):
+        logit = model.objective.distance((first[None], second[None]))
+        return 1 - 1 / (1 + np.exp(-float(logit[0])))
+
+    properties = verification.distance_properties(
+        model.objective.distance.all_pairs, model.predict(x, verbose=0)
+    )
+    assert properties["self_distance"][1] == pytest.approx(
+        different(b, b), abs=1e-4
+    )
+    assert properties["asymmetry"][0] == pytest.approx(
+        abs(different(a, b) - different(b, a)), abs=1e-4
+    )
+    for name, values in properties.items():
+        assert found[f"mean_{name}"] == pytest.approx(
+            np.mean(values), rel=1e-3, abs=1e-6
+        )
+        assert found[f"largest_{name}"] == pytest.approx(
+            np.max(values), rel=1e-3, abs=1e-6
+        )
+    shutil.rmtree(run)
+
+
+def test_many_trials_are_counted_in_bins(monkeypatch):
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(6), 20)
+    embeddings = rng.normal(size=(6, 3))[classes] + rng.normal(size=(120, 3))
+    embeddings = embeddings.astype("float32")
+    first, second = np.triu_indices(120, 1)
+    scores = metrics.cosine_scores(embeddings, embeddings)[first, second]
+    is_target = classes[first] == classes[second]
+    groups = np.stack([classes[first], classes[second]], axis=1)
+    exact = verification.measures(scores, is_target, groups, 0)
+    found = verification.streamed(metrics.cosine_scores, embeddings, classes)
+    for name, value in exact.items():
+        bound = found[f"{name}_bound"]
+        assert 0 <= bound < 0.01
+        assert abs(found[name] - value) <= bound + 1e-12
