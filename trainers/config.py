@@ -7,7 +7,11 @@ import pathlib
 
 RECIPES = pathlib.Path(__file__).parent / "recipes"
 # Of every recipe; one that does not name them, or an older run, has these.
-COMMON_FIELDS = {"piece_size": 0, "precision": "float32"}
+COMMON_FIELDS = {
+    "initial_weights": "",
+    "piece_size": 0,
+    "precision": "float32",
+}
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 EVALUATIONS = ("few_shot", "disentanglement", "retrieval", "verification")
 
@@ -33,8 +37,9 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
     Returns:
         A locked `ml_collections.ConfigDict`, which has the `COMMON_FIELDS`
         whether or not the recipe names them: `precision`, the dtype policy of
-        the model, and `piece_size`, the rows of a batch that are encoded at a
-        time, 0 for all.
+        the model; `piece_size`, the rows of a batch that are encoded at a
+        time, 0 for all; and `initial_weights`, the workdir or `.keras` file
+        whose encoder and learned distance the training starts from.
 
     Raises:
         ValueError: For an unknown recipe or field, or a value of the wrong
@@ -174,11 +179,7 @@ def evaluation_module(config):
 
 
 def build(module, section, *leading, **extra):
-    """Calls `module.<section.name>` with the section's other fields.
-
-    A field that is itself a section with a `name` is built first: a learning
-    rate, from `embeddings_tf.optimizers` or the same module's `schedules`.
-    """
+    """Calls `module.<section.name>` with the section's other fields."""
     arguments = dict(section)
     name = arguments.pop("name")
     function = getattr(module, name, None)
@@ -187,13 +188,6 @@ def build(module, section, *leading, **extra):
         raise ValueError(
             f"{module.__name__} has no {name!r}; it has {', '.join(known)}"
         )
-    for key, value in arguments.items():
-        if hasattr(value, "keys"):
-            from embeddings_tf import optimizers
-
-            ours = hasattr(optimizers, value["name"])
-            source = optimizers if ours else module.schedules
-            arguments[key] = build(source, value)
     try:
         return function(*leading, **arguments, **extra)
     except TypeError as error:

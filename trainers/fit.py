@@ -20,6 +20,7 @@ from trainers.initial_weights import copy_initial_weights
 from trainers.input_wait import InputWait
 from trainers.model import build_model
 from trainers.model import dtype_policy
+from trainers.plateau import ReduceOnPlateau
 
 
 def training_data(config, first_step: int) -> tf.data.Dataset:
@@ -64,7 +65,7 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
     with dtype_policy(config.precision):
         restored = checkpoint.restore(checkpoints)
     model, state = restored or (build_model(config), None)
-    if restored is None and config.get("initial_weights"):
+    if restored is None and config.initial_weights:
         copy_initial_weights(model, config.initial_weights)
     first_epoch = state["epoch"] if state else 0
     saver = checkpoint.Checkpoint(
@@ -84,6 +85,11 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
                 f"config.monitor={config.monitor!r} is not in the logs; they "
                 f"have {', '.join(known)}"
             )
+        plateau = []
+        if "plateau" in config:
+            plateau = [
+                ReduceOnPlateau(config.monitor, saver.state, **config.plateau)
+            ]
         if state:
             print(f"Going on after epoch {first_epoch}.")
         input_wait = InputWait()
@@ -97,6 +103,7 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
             verbose=1 if sys.stdout.isatty() else 2,
             callbacks=[
                 held_out,
+                *plateau,
                 input_wait,
                 keras.callbacks.TensorBoard(
                     workdir / "tensorboard", write_graph=False

@@ -9,6 +9,7 @@ from embeddings_tf import layers
 from embeddings_tf import losses
 from embeddings_tf import models
 from embeddings_tf import objectives
+from embeddings_tf import optimizers
 from trainers.config import build
 from trainers.data import load
 from trainers.folds import class_ids
@@ -42,7 +43,7 @@ def build_model(config) -> keras.Model:
 def _build_model(config) -> keras.Model:
     piece_size = config.piece_size or None
     encoder = build(models, config.encoder)
-    optimizer = build(keras.optimizers, config.optimizer)
+    optimizer = build_optimizer(config.optimizer)
     if "objective" in config:
         model = models.EmbeddingModel(
             encoder, _objective(config), piece_size=piece_size
@@ -63,6 +64,23 @@ def _build_model(config) -> keras.Model:
         model = encoder
         model.compile(optimizer=optimizer, loss=build(losses, config.loss))
     return model
+
+
+def build_optimizer(section) -> keras.optimizers.Optimizer:
+    """The optimiser of a recipe's section, by name ours or one of Keras.
+
+    Its learning rate is a number, or a section that names a schedule.
+    """
+    section = dict(section)
+    rate = section["learning_rate"]
+    if hasattr(rate, "keys"):
+        schedules = keras.optimizers.schedules
+        section["learning_rate"] = build(_ours_or(schedules, rate), rate)
+    return build(_ours_or(keras.optimizers, section), section)
+
+
+def _ours_or(module, section):
+    return optimizers if hasattr(optimizers, section["name"]) else module
 
 
 def _objective(config) -> keras.layers.Layer:

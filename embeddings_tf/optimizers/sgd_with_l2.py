@@ -67,9 +67,7 @@ class SGDWithL2(keras.optimizers.SGD):
                 f"weight_decay={kwargs['weight_decay']!r}, too. Give one of "
                 "them, or take keras.optimizers.SGD."
             )
-        super().__init__(
-            learning_rate, momentum, nesterov, name=name, **kwargs
-        )
+        super().__init__(learning_rate, momentum, nesterov, name=name, **kwargs)
         self.l2 = number_at_least("l2", l2, 0)
 
     def update_step(self, gradient, variable, learning_rate):

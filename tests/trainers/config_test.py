@@ -120,12 +120,6 @@ def test_common_fields_reach_the_model():
         assert keras.config.dtype_policy().name == "float32", "put back"
 
 
-def test_build_nests_learning_rates():
-    config = load_recipe("demo")
-    optimizer = build(keras.optimizers, config.optimizer)
-    assert float(optimizer.learning_rate) == pytest.approx(3e-3)
-
-
 def test_build_names_what_is_wrong():
     with pytest.raises(ValueError, match="has no 'Adem'"):
         build(keras.optimizers, {"name": "Adem"})

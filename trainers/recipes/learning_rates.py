@@ -1,4 +1,4 @@
-"""Learning rates as config sections, built by `keras.optimizers.schedules`."""
+"""Learning rates as config sections, built by `trainers.model`."""
 
 
 def cosine_decay(learning_rate: float, num_steps: int) -> dict:
@@ -11,11 +11,25 @@ def cosine_decay(learning_rate: float, num_steps: int) -> dict:
 
 
 def halving(learning_rate: float, every: int) -> dict:
-    """Halved every `every` steps: the paper's schedule."""
+    """Halved every `every` steps."""
+    return steps(learning_rate, every, 0.5)
+
+
+def inverse_square_root(scale: float, warmup_steps: int) -> dict:
+    """Linear warm-up, then `scale / sqrt(step)`."""
+    return {
+        "name": "InverseSquareRootDecay",
+        "scale": scale,
+        "warmup_steps": warmup_steps,
+    }
+
+
+def steps(learning_rate: float, every: int, factor: float) -> dict:
+    """Multiplied by `factor` every `every` steps."""
     return {
         "name": "ExponentialDecay",
         "initial_learning_rate": learning_rate,
         "decay_steps": every,
-        "decay_rate": 0.5,
+        "decay_rate": factor,
         "staircase": True,
     }

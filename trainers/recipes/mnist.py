@@ -32,11 +32,8 @@ def plane():
     return config
 
 
-def unseen_digits(learning_rate: float = 1e-3, initial_weights: str = ""):
-    """Verification of digits never trained on; `objective` or `loss` to add.
-
-    `initial_weights` is the workdir or the `.keras` file to start from.
-    """
+def unseen_digits(learning_rate: float = 1e-3):
+    """Verification of digits never trained on; `objective` or `loss` to add."""
     config = _config(num_steps=400, learning_rate=learning_rate, plda_dims=5)
     config.folds = {
         "split": "train+test",
@@ -44,7 +41,6 @@ def unseen_digits(learning_rate: float = 1e-3, initial_weights: str = ""):
         "fold": 0,
         "num_per_class": 500,
     }
-    config.initial_weights = initial_weights
     return config
 
 

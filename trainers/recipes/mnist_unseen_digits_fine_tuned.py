@@ -15,9 +15,7 @@ from trainers.recipes.learned_distance import OBJECTIVE
 
 
 def get_config():
-    config = mnist.unseen_digits(
-        learning_rate=1e-4,
-        initial_weights="runs/omniglot_retrieval_learned_distance",
-    )
+    config = mnist.unseen_digits(learning_rate=1e-4)
     config.objective = OBJECTIVE
+    config.initial_weights = "runs/omniglot_retrieval_learned_distance"
     return config

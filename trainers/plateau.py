@@ -1,0 +1,82 @@
+"""A learning rate that falls where validation no longer gets better."""
+
+import keras
+
+from embeddings_tf.ops.arguments import number_at_least
+from embeddings_tf.ops.arguments import positive_integer
+
+
+class ReduceOnPlateau(keras.callbacks.Callback):
+    """Multiplies the learning rate when an epoch after the other is no better.
+
+    As `keras.callbacks.ReduceLROnPlateau`, but what it remembers is part of
+    the run's state, so that a run which was killed goes on as if it had not
+    been. The learning rate is a variable of the optimiser, and is in its file.
+
+    After more than `patience` epochs in a row without a value above the best
+    so far, the rate is multiplied by `factor`, and counting begins anew. List
+    it after what measures `monitor` and before what saves `state`. The rate of
+    the epoch stands in the logs as `learning_rate`.
+
+    Args:
+        monitor: Name in the logs; larger is better.
+        state: The run's dictionary, `Checkpoint.state`; what is remembered
+            stands under `"plateau"`.
+        factor: Between 0 and 1.
+        patience: Epochs without a better value that are put up with.
+        min_learning_rate: The rate does not fall below.
+
+    Raises:
+        ValueError: If an argument is not of the kind above, or, when the
+            training begins, the optimiser follows a schedule.
+    """
+
+    def __init__(
+        self,
+        monitor: str,
+        state: dict,
+        *,
+        factor: float,
+        patience: int,
+        min_learning_rate: float,
+    ):
+        super().__init__()
+        if not 0 < number_at_least("plateau.factor", factor, 0) < 1:
+            raise ValueError(
+                f"config.plateau.factor must be between 0 and 1; received "
+                f"{factor!r}."
+            )
+        self.monitor = monitor
+        self.factor = factor
+        self.patience = positive_integer("plateau.patience", patience)
+        self.min_learning_rate = number_at_least(
+            "plateau.min_learning_rate", min_learning_rate, 0
+        )
+        self.memory = state.setdefault(
+            "plateau", {"best_value": -float("inf"), "epochs": 0}
+        )
+
+    def on_train_begin(self, logs=None):
+        optimizer = self.model.optimizer
+        try:
+            optimizer.learning_rate = float(optimizer.learning_rate)
+        except TypeError as error:
+            raise ValueError(
+                "config.plateau lowers a learning rate that is a number; "
+                "config.optimizer.learning_rate is a schedule. Choose one of "
+                "them."
+            ) from error
+
+    def on_epoch_end(self, epoch, logs):
+        optimizer, memory = self.model.optimizer, self.memory
+        rate = float(optimizer.learning_rate)
+        value = float(logs[self.monitor])
+        logs["learning_rate"] = rate
+        if value > memory["best_value"]:
+            memory["best_value"], memory["epochs"] = value, 0
+            return
+        memory["epochs"] += 1
+        if memory["epochs"] > self.patience:
+            memory["epochs"] = 0
+            lower = max(rate * self.factor, self.min_learning_rate)
+            optimizer.learning_rate = min(rate, lower)
