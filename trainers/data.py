@@ -1,6 +1,8 @@
 """The data of a recipe: a split of a set, or a part of a fold."""
 
 import functools
+import os
+import pathlib
 import re
 
 import ml_collections
@@ -12,6 +14,8 @@ from embeddings_tf.datasets import speech
 from embeddings_tf.ops.arguments import positive_integer
 from trainers import folds
 from trainers.config import build
+
+MANUAL_VARIABLE = "EMBEDDINGS_TF_MANUAL"
 
 
 def load(config, split: str):
@@ -43,11 +47,13 @@ def load(config, split: str):
 def _repeat(x: datasets.Utterances, num_frames: int) -> datasets.Utterances:
     num_frames = positive_integer("min_num_frames", num_frames)
 
-    def repeat(utterance):
-        times = -(-num_frames // len(utterance))
-        return np.concatenate([utterance] * times)
+    times = -(-num_frames // x.lengths)
 
-    return x.map(repeat)
+    def repeat(number):
+        return np.concatenate([x[number]] * int(times[number]))
+
+    # Nothing is read before it is asked for.
+    return datasets.Utterances(repeat, times * x.lengths)
 
 
 def _split(config, split: str):
@@ -227,6 +233,33 @@ def front_end(config):
         )[0]
 
     return features
+
+
+def load_trials(config, split: str, path: str, num_trials: int = 0):
+    """A list of trials, and the examples of a split that occur in it.
+
+    Args:
+        config: The recipe; the names in the list are the label `name` of its
+            data set.
+        split: Of the data set.
+        path: Of the list, from `manual_dir` on.
+        num_trials: How many, drawn at random by `config.seed`; 0: all.
+
+    Returns:
+        `(x, first, second, is_target)`, indices into `x` and whether both are
+        of one class.
+    """
+    place = config.data_dir or None, config.manual_dir or None
+    folder = pathlib.Path(place[1] or os.environ.get(MANUAL_VARIABLE, ""))
+    _, names = datasets.load(config.dataset, split, *place, label="name")
+    first, second, is_target = datasets.speech.read_trials(folder / path, names)
+    if num_trials and num_trials < len(first):
+        rng = np.random.default_rng(config.seed)
+        rows = np.sort(rng.choice(len(first), num_trials, replace=False))
+        first, second, is_target = first[rows], second[rows], is_target[rows]
+    used, sides = np.unique(np.stack([first, second]), return_inverse=True)
+    first, second = sides.reshape(2, -1)
+    return _take(load(config, split)[0], used), first, second, is_target
 
 
 def preprocessing(config):

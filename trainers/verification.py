@@ -10,6 +10,7 @@ from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import viz
 from trainers.data import load
+from trainers.data import load_trials
 from trainers.embed import embed
 from trainers.folds import class_ids
 
@@ -31,8 +32,12 @@ class _HeldOut(callbacks.EmbeddingEvaluation):
 def validation(config, model) -> callbacks.EmbeddingEvaluation:
     """1 - EER over all pairs of the validation classes; larger is better.
 
-    Of the learned distance, or of the cosine if the model has none.
+    Of the learned distance, or of the cosine if the model has none. With a
+    field `validation.trials`, a list of trials, over these instead, or over
+    `validation.num_trials` of them.
     """
+    if "trials" in config.validation:
+        return _listed_validation(config, model)
     x, labels = load(config, config.validation.split)
     score = learned_score(model) or metrics.cosine_scores
 
@@ -46,11 +51,37 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     return _HeldOut(x, class_ids(labels), measures)
 
 
-def learned_score(model):
-    """The score of the model's own distance; None if it has no distance."""
+def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
+    x, *sides, is_target = load_trials(
+        config,
+        config.validation.split,
+        config.validation.trials,
+        config.validation.num_trials,
+    )
+    score = learned_score(model, "pairs") or metrics.cosine_score_pairs
+
+    def accuracy_at_equal_error(embeddings, numbers):
+        scores = metrics.score_trials(
+            score, embeddings, numbers, np.stack(sides, axis=1)
+        )
+        return 1 - metrics.equal_error_rate(scores, is_target)[0]
+
+    measures = {"accuracy_at_equal_error": accuracy_at_equal_error}
+    return _HeldOut(x, np.arange(len(x)), measures)
+
+
+def learned_score(model, of: str = "all_pairs"):
+    """The score of the model's own distance; None if it has no distance.
+
+    Of `"all_pairs"` of two sets, or of `"pairs"`, row by row.
+    """
     objective = getattr(model, "objective", None)
     distance = getattr(objective, "distance", None)
-    return None if distance is None else distance.all_pairs
+    if distance is None:
+        return None
+    if of == "pairs":
+        return lambda first, second: distance((first, second))
+    return distance.all_pairs
 
 
 def evaluate(config, model, workdir: pathlib.Path) -> dict:
@@ -62,13 +93,19 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     `evaluation.num_resamples` is 0. More than `EXACT_TRIALS` trials are
     counted in bins instead, each measure with the bound of its error.
 
+    Lists of trials, by name in a section `evaluation.trials`, are measured over
+    the split `evaluation.trials_split`, without intervals. With a field
+    `evaluation.num_enrolled` also claims of classes are measured, see
+    `claimed_classes`.
+
     By how much a learned distance, 1 - D, breaks the rules of a metric is
     told of at most `PROPERTY_ITEMS` examples. Embeddings in a plane are drawn,
     with what the distance accepts there.
     """
     x, labels = load(config, config.split)
     plda = models.PLDA(**config.evaluation.plda)
-    plda.fit(embed(model, x), class_ids(labels))
+    embeddings = embed(model, x)
+    plda.fit(embeddings, class_ids(labels))
     scores = all_scores(model, plda)
     results, curves, figures = {}, {}, {}
     for split in config.evaluation.splits:
@@ -107,6 +144,14 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
             figures["distance_properties"] = viz.distance_properties_figure(
                 properties, title=split.replace("_", " ")
             )
+        num_enrolled = config.evaluation.get("num_enrolled", 0)
+        if num_enrolled:
+            results[f"{split}_claimed"] = claimed_classes(
+                scores, embeddings, classes, num_enrolled
+            )
+    for name, path in config.evaluation.get("trials", {}).items():
+        results[name], found = listed_trials(config, model, plda, path)
+        curves |= {f"{name}: {title}": curve for title, curve in found.items()}
     if curves:
         figures["det"] = viz.det_figure(curves)
     if embeddings.shape[1] == 2:
@@ -122,26 +167,31 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     return results
 
 
-def all_scores(model, plda) -> dict[str, Callable]:
-    """Scores of embeddings `(a, dim)` and `(b, dim)`, the first enrolled."""
+def all_scores(model, plda, of: str = "all_pairs") -> dict[str, Callable]:
+    """Scores of embeddings `(a, dim)` and `(b, dim)`, the first enrolled.
+
+    Of `"all_pairs"`, or of `"pairs"`, row by row.
+    """
     from scipy.special import expit
 
-    found = {"cosine": metrics.cosine_scores, "plda": plda.score}
-    learned = learned_score(model)
+    if of == "pairs":
+        cosine, likelihood = metrics.cosine_score_pairs, plda.score_pairs
+    else:
+        cosine, likelihood = metrics.cosine_scores, plda.score
+    found = {"cosine": cosine, "plda": likelihood}
+    learned = learned_score(model, of)
     if learned is not None:
 
         def fused(first, second):
             # float64, in which large logits have probabilities below 1.
             logits = np.asarray(learned(first, second), np.float64)
-            return metrics.fuse_scores(
-                expit(logits), metrics.cosine_scores(first, second)
-            )
+            return metrics.fuse_scores(expit(logits), cosine(first, second))
 
         found |= {"learned_distance": learned, "fused": fused}
     return found
 
 
-def measures(scores, is_target, groups, num_resamples: int) -> dict:
+def measures(scores, is_target, groups=None, num_resamples: int = 0) -> dict:
     """The errors of one score; `groups` are the classes of both sides."""
     found = {
         "equal_error_rate": metrics.equal_error_rate(scores, is_target)[0],
@@ -157,6 +207,61 @@ def measures(scores, is_target, groups, num_resamples: int) -> dict:
             num_resamples=num_resamples,
         )
     return found
+
+
+def claimed_classes(scores, embeddings, classes, num_enrolled: int) -> dict:
+    """The errors where a test example claims to be of a class ("type II").
+
+    The first `num_enrolled` examples of each class enrol it, by the average of
+    their embeddings; each other example claims each class once.
+    """
+    order = np.argsort(classes, kind="stable")
+    rank = np.empty(len(classes), int)
+    rank[order] = np.arange(len(classes)) - np.searchsorted(
+        classes[order], classes[order]
+    )
+    is_enrolled = rank < num_enrolled
+    if is_enrolled.all():
+        raise ValueError(
+            f"config.evaluation.num_enrolled={num_enrolled} leaves no example "
+            "to test; set it below the number of examples of a class"
+        )
+    results = {"examples": len(classes), "classes": len(np.unique(classes))}
+    for name, score in scores.items():
+        enrolled, found = metrics.score_enrolments(
+            score,
+            embeddings[is_enrolled],
+            classes[is_enrolled],
+            embeddings[~is_enrolled],
+        )
+        is_target = enrolled[:, None] == classes[~is_enrolled]
+        results |= {
+            "trials": is_target.size,
+            "targets": int(np.sum(is_target)),
+            name: measures(found.reshape(-1), is_target.reshape(-1)),
+        }
+    return results
+
+
+def listed_trials(config, model, plda, path: str) -> tuple[dict, dict]:
+    """The errors over a list of trials, and the DET curves."""
+    x, first, second, is_target = load_trials(
+        config, config.evaluation.trials_split, path
+    )
+    embeddings = embed(model, x)
+    results = {
+        "examples": len(x),
+        "trials": len(is_target),
+        "targets": int(np.sum(is_target)),
+    }
+    curves = {}
+    for name, score in all_scores(model, plda, "pairs").items():
+        scores = metrics.score_trials(
+            score, embeddings, range(len(x)), np.stack([first, second], axis=1)
+        )
+        results[name] = measures(scores, is_target)
+        curves[name.replace("_", " ")] = metrics.det_curve(scores, is_target)
+    return results, curves
 
 
 def distance_properties(learned, embeddings) -> dict[str, np.ndarray]:
@@ -207,7 +312,7 @@ def summary(results: dict) -> str:
                     f"{row['min_dcf']:>8.3f}"
                 )
         lines.append(
-            f"{found['trials']} trials, {found['targets']} of them targets, "
-            f"of {found['classes']} classes"
+            f"{found['trials']} trials, {found['targets']} of them targets"
+            + (f", of {found['classes']} classes" if "classes" in found else "")
         )
     return "\n".join(lines)
