@@ -63,6 +63,25 @@ def test_cifar_fs(manual, monkeypatch):
         assert "\n" not in str(error.value)
 
 
+def test_cifar10(manual, monkeypatch):
+    written = files.write_cifar10(manual / "cifar10")
+    files.accept_files(monkeypatch, "cifar10", manual / "cifar10")
+    for split, (images, classes) in written.items():
+        x, labels = load("cifar10", split)
+        label_of = {
+            image.tobytes(): label
+            for image, label in zip(images, classes, strict=True)
+        }
+        assert len(x) == len(label_of)
+        for image, label in zip(x, labels, strict=True):
+            assert label_of.pop(image.tobytes()) == label
+    # Training images withheld, and the others.
+    first, _ = load("cifar10", "train[:15]")
+    rest, _ = load("cifar10", "train[15:]")
+    every, _ = load("cifar10", "train")
+    np.testing.assert_array_equal(np.concatenate([first, rest]), every)
+
+
 def check_photographs(x, labels, expected):
     """Whether `x` has the expected `(label, JPEG)`, in any order."""
     assert isinstance(x, Images) and labels.dtype == np.int32

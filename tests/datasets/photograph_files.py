@@ -54,6 +54,29 @@ def accept_files(monkeypatch, name, folder):
     monkeypatch.setattr(builder, "url_infos", url_infos)
 
 
+def write_cifar10(folder):
+    """Writes `cifar-10-binary.tar.gz`; images and classes of each split."""
+    rng = np.random.default_rng(0)
+    files = {"batches.meta.txt": "\n".join(f"class_{n}" for n in range(10))}
+    files = {name: text.encode() for name, text in files.items()}
+    written = {}
+    parts = {"train": [f"data_batch_{n}" for n in range(1, 6)]}
+    for split, names in (parts | {"test": ["test_batch"]}).items():
+        x = rng.integers(0, 256, (len(names), 4, 32, 32, 3), dtype=np.uint8)
+        labels = rng.integers(0, 10, (len(names), 4))
+        for name, images, classes in zip(names, x, labels, strict=True):
+            files[f"{name}.bin"] = b"".join(
+                bytes([label]) + image.transpose(2, 0, 1).tobytes()
+                for image, label in zip(images, classes, strict=True)
+            )
+        written[split] = x.reshape(-1, 32, 32, 3), labels.ravel()
+    write_tar(
+        folder / "cifar-10-binary.tar.gz",
+        {f"cifar-10-batches-bin/{name}": text for name, text in files.items()},
+    )
+    return written
+
+
 def write_cifar100(folder):
     """Writes `cifar-100-binary.tar.gz`; images and classes of each split."""
     rng = np.random.default_rng(0)

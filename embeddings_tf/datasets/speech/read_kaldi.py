@@ -66,7 +66,8 @@ def read_kaldi(
     ...     ("feats.scp", b"a-1 feats.ark:4"),
     ...     ("utt2spk", b"a-1 a"),
     ... ):
-    ...     _ = pathlib.Path(folder.name, name).write_bytes(content)
+    ...     with open(f"{folder.name}/{name}", "wb") as file:
+    ...         _ = file.write(content)
     >>> x, speakers, names = embeddings_tf.datasets.speech.read_kaldi(
     ...     folder.name
     ... )

@@ -40,10 +40,15 @@ def read_recordings(
 
     Example:
 
-    Features of every recording, in memory::
-
-        x, speakers, names = read_recordings("voxceleb1/test/wav")
-        x = x.map(lambda waveform: mfcc(waveform.astype(np.float32)))
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> samples = tf.audio.encode_wav(tf.zeros((400, 1)), 16000)
+    >>> tf.io.write_file(f"{folder.name}/id10270/x6uYqmx31kE/1.wav", samples)
+    >>> x, speakers, names = embeddings_tf.datasets.speech.read_recordings(
+    ...     folder.name
+    ... )
+    >>> x[0].shape, speakers.tolist(), names.tolist()
+    ((400,), ['id10270'], ['id10270/x6uYqmx31kE/1.wav'])
+    >>> folder.cleanup()
     """
     folder = pathlib.Path(folder)
     names = sorted(
