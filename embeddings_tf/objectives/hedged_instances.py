@@ -390,9 +390,13 @@ def _log_average(first, second, scale, offset, sign, of_probability):
                 of_b = tf.reduce_sum(by_square, 0)[:, None] * b - tf.matmul(
                     by_square, a, transpose_a=True
                 )
+                # A scatter fails where there are no rows.
+                i, j = tf.unstack(
+                    tf.one_hot([i, j], num_samples, dtype=tf.float64)
+                )
                 return (
-                    tf.tensor_scatter_nd_add(by_first, [[i]], of_a[None]),
-                    tf.tensor_scatter_nd_add(by_second, [[j]], of_b[None]),
+                    by_first + i[:, None, None] * of_a,
+                    by_second + j[:, None, None] * of_b,
                     by_scale - tf.reduce_sum(by_logit * distance),
                     by_offset + tf.reduce_sum(by_logit),
                 )
