@@ -1,5 +1,6 @@
 """Few-shot evaluation of a trained model: accuracy, uncertainty, pictures."""
 
+import functools
 import pathlib
 import sys
 from typing import NamedTuple
@@ -17,7 +18,6 @@ from embeddings_tf.datasets import occlusion_mask
 from embeddings_tf.models.few_shot_classifier import class_log_prob
 from embeddings_tf.models.few_shot_classifier import class_prototypes
 from embeddings_tf.objectives import HedgedInstances
-from embeddings_tf.ops import distances
 from embeddings_tf.ops import gaussian
 from trainers.data import load
 from trainers.data import preprocessing
@@ -238,29 +238,23 @@ def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
     Euclidean distance, between means if embeddings are Gaussian. Row i of
     `gallery` and of `queries` is about the same image, which is left out.
     """
-    objective = getattr(model, "objective", None)
+    objective, distance = getattr(model, "objective", None), "l2"
     if isinstance(objective, HedgedInstances):
-
-        @tf.function(jit_compile=True)
-        def closeness(queries, gallery, seed):
-            return objective.match_log_probability(queries, gallery, seed=seed)
-
-    else:
-        if models.has_gaussian_output(model):
-            gallery, queries = (
-                gaussian.unpack(side)[0].numpy() for side in (gallery, queries)
-            )
-
-        def closeness(queries, gallery, seed):
-            return -distances.squared_l2(queries, gallery)
-
-    hits = 0
-    for first in range(0, len(queries), BLOCK):
-        rows = np.arange(first, min(first + BLOCK, len(queries)))
-        block = closeness(queries[rows], gallery, _seed(0, first)).numpy()
-        block[np.arange(len(rows)), rows] = -np.inf
-        hits += np.sum(labels[block.argmax(axis=1)] == labels[rows])
-    return float(hits / len(queries))
+        distance = tf.function(
+            functools.partial(objective.match_log_probability, seed=0),
+            jit_compile=True,
+        )
+    elif models.has_gaussian_output(model):
+        gallery, queries = (gaussian.unpack(x)[0] for x in (gallery, queries))
+    return metrics.recall_at_k(
+        queries,
+        labels,
+        1,
+        distance,
+        gallery,
+        labels,
+        exclude=lambda query, row: query == row,
+    )[1]
 
 
 def _digits(numbers) -> np.ndarray:
