@@ -838,9 +838,13 @@ METRICS = [
 PLAIN_FUNCTIONS = {
     layers.as_distribution: "a helper that returns a TFP distribution",
     metrics.TrialHistogram: "fed in blocks; compared with the functions",
+    metrics.assign_clusters: "gives clusters, not a measure",
+    metrics.class_means: "gives centroids, not a measure",
     metrics.cosine_score_pairs: "gives scores, not a measure",
     metrics.cosine_scores: "gives scores, not a measure",
+    metrics.distance_properties: "gives distances, not one number",
     metrics.fuse_scores: "gives scores, not a measure",
+    metrics.k_means_centroids: "gives centroids, not a measure",
     metrics.score_all_pairs: "gives scores, not a measure",
     metrics.score_enrolments: "gives scores, not a measure",
     metrics.score_trials: "gives scores, not a measure",

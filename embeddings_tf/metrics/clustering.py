@@ -112,7 +112,7 @@ def k_means_centroids(
     Example:
 
     >>> embeddings = np.array([[0.0], [2.0], [10.0], [12.0]])
-    >>> embeddings_tf.metrics.k_means_centroids(embeddings, 2).sum()
+    >>> float(embeddings_tf.metrics.k_means_centroids(embeddings, 2).sum())
     12.0
     """
     from sklearn.cluster import KMeans
