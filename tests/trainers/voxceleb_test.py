@@ -150,6 +150,25 @@ def test_short_utterances_are_repeated_when_read(manual):
         np.testing.assert_array_equal(x[number], np.tile(utterance, (times, 1)))
 
 
+def test_many_pairs_are_counted_in_bins(monkeypatch):
+    monkeypatch.setattr(
+        verification, "load", lambda *_: (np.ones(2), np.arange(2))
+    )
+    recipe = config()
+    with recipe.unlocked():
+        del recipe.validation["trials"]
+    held_out = verification.validation(recipe, None)
+    measure = held_out.metrics["accuracy_at_equal_error"]
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(20), 6)
+    embeddings = rng.normal(size=(20, 4))[classes]
+    embeddings += 0.5 * rng.normal(size=embeddings.shape)
+    exact = measure(embeddings, classes)
+    assert 0.6 < exact < 0.95
+    monkeypatch.setattr(verification, "EXACT_TRIALS", 100)
+    assert measure(embeddings, classes) == pytest.approx(exact, abs=1e-3)
+
+
 def test_claims_of_classes():
     rng = np.random.default_rng(0)
     classes = np.array([2, 0, 1, 1, 0, 2, 0, 1, 2, 2])

@@ -10,19 +10,6 @@ def cosine_decay(learning_rate: float, num_steps: int) -> dict:
     }
 
 
-def cosine_decay_after_warm_up(
-    learning_rate: float, num_steps: int, num_warm_up: int
-) -> dict:
-    """Up from zero in `num_warm_up` steps, then along half a cosine."""
-    return {
-        "name": "CosineDecay",
-        "initial_learning_rate": 0.0,
-        "warmup_target": learning_rate,
-        "warmup_steps": num_warm_up,
-        "decay_steps": num_steps - num_warm_up,
-    }
-
-
 def halving(learning_rate: float, every: int) -> dict:
     """Halved every `every` steps."""
     return steps(learning_rate, every, 0.5)

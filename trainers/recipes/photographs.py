@@ -25,20 +25,17 @@ Not run on the real sets. Where the recipes depart from the paper and its code:
 training images are withheld for validation; momentum and weight decay of
 `imagenet`, and all of the optimiser's settings in `retrieval`, are not
 published, only searched, and are ours; `retrieval` has neither rotation nor
-perspective, grey or noise, and a learning rate that falls along half a cosine
-instead of with 1 / sqrt(step). It starts from the run `initial_weights`; set
-to nothing, `--config.initial_weights=`, from ImageNet's weights. Keras takes
-weight decay off the weights beside the momentum instead of through it: the
-value over (1 - momentum) shrinks weights alike in the long run.
+perspective, grey or noise. It starts from the run `initial_weights`; set to
+nothing, `--config.initial_weights=`, from ImageNet's weights.
 """
 
 import ml_collections
 
-from trainers.recipes.learning_rates import cosine_decay_after_warm_up
+from trainers.recipes.learning_rates import inverse_square_root
+from trainers.recipes.learning_rates import steps
 
-DIM, SIZE, MOMENTUM = 128, 224, 0.9
+DIM, SIZE = 128, 224
 NUM_CLASSES, NUM_PER_CLASS = 24, 5
-WEIGHT_DECAY = 1e-4
 
 
 def learned_distance(auxiliary: bool = True) -> dict:
@@ -77,13 +74,7 @@ def imagenet(method: dict):
     return _config(
         dataset="imagenet2012",
         method=method,
-        learning_rate={
-            "name": "ExponentialDecay",
-            "initial_learning_rate": 1e-3,
-            "decay_steps": 10 * steps_per_epoch,
-            "decay_rate": 0.1,
-            "staircase": True,
-        },
+        learning_rate=steps(1e-3, every=10 * steps_per_epoch, factor=0.1),
         steps_per_epoch=steps_per_epoch,
         num_epochs=50,
         split=f"train[:{num_images}]",
@@ -108,9 +99,8 @@ def retrieval(
     config = _config(
         dataset=dataset,
         method=learned_distance(auxiliary),
-        learning_rate=cosine_decay_after_warm_up(
-            1e-2, num_epochs * steps_per_epoch, 5 * steps_per_epoch
-        ),
+        # At most 0.01.
+        learning_rate=inverse_square_root(0.3, warmup_steps=1_000),
         steps_per_epoch=steps_per_epoch,
         num_epochs=num_epochs,
         split="train",
@@ -169,10 +159,10 @@ def _config(
             },
             **method,
             "optimizer": {
-                "name": "SGD",
+                "name": "SGDWithL2",
                 "learning_rate": learning_rate,
-                "momentum": MOMENTUM,
-                "weight_decay": WEIGHT_DECAY / (1 - MOMENTUM),
+                "momentum": 0.9,
+                "l2": 1e-4,
                 "global_clipnorm": 10.0,
             },
             "steps_per_epoch": steps_per_epoch,

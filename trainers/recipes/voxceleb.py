@@ -20,7 +20,7 @@ means over 3 seconds subtracted, frames without speech dropped, augmented with
 noise, music, babble and reverberation, by steps 0 to 4 of egs/voxceleb/v2.
 `$EMBEDDINGS_TF_MANUAL/kaldi` is the folder from which they were run, with
 
-    data/train_combined_no_sil    recordings of training, the augmented too
+    data/train_combined_no_sil    voxceleb2_train alone, with what augments it
     data/voxceleb1_no_sil         all of VoxCeleb1, prepared the same way
     data/voxceleb1/trials_original, trials_extended and trials_hard
 
@@ -30,22 +30,16 @@ Kaldi's names: `sed -E 's/([^ ]+)\\/([^ ]+)\\/([0-9]+)\\.wav/\\1-\\2-\\3/g'`.
 Where the recipes depart from the paper and its code: VoxCeleb1 is for the test
 alone; utterances are drawn anew for each batch instead of in groups made once
 an epoch, and 24 speakers of a batch are different; all batches have 800 frames,
-none is cut to a random length; the learning rate falls along half a cosine
-instead of with 1 / sqrt(step). The warm-up of 2,000 steps is one of those that
+none is cut to a random length. The warm-up of 2,000 steps is one of those that
 were searched; which one won is not published. As in the paper, a run is chosen
 by a random part of the extended list, which is a test list: to choose
-without it, name another list and split in `validation`. Keras takes weight
-decay off the weights beside the momentum instead of through it: the published
-value over (1 - momentum) shrinks weights alike in the long run.
+without it, name another list and split in `validation`.
 """
 
 import ml_collections
 
-from trainers.recipes.learning_rates import cosine_decay_after_warm_up
+from trainers.recipes.learning_rates import inverse_square_root
 
-MOMENTUM, WEIGHT_DECAY = 0.95, 1e-3
-# The published base rate; its schedule peaks at base / sqrt(warm-up).
-BASE, WARM_UP = 1.5, 2_000
 # What the classifier reads; the distance, the cosine and PLDA read 512.
 PROJECTION_DIM = 256
 
@@ -83,13 +77,11 @@ def learned_distance(auxiliary: bool):
                 "label_smoothing": 0.1,
             },
             "optimizer": {
-                "name": "SGD",
-                "learning_rate": cosine_decay_after_warm_up(
-                    BASE / WARM_UP**0.5, num_epochs * steps_per_epoch, WARM_UP
-                ),
-                "momentum": MOMENTUM,
+                "name": "SGDWithL2",
+                "learning_rate": inverse_square_root(1.5, warmup_steps=2_000),
+                "momentum": 0.95,
                 "nesterov": True,
-                "weight_decay": WEIGHT_DECAY / (1 - MOMENTUM),
+                "l2": 1e-3,
                 "global_clipnorm": 10.0,
             },
             "steps_per_epoch": steps_per_epoch,
