@@ -74,7 +74,7 @@ class SGDWithL2(keras.optimizers.SGD):
         if self.l2:
             # Also of rows of an embedding table: all of them decay.
             gradient = tf.convert_to_tensor(gradient)
-            gradient += self.l2 * tf.cast(variable.value, gradient.dtype)
+            gradient += self.l2 * tf.cast(variable, gradient.dtype)
         super().update_step(gradient, variable, learning_rate)
 
     def get_config(self):
