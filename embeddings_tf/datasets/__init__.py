@@ -4,7 +4,6 @@ from embeddings_tf.datasets import speech  # noqa: F401
 from embeddings_tf.datasets.batches import batches
 from embeddings_tf.datasets.corruption import corrupt
 from embeddings_tf.datasets.corruption import occlusion_mask
-from embeddings_tf.datasets.crop_and_flip import crop_and_flip
 from embeddings_tf.datasets.images import Images
 from embeddings_tf.datasets.load import load
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
@@ -17,7 +16,6 @@ __all__ = [
     "Utterances",
     "batches",
     "corrupt",
-    "crop_and_flip",
     "load",
     "n_digit_from_scikit_learn",
     "occlusion_mask",

@@ -1,7 +1,5 @@
 """A learning rate that falls on a plateau, in a run that is killed."""
 
-import json
-
 import keras
 import numpy as np
 import pytest
@@ -100,6 +98,13 @@ def tiny(workdir):
     return fit.fit(config, TINY, workdir)["training"]
 
 
+def without_times(training):
+    return [
+        {name: value for name, value in epoch.items() if name != "input_wait"}
+        for epoch in training["history"]
+    ]
+
+
 def test_killed_while_waiting_a_run_ends_with_the_same_result(
     tmp_path, monkeypatch
 ):
@@ -120,7 +125,7 @@ def test_killed_while_waiting_a_run_ends_with_the_same_result(
         with pytest.raises(KeyboardInterrupt):
             tiny(tmp_path / "killed")
     again = tiny(tmp_path / "killed")
-    assert json.dumps(again["history"]) == json.dumps(unbroken["history"])
+    assert without_times(again) == without_times(unbroken)
     weights = [
         keras.saving.load_model(
             tmp_path / name / "checkpoints" / "latest.keras"

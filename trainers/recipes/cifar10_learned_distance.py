@@ -14,7 +14,7 @@ classes are those of the training. Published, EER / 1 - AUC in %:
 All hyper-parameters are the published winners of the search over 100 runs: SGD
 with a rate of 0.01, momentum 0.9 and weight decay 1e-3; halved after more than
 10 epochs without a better validation error, not below 1e-7; smoothing 0.2;
-three hidden layers of 350 units with dropout 0.2; additive margin; crops and
+three hidden layers of 350 units with dropout 0.2; additive margin; shifts and
 mirroring. Where the recipe departs from paper and code: the last 2,000 training
 images are withheld for validation, for which the authors' code takes the test
 set; the plateau is that of the learned distance, over all pairs, not the lower
@@ -43,7 +43,7 @@ def get_config():
                 "num_classes": 8,
                 "num_per_class": 8,
             },
-            "preprocess": {"name": "crop_and_flip", "padding": 4},
+            "preprocess": {"name": "shift_and_mirror", "padding": 4},
             "encoder": {"name": "cifar_resnet18_encoder"},
             "objective": OBJECTIVE,
             "optimizer": {
