@@ -31,26 +31,24 @@ class InputWait(keras.callbacks.Callback):
 
     def measured(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
         """The same batches, their delays observed; nothing may follow it."""
-        # tf.timestamp is an error where operations must be deterministic.
+        # Not tf.timestamp, which deterministic runs may not call.
         clock = tf.data.Dataset.counter().map(
-            lambda _: tf.ensure_shape(
-                tf.numpy_function(time.perf_counter, [], tf.float64), []
-            )
+            lambda _: tf.numpy_function(time.monotonic, [], tf.float64)
         )
 
-        def observe(asked, batch, given):
-            tf.numpy_function(self._add_wait, [given - asked], [])
+        def observe(asked, batch):
+            tf.numpy_function(self._add_wait_since, [asked], [])
             return batch
 
-        # A zip reads one after the other: time, batch, time.
-        zipped = tf.data.Dataset.zip((clock, dataset, clock)).map(observe)
+        # A zip reads one after the other: first the time, then the batch.
+        zipped = tf.data.Dataset.zip((clock, dataset)).map(observe)
         options = tf.data.Options()
         # Reading ahead here would hide that the step waits.
         options.experimental_optimization.inject_prefetch = False
         return zipped.with_options(options)
 
-    def _add_wait(self, seconds):
-        self._waited += float(seconds)
+    def _add_wait_since(self, asked):
+        self._waited += time.monotonic() - float(asked)
 
     def on_train_begin(self, logs=None):
         self._compiled = False

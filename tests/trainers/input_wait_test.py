@@ -15,10 +15,14 @@ PAUSE = 0.2  # long beside what a step takes on a busy machine
 def share(make_data, step=0.0):
     """`input_wait` of an epoch of 5 steps that take `step` seconds."""
 
+    def rest(_):
+        time.sleep(step)
+        return np.float32(0)
+
     def slow(y_true, y_pred):
-        # Reads the output, so that it does not start before the batch is here.
-        tf.numpy_function(lambda _: time.sleep(step), [y_pred], [])
-        return tf.reduce_mean(y_pred, axis=-1)
+        # Of the batch: or it would rest while it waits.
+        zero = tf.numpy_function(rest, [y_pred], tf.float32)
+        return tf.reduce_mean(y_pred, axis=-1) + tf.ensure_shape(zero, ())
 
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     model.compile("sgd", loss=slow)
@@ -82,14 +86,15 @@ def test_a_single_step_says_nothing():
 
 @pytest.mark.parametrize("waited", [0.5, 3.0])
 def test_a_share_is_at_most_one(waited, monkeypatch):
-    clock = iter([0.0, 9.0, 10.0, 12.0])
+    # Of each step: its begin, when its batch came, and its end.
+    clock = iter([0.0, 5.0, 9.0, 10.0, 10.0 + waited, 12.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     callback = InputWait()
     callback.on_train_begin()
     callback.on_epoch_begin(0)
-    for _ in range(2):
+    for begin in (0.0, 10.0):
         callback.on_train_batch_begin(0)
-        callback._add_wait(waited)
+        callback._add_wait_since(begin)
         callback.on_train_batch_end(0)
     logs = {}
     callback.on_epoch_end(0, logs)
