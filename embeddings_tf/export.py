@@ -258,7 +258,8 @@ def _signatures(model, spec, preprocessing, num_samples) -> dict:
         "serving_default": (embed, [spec]),
         "embed": (embed, [spec]),
     }
-    if hasattr(objective, "distance"):
+    # A plain loss may have a `distance`, too: the name of one.
+    if isinstance(getattr(objective, "distance", None), keras.layers.Layer):
         signatures["score_pairs"] = (score_pairs, pair_signature)
     else:
         signatures["classify"] = (classify, classify_signature)

@@ -57,4 +57,6 @@ def _encoder(model):
 
 
 def _distance(model):
-    return getattr(getattr(model, "objective", None), "distance", None)
+    distance = getattr(getattr(model, "objective", None), "distance", None)
+    # Of a plain loss, the name of one.
+    return distance if isinstance(distance, keras.layers.Layer) else None

@@ -81,8 +81,8 @@ def learned_score(model, of: str = "all_pairs"):
     """
     objective = getattr(model, "objective", None)
     distance = getattr(objective, "distance", None)
-    if distance is None:
-        return None
+    if distance is None or isinstance(distance, str):
+        return None  # a plain loss has the name of one
     if of == "pairs":
         return lambda first, second: distance((first, second))
     return distance.all_pairs
