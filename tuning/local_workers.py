@@ -21,7 +21,8 @@ class LocalWorkers:
     A worker that is killed is started again and goes on with its trial, from
     its last epoch. A trial whose worker was killed `MAX_KILLS` times without
     finishing an epoch (of lack of memory, say) is recorded as failed. A worker
-    that ends with an error of its own is retired; others take over its trial.
+    that ends with an error of its own, or is killed as often before it has a
+    trial, is retired; others take over its trial.
 
     The workers end when this process does, however that ends: they hold the
     other end of a pipe.
@@ -89,28 +90,28 @@ class LocalWorkers:
                 continue
             process.stdin.close()
             del self.processes[name]
+            said = self._last_line(name)
             if code < 0:
                 self.say(f"{name} was killed ({_signal_name(-code)})")
-                self._count_kill(name)
-                self._start(name)
-                continue
-            said = self._last_line(name)
+                if self._goes_on(name):
+                    self._start(name)
+                    continue
+                said = f"killed {MAX_KILLS} times before its first trial"
             self.say(f"{name} is retired: {said}")
             if not self.processes:
                 raise ValueError(
                     f"every worker has ended; the last one said: {said}"
                 )
 
-    def _count_kill(self, name: str) -> None:
+    def _goes_on(self, name: str) -> bool:
+        """Counts a kill; ends a trial that is hopeless as failed."""
         trial = self.oracle.ongoing_trials.get(name)
         if trial is None:
-            return
+            return self._count((name, len(self.oracle.end_order))) < MAX_KILLS
         folder = self.oracle.folder(trial.trial_id)
         checkpoint = folder / "checkpoints" / "latest.keras"
         epoch = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        place = (trial.trial_id, epoch)
-        self.kills[place] = self.kills.get(place, 0) + 1
-        if self.kills[place] >= MAX_KILLS:
+        if self._count((trial.trial_id, epoch)) >= MAX_KILLS:
             record_failure(
                 folder,
                 RuntimeError(
@@ -120,6 +121,11 @@ class LocalWorkers:
             )
             trial.status = TrialStatus.FAILED
             self.oracle.end_trial(trial)
+        return True
+
+    def _count(self, place: tuple) -> int:
+        self.kills[place] = self.kills.get(place, 0) + 1
+        return self.kills[place]
 
     def _last_line(self, name: str) -> str:
         text = (self.folder / f"{name}.log").read_text(errors="replace")

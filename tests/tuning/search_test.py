@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -33,6 +34,8 @@ def start_module(module, *words, stdout=subprocess.PIPE):
     return subprocess.Popen(
         [sys.executable, "-m", module, *map(str, words)],
         cwd=ROOT,
+        # Sums depend on the number of threads in their last digit.
+        env={**os.environ, "TF_NUM_INTRAOP_THREADS": "1"},
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
@@ -219,6 +222,17 @@ def test_bad_input_ends_in_one_line_before_any_trial(
     assert err.startswith("error: ") and err.count("\n") == 1
     assert message in err
     assert not list(workdir.glob("trials/trial_*"))
+
+
+def test_a_port_that_is_taken_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("KERASTUNER_TUNER_ID", "chief")
+    monkeypatch.setenv("KERASTUNER_ORACLE_IP", "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        monkeypatch.setenv("KERASTUNER_ORACLE_PORT", port)
+        assert search.main([*WORDS, "--workdir", str(tmp_path / "s")]) == 1
+    assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err
 
 
 def test_an_incomplete_environment_is_named(tmp_path, capsys, monkeypatch):

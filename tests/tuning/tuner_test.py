@@ -128,16 +128,23 @@ def test_a_trial_that_kills_its_process_ends_as_failed(tmp_path):
     trial = oracle.create_trial("worker_1")
     folder = oracle.folder(trial.trial_id) / "checkpoints"
     for _ in range(MAX_KILLS - 1):
-        workers._count_kill("worker_1")
+        assert workers._goes_on("worker_1")
     folder.mkdir()
     (folder / "latest.keras").write_text("an epoch")
     for _ in range(MAX_KILLS - 1):
-        workers._count_kill("worker_1")
+        assert workers._goes_on("worker_1")
     assert oracle.trials[trial.trial_id].status == RUNNING, "it came on"
-    workers._count_kill("worker_1")
+    assert workers._goes_on("worker_1")
     assert oracle.trials[trial.trial_id].status == FAILED
     results = json.loads((folder.parent / "results.json").read_text())
     assert f"killed {MAX_KILLS} times" in results["failure"]["message"]
+
+
+def test_a_worker_killed_before_any_trial_is_retired(tmp_path):
+    workers = LocalWorkers(1, [], tmp_path, make_oracle(tmp_path))
+    for _ in range(MAX_KILLS - 1):
+        assert workers._goes_on("worker_1")
+    assert not workers._goes_on("worker_1")
 
 
 def test_workers_that_cannot_work_end_the_search(tmp_path, monkeypatch):
