@@ -48,6 +48,11 @@ def export_saved_model(
       likely beforehand as not. exp(logit) is the likelihood ratio. With
       `HedgedInstances` it is there beside `classify` and takes a `seed` too.
 
+    A `preprocessing` of several inputs, such as waveforms and their lengths,
+    makes them inputs of every signature: `waveform` and `length` of
+    `serving_default`, `first`, `first_length`, `second` and `second_length` of
+    `score_pairs`, `support_length` and `query_length` of `classify`.
+
     Inputs that hold NaN or infinity, a `classify` without supports, and
     `first` and `second` of two lengths end in an `InvalidArgumentError` that
     says so.
@@ -59,7 +64,9 @@ def export_saved_model(
         version: Positive integer. None: one above the highest there.
         preprocessing: Function or Keras layer from raw inputs to the model's
             inputs, exported in front of the model; it has the model's input
-            signature unless it is a built layer or model with its own.
+            signature unless it is a built layer or model with its own, or a
+            `tf.function` with an `input_signature`: of one or several inputs,
+            all named, with the batch first. A function has no variables.
         num_samples: Samples per input that is compared. None: 200 per query
             with `StochasticPrototypes`, with `HedgedInstances` those of
             training.
@@ -68,7 +75,8 @@ def export_saved_model(
         Path of the version folder, `directory/version`.
 
     Raises:
-        ValueError: If the model is not built, has several inputs, or
+        ValueError: If the model is not built, has several inputs, the
+            `input_signature` of `preprocessing` is not as described, or
             `version` is not a positive integer.
         FileExistsError: If the version exists.
 
@@ -87,6 +95,24 @@ def export_saved_model(
     >>> images = tf.zeros((3, 28, 56, 1))
     >>> served.signatures["serving_default"](image=images)["variance"].shape
     TensorShape([3, 2])
+
+    From recordings to the score of a pair, with `speech` for
+    `embeddings_tf.datasets.speech`::
+
+        @tf.function(
+            input_signature=[
+                tf.TensorSpec((None, None), tf.float32, "waveform"),
+                tf.TensorSpec((None,), tf.int32, "length"),
+            ]
+        )
+        def preprocessing(waveform, length):
+            return speech.front_end(waveform, length)[0]
+
+        path = export_saved_model(model, folder, preprocessing=preprocessing)
+        tf.saved_model.load(path).signatures["score_pairs"](
+            first=first, first_length=first_length,
+            second=second, second_length=second_length,
+        )["probability"]
     """
     if not model.built:
         raise ValueError(
@@ -94,13 +120,14 @@ def export_saved_model(
             "it, first."
         )
     target = _version_folder(pathlib.Path(directory), version)
-    spec = _input_spec(model, preprocessing)
-    signatures = _signatures(model, spec, preprocessing, num_samples)
+    specs = _input_specs(model, preprocessing)
+    signatures = _signatures(model, specs, preprocessing, num_samples)
 
     archive = keras.export.ExportArchive()
     archive.track(model)
     if isinstance(preprocessing, keras.layers.Layer):
         if not preprocessing.built:
+            (spec,) = specs
             preprocessing(keras.KerasTensor(spec.shape, spec.dtype.name))
         archive.track(preprocessing)
     for name, (function, input_signature) in signatures.items():
@@ -155,8 +182,12 @@ def _rename_new(source: pathlib.Path, target: pathlib.Path) -> None:
         raise
 
 
-def _input_spec(model, preprocessing) -> tf.TensorSpec:
-    """One input of any batch size, under the name the model gave it."""
+def _input_specs(model, preprocessing) -> list[tf.TensorSpec]:
+    """The inputs, of any batch size, under the names they were given."""
+    own = getattr(preprocessing, "input_signature", None)
+    if own is not None:
+        _check_input_signature(own)
+        return list(own)
     source = model
     if getattr(preprocessing, "input_shape", None) is not None:
         source = preprocessing
@@ -170,23 +201,43 @@ def _input_spec(model, preprocessing) -> tf.TensorSpec:
             "encoder that starts with keras.Input."
         )
     (tensor,) = inputs
-    return tf.TensorSpec(
-        (None, *tensor.shape[1:]), tensor.dtype, name=tensor.name
+    return [
+        tf.TensorSpec((None, *tensor.shape[1:]), tensor.dtype, name=tensor.name)
+    ]
+
+
+def _check_input_signature(signature) -> None:
+    is_good = signature and all(
+        isinstance(spec, tf.TensorSpec)
+        and spec.name
+        and spec.shape.rank
+        and spec.shape[0] is None
+        for spec in signature
     )
+    if not is_good:
+        raise ValueError(
+            "The `input_signature` of `preprocessing` must have named tensors "
+            "with the batch as their first axis, for instance "
+            'tf.TensorSpec((None, None), tf.float32, "waveform"); received '
+            f"{signature!r}."
+        )
 
 
-def _signatures(model, spec, preprocessing, num_samples) -> dict:
+def _signatures(model, specs, preprocessing, num_samples) -> dict:
     is_gaussian = has_gaussian_output(model)
     objective = getattr(model, "objective", None)
     is_hedged = isinstance(objective, HedgedInstances)
 
-    def encode(x, name):
-        if x.dtype.is_floating:
-            x = tf.debugging.assert_all_finite(
-                x, f"`{name}` holds NaN or infinity"
+    def encode(inputs, specs):
+        inputs = [
+            tf.debugging.assert_all_finite(
+                x, f"`{spec.name}` holds NaN or infinity"
             )
-        if preprocessing is not None:
-            x = preprocessing(x)
+            if x.dtype.is_floating
+            else x
+            for x, spec in zip(inputs, specs, strict=True)
+        ]
+        x = inputs[0] if preprocessing is None else preprocessing(*inputs)
         # TensorFlow's convolutions on an empty batch give the wrong shape
         # (oneDNN): such a batch passes as one row, which is dropped.
         rows, shape = tf.shape(x)[0], x.shape
@@ -195,68 +246,78 @@ def _signatures(model, spec, preprocessing, num_samples) -> dict:
         x = tf.ensure_shape(x, [None, *shape[1:]])
         return model(x, training=False)[:rows]
 
-    def embed(x):
-        embedding = encode(x, spec.name)
+    def named(name):
+        """The specs of one input among others: `name`, `name_length`."""
+        first, *others = specs
+        renamed = [(first, name)]
+        renamed += [(spec, f"{name}_{spec.name}") for spec in others]
+        return [
+            tf.TensorSpec(spec.shape, spec.dtype, name=new)
+            for spec, new in renamed
+        ]
+
+    num_inputs = len(specs)
+    first, second = named("first"), named("second")
+    support, query = named("support"), named("query")
+
+    def embed(*inputs):
+        embedding = encode(inputs, specs)
         if not is_gaussian:
             return {"embedding": embedding}
         mean, variance = gaussian.unpack(embedding)
         return {"embedding": mean, "variance": variance}
 
-    def classify(support, support_labels, query, seed):
+    def classify(*inputs):
+        supports, labels = inputs[:num_inputs], inputs[num_inputs]
+        queries, seed = inputs[num_inputs + 1 : -1], inputs[-1]
         some = tf.debugging.assert_positive(
-            tf.size(support_labels),
+            tf.size(labels),
             "`classify` needs at least one support",
         )
         same = tf.debugging.assert_equal(
-            tf.shape(support)[0],
-            tf.size(support_labels),
+            tf.shape(supports[0])[0],
+            tf.size(labels),
             "`support` and `support_labels` differ in length",
         )
         with tf.control_dependencies([some, same]):
-            classes = tf.sort(tf.unique(support_labels).y)
-        class_ids = tf.searchsorted(classes, support_labels)
+            classes = tf.sort(tf.unique(labels).y)
+        class_ids = tf.searchsorted(classes, labels)
         prototypes = class_prototypes(
-            model, encode(support, "support"), class_ids, tf.size(classes)
+            model, encode(supports, support), class_ids, tf.size(classes)
         )
         log_prob = class_log_prob(
-            model, encode(query, "query"), prototypes, num_samples, seed
+            model, encode(queries, query), prototypes, num_samples, seed
         )
         return {"probability": tf.exp(log_prob), "classes": classes}
 
-    def encode_pairs(first, second):
+    def encode_pairs(inputs):
+        firsts, seconds = inputs[:num_inputs], inputs[num_inputs:]
         same = tf.debugging.assert_equal(
-            tf.shape(first)[0],
-            tf.shape(second)[0],
+            tf.shape(firsts[0])[0],
+            tf.shape(seconds[0])[0],
             "`first` and `second` differ in length",
         )
         with tf.control_dependencies([same]):
-            return encode(first, "first"), encode(second, "second")
+            return encode(firsts, first), encode(seconds, second)
 
     def scores(logit):
         return {"logit": logit, "probability": tf.sigmoid(logit)}
 
-    def score_pairs(first, second):
-        pairs = encode_pairs(first, second)
+    def score_pairs(*inputs):
+        pairs = encode_pairs(inputs)
         return scores(objective.distance(pairs, training=False))
 
-    def score_sampled_pairs(first, second, seed):
-        pairs = encode_pairs(first, second)
+    def score_sampled_pairs(*inputs):
+        pairs, seed = encode_pairs(inputs[:-1]), inputs[-1]
         return scores(objective.match_logit(*pairs, num_samples, seed))
 
-    def rows(name):
-        return tf.TensorSpec(spec.shape, spec.dtype, name=name)
-
+    labels_spec = tf.TensorSpec((None,), tf.int32, name="support_labels")
     seed_spec = tf.TensorSpec((2,), tf.int32, name="seed")
-    classify_signature = [
-        rows("support"),
-        tf.TensorSpec((None,), tf.int32, name="support_labels"),
-        rows("query"),
-        seed_spec,
-    ]
-    pair_signature = [rows("first"), rows("second")]
+    classify_signature = [*support, labels_spec, *query, seed_spec]
+    pair_signature = [*first, *second]
     signatures = {
-        "serving_default": (embed, [spec]),
-        "embed": (embed, [spec]),
+        "serving_default": (embed, specs),
+        "embed": (embed, specs),
     }
     # A plain loss may have a `distance`, too: the name of one.
     if isinstance(getattr(objective, "distance", None), keras.layers.Layer):

@@ -11,11 +11,13 @@ import pytest
 import tensorflow as tf
 from scipy import special
 
+from embeddings_tf.datasets import speech
 from embeddings_tf.export import export_saved_model
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PairDistance
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.models import x_vector_encoder
 from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
@@ -75,6 +77,48 @@ def spread_out(encoder, factor):
     return encoder
 
 
+def recordings(rows, seed=0):
+    """Padded waveforms and lengths: noise of a colour of its own each."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(800, 5001, size=rows).astype("int32")
+    waveforms = np.zeros((rows, 5000), "float32")
+    for row, length in enumerate(lengths):
+        colour = rng.normal(size=rng.integers(1, 20))
+        noise = rng.normal(size=length + len(colour) - 1)
+        waveforms[row, :length] = 1000 * np.convolve(noise, colour, "valid")
+    return waveforms, lengths
+
+
+def front_end(waveform, length=None):
+    """Frames of 100 a second, 30 at least, and their number."""
+    return speech.front_end(
+        waveform,
+        length,
+        sample_rate=8000,
+        high_frequency=3700.0,
+        min_num_frames=30,
+    )
+
+
+@tf.function(
+    input_signature=[
+        tf.TensorSpec((None, None), tf.float32, "waveform"),
+        tf.TensorSpec((None,), tf.int32, "length"),
+    ]
+)
+def front_end_of_batches(waveform, length):
+    return front_end(waveform, length)[0]
+
+
+def encode_recordings(encoder, waveforms, lengths):
+    """One by one, without padding."""
+    rows = [
+        encoder(front_end(waveform[:length])[0][tf.newaxis])[0]
+        for waveform, length in zip(waveforms, lengths, strict=True)
+    ]
+    return np.reshape(rows, (len(rows), 8))
+
+
 def encode(model, x):
     """The model's answer; its convolutions fail on an empty batch."""
     if len(x):
@@ -115,6 +159,13 @@ class Served:
                 normalization,
             ]
         )
+        words = x_vector_encoder(8, channels=(8, 8, 8, 8, 16))
+        for layer in words.layers:
+            if hasattr(layer, "kernel"):
+                layer.kernel.assign(2.5 * layer.kernel)
+        self.words = EmbeddingModel(
+            words, LearnedDistance(PairDistance((16, 16), seed=2))
+        )
         self.exports = {
             "spe": (self.spe, None),
             "pn": (self.pn, None),
@@ -123,6 +174,8 @@ class Served:
             "function": (self.pn, invert),
             "layer": (self.pn, keras.layers.Rescaling(0.5, offset=3)),
             "model": (self.spe, self.small_images),
+            "words": (self.words, front_end_of_batches),
+            "encoder of words": (words, front_end_of_batches),
         }
         self.paths = {
             name: export_saved_model(
@@ -148,6 +201,11 @@ class Served:
 
     def score_pairs(self, call, first, second):
         self.add(call, "pairs", "score_pairs", first=first, second=second)
+
+    def score_recordings(self, call, first, second):
+        names = ("first", "first_length", "second", "second_length")
+        inputs = dict(zip(names, (*first, *second), strict=True))
+        self.add(call, "words", "score_pairs", **inputs)
 
     def run(self):
         with open(self.folder / "calls.json", "w") as file:
@@ -206,6 +264,26 @@ def bad_pairs():
     }
 
 
+def bad_recordings():
+    """Second recordings of three pairs, and the words of the error."""
+    waveforms, lengths = recordings(3, seed=2)
+    silent, holed, quiet = waveforms.copy(), waveforms.copy(), waveforms / 32768
+    silent[1] = 0
+    holed[2, 100] = np.nan
+    none, too_long = lengths.copy(), lengths.copy()
+    none[1], too_long[2] = 0, 5001
+    return {
+        "none": ((waveforms, none), "too short for a frame"),
+        "no samples": ((waveforms[:, :0], 0 * lengths), "too short for a"),
+        "silence": ((silent, lengths), "no speech in it, only silence"),
+        "in -1..1": ((quiet, lengths), "multiply those in -1..1 by 32768"),
+        "nan": ((holed, lengths), "`second` holds NaN or infinity"),
+        "too long": ((waveforms, too_long), "check `length`"),
+        "few": ((waveforms[:2], lengths[:2]), "`first` and `second` differ"),
+        "few lengths": ((waveforms, lengths[:2]), "one entry for each utter"),
+    }
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     served = Served(tmp_path_factory.mktemp("export"))
@@ -260,6 +338,36 @@ def served(tmp_path_factory):
             second=images(5, 2),
             seed=seed,
         )
+    for size in (0, 1, 5):
+        served.score_recordings(
+            f"words score_pairs {size}",
+            recordings(size, seed=1),
+            recordings(size, seed=2),
+        )
+        waveforms, lengths = recordings(size)
+        served.add(
+            f"words embed {size}",
+            "words",
+            "serving_default",
+            waveform=waveforms,
+            length=lengths,
+        )
+    for name, (second, _) in bad_recordings().items():
+        first = recordings(3, seed=1)
+        served.score_recordings(f"words {name}", first, second)
+    support, support_length = recordings(7, seed=1)
+    query, query_length = recordings(5, seed=2)
+    served.add(
+        "words classify",
+        "encoder of words",
+        "classify",
+        support=support,
+        support_length=support_length,
+        support_labels=np.array(SUPPORT_LABELS, "int32"),
+        query=query,
+        query_length=query_length,
+        seed=np.array([0, 0], "int32"),
+    )
     small = (4, 8, 1)
     for model, name, shape in (
         ("function", "image", SHAPE),
@@ -462,6 +570,62 @@ class TestScorePairs:
         loaded = tf.saved_model.load(served.paths["pairs"])
         names = {"serving_default", "embed", "score_pairs"}
         assert set(loaded.signatures) - {"serve"} == names
+
+
+class TestRecordings:
+    @pytest.mark.parametrize("size", [0, 1, 5])
+    def test_score_of_pairs(self, served, size):
+        outputs = served.outputs(f"words score_pairs {size}")
+        assert set(outputs) == {"logit", "probability"}
+        pairs = [
+            encode_recordings(served.words.encoder, *recordings(size, seed))
+            for seed in (1, 2)
+        ]
+        logit = served.words.objective.distance.all_pairs(*pairs)
+        logit = np.diagonal(logit)
+        np.testing.assert_allclose(outputs["logit"], logit, atol=1e-5)
+        np.testing.assert_allclose(
+            outputs["probability"], special.expit(logit), atol=1e-5
+        )
+        assert size < 2 or logit.std() > 0.01  # not all the same
+
+    @pytest.mark.parametrize("size", [0, 1, 5])
+    def test_embedding(self, served, size):
+        np.testing.assert_allclose(
+            served.outputs(f"words embed {size}")["embedding"],
+            encode_recordings(served.words.encoder, *recordings(size)),
+            atol=1e-5,
+        )
+
+    def test_classify(self, served):
+        encoder = served.exports["encoder of words"][0]
+        assert_probability(
+            served.outputs("words classify")["probability"],
+            point_probability(
+                lambda x: encode_recordings(encoder, *x),
+                recordings(7, seed=1),
+                recordings(5, seed=2),
+            ),
+        )
+
+    @pytest.mark.parametrize("name", bad_recordings())
+    def test_bad_recordings(self, served, name):
+        assert bad_recordings()[name][-1] in served.errors[f"words {name}"]
+
+    @pytest.mark.parametrize(
+        "spec",
+        [
+            tf.TensorSpec((None, 4), tf.float32),
+            tf.TensorSpec((2, 4), tf.float32, "x"),
+            tf.TensorSpec((), tf.float32, "x"),
+            tf.TensorSpec(None, tf.float32, "x"),
+        ],
+    )
+    def test_bad_input_signature(self, served, spec, tmp_path):
+        function = tf.function(lambda x: x, input_signature=[spec])
+        with pytest.raises(ValueError, match="must have named tensors with"):
+            export_saved_model(served.pn, tmp_path, preprocessing=function)
+        assert not list(tmp_path.iterdir())
 
 
 class TestPreprocessing:

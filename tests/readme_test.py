@@ -49,6 +49,18 @@ def test_example_of_the_page_runs(name, is_learned):
     assert is_learned(namespace)
 
 
+def test_examples_of_the_page_of_speech_run():
+    page = ROOT / "docs" / "speech.md"
+    namespace = {}
+    for block in python_blocks(page):
+        exec(compile(block, page.name, "exec"), namespace)  # noqa: S102
+    # 100 frames a second, 8000 samples; noise is loud all the time.
+    assert namespace["x"].lengths.tolist() == [150, 88, 119, 200]
+    probability = namespace["scores"]["probability"].numpy()
+    assert probability.shape == (2,)
+    assert (probability > 0).all() and (probability < 1).all()
+
+
 def test_links_of_the_documents_exist():
     for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for link in LINK.findall(document.read_text()):

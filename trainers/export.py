@@ -27,19 +27,27 @@ def parser() -> argparse.ArgumentParser:
 
 
 def export(workdir: str, directory: str, version: int | None) -> str:
-    """Exports the best checkpoint of a run; returns the version folder."""
+    """Exports the best checkpoint of a run; returns the version folder.
+
+    A recipe with a front end gives a model of waveforms.
+    """
     from trainers.quiet import import_tensorflow
     from trainers.quiet import quiet_import
     from trainers.workdir import open_workdir
+    from trainers.workdir import read_config
 
     with open_workdir(workdir, create=False) as path:
         import_tensorflow()
         from embeddings_tf.export import export_saved_model
         from trainers.checkpoint import load_best
+        from trainers.data import front_end
 
+        _, config = read_config(path)
         model = load_best(path)
         with quiet_import():
-            target = export_saved_model(model, directory, version)
+            target = export_saved_model(
+                model, directory, version, preprocessing=front_end(config)
+            )
     print(
         f"Wrote {target}.\nLook: "
         f"{command_line.module_command(SAVED_MODEL_CLI)} "

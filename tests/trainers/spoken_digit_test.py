@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from embeddings_tf import metrics
 from embeddings_tf.datasets import Utterances
@@ -13,6 +14,7 @@ from embeddings_tf.datasets import speech
 from trainers import checkpoint
 from trainers import cross_validate
 from trainers import data
+from trainers import export
 from trainers import train
 from trainers.config import load_recipe
 from trainers.fit import training_data
@@ -169,7 +171,7 @@ def test_batches_hold_all_words():
         assert np.bincount(labels).tolist() == [3] * 10
 
 
-def test_a_learned_distance_is_trained_and_measured(tmp_path):
+def test_a_learned_distance_is_trained_measured_and_exported(tmp_path):
     workdir = tmp_path / "cv"
     words = ("--config", "spoken_digit_learned_distance", "--folds", "2")
     words += ("--workdir", str(workdir), *overrides())
@@ -200,6 +202,22 @@ def test_a_learned_distance_is_trained_and_measured(tmp_path):
     # Rounding may exchange two trials.
     assert found["learned_distance"]["one_minus_auc"] == pytest.approx(
         1 - metrics.roc_auc(logits, is_target), abs=1 / 100
+    )
+
+    # From recordings to the score.
+    words = ("--workdir", str(run), "--directory", str(tmp_path / "saved"))
+    assert export.main(words) == 0
+    loaded = tf.saved_model.load(str(tmp_path / "saved" / "1"))
+    one, other = (X[row].astype("float32") for row in rows[:2])
+    found = loaded.signatures["score_pairs"](
+        first=tf.constant(one[np.newaxis]),
+        first_length=tf.constant([len(one)]),
+        second=tf.constant(np.pad(other, (0, 99))[np.newaxis]),
+        second_length=tf.constant([len(other)]),
+    )
+    np.testing.assert_allclose(found["logit"], [logits[0]], atol=1e-5)
+    np.testing.assert_allclose(
+        found["probability"], [1 / (1 + np.exp(-logits[0]))], atol=1e-5
     )
 
 
