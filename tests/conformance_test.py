@@ -364,8 +364,6 @@ OBJECTIVES += [
             {
                 "class_names": BY_CLASS_ID,
                 "class_ids": BY_CLASS_ID,
-                "replicas_fit": "Keras averages the values of examples on "
-                "each replica, then over replicas, also of uneven sizes",
             },
         ),
     ]

@@ -9,7 +9,9 @@ import time
 import zipfile
 
 import keras
-import numpy as np
+
+from trainers.loop import require_finite
+from trainers.plain_copy import random_state
 
 STATE = "training_state.json"
 
@@ -49,23 +51,12 @@ class Checkpoint(keras.callbacks.Callback):
         }
 
     def on_train_begin(self, logs=None):
-        # Keras keeps seed generators out of its files.
-        for variable, value in zip(
-            random_state(self.model), self.state.get("seeds", []), strict=False
-        ):
-            variable.assign(value)
         self._started = time.monotonic()
         self._seconds_before = self.state["seconds"]
 
     def on_train_batch_end(self, batch, logs=None):
-        if logs and not np.isfinite(logs.get("loss", 0.0)):
-            raise FloatingPointError(
-                f"the loss became {logs['loss']} in epoch "
-                f"{self.state['epoch'] + 1}; the checkpoint of epoch "
-                f"{self.state['epoch']} is kept. Lower "
-                "config.optimizer.learning_rate or clip the gradient "
-                "(config.optimizer.global_clipnorm)"
-            )
+        if logs:
+            require_finite(logs.get("loss", 0.0), self.state["epoch"])
 
     def on_epoch_end(self, epoch, logs=None):
         logs = {name: float(value) for name, value in (logs or {}).items()}
@@ -95,11 +86,6 @@ class Checkpoint(keras.callbacks.Callback):
         save(self.model, state, self.directory)
         if state["finished"]:
             self.model.stop_training = True
-
-
-def random_state(model) -> list:
-    """The state of every seed generator in the model, in a fixed order."""
-    return [v for v in model.variables if v.name == "seed_generator_state"]
 
 
 def save(model, state: dict, directory: pathlib.Path) -> None:
@@ -161,6 +147,11 @@ def restore(directory: pathlib.Path):
                 file=sys.stderr,
             )
             continue
+        # Keras keeps seed generators out of its files.
+        for variable, value in zip(
+            random_state(model), state["seeds"], strict=True
+        ):
+            variable.assign(value)
         # A kill between the two files leaves an older best.keras.
         if state["best_epoch"] == state["epoch"]:
             _copy(path, directory / "best.keras")

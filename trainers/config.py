@@ -11,6 +11,7 @@ COMMON_FIELDS = {
     "initial_weights": "",
     "piece_size": 0,
     "precision": "float32",
+    "strategy": "one",
 }
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 EVALUATIONS = ("few_shot", "disentanglement", "retrieval", "verification")
@@ -38,8 +39,9 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
         A locked `ml_collections.ConfigDict`, which has the `COMMON_FIELDS`
         whether or not the recipe names them: `precision`, the dtype policy of
         the model; `piece_size`, the rows of a batch that are encoded at a
-        time, 0 for all; and `initial_weights`, the workdir or `.keras` file
-        whose encoder and learned distance the training starts from.
+        time, 0 for all; `initial_weights`, the workdir or `.keras` file
+        whose encoder and learned distance the training starts from; and
+        `strategy`, the devices it runs on (`trainers.strategy`).
 
     Raises:
         ValueError: For an unknown recipe or field, or a value of the wrong

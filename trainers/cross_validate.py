@@ -64,6 +64,12 @@ def cross_validate(
             f"{recipe} has no section `folds`; train it with "
             f"{command_line.module_command('trainers.train')}"
         )
+    if config.strategy == "multi_worker":
+        raise ValueError(
+            "cross-validation runs on one machine: "
+            "--config.strategy=mirrored uses all its GPUs; with several "
+            "machines, give each its own --folds"
+        )
     if any(override.startswith("folds.fold=") for override in overrides):
         raise ValueError("choose folds with --folds, not --config.folds.fold")
     every = range(config.folds.num_folds)

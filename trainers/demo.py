@@ -27,6 +27,11 @@ def parser() -> argparse.ArgumentParser:
 
 def demo(workdir: str, overrides: list[str]) -> None:
     """Trains, evaluates, exports and uses the demo recipe."""
+    if "strategy=multi_worker" in overrides:
+        raise ValueError(
+            "the demo runs on one machine; several train with "
+            f"{command_line.module_command('trainers.train')}"
+        )
     from trainers.evaluate import evaluate
     from trainers.export import export
     from trainers.train import train

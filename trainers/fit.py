@@ -10,6 +10,7 @@ import tensorflow as tf
 from embeddings_tf import datasets
 from embeddings_tf import sampling
 from trainers import checkpoint
+from trainers import strategy as strategies
 from trainers import workdir as workdirs
 from trainers.config import build
 from trainers.config import evaluation_module
@@ -18,8 +19,12 @@ from trainers.data import preprocessing
 from trainers.folds import class_ids
 from trainers.initial_weights import copy_initial_weights
 from trainers.input_wait import InputWait
+from trainers.loop import loop
 from trainers.model import build_model
 from trainers.model import dtype_policy
+from trainers.plain_copy import OnPlainCopy
+from trainers.plain_copy import all_variables
+from trainers.plain_copy import assign
 from trainers.plateau import ReduceOnPlateau
 
 
@@ -46,71 +51,77 @@ def training_data(config, first_step: int) -> tf.data.Dataset:
     )
 
 
-def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
+def fit(config, recipe, workdir: pathlib.Path | None) -> dict:
     """Trains a recipe in its workdir, or goes on where it was killed.
 
-    Returns the results, as written to `results.json`.
+    On several workers `workdir` is the chief's; the others give None, and
+    neither read nor write.
+
+    Returns the results, as written to `results.json`; of the others, none.
     """
     for field in ("steps_per_epoch", "num_epochs", "patience"):
         if config[field] < 1:
             raise ValueError(
                 f"config.{field} must be at least 1; received {config[field]}"
             )
-    checkpoints = workdir / "checkpoints"
-    checkpoints.mkdir(exist_ok=True)
+    strategy = strategies.create(config.strategy)
     if config.deterministic:
         tf.config.experimental.enable_op_determinism()
-    keras.utils.set_random_seed(config.seed)
+    if config.strategy == "multi_worker":
+        with strategies.clear_message_of_lost_worker():
+            return _fit(config, recipe, workdir, strategy)
+    return _fit(config, recipe, workdir, strategy)
 
-    with dtype_policy(config.precision):
-        restored = checkpoint.restore(checkpoints)
-    model, state = restored or (build_model(config), None)
-    if restored is None and config.initial_weights:
-        copy_initial_weights(model, config.initial_weights)
-    first_epoch = state["epoch"] if state else 0
-    saver = checkpoint.Checkpoint(
-        checkpoints,
-        config.monitor,
-        config.patience,
-        config.num_epochs,
-        state,
+
+def _fit(config, recipe, workdir, strategy) -> dict:
+    keras.utils.set_random_seed(config.seed)
+    plain = state = None
+    if workdir is not None:
+        checkpoints = workdir / "checkpoints"
+        checkpoints.mkdir(exist_ok=True)
+        with dtype_policy(config.precision):
+            restored = checkpoint.restore(checkpoints)
+        plain, state = restored or (build_model(config), None)
+        if restored is None and config.initial_weights:
+            copy_initial_weights(plain, config.initial_weights)
+        saver = checkpoint.Checkpoint(
+            checkpoints,
+            config.monitor,
+            config.patience,
+            config.num_epochs,
+            state,
+        )
+    first_epoch, finished = (
+        int(number)
+        for number in strategies.from_chief(
+            strategy,
+            [state["epoch"], bool(state["finished"])] if state else [0, False],
+        )
     )
-    if state and state["finished"]:
-        print(f"{workdir} is trained already ({state['finished']}).")
-    else:
-        held_out = evaluation_module(config).validation(config, model)
-        known = ["loss", *(f"val_{name}" for name in held_out.metrics)]
-        if config.monitor not in known:
-            raise ValueError(
-                f"config.monitor={config.monitor!r} is not in the logs; they "
-                f"have {', '.join(known)}"
-            )
-        plateau = []
-        if "plateau" in config:
-            plateau = [
-                ReduceOnPlateau(config.monitor, saver.state, **config.plateau)
-            ]
+    model = plain
+    if config.strategy != "one":
+        model = _on_replicas(config, strategy, plain)
+    if not finished:
         if state:
             print(f"Going on after epoch {first_epoch}.")
         input_wait = InputWait()
-        data = training_data(config, first_epoch * config.steps_per_epoch)
-        model.fit(
-            input_wait.measured(data),
-            epochs=config.num_epochs,
-            initial_epoch=first_epoch,
-            steps_per_epoch=config.steps_per_epoch,
-            shuffle=False,  # the sampler has shuffled
-            verbose=1 if sys.stdout.isatty() else 2,
-            callbacks=[
-                held_out,
-                *plateau,
+        callbacks = []
+        if workdir is not None:
+            callbacks = [
+                *_validation(config, plain, saver.state),
                 input_wait,
                 keras.callbacks.TensorBoard(
                     workdir / "tensorboard", write_graph=False
                 ),
                 saver,
-            ],
-        )
+            ]
+        data = training_data(config, first_epoch * config.steps_per_epoch)
+        data = input_wait.measured(data)
+        _train(config, model, plain, strategy, data, first_epoch, callbacks)
+    elif workdir is not None:
+        print(f"{workdir} is trained already ({state['finished']}).")
+    if workdir is None:
+        return {}
     state = saver.state
     waits = state.get("input_wait")
     return workdirs.update_results(
@@ -127,6 +138,71 @@ def fit(config, recipe: str, workdir: pathlib.Path) -> dict:
             "seconds": round(state["seconds"], 1),
             **({"input_wait": statistics.fmean(waits)} if waits else {}),
             "history": state["history"],
+            "strategy": config.strategy,
+            "replicas": strategy.num_replicas_in_sync,
             **workdirs.provenance(),
         },
+    )
+
+
+def _on_replicas(config, strategy, plain) -> keras.Model:
+    """The recipe's model on every replica, with the chief's values."""
+    keras.utils.set_random_seed(config.seed)
+    with strategy.scope():
+        model = build_model(config)
+        values = all_variables(model)
+    if plain is not None:
+        values = all_variables(plain)
+    values = [variable.numpy() for variable in values]
+    assign(model, strategies.from_chief(strategy, values))
+    return model
+
+
+def _validation(config, model, state) -> list[keras.callbacks.Callback]:
+    """What measures held-out data, and what lowers the rate by it."""
+    held_out = evaluation_module(config).validation(config, model)
+    known = ["loss", *(f"val_{name}" for name in held_out.metrics)]
+    if config.monitor not in known:
+        raise ValueError(
+            f"config.monitor={config.monitor!r} is not in the logs; they "
+            f"have {', '.join(known)}"
+        )
+    if "plateau" not in config:
+        return [held_out]
+    plateau = ReduceOnPlateau(config.monitor, state, **config.plateau)
+    return [held_out, plateau]
+
+
+def _train(config, model, plain, strategy, data, first_epoch, callbacks):
+    """Calls `fit`, or the loop that stands in for it on several workers."""
+    batches = strategies.replica_batches(strategy, data)
+    verbose = 1 if sys.stdout.isatty() else 2
+    epochs = {
+        "epochs": config.num_epochs,
+        "initial_epoch": first_epoch,
+        "steps_per_epoch": config.steps_per_epoch,
+    }
+    if config.strategy != "one" and callbacks:
+        on_copy = OnPlainCopy(
+            plain,
+            callbacks,
+            add_progbar=True,
+            verbose=verbose,
+            epochs=config.num_epochs,
+            steps=config.steps_per_epoch,
+        )
+        callbacks, verbose = [on_copy], 0
+    if config.strategy == "multi_worker":
+        loop(model, batches, callbacks=callbacks, **epochs)
+        return
+    if config.strategy == "mirrored":
+        # Keras would average the replicas' pieces of a batch to see their
+        # shape, and fail where they differ in size. The model is built.
+        model._maybe_symbolic_build = lambda **_: None
+    model.fit(
+        batches,
+        shuffle=False,  # the sampler has shuffled
+        verbose=verbose,
+        callbacks=callbacks,
+        **epochs,
     )

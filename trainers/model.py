@@ -61,7 +61,7 @@ def _build_model(config) -> keras.Model:
         )
         model.compile(optimizer=optimizer)
     else:
-        model = encoder
+        model = models.prepare_for_replicas(encoder)
         model.compile(optimizer=optimizer, loss=build(losses, config.loss))
     return model
 

@@ -31,11 +31,15 @@ def quiet_import():
             os.close(stderr)
 
 
-def import_tensorflow() -> None:
-    """Imports TensorFlow, Keras and this library, and starts the device."""
+def import_tensorflow(start_devices=None) -> None:
+    """Imports TensorFlow, Keras and this library, and starts the devices.
+
+    Args:
+        start_devices: Function that does so; None: as they are.
+    """
     with quiet_import():
         import tensorflow as tf
 
         import embeddings_tf  # noqa: F401
 
-        tf.config.list_logical_devices()
+        (start_devices or tf.config.list_logical_devices)()

@@ -1,7 +1,8 @@
 """Trains a recipe: `python -m trainers.train --config demo --workdir DIR`.
 
 Started again with the same workdir, a run that was killed goes on where it
-was and ends with the same result.
+was and ends with the same result. `--config.strategy=mirrored` trains on all
+GPUs of the machine, `multi_worker` on several machines.
 """
 
 import argparse
@@ -41,13 +42,21 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
     """Runs the training of a recipe in its workdir."""
     config = load_recipe(recipe, overrides)
 
-    from trainers.quiet import import_tensorflow
+    from trainers.strategy import is_chief
+    from trainers.strategy import start
     from trainers.workdir import claim
     from trainers.workdir import open_workdir
 
+    if not is_chief(config.strategy):
+        start(config.strategy)
+        from trainers.fit import fit
+
+        fit(config, recipe, None)
+        print("This worker is done; the results are the chief's.")
+        return
     with open_workdir(workdir) as path:
         claim(path, recipe, config)
-        import_tensorflow()
+        start(config.strategy)
         from trainers.fit import fit
 
         training = fit(config, recipe, path)["training"]

@@ -12,7 +12,7 @@ import sys
 from trainers.config import COMMON_FIELDS
 
 # Where the data lies and how the machine works are not part of a recipe.
-PLACE_FIELDS = ("data_dir", "manual_dir")
+PLACE_FIELDS = ("data_dir", "manual_dir", "strategy")
 
 
 def write_atomically(path: pathlib.Path, data: bytes | str) -> None:

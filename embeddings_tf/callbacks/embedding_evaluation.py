@@ -17,12 +17,12 @@ def _recall_at_1(embeddings, labels):
 
 def embed_in_batches(model, x, batch_size: int) -> np.ndarray:
     """The model's output for all of `x`, `batch_size` inputs at once."""
-    return np.concatenate(
-        [
-            model.predict_on_batch(x[first : first + batch_size])
-            for first in range(0, len(x), batch_size)
-        ]
-    )
+    parts = []
+    for first in range(0, len(x), batch_size):
+        batch = x[first : first + batch_size]
+        # Under a strategy every replica embeds the whole batch.
+        parts.append(model.predict_on_batch(batch)[: len(batch)])
+    return np.concatenate(parts)
 
 
 class EmbeddingEvaluation(keras.callbacks.Callback):

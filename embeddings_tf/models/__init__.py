@@ -16,6 +16,7 @@ from embeddings_tf.models.person_re_identification_encoder import (
     person_re_identification_encoder,
 )
 from embeddings_tf.models.plda import PLDA
+from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.resnet50_encoder import resnet50_encoder
 from embeddings_tf.models.small_norb_encoder import small_norb_encoder
 from embeddings_tf.models.sprites_decoder import sprites_decoder
@@ -36,6 +37,7 @@ __all__ = [
     "n_digit_encoder",
     "omniglot_encoder",
     "person_re_identification_encoder",
+    "prepare_for_replicas",
     "resnet50_encoder",
     "small_norb_encoder",
     "sprites_decoder",

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.training_loss import training_loss
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import one_of
@@ -94,8 +95,8 @@ class BetaVAE(keras.Model):
                 f"larger; received {beta!r}. 1 is the plain auto-encoder."
             )
         _require_pair(encoder, decoder)
-        self.encoder = encoder
-        self.decoder = decoder
+        self.encoder = prepare_for_replicas(encoder)
+        self.decoder = prepare_for_replicas(decoder)
         self.beta = float(beta)
         self.likelihood = one_of(
             "likelihood", likelihood, ("bernoulli", "compressed_bernoulli")

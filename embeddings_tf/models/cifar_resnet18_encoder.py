@@ -5,6 +5,7 @@ import keras
 from embeddings_tf.models.pre_activation_resnet18 import convolution
 from embeddings_tf.models.pre_activation_resnet18 import normalized_relu
 from embeddings_tf.models.pre_activation_resnet18 import residual_stages
+from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 
 # Of the training images, in pixels.
 MEAN = (125.3, 123.0, 113.9)
@@ -63,4 +64,6 @@ def cifar_resnet18_encoder(
     embedding = keras.layers.GlobalAveragePooling2D(
         name="embedding", dtype="float32"
     )(residual_stages(x))
-    return keras.Model(image, embedding, name="cifar_resnet18_encoder")
+    return prepare_for_replicas(
+        keras.Model(image, embedding, name="cifar_resnet18_encoder")
+    )

@@ -3,6 +3,10 @@
 import keras
 
 from embeddings_tf.models.encode_in_pieces import encode_in_pieces
+from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
+from embeddings_tf.models.prepare_for_replicas import (
+    synchronize_batch_normalization,
+)
 from embeddings_tf.models.training_loss import training_loss
 from embeddings_tf.models.training_loss import with_regularisers
 from embeddings_tf.ops.arguments import positive_integer
@@ -79,13 +83,16 @@ class EmbeddingModel(keras.Model):
         self, encoder, objective, *, piece_size: int | None = None, **kwargs
     ):
         super().__init__(**kwargs)
-        self.encoder = encoder
+        self.encoder = prepare_for_replicas(encoder)
         self.objective = objective
         self.piece_size = piece_size
         if piece_size is not None:
             self.piece_size = positive_integer("piece_size", piece_size)
             # XLA has no arrays of pieces of different length.
             self.supports_jit = False
+        if not self._has_loss():
+            # Its noise is that of the global batch, alike on every replica.
+            synchronize_batch_normalization(objective)
         if encoder.built and getattr(encoder, "input_shape", None) is not None:
             self.build(encoder.input_shape)
 

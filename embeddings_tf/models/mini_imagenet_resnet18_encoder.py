@@ -5,6 +5,7 @@ import keras
 from embeddings_tf.models.pre_activation_resnet18 import convolution
 from embeddings_tf.models.pre_activation_resnet18 import normalized_relu
 from embeddings_tf.models.pre_activation_resnet18 import residual_stages
+from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import one_of
 
 # Of ImageNet, for pixels of 0 to 1.
@@ -79,4 +80,6 @@ def mini_imagenet_resnet18_encoder(
     embedding = keras.layers.GlobalAveragePooling2D(
         name="embedding", dtype="float32"
     )(x)
-    return keras.Model(image, embedding, name="mini_imagenet_resnet18_encoder")
+    return prepare_for_replicas(
+        keras.Model(image, embedding, name="mini_imagenet_resnet18_encoder")
+    )

@@ -2,6 +2,8 @@
 
 import keras
 
+from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
+
 
 def omniglot_encoder(
     dim: int,
@@ -59,4 +61,6 @@ def omniglot_encoder(
     embedding = keras.layers.Flatten(name="embedding", dtype="float32")(
         keras.layers.MaxPooling2D(2)(x)
     )
-    return keras.Model(image, embedding, name="omniglot_encoder")
+    return prepare_for_replicas(
+        keras.Model(image, embedding, name="omniglot_encoder")
+    )

@@ -2,6 +2,8 @@
 
 import keras
 
+from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
+
 # Of ImageNet, in pixels: blue, green, red, as the pretrained weights want it.
 MEAN = (103.939, 116.779, 123.68)
 
@@ -84,4 +86,6 @@ def resnet50_encoder(
     embedding = keras.layers.Dense(dim, name="embedding", dtype="float32")(
         backbone(x)
     )
-    return keras.Model(image, embedding, name="resnet50_encoder")
+    return prepare_for_replicas(
+        keras.Model(image, embedding, name="resnet50_encoder")
+    )

@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.ops.global_batch import balance_replicas
+
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class _GivenValues(keras.losses.Loss):
@@ -18,6 +20,7 @@ class _GivenValues(keras.losses.Loss):
 
 def training_loss(model, values, sample_weight=None) -> tf.Tensor:
     """Mean of `values` `(batch,)`, plus the regularisers of the model."""
+    values = balance_replicas(tf.convert_to_tensor(values))
     loss = _GivenValues(name="loss", dtype="float32")(
         values, values, sample_weight
     )

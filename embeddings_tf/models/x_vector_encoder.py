@@ -1,8 +1,10 @@
 """The encoder of the speaker verification experiments."""
 
 import keras
+import tensorflow as tf
 
 from embeddings_tf.layers import StatisticsPooling
+from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import positive_integer
 
 # Kernel, dilation, zeros on either side; layer by layer.
@@ -122,9 +124,7 @@ def x_vector_encoder(
             kept = ops.concatenate([kept[:, :num_more], kept], axis=1)
         elif num_more < 0:
             kept = kept[:, -num_more:]
-        x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(
-            x, mask=kept
-        )
+        x = _MaskedBatchNormalization(momentum=0.9, epsilon=1e-5)(x, mask=kept)
         x = keras.layers.ReLU()(x)
     x = StatisticsPooling(name="statistics")(x, mask=kept)
     x = keras.layers.Dense(
@@ -136,4 +136,27 @@ def x_vector_encoder(
     )(x)
     x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
     embedding = keras.layers.ReLU(name="embedding", dtype="float32")(x)
-    return keras.Model(frames, embedding, name="x_vector_encoder")
+    return prepare_for_replicas(
+        keras.Model(frames, embedding, name="x_vector_encoder")
+    )
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class _MaskedBatchNormalization(keras.layers.BatchNormalization):
+    """Keras ignores `synchronized` where there is a mask; this does not."""
+
+    def _moments(self, inputs, mask):
+        context = tf.distribute.get_replica_context()
+        if mask is None or context is None or not self.synchronized:
+            return super()._moments(inputs, mask)
+
+        def global_sum(values):
+            axes = list(range(values.shape.rank - 1))
+            return context.all_reduce(
+                tf.distribute.ReduceOp.SUM, tf.reduce_sum(values, axes)
+            )
+
+        kept = tf.cast(mask[..., None], inputs.dtype)
+        num_kept = global_sum(kept) + keras.config.epsilon()
+        mean = global_sum(kept * inputs) / num_kept
+        return mean, global_sum(kept * (inputs - mean) ** 2) / num_kept

@@ -22,3 +22,40 @@ def gather_global_batch(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
         return tf.ensure_shape(gathered, [None, *tensor.shape[1:]])
 
     return tuple(gather(tensor) for tensor in tensors)
+
+
+def balance_replicas(values: tf.Tensor, num_rows=None) -> tf.Tensor:
+    """`values` with a gradient in which every row of the batch counts alike.
+
+    Keras takes the mean over the rows of each replica, and of these means the
+    mean over replicas: where batches split unevenly, a row in a smaller piece
+    counts for more, and a replica without rows for nothing. The values stay
+    as they are, Keras weighs them by rows when it logs; their gradient is
+    multiplied by
+
+    ```
+    rows of this replica * number of replicas / rows of all replicas
+    ```
+
+    Args:
+        values: One for each row of this replica, `(rows,)`.
+        num_rows: Rows of all replicas; None: they are counted.
+
+    Returns:
+        `(rows,)`; outside a strategy, and on one replica, `values`.
+    """
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return values
+    rows = tf.cast(tf.shape(values)[0], values.dtype)
+    if num_rows is None:
+        num_rows = context.all_reduce(tf.distribute.ReduceOp.SUM, rows)
+    share = tf.math.divide_no_nan(
+        rows * context.num_replicas_in_sync, tf.cast(num_rows, values.dtype)
+    )
+
+    @tf.custom_gradient
+    def balanced(values):
+        return tf.identity(values), lambda upstream: share * upstream
+
+    return balanced(values)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from embeddings_tf.ops.episode import class_labels
+from embeddings_tf.ops.global_batch import balance_replicas
 from embeddings_tf.ops.global_batch import gather_global_batch
 
 
@@ -24,7 +25,8 @@ def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
     if local.dtype != tf.float64:
         local = tf.cast(local, tf.float32)
     labels, embeddings = gather_global_batch(class_labels(y_true), local)
-    return tf.fill(tf.shape(local)[:1], value(labels, embeddings))
+    values = tf.fill(tf.shape(local)[:1], value(labels, embeddings))
+    return balance_replicas(values, tf.shape(labels)[0])
 
 
 def positive_and_negative(labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -1,0 +1,67 @@
+"""Layers that have to know about the replicas of `tf.distribute`."""
+
+import keras
+import tensorflow as tf
+
+
+def prepare_for_replicas(model: keras.Model) -> keras.Model:
+    """Makes an encoder train alike on one replica and on several.
+
+    Under a strategy of several replicas Keras normalises each replica's piece
+    of the batch by itself, and draws the same noise on all of them. After this
+    call `BatchNormalization` has the statistics of the global batch, and
+    dropout, random augmentation and other layers with a `seed_generator` draw
+    other noise on each replica; the first has the noise it always had.
+
+    `EmbeddingModel` does it to its encoder, and the encoders of this library
+    are made so. Call it on your own encoder that is compiled with a loss,
+    inside the strategy's scope. On one replica nothing changes.
+
+    Args:
+        model: A Keras model; all its layers are visited.
+
+    Returns:
+        The same model.
+
+    Example:
+
+    >>> with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+    ...     encoder = embeddings_tf.models.prepare_for_replicas(
+    ...         keras.Sequential(
+    ...             [keras.Input((8,)), keras.layers.BatchNormalization()]
+    ...         )
+    ...     )
+    """
+    synchronize_batch_normalization(model)
+    for layer in model._flatten_layers() if several_replicas() else ():
+        generator = getattr(layer, "seed_generator", None)
+        if type(generator) is keras.random.SeedGenerator:
+            # In place: its state is a variable of the layer already.
+            generator.__class__ = _SeedGeneratorOfReplica
+    return model
+
+
+def synchronize_batch_normalization(model: keras.Model) -> None:
+    """Statistics of the global batch, if there is more than one replica."""
+    for layer in model._flatten_layers() if several_replicas() else ():
+        if isinstance(layer, keras.layers.BatchNormalization):
+            layer.synchronized = True
+
+
+def several_replicas() -> bool:
+    return tf.distribute.get_strategy().num_replicas_in_sync > 1
+
+
+class _SeedGeneratorOfReplica(keras.random.SeedGenerator):
+    """Other seeds on each replica; on the first, those of the base class."""
+
+    def next(self, ordered=True):
+        seed = super().next(ordered)
+        context = tf.distribute.get_replica_context()
+        if context is None or context.num_replicas_in_sync == 1:
+            return seed
+        replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
+        own = tf.random.experimental.stateless_fold_in(
+            tf.cast(seed, tf.int32), replica, alg="philox"
+        )
+        return tf.where(replica == 0, seed, tf.cast(own, seed.dtype))

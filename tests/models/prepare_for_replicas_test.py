@@ -1,0 +1,114 @@
+"""Batch normalisation and noise of encoders on two replicas."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import embeddings_tf
+
+
+def replica_values(strategy, function):
+    values = strategy.run(tf.function(function))
+    return [v.numpy() for v in strategy.experimental_local_results(values)]
+
+
+def test_replicas_drop_other_units_and_the_first_drops_what_it_always_did(
+    strategy,
+):
+    x = tf.ones((4, 50))
+
+    def encoder():
+        return keras.Sequential(
+            [keras.Input((50,)), keras.layers.Dropout(0.5, seed=7)]
+        )
+
+    with strategy.scope():
+        prepared = embeddings_tf.models.prepare_for_replicas(encoder())
+    first, second = replica_values(strategy, lambda: prepared(x, training=True))
+    assert np.any(first != second)
+    alone = encoder()(x, training=True)
+    np.testing.assert_array_equal(first, alone)
+    # The state goes on alike: the next draw differs from this one.
+    again, _ = replica_values(strategy, lambda: prepared(x, training=True))
+    assert np.any(again != first)
+
+
+def test_noise_of_the_objective_stays_the_same_everywhere(strategy):
+    with strategy.scope():
+        distance = embeddings_tf.layers.PairDistance((8,), dropout=0.5)
+        model = embeddings_tf.models.EmbeddingModel(
+            keras.Sequential([keras.Input((3,)), keras.layers.Dropout(0.5)]),
+            embeddings_tf.objectives.LearnedDistance(distance),
+        )
+    x = tf.reshape(tf.range(12.0), (4, 3))
+    first, second = replica_values(
+        strategy, lambda: distance.all_pairs(x, x, training=True)
+    )
+    np.testing.assert_array_equal(first, second)
+    first, second = replica_values(strategy, lambda: model(x, training=True))
+    assert np.any(first != second)
+
+
+def test_one_replica_is_left_as_it_is():
+    encoder = keras.Sequential(
+        [
+            keras.Input((3,)),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dropout(0.5),
+        ]
+    )
+    embeddings_tf.models.prepare_for_replicas(encoder)
+    assert not encoder.layers[0].synchronized
+    generator = encoder.layers[1].seed_generator
+    assert type(generator) is keras.random.SeedGenerator
+
+
+def normalized_dense():
+    return embeddings_tf.models.prepare_for_replicas(
+        keras.Sequential(
+            [
+                keras.Input((20, 4)),
+                keras.layers.Dense(3),
+                keras.layers.BatchNormalization(),
+                keras.layers.GlobalAveragePooling1D(),
+            ]
+        )
+    )
+
+
+def x_vector():
+    return embeddings_tf.models.x_vector_encoder(
+        5, num_coefficients=4, channels=(4, 4, 4, 4, 6)
+    )
+
+
+@pytest.mark.parametrize("encoder", [normalized_dense, x_vector])
+def test_batch_normalisation_is_of_the_global_batch(strategy, encoder):
+    """Same weights and moving statistics after a step, uneven pieces."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(9, 20, 4)).astype("float32")
+    x[:3, 12:] = 0  # padding, on the first replica alone
+    labels = np.arange(9) % 3
+    models = [encoder()]
+    with strategy.scope():
+        models.append(encoder())
+        models[1].set_weights(models[0].get_weights())
+    before = models[0].get_weights()
+    for model in models:
+        with model.distribute_strategy.scope():
+            model.compile(
+                keras.optimizers.SGD(0.1),
+                loss=embeddings_tf.losses.ContrastiveLoss(),
+            )
+        model.fit(
+            # The first batch is even: Keras cannot begin with another.
+            tf.data.Dataset.from_tensor_slices((x[:8], labels[:8]))
+            .batch(8)
+            .concatenate(tf.data.Dataset.from_tensors((x, labels))),
+            verbose=0,
+        )
+    one, two = (model.get_weights() for model in models)
+    for start, a, b in zip(before, one, two, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
+        assert np.any(a != start)

@@ -1,0 +1,223 @@
+"""One device, two replicas, two workers: the same training."""
+
+import json
+import os
+import signal
+import socket
+import time
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.trainers.train_test import TINY
+from tests.trainers.train_test import one_line_error
+from tests.trainers.train_test import start
+from tests.trainers.train_test import state_of
+from tests.trainers.train_test import train
+from tests.trainers.train_test import unbroken  # noqa: F401  a fixture
+from trainers import strategy as strategies
+from trainers.config import load_recipe
+from trainers.fit import build_model
+from trainers.fit import training_data
+from trainers.loop import loop
+
+pytestmark = pytest.mark.xdist_group("trainers")
+
+
+def assert_close_runs(first, second):
+    """To what sums in another order leave of float32."""
+    for name in ("latest", "best"):
+        weights, history, _ = state_of(first, name)
+        other_weights, other_history, _ = state_of(second, name)
+        for one, other in zip(weights, other_weights, strict=True):
+            np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-5)
+        for row, other_row in zip(history, other_history, strict=True):
+            for measure, value in row.items():
+                assert abs(other_row[measure] - value) < 1e-5, measure
+
+
+def test_a_recipe_without_the_field_trains_on_one_device(tmp_path):
+    config = load_recipe(TINY)
+    assert config.strategy == "one"
+    with pytest.raises(ValueError, match="'two' is unknown; there are one"):
+        strategies.is_chief("two")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "ps", "index": 0}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", '
+        '"index": 1}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", '
+        '"index": -1}}',
+        '{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": '
+        '"worker", "index": 0}}',
+    ],
+)
+def test_what_is_no_cluster_is_refused(monkeypatch, text):
+    monkeypatch.setenv("TF_CONFIG", text)
+    with pytest.raises(ValueError, match="reads the environment variable"):
+        strategies.is_chief("multi_worker")
+
+
+def test_the_chief(monkeypatch):
+    workers = ["a:1", "b:1"]
+    chiefs = {}
+    for cluster in ({"worker": workers}, {"chief": ["c:1"], "worker": workers}):
+        for kind in cluster:
+            for index in range(len(cluster[kind])):
+                task = {"type": kind, "index": index}
+                monkeypatch.setenv(
+                    "TF_CONFIG", json.dumps({"cluster": cluster, "task": task})
+                )
+                chiefs[len(cluster), kind, index] = strategies.is_chief(
+                    "multi_worker"
+                )
+    assert [key for key, chief in chiefs.items() if chief] == [
+        (1, "worker", 0),
+        (2, "chief", 0),
+    ]
+
+
+@pytest.mark.parametrize("rows", [6, 5, 1])
+def test_batches_are_split_without_changing_their_content(strategy, rows):
+    batches = tf.data.Dataset.counter().map(
+        lambda step: (step * 100 + tf.range(rows, dtype=tf.int64), step[None])
+    )
+    batches = batches.map(lambda x, step: (x, tf.repeat(step, rows)))
+    iterator = iter(strategies.replica_batches(strategy, batches))
+    for step in range(3):
+        x, labels = (
+            strategy.experimental_local_results(part) for part in next(iterator)
+        )
+        np.testing.assert_array_equal(
+            np.concatenate(x), step * 100 + np.arange(rows)
+        )
+        np.testing.assert_array_equal(np.concatenate(labels), [step] * rows)
+        sizes = [len(piece) for piece in x]
+        assert max(sizes) - min(sizes) <= 1
+
+
+def test_what_the_chief_has(strategy):
+    values = [np.float32([1, -2]), np.int64(2**40), True, np.uint32([2**31])]
+    for value, got in zip(
+        values, strategies.from_chief(strategy, values), strict=True
+    ):
+        np.testing.assert_array_equal(got, value)
+        assert got.dtype == tf.convert_to_tensor(value).dtype
+
+
+def test_the_loop_is_fit_bit_for_bit_on_one_replica():
+    config = load_recipe(TINY)
+    histories, weights = [], []
+    for trained_by in ("fit", "loop"):
+        keras.utils.set_random_seed(0)
+        model = build_model(config)
+        history = keras.callbacks.History()
+        options = {
+            "epochs": 3,
+            "initial_epoch": 1,
+            "steps_per_epoch": 2,
+            "callbacks": [history],
+        }
+        batches = training_data(config, 0)
+        if trained_by == "fit":
+            model.fit(batches, shuffle=False, verbose=0, **options)
+        else:
+            loop(model, batches, **options)
+        histories.append(history.history)
+        weights.append([*model.weights, *model.optimizer.variables])
+    assert histories[0] == histories[1]
+    assert len(histories[0]["loss"]) == 2
+    for of_fit, of_loop in zip(*weights, strict=True):
+        np.testing.assert_array_equal(of_fit, of_loop)
+
+
+def test_two_replicas_train_as_one_does(unbroken, tmp_path):  # noqa: F811
+    """A batch of 25 rows, samples drawn by the objective, corrupted input."""
+    workdir = tmp_path / "run"
+    options = {"env": {**os.environ, "EMBEDDINGS_TF_VIRTUAL_CPUS": "2"}}
+    code, _, err = train(workdir, "--config.strategy=mirrored", **options)
+    assert code == 0, err
+    assert err == ""
+    assert_close_runs(unbroken, workdir)
+    training = json.loads((workdir / "results.json").read_text())["training"]
+    assert (training["strategy"], training["replicas"]) == ("mirrored", 2)
+
+
+class Workers:
+    """Two workers on this machine."""
+
+    def __init__(self, workdir, *overrides, **environment):
+        addresses = []
+        for _ in range(2):
+            with socket.socket() as found:
+                found.bind(("127.0.0.1", 0))
+                addresses.append(f"127.0.0.1:{found.getsockname()[1]}")
+        self.processes = []
+        for index in range(2):
+            config = {
+                "cluster": {"worker": addresses},
+                "task": {"type": "worker", "index": index},
+            }
+            self.processes.append(
+                start(
+                    "train",
+                    *("--config", TINY, "--workdir", workdir),
+                    "--config.strategy=multi_worker",
+                    *overrides,
+                    env={
+                        **os.environ,
+                        "TF_CONFIG": json.dumps(config),
+                        **environment,
+                    },
+                )
+            )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+            process.communicate()
+
+    def ends(self, index):
+        """Exit code, output and errors of a worker, once it has ended."""
+        out, err = self.processes[index].communicate(timeout=300)
+        return self.processes[index].returncode, out, err
+
+
+def wait_for(condition):
+    until = time.monotonic() + 300
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_killed_worker_ends_the_others_and_a_restart_of_all_goes_on(
+    unbroken,  # noqa: F811
+    tmp_path,
+):
+    workdir = tmp_path / "run"
+    with Workers(workdir) as workers:
+        wait_for((workdir / "checkpoints" / "latest.keras").exists)
+        workers.processes[1].send_signal(signal.SIGKILL)
+        killed = time.monotonic()
+        message = one_line_error(workers.ends(0))
+        assert time.monotonic() - killed < 60
+    assert "another worker of TF_CONFIG is gone" in message
+    assert "start all workers again" in message
+    with Workers(workdir) as workers:
+        ends = [workers.ends(index) for index in range(2)]
+    for code, _, err in ends:
+        assert code == 0, err
+        assert err == ""
+    assert "Going on after epoch" in ends[0][1]
+    assert "the results are the chief's" in ends[1][1]
+    assert_close_runs(unbroken, workdir)

@@ -1,0 +1,72 @@
+"""An ordinary copy of a model that trains on many replicas.
+
+It is what callbacks evaluate and save: so checkpoints, and every number
+measured on the way, are those of one device, whatever the model trains on.
+"""
+
+import keras
+
+
+def random_state(model) -> list:
+    """The state of every seed generator in the model, in a fixed order."""
+    return [v for v in model.variables if v.name == "seed_generator_state"]
+
+
+def all_variables(model: keras.Model) -> list:
+    """Weights, state of the optimiser and of random numbers, in order."""
+    model.optimizer.build(model.trainable_variables)
+    return [*model.weights, *model.optimizer.variables, *random_state(model)]
+
+
+def assign(model: keras.Model, values) -> None:
+    """Gives a model the values of `all_variables` of another."""
+    for variable, value in zip(all_variables(model), values, strict=True):
+        variable.assign(value)
+
+
+def learning_rates(model: keras.Model) -> list:
+    """The variable of the optimiser; none if it follows a schedule."""
+    variables = model.optimizer.variables
+    return [v for v in variables if v.name == "learning_rate"]
+
+
+class OnPlainCopy(keras.callbacks.Callback):
+    """Calls callbacks with the copy, up to date at the end of an epoch.
+
+    Args:
+        copy: The ordinary model.
+        callbacks: What to call.
+        params: Of `keras.callbacks.CallbackList`.
+    """
+
+    def __init__(self, copy: keras.Model, callbacks: list, **params):
+        super().__init__()
+        self.copy = copy
+        copy.stop_training = False
+        self.callbacks = keras.callbacks.CallbackList(
+            callbacks, model=copy, **params
+        )
+
+    def on_train_begin(self, logs=None):
+        self.callbacks.on_train_begin(logs)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.callbacks.on_epoch_begin(epoch, logs)
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.callbacks.on_train_batch_begin(batch, logs)
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.callbacks.on_train_batch_end(batch, logs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        assign(self.copy, [v.numpy() for v in all_variables(self.model)])
+        self.callbacks.on_epoch_end(epoch, logs)
+        self.model.stop_training = self.copy.stop_training
+        for variable, rate in zip(
+            learning_rates(self.model), learning_rates(self.copy), strict=True
+        ):
+            variable.assign(rate)
+
+    def on_train_end(self, logs=None):
+        self.callbacks.on_train_end(logs)

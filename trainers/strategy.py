@@ -1,0 +1,237 @@
+"""Where a training runs: one device, all of this machine, several machines.
+
+`--config.strategy` is one of
+
+- `one`: the first device, without `tf.distribute`;
+- `mirrored`: all GPUs of this machine, or all its CPU devices if it has none
+  (`EMBEDDINGS_TF_VIRTUAL_CPUS=2` makes two of one, for tests);
+- `multi_worker`: all GPUs of several machines. Each starts the same command
+  with its own `TF_CONFIG`; only the chief reads and writes the workdir.
+"""
+
+import contextlib
+import functools
+import json
+import os
+import threading
+
+STRATEGIES = ("one", "mirrored", "multi_worker")
+# How long workers wait for each other when they start.
+START_SECONDS = float(os.environ.get("EMBEDDINGS_TF_START_SECONDS", 600))
+
+
+def start(name: str) -> None:
+    """Imports TensorFlow, starts its devices, and makes the strategy.
+
+    Raises:
+        ValueError: For an unknown name, or without a sound `TF_CONFIG`.
+    """
+    from trainers.quiet import import_tensorflow
+
+    require_known(name)
+    if name == "multi_worker":
+        kind, index, num_workers = task()
+        print(f"{kind} {index} of {num_workers} workers", flush=True)
+    num_cpus = int(os.environ.get("EMBEDDINGS_TF_VIRTUAL_CPUS", 0))
+
+    def start_devices():
+        import tensorflow as tf
+
+        if num_cpus:
+            tf.config.set_logical_device_configuration(
+                tf.config.list_physical_devices("CPU")[0],
+                [tf.config.LogicalDeviceConfiguration()] * num_cpus,
+            )
+        create(name)
+
+    import_tensorflow(start_devices)
+
+
+def require_known(name: str) -> str:
+    if name not in STRATEGIES:
+        raise ValueError(
+            f"config.strategy={name!r} is unknown; there are "
+            f"{', '.join(STRATEGIES)}"
+        )
+    return name
+
+
+@functools.cache
+def create(name: str):
+    """The `tf.distribute.Strategy` of a name.
+
+    One for the whole process: several collide. `multi_worker` has to be the
+    first thing a process asks of TensorFlow.
+    """
+    import tensorflow as tf
+
+    require_known(name)
+    if name == "one":
+        return tf.distribute.get_strategy()
+    if name == "mirrored":
+        devices = tf.config.list_logical_devices("GPU")
+        devices = devices or tf.config.list_logical_devices("CPU")
+        return tf.distribute.MirroredStrategy([d.name for d in devices])
+    task()
+    # TensorFlow waits for ever for a worker that never comes.
+    watchdog = threading.Timer(START_SECONDS, _nobody_came)
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    finally:
+        watchdog.cancel()
+
+
+def _nobody_came() -> None:
+    os.write(
+        1,
+        f"error: not all workers of TF_CONFIG have started within "
+        f"{START_SECONDS:.0f} s; see what the others printed, and start all "
+        "again\n".encode(),
+    )
+    os._exit(1)
+
+
+def task() -> tuple[str, int, int]:
+    """Kind ("chief" or "worker"), index and number of all workers.
+
+    From the environment variable `TF_CONFIG`, for example
+    `{"cluster": {"worker": ["host0:2222", "host1:2222"]}, "task":
+    {"type": "worker", "index": 0}}`.
+
+    Raises:
+        ValueError: If it is missing or something else.
+    """
+    text = os.environ.get("TF_CONFIG", "")
+    try:
+        config = json.loads(text)
+        cluster, mine = config["cluster"], config["task"]
+        kind, index = mine["type"], int(mine["index"])
+        addresses = {
+            job: list(cluster.get(job, [])) for job in ("chief", "worker")
+        }
+        addresses[kind][index]
+        if index < 0 or set(cluster) - set(addresses):
+            raise KeyError
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        raise ValueError(
+            "config.strategy='multi_worker' reads the environment variable "
+            'TF_CONFIG, {"cluster": {"worker": ["host0:2222", "host1:2222"]}, '
+            '"task": {"type": "worker", "index": 0}}, with the index of this '
+            f"machine; received {text!r}"
+        ) from None
+    return kind, index, sum(map(len, addresses.values()))
+
+
+def is_chief(name: str) -> bool:
+    """Whether this process reads and writes the workdir."""
+    if require_known(name) != "multi_worker":
+        return True
+    kind, index, _ = task()
+    has_chief = "chief" in json.loads(os.environ["TF_CONFIG"])["cluster"]
+    return kind == "chief" if has_chief else index == 0
+
+
+@contextlib.contextmanager
+def clear_message_of_lost_worker():
+    """What TensorFlow reports when another worker is gone, in plain words."""
+    import tensorflow as tf
+
+    try:
+        yield
+    except (
+        tf.errors.AbortedError,
+        tf.errors.CancelledError,
+        tf.errors.DeadlineExceededError,
+        tf.errors.FailedPreconditionError,
+        tf.errors.InternalError,
+        tf.errors.UnavailableError,
+    ) as error:
+        raise ConnectionError(
+            "another worker of TF_CONFIG is gone or has stopped "
+            f"({str(error).partition(chr(10))[0]}). The checkpoints are kept: "
+            "start all workers again with the same command to go on"
+        ) from error
+
+
+def replica_batches(strategy, batches):
+    """Splits each batch over the replicas, in the order of its rows.
+
+    Every worker makes the whole batch, from the same seed, and takes its
+    replicas' rows of it: row `i * rows // replicas` and those after it for
+    replica `i`, so that sizes differ by at most one and content and order of
+    the batch never depend on who trains on it.
+
+    Args:
+        strategy: A `tf.distribute.Strategy`.
+        batches: An endless `tf.data.Dataset`.
+    """
+    import tensorflow as tf
+
+    num_replicas = strategy.num_replicas_in_sync
+    if num_replicas == 1:
+        return batches
+
+    def pieces(context):
+        num_local = num_replicas // context.num_input_pipelines
+        first = context.input_pipeline_id * num_local
+
+        def split(*batch):
+            rows = tf.shape(tf.nest.flatten(batch)[0], tf.int64)[0]
+
+            def piece(replica):
+                begin = replica * rows // num_replicas
+                end = (replica + 1) * rows // num_replicas
+                return tf.nest.map_structure(lambda t: t[begin:end], batch)
+
+            return tf.data.Dataset.range(first, first + num_local).map(piece)
+
+        # Told that there is no end, workers need not agree on it every step.
+        return batches.flat_map(split).apply(
+            tf.data.experimental.assert_cardinality(
+                tf.data.experimental.INFINITE_CARDINALITY
+            )
+        )
+
+    return strategy.distribute_datasets_from_function(pieces)
+
+
+def from_chief(strategy, values: list) -> list:
+    """The chief's values on every worker, of the same shapes and dtypes."""
+    import tensorflow as tf
+
+    if strategy.num_replicas_in_sync == 1:
+        return values
+    values = [tf.convert_to_tensor(value) for value in values]
+    # What a collective can carry; booleans and unsigned integers it cannot.
+    carried = [
+        value if value.dtype.is_floating else tf.cast(value, tf.int64)
+        for value in values
+    ]
+    return [
+        tf.cast(strategy.experimental_local_results(result)[0], value.dtype)
+        for result, value in zip(
+            _sender(strategy)(carried), values, strict=True
+        )
+    ]
+
+
+@functools.cache
+def _sender(strategy):
+    """Sums over replicas, of which the first alone has more than zeros."""
+    import tensorflow as tf
+
+    def send(values):
+        context = tf.distribute.get_replica_context()
+        is_first = tf.equal(context.replica_id_in_sync_group, 0)
+        return [
+            context.all_reduce(
+                tf.distribute.ReduceOp.SUM,
+                tf.where(is_first, value, tf.zeros_like(value)),
+            )
+            for value in values
+        ]
+
+    # One function: a new one at every call would be traced at every call.
+    return tf.function(lambda values: strategy.run(send, args=(values,)))
