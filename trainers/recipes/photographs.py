@@ -22,9 +22,9 @@ CUB-200-2011 60.5 (64.1), Cars196 59.9 (63.5), products 89.2 (92.9).
 
 Not run on the real sets. Where the recipes depart from the paper and its code:
 24 groups of five in a batch, the code's default being 64; in `imagenet`, 5,000
-training images are withheld for validation; momentum and weight decay of
-`imagenet`, and all of the optimiser's settings in `retrieval`, are not
-published, only searched, and are ours; `retrieval` has neither rotation nor
+training images are withheld for validation; momentum, weight decay, dropout and
+smoothing of `imagenet`, and all of the optimiser's settings in `retrieval`, are
+not published, only searched, and are ours; `retrieval` has neither rotation nor
 perspective, grey or noise. It starts from the run `initial_weights`; set to
 nothing, `--config.initial_weights=`, from ImageNet's weights.
 """
