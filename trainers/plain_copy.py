@@ -14,7 +14,8 @@ def random_state(model) -> list:
 
 def all_variables(model: keras.Model) -> list:
     """Weights, state of the optimiser and of random numbers, in order."""
-    model.optimizer.build(model.trainable_variables)
+    if not model.optimizer.built:
+        model.optimizer.build(model.trainable_variables)
     return [*model.weights, *model.optimizer.variables, *random_state(model)]
 
 
