@@ -1,10 +1,13 @@
 """Printed numbers are those of the result files, and comparisons are fair."""
 
+import json
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from benchmarks import cross_validation_table
+from benchmarks import distance_depth
 from benchmarks import f_statistic_loss
 from benchmarks import n_digit_table
 from benchmarks import search_table
@@ -18,12 +21,64 @@ from embeddings_tf import losses
         (n_digit_table, n_digit_table.runs),
         (cross_validation_table, cross_validation_table.load),
         (verification_table, verification_table.load),
+        (distance_depth, distance_depth.load),
     ],
 )
 def test_the_recipes_tables_are_generated_from_the_result_files(module, found):
     text = n_digit_table.README.read_text()
     between = text.partition(module.BEGIN)[2].partition(module.END)[0]
     assert between.strip() == module.table(found()).strip()
+
+
+def depth_run(depth, errors, dataset="made_up"):
+    """A cross-validation of two folds, as its workdir tells it."""
+    scores = ("cosine", "learned_distance") if depth else ("cosine",)
+    config = {"dataset": dataset}
+    if depth:
+        distance = {"name": "PairDistance", "hidden_units": [256] * depth}
+        config["objective"] = {"distance": distance}
+    folds = {
+        str(fold): {
+            "training": {"commit": "0123456789"},
+            "evaluation": {
+                "test": {s: {"equal_error_rate": error} for s in scores}
+            },
+        }
+        for fold, error in enumerate(errors, start=1)
+    }
+    return {"config": config}, {"recipe": "recipe", "folds": folds}
+
+
+def test_depths_are_collected_tabulated_and_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(distance_depth, "RESULTS", tmp_path / "results")
+    runs = {0: (0.2, 0.2), 1: (0.1, 0.3), 3: (0.05, 0.07)}
+    for depth, errors in runs.items():
+        folder = tmp_path / f"run_{depth}"
+        folder.mkdir()
+        config, results = depth_run(depth, errors)
+        (folder / "config.json").write_text(json.dumps(config))
+        (folder / "results.json").write_text(json.dumps(results))
+        distance_depth.collect(folder)
+    found = distance_depth.load()
+    assert sorted(found) == [0, 1, 3]
+    lines = distance_depth.table(found).splitlines()
+    # Standard errors: half the difference of two.
+    assert "| 1 | 20.00 ± 10.00 | 20.00 ± 10.00 | 0123456 |" in lines
+    assert "| 3 | 6.00 ± 1.00 | 6.00 ± 1.00 | 0123456 |" in lines
+    assert "| triplet loss |  | 20.00 ± 0.00 | 0123456 |" in lines
+    (axes,) = distance_depth.figure(found).axes
+    baseline = axes.lines[-1].get_ydata()
+    np.testing.assert_allclose(baseline, 20)
+    drawn = axes.containers[0].lines[0]
+    np.testing.assert_allclose(drawn.get_xdata(), [1, 3])
+    np.testing.assert_allclose(drawn.get_ydata(), [20, 6])
+
+    config, results = depth_run(2, (0.1, 0.1), dataset="another")
+    for name, value in ("config", config), ("results", results):
+        (tmp_path / "run_0" / f"{name}.json").write_text(json.dumps(value))
+    distance_depth.collect(tmp_path / "run_0")
+    with pytest.raises(SystemExit, match="mixes data sets"):
+        distance_depth.load()
 
 
 def test_the_tables_of_searches_are_generated_from_the_result_files():

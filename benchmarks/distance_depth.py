@@ -1,0 +1,169 @@
+"""How many hidden layers a learned distance needs, from runs of each depth.
+
+    python -m benchmarks.distance_depth [FOLDER ...]
+
+A folder is a workdir of `trainers.cross_validate`, of a recipe with one depth
+of the distance, or of the triplet loss, the baseline:
+
+    for n in 1 2 3 4 5; do
+      layers=$(python -c "print((256,) * $n)")
+      python -m trainers.cross_validate --config an4_learned_distance \\
+        "--config.objective.distance.hidden_units=$layers" \\
+        --workdir runs/depth_$n
+    done
+    python -m trainers.cross_validate --config an4_triplet \\
+      --workdir runs/depth_triplet
+    python -m benchmarks.distance_depth runs/depth_*
+
+Their numbers are first copied into `benchmarks/results/distance_depth`; the
+table in the recipes' README and the figure in `docs/figures` are then made from
+that folder alone.
+"""
+
+import json
+import pathlib
+import statistics
+import sys
+
+from benchmarks.cross_validation_table import FIGURES
+from benchmarks.n_digit_table import README
+from benchmarks.n_digit_table import ROOT
+from trainers.cross_validate import standard_error
+from trainers.workdir import write_atomically
+from trainers.workdir import write_json
+
+RESULTS = ROOT / "benchmarks" / "results" / "distance_depth"
+FIGURE = "distance_depth.png"
+BEGIN, END = "<!-- distance depth: begin -->", "<!-- distance depth: end -->"
+SCORES = {"learned_distance": "learned distance", "cosine": "cosine"}
+
+
+def collect(folder: pathlib.Path) -> None:
+    """Keeps the numbers of a cross-validation in the repository."""
+    results = json.loads((folder / "results.json").read_text())
+    config = json.loads((folder / "config.json").read_text())["config"]
+    depth = depth_of(config)
+    name = f"depth_{depth}" if depth else "triplet"
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    write_json(
+        RESULTS / f"{config['dataset'].replace('/', '-')}-{name}.json",
+        {
+            "recipe": results["recipe"],
+            "config": config,
+            "folds": results["folds"],
+        },
+    )
+
+
+def depth_of(config: dict) -> int:
+    """Hidden layers of the distance; 0 for the baseline, without one."""
+    if "objective" not in config:
+        return 0
+    return len(config["objective"]["distance"]["hidden_units"])
+
+
+def load() -> dict[int, dict]:
+    """Results by depth, 0 the baseline.
+
+    Raises:
+        SystemExit: If they are of several data sets or folds.
+    """
+    every = [json.loads(p.read_text()) for p in sorted(RESULTS.glob("*.json"))]
+    kinds = {(r["config"]["dataset"], *r["folds"]) for r in every}
+    if len(kinds) > 1:
+        raise SystemExit(
+            f"{RESULTS} mixes data sets or folds, {sorted(kinds)}; remove "
+            "those that are not to be compared"
+        )
+    return {depth_of(r["config"]): r for r in every}
+
+
+def errors(results: dict, score: str) -> list[float]:
+    """EER of each fold, in per cent; none of a score that is not there."""
+    tests = [run["evaluation"]["test"] for run in results["folds"].values()]
+    return [100 * t[score]["equal_error_rate"] for t in tests if score in t]
+
+
+def table(found: dict[int, dict]) -> str:
+    """The markdown between the markers."""
+    if not found:
+        return ""
+    any_results = next(iter(found.values()))
+    dataset = any_results["config"]["dataset"]
+    lines = [
+        "",
+        "### Hidden layers of the distance",
+        "",
+        f"EER in % on `{dataset}`, folds {', '.join(any_results['folds'])}, "
+        "layers of 256 units; `benchmarks/distance_depth.py` has the commands.",
+        "",
+        "| hidden layers | learned distance | cosine | commit |",
+        "|---|---:|---:|---|",
+    ]
+    for depth, results in sorted(found.items()):
+        cells = []
+        for score in SCORES:
+            values = errors(results, score)
+            error = standard_error(values) if values else None
+            text = f"{statistics.fmean(values):.2f}" if values else ""
+            cells.append(text if error is None else f"{text} ± {error:.2f}")
+        training = [run["training"] for run in results["folds"].values()]
+        commits = sorted({t["commit"][:7] for t in training})
+        lines.append(
+            f"| {depth or 'triplet loss'} | {' | '.join(cells)} | "
+            f"{' '.join(commits)} |"
+        )
+    return "\n".join([*lines, "", f"![EER](../../docs/figures/{FIGURE})"])
+
+
+def figure(found: dict[int, dict]):
+    """EER against depth, with standard errors over folds; dashed: triplet."""
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(6, 4.2), layout="constrained")
+    axes = drawn.subplots()
+    depths = sorted(depth for depth in found if depth)
+    for index, (score, name) in enumerate(SCORES.items()):
+        values = [errors(found[depth], score) for depth in depths]
+        axes.errorbar(
+            depths,
+            [statistics.fmean(v) for v in values],
+            [standard_error(v) or 0.0 for v in values],
+            color=f"C{index}",
+            marker="os"[index],
+            capsize=4,
+            label=name,
+        )
+    if 0 in found:
+        baseline = statistics.fmean(errors(found[0], "cosine"))
+        axes.axhline(
+            baseline, color="black", linestyle="--", label="triplet, cosine"
+        )
+    axes.set(xlabel="hidden layers", ylabel="equal error rate, %")
+    axes.set_xticks(depths)
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return drawn
+
+
+def main() -> None:
+    for folder in sys.argv[1:]:
+        collect(pathlib.Path(folder))
+    found = load()
+    head, _, rest = README.read_text().partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    write_atomically(README, f"{head}{BEGIN}\n{table(found)}\n{END}{tail}")
+    if any(found):
+        from trainers.quiet import import_tensorflow
+
+        import_tensorflow()
+        from embeddings_tf import viz
+
+        FIGURES.mkdir(parents=True, exist_ok=True)
+        viz.save_figure(figure(found), FIGURES / FIGURE)
+    print(f"wrote {README.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
