@@ -61,6 +61,16 @@ def test_examples_of_the_page_of_speech_run():
     assert (probability > 0).all() and (probability < 1).all()
 
 
+def test_examples_of_the_page_of_the_learned_distance_run():
+    page = ROOT / "docs" / "learned_distance.md"
+    namespace = {}
+    for block in python_blocks(page):
+        exec(compile(block, page.name, "exec"), namespace)  # noqa: S102
+    assert namespace["recall"][1] > 0.5  # of ten classes
+    asymmetry = namespace["properties"]["asymmetry"]
+    assert asymmetry.shape == (100 * 99 // 2,) and asymmetry.max() < 1
+
+
 def test_links_of_the_documents_exist():
     for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for link in LINK.findall(document.read_text()):
