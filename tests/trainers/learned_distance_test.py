@@ -207,7 +207,7 @@ def test_the_picture_of_the_plane(tmp_path):
     assert command(evaluate, "--workdir", run) == 0
     assert (run / "embedding.png").stat().st_size > 10_000
     assert (run / "distance_properties.png").stat().st_size > 1000
-    (found,) = (results(run)["evaluation"]["test[:2000]"],)
+    found = results(run)["evaluation"]["test[:2000]"]
     assert found["trials"] == 120 * 119 // 2
     assert found["targets"] == 10 * (12 * 11 // 2)
     assert "interval" not in found["cosine"]

@@ -66,7 +66,7 @@ def get_config():
                 "name": "verification",
                 "splits": ("test",),
                 "plda": {"num_dims": 9},
-                "num_resamples": 1000,
+                "num_resamples": 0,  # of streamed trials there are none
             },
         }
     )
