@@ -36,12 +36,65 @@ def load(config, split: str):
     `min_num_frames`, whole, until they have as many; one with a section
     `images` has images of its `size`, cut from the middle.
     """
-    x, labels = _split(config, split)
+    x, labels = _split(config, split, _frozen(config, "front_end"))
     if "images" in config:
         x = x.with_size(config.images.size)
     if "utterances" in config:
         x = _repeat(x, config.utterances.min_num_frames)
     return x, labels
+
+
+def load_for_training(config):
+    """`(x, labels)` of the training split, with augmented copies if wanted.
+
+    Each section of a section `augmentation`, whatever its name, adds a copy of
+    all recordings: with `noise` or `room_responses`, folders of recordings in
+    `speaker/.../name.wav` form within `manual_dir`, or with the noise "babble",
+    which is the training recordings themselves; the other fields are those of
+    `speech.augment`.
+    """
+    x, labels = load(config, config.split)
+    if "augmentation" not in config:
+        return x, labels
+    if "front_end" not in config:
+        raise ValueError(
+            "config.augmentation is for recordings: it needs config.front_end"
+        )
+    recordings, _ = _split(config, config.split, front_end=None)
+    front_end = _frozen(config, "front_end")
+    parts = [x]
+    for number, section in enumerate(config.augmentation.values()):
+        arguments = dict(section)
+        for field in ("noise", "room_responses"):
+            if arguments.get(field) == "babble":
+                arguments[field] = recordings
+            elif field in arguments:
+                arguments[field] = _folder(config, arguments[field])
+        copy = speech.augment(
+            recordings, seed=config.seed + number, **arguments
+        )
+        copy = _features(copy, front_end)
+        if "utterances" in config:
+            copy = _repeat(copy, config.utterances.min_num_frames)
+        parts.append(copy)
+    frames = [utterance for part in parts for utterance in part]
+    x = datasets.Utterances(
+        np.concatenate(frames), [len(utterance) for utterance in frames]
+    )
+    return x, np.concatenate([labels] * len(parts))
+
+
+def _folder(config, name):
+    """Recordings in a folder of original files."""
+    parent = config.manual_dir or os.environ.get("EMBEDDINGS_TF_MANUAL")
+    if not name or not parent:
+        raise ValueError(
+            "the folder of the noise or of the room responses is not known; "
+            "name it in config.augmentation, within config.manual_dir or "
+            "$EMBEDDINGS_TF_MANUAL"
+        )
+    x, _, _ = speech.read_recordings(pathlib.Path(parent).expanduser() / name)
+    return x
 
 
 def _repeat(x: datasets.Utterances, num_frames: int) -> datasets.Utterances:
@@ -56,9 +109,8 @@ def _repeat(x: datasets.Utterances, num_frames: int) -> datasets.Utterances:
     return datasets.Utterances(repeat, times * x.lengths)
 
 
-def _split(config, split: str):
+def _split(config, split: str, front_end):
     label = _frozen(config, "label")
-    front_end = _frozen(config, "front_end")
     place = config.data_dir or None, config.manual_dir or None
 
     def whole(name):
@@ -110,7 +162,7 @@ def _take(x, rows):
     return x[rows] if isinstance(x, np.ndarray) else x.take(rows)
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=2)  # recordings and features
 def _selected(
     dataset, split, num_per_class, data_dir, manual_dir, label, group, front_end
 ):

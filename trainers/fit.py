@@ -14,7 +14,7 @@ from trainers import strategy as strategies
 from trainers import workdir as workdirs
 from trainers.config import build
 from trainers.config import evaluation_module
-from trainers.data import load
+from trainers.data import load_for_training
 from trainers.data import preprocessing
 from trainers.folds import class_ids
 from trainers.initial_weights import copy_initial_weights
@@ -30,7 +30,7 @@ from trainers.plateau import ReduceOnPlateau
 
 def training_data(config, first_step: int) -> tf.data.Dataset:
     """The endless batches of the run from `first_step` on."""
-    x, labels = load(config, config.split)
+    x, labels = load_for_training(config)
     if config.batches.name != "factor_batches":
         labels = class_ids(labels)
     if "images" in config:

@@ -59,6 +59,7 @@ def test_waveforms_digits_and_speakers(recordings):
     pytest.importorskip("pydub")
     x, digits = load("spoken_digit", "train")
     _, names = load("spoken_digit", "train", label="audio/filename")
+    assert x.sample_rate == 8000
     assert sorted(names) == sorted(NAMES) and names.dtype.kind == "U"
     for waveform, digit, name in zip(x, digits, names, strict=True):
         np.testing.assert_array_equal(waveform, recordings[name])

@@ -94,6 +94,23 @@ def test_waveforms():
     np.testing.assert_array_equal(x[np.array([0, 1])], [[0, 1, 0], [2, 3, 4]])
 
 
+def test_the_sample_rate_is_kept():
+    x = Utterances(np.arange(5), [2, 3], sample_rate=8000)
+    assert x.sample_rate == 8000
+    assert x.take([1]).sample_rate == 8000
+    assert x.with_num_frames(2).sample_rate == 8000
+    # What a function makes of samples has frames of its own.
+    assert x.map(lambda samples: samples[:1]).sample_rate is None
+
+
+def test_map_names_the_utterance(x):
+    def fail(utterance):
+        raise ValueError(f"{len(utterance)} frames are bad")
+
+    with pytest.raises(ValueError, match="Utterance 0: 3 frames are bad"):
+        x.map(fail)
+
+
 def test_memory_mapped(tmp_path, parts):
     np.save(tmp_path / "values.npy", np.concatenate(parts))
     values = np.load(tmp_path / "values.npy", mmap_mode="r")
@@ -138,6 +155,7 @@ def test_values_that_a_function_reads(x, parts):
         ({"lengths": [[5]]}, r"shape \(1, 1\)"),
         ({"lengths": [5], "num_frames": 0}, "`num_frames` must be an integer"),
         ({"lengths": [5], "seed": -1}, "seed must be at least 0"),
+        ({"lengths": [5], "sample_rate": 0}, "`sample_rate` must be an int"),
     ],
 )
 def test_bad_arguments(arguments, message):

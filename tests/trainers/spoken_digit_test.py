@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+import wave
 
 import numpy as np
 import pytest
@@ -171,6 +172,64 @@ def test_batches_hold_all_words():
         assert np.bincount(labels).tolist() == [3] * 10
 
 
+def test_copies_before_babble_and_in_rooms(tmp_path, monkeypatch):
+    """Copies follow the recordings, from training speakers and files alone."""
+    folder = tmp_path / "rooms" / "small"
+    folder.mkdir(parents=True)
+    response = np.zeros(200, "<i2")
+    response[[3, 90, 150]] = 20000, 9000, -8000
+    with wave.open(str(folder / "1.wav"), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(SAMPLE_RATE)
+        file.writeframes(response.tobytes())
+    here = config("spoken_digit_learned_distance_babble")
+    with here.unlocked():
+        here.augmentation.room = {"room_responses": "rooms"}
+        here.manual_dir = str(tmp_path)
+    rows, words = rows_of(here, "train")
+    x, labels = data.load_for_training(here)
+    assert labels.tolist() == [*words] * 3
+    recordings = X.take(rows)
+    rooms, _, _ = speech.read_recordings(tmp_path / "rooms")
+    copies = (
+        speech.augment(
+            recordings,
+            recordings,
+            snr=(10.0, 20.0),
+            num_sources=(3, 7),
+            seed=here.seed,
+        ),
+        speech.augment(recordings, room_responses=rooms, seed=here.seed + 1),
+    )
+    for part, copy in enumerate(copies, start=1):
+        for number in (0, 7):
+            features, num_frames = speech.front_end(
+                copy[number],
+                sample_rate=SAMPLE_RATE,
+                high_frequency=3700.0,
+                min_num_frames=40,
+            )
+            found = x[part * len(rows) + number]
+            assert len(found) == num_frames
+            np.testing.assert_allclose(found, features, rtol=1e-3, atol=0.02)
+            clean = x[number]
+            assert len(clean) != len(found) or not np.allclose(clean, found)
+    np.testing.assert_allclose(x[3], whole(rows[3]), rtol=1e-4, atol=1e-3)
+    # Held-out recordings are as they are.
+    assert len(data.load(here, "test")[0]) == NUM_WORDS * NUM_EACH
+
+    monkeypatch.delenv("EMBEDDINGS_TF_MANUAL", raising=False)
+    with here.unlocked():
+        here.manual_dir = ""
+    with pytest.raises(ValueError, match="folder of the noise"):
+        data.load_for_training(here)
+    with here.unlocked():
+        del here["front_end"]
+    with pytest.raises(ValueError, match="it needs config.front_end"):
+        data.load_for_training(here)
+
+
 def test_a_learned_distance_is_trained_measured_and_exported(tmp_path):
     workdir = tmp_path / "cv"
     words = ("--config", "spoken_digit_learned_distance", "--folds", "2")
@@ -223,7 +282,11 @@ def test_a_learned_distance_is_trained_measured_and_exported(tmp_path):
 
 @pytest.mark.parametrize(
     "recipe",
-    ["spoken_digit_learned_distance_without_auxiliary", "spoken_digit_triplet"],
+    [
+        "spoken_digit_learned_distance_babble",
+        "spoken_digit_learned_distance_without_auxiliary",
+        "spoken_digit_triplet",
+    ],
 )
 def test_the_other_recipes_train(recipe, tmp_path):
     words = ("--config", recipe, "--workdir", str(tmp_path / "run"))

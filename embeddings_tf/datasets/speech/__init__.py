@@ -6,6 +6,7 @@ be exported with a model. Samples are in the range of 16-bit integers, -32768 to
 """
 
 from embeddings_tf.datasets.speech.add_noise import add_noise
+from embeddings_tf.datasets.speech.augment import augment
 from embeddings_tf.datasets.speech.count_frames import count_frames
 from embeddings_tf.datasets.speech.energy_vad import energy_vad
 from embeddings_tf.datasets.speech.front_end import front_end
@@ -22,6 +23,7 @@ from embeddings_tf.datasets.speech.subtract_sliding_mean import (
 
 __all__ = [
     "add_noise",
+    "augment",
     "count_frames",
     "energy_vad",
     "front_end",

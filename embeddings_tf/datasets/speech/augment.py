@@ -1,0 +1,108 @@
+"""Recordings as they sound elsewhere."""
+
+import numpy as np
+
+from embeddings_tf.datasets.speech.add_noise import add_noise
+from embeddings_tf.datasets.speech.reverberate import reverberate
+from embeddings_tf.datasets.utterances import Utterances
+from embeddings_tf.ops.arguments import positive_integer
+
+
+def augment(
+    x: Utterances,
+    noise: Utterances | None = None,
+    room_responses: Utterances | None = None,
+    *,
+    snr: tuple[float, float] = (5.0, 15.0),
+    num_sources: tuple[int, int] = (1, 1),
+    seed: int = 0,
+) -> Utterances:
+    """A copy of recordings, each in a random room, before random noise.
+
+    Use it on training data, and train on the recordings and their copies: one
+    copy with noise, one with music, one with babble, which is several speakers
+    at once and may be `x` itself, one with reverberation. Every recording draws
+    a room, how many sources of noise there are, which, and the signal-to-noise
+    ratio of each, uniformly; `reverberate` and `add_noise` do the rest. The
+    published ratios are 5 to 15 dB for music, 10 to 20 dB for babble of three
+    to seven speakers.
+
+    Recordings are made when they are asked for, always the same ones: the copy
+    takes no memory, `copy.map(...)` asks once.
+
+    Args:
+        x: Recordings, one sample a frame.
+        noise: Recordings with the sample rate of `x`, brought to the length of
+            each of `x` by repeating or cropping. If it is `x`, a recording is
+            never its own noise.
+        room_responses: Impulse responses of rooms.
+        snr: Least and largest signal-to-noise ratio in dB.
+        num_sources: Least and largest number of sources, different ones.
+        seed: Integer, at least 0.
+
+    Returns:
+        `Utterances` of `float32` samples, as many as in `x` and as long.
+
+    Raises:
+        ValueError: If there is neither noise nor a room, a range is not what it
+            is described to be, there are too few sources, or sample rates
+            differ; and when a recording is asked for that holds NaN.
+
+    References:
+
+    - [Snyder et al., 2018](https://doi.org/10.1109/ICASSP.2018.8461375)
+    - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section 4.2
+
+    Example:
+
+    >>> x = embeddings_tf.datasets.Utterances(np.ones(10), lengths=[6, 4])
+    >>> babble = embeddings_tf.datasets.speech.augment(x, x, snr=(0.0, 0.0))
+    >>> babble.lengths, babble[1]
+    (array([6, 4]), array([2., 2., 2., 2.], dtype=float32))
+    """
+    if noise is None and room_responses is None:
+        raise ValueError("Pass `noise`, `room_responses`, or both.")
+    if not (len(snr) == 2 and np.isfinite(snr).all() and snr[0] <= snr[1]):
+        raise ValueError(
+            f"`snr` must be the least and the largest in dB; received {snr!r}."
+        )
+    fewest, most = (positive_integer("num_sources", n) for n in num_sources)
+    for name, others in (("noise", noise), ("room_responses", room_responses)):
+        if others is None:
+            continue
+        if len(others) < 1:
+            raise ValueError(f"`{name}` has no recordings.")
+        if None not in (x.sample_rate, others.sample_rate) and (
+            x.sample_rate != others.sample_rate
+        ):
+            raise ValueError(
+                f"`{name}` has {others.sample_rate} samples a second, the "
+                f"recordings {x.sample_rate}; resample one of them."
+            )
+    if noise is not None and not (
+        fewest <= most <= len(noise) - (1 if noise is x else 0)
+    ):
+        raise ValueError(
+            "`num_sources` must be the least and the largest number, at most "
+            f"the other recordings of noise; received {num_sources!r} for "
+            f"{len(noise)} recordings."
+        )
+
+    def read(number):
+        rng = np.random.default_rng([seed, number])
+        waveform = x[number]
+        if room_responses is not None:
+            room = rng.integers(len(room_responses))
+            waveform = reverberate(waveform, room_responses[room])
+        if noise is not None:
+            sources = rng.integers(fewest, most, endpoint=True)
+            rows = rng.permutation(len(noise))
+            if noise is x:
+                rows = rows[rows != number]
+            crops = noise.with_num_frames(len(waveform), seed)
+            waveform = add_noise(
+                waveform, crops[rows[:sources]], rng.uniform(*snr, size=sources)
+            )
+        return waveform.numpy()
+
+    return Utterances(read, x.lengths, sample_rate=x.sample_rate)
