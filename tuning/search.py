@@ -102,6 +102,12 @@ def search(arguments, words: list[str]) -> None:
                 f"--{name} must be at least {least}; received "
                 f"{getattr(arguments, name)}"
             )
+    if recipe.strategy == "multi_worker":
+        raise ValueError(
+            "config.strategy='multi_worker' spreads one training over several "
+            "processes; a trial is one process: give each to a worker of the "
+            "search, with 'one' or 'mirrored'"
+        )
     role = _role(arguments.workers)
 
     from trainers.quiet import import_tensorflow

@@ -208,6 +208,7 @@ def test_a_finished_search_says_so_and_a_longer_one_goes_on(
         (("--space", "nothing"), "unknown space 'nothing'"),
         (("--space", "f_statistic"), "loss"),
         (("--trials", "0"), "--trials must be at least 1"),
+        (("--config.strategy=multi_worker",), "a trial is one process"),
         (("--objective", "val_eer"), "--objective='val_eer' is not in"),
         (("--config.dataset=n_digit/4_number",), "4_number"),
     ],
