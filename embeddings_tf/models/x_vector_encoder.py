@@ -103,8 +103,8 @@ def x_vector_encoder(
     frames = keras.Input((None, num_coefficients), name="frames")
     kept = ops.any(ops.not_equal(frames, 0), axis=-1)
     x = frames
-    for filters, (size, dilation, padding) in zip(
-        channels, DILATED if dilated else RELEASED, strict=True
+    for number, (filters, (size, dilation, padding)) in enumerate(
+        zip(channels, DILATED if dilated else RELEASED, strict=True)
     ):
         # What a shorter utterance alone would see past its end.
         x = ops.where(kept[:, :, None], x, 0)
@@ -124,7 +124,12 @@ def x_vector_encoder(
             kept = ops.concatenate([kept[:, :num_more], kept], axis=1)
         elif num_more < 0:
             kept = kept[:, -num_more:]
-        x = _MaskedBatchNormalization(momentum=0.9, epsilon=1e-5)(x, mask=kept)
+        x = _MaskedBatchNormalization(
+            momentum=0.9,
+            epsilon=1e-5,
+            # A SavedModel takes no name that begins with the underscore.
+            name=f"masked_batch_normalization_{number}",
+        )(x, mask=kept)
         x = keras.layers.ReLU()(x)
     x = StatisticsPooling(name="statistics")(x, mask=kept)
     x = keras.layers.Dense(
