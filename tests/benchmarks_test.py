@@ -70,8 +70,7 @@ def test_depths_are_collected_tabulated_and_drawn(tmp_path, monkeypatch):
     baseline = axes.lines[-1].get_ydata()
     np.testing.assert_allclose(baseline, 20)
     drawn = axes.containers[0].lines[0]
-    np.testing.assert_allclose(drawn.get_xdata(), [1, 3])
-    np.testing.assert_allclose(drawn.get_ydata(), [20, 6])
+    np.testing.assert_allclose(drawn.get_xydata(), [[1, 20], [3, 6]])
 
     config, results = depth_run(2, (0.1, 0.1), dataset="another")
     for name, value in ("config", config), ("results", results):
