@@ -9,6 +9,7 @@ from embeddings_tf.datasets.load import load
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     n_digit_from_scikit_learn,
 )
+from embeddings_tf.datasets.shift_and_mirror import shift_and_mirror
 from embeddings_tf.datasets.utterances import Utterances
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "load",
     "n_digit_from_scikit_learn",
     "occlusion_mask",
+    "shift_and_mirror",
 ]

@@ -68,7 +68,7 @@ def _config(dataset, encoder, learning_rate, l2):
             "manual_dir": "",
             "dataset": dataset,
             "split": "train",
-            "preprocess": {"name": "crop_and_flip", "padding": 4},
+            "preprocess": {"name": "shift_and_mirror", "padding": 4},
             "batches": {
                 "name": "class_balanced_batches",
                 "num_classes": num_classes,
