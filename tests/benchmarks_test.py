@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from benchmarks import batch_size
 from benchmarks import cross_validation_table
 from benchmarks import distance_depth
 from benchmarks import f_statistic_loss
@@ -85,6 +86,15 @@ def test_the_tables_of_searches_are_generated_from_the_result_files():
     between = text.partition(search_table.BEGIN)[2]
     between = between.partition(search_table.END)[0]
     assert between.strip() == search_table.table(search_table.load()).strip()
+
+
+def test_the_traffic_of_a_global_batch_is_that_of_the_formula():
+    text = batch_size.PAGE.read_text()
+    between = text.partition(batch_size.BEGIN_TRAFFIC)[2]
+    between = between.partition(batch_size.END_TRAFFIC)[0]
+    assert between.strip() == batch_size.traffic_table()
+    # 384 of 512 rows from others: 100 numbers and a label in, 2 * 100 back.
+    assert batch_size.traffic_bytes(512, 100, 4) == 384 * 4 * (101 + 200)
 
 
 def test_pair_by_pair_is_the_f_statistic_loss():

@@ -44,7 +44,17 @@ def start(name: str) -> None:
             )
         create(name)
 
-    import_tensorflow(start_devices)
+    # TensorFlow waits for ever for a worker that never comes.
+    stderr = os.dup(2)  # while TensorFlow starts, 2 itself is a file
+    watchdog = threading.Timer(START_SECONDS, _nobody_came, [stderr])
+    watchdog.daemon = True
+    if name == "multi_worker":
+        watchdog.start()
+    try:
+        import_tensorflow(start_devices)
+    finally:
+        watchdog.cancel()
+        os.close(stderr)
 
 
 def require_known(name: str) -> str:
@@ -73,19 +83,12 @@ def create(name: str):
         devices = devices or tf.config.list_logical_devices("CPU")
         return tf.distribute.MirroredStrategy([d.name for d in devices])
     task()
-    # TensorFlow waits for ever for a worker that never comes.
-    watchdog = threading.Timer(START_SECONDS, _nobody_came)
-    watchdog.daemon = True
-    watchdog.start()
-    try:
-        return tf.distribute.MultiWorkerMirroredStrategy()
-    finally:
-        watchdog.cancel()
+    return tf.distribute.MultiWorkerMirroredStrategy()
 
 
-def _nobody_came() -> None:
+def _nobody_came(stderr: int) -> None:
     os.write(
-        1,
+        stderr,
         f"error: not all workers of TF_CONFIG have started within "
         f"{START_SECONDS:.0f} s; see what the others printed, and start all "
         "again\n".encode(),

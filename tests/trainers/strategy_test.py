@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tests.trainers.train_test import TINY
 from tests.trainers.train_test import one_line_error
+from tests.trainers.train_test import run
 from tests.trainers.train_test import start
 from tests.trainers.train_test import state_of
 from tests.trainers.train_test import train
@@ -151,16 +152,16 @@ def test_two_replicas_train_as_one_does(unbroken, tmp_path):  # noqa: F811
 
 
 class Workers:
-    """Two workers on this machine."""
+    """Workers of a cluster of two, on this machine."""
 
-    def __init__(self, workdir, *overrides, **environment):
+    def __init__(self, workdir, *overrides, indices=(0, 1), **environment):
         addresses = []
         for _ in range(2):
             with socket.socket() as found:
                 found.bind(("127.0.0.1", 0))
                 addresses.append(f"127.0.0.1:{found.getsockname()[1]}")
         self.processes = []
-        for index in range(2):
+        for index in indices:
             config = {
                 "cluster": {"worker": addresses},
                 "task": {"type": "worker", "index": index},
@@ -191,6 +192,22 @@ class Workers:
         """Exit code, output and errors of a worker, once it has ended."""
         out, err = self.processes[index].communicate(timeout=300)
         return self.processes[index].returncode, out, err
+
+
+def test_a_worker_that_never_comes_is_not_waited_for(tmp_path):
+    with Workers(
+        tmp_path / "run", indices=(0,), EMBEDDINGS_TF_START_SECONDS="1"
+    ) as workers:
+        message = one_line_error(workers.ends(0))
+    assert "not all workers of TF_CONFIG have started within 1 s" in message
+
+
+def test_cross_validation_is_for_one_machine(tmp_path):
+    arguments = ("--workdir", tmp_path / "run")
+    arguments += ("--config", "sprites_triplet")
+    arguments += ("--config.strategy=multi_worker",)
+    message = one_line_error(run("cross_validate", *arguments))
+    assert "runs on one machine" in message
 
 
 def wait_for(condition):

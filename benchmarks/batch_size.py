@@ -1,0 +1,241 @@
+"""Time and memory of every loss and objective as the batch grows.
+
+    python -m benchmarks.batch_size
+
+A step is the value and its gradient in the embeddings and in the weights of
+the objective, compiled, on all cores: what every replica computes for the
+global batch. Batches double until a step would take longer than
+`LARGEST_SECONDS` or more memory than `LARGEST_BYTES` by the growth so far.
+Writes `benchmarks/results/batch_size.json` and the tables of
+`docs/distributed.md`, measured sizes and those of the model beyond them.
+"""
+
+import json
+import os
+import pathlib
+import statistics
+import time
+
+from benchmarks._side_by_side import high_water_mark
+from benchmarks._side_by_side import process
+from trainers.quiet import import_tensorflow
+from trainers.workdir import provenance
+from trainers.workdir import write_atomically
+from trainers.workdir import write_json
+
+ROOT = pathlib.Path(__file__).parents[1]
+RESULT = ROOT / "benchmarks" / "results" / "batch_size.json"
+PAGE = ROOT / "docs" / "distributed.md"
+BEGIN, END = (
+    "<!-- batch_size table: begin -->",
+    "<!-- batch_size table: end -->",
+)
+BEGIN_TRAFFIC = "<!-- traffic table: begin -->"
+END_TRAFFIC = "<!-- traffic table: end -->"
+WIDTHS = [64, 128, 256, 512, 2048]
+DIM, NUM_PER_CLASS, NUM_SUPPORT = 128, 8, 4
+SIZES = [2**power for power in range(7, 13)]
+LARGE_SIZES = [512, 4096, 16384, 65536]
+LARGEST_SECONDS, LARGEST_BYTES, STEPS = 20.0, 3 * 2**30, 5
+NAMES = [
+    "FStatisticLoss",
+    "TripletLoss",
+    "HistogramLoss",
+    "BinomialDevianceLoss",
+    "LiftedStructureLoss",
+    "ContrastiveLoss",
+    "PrototypicalLoss",
+    "StochasticPrototypes",
+    "HedgedInstances",
+    "LearnedDistance",
+]
+
+
+def make(name: str):
+    """The loss or objective with its defaults."""
+    from embeddings_tf import layers
+    from embeddings_tf import losses
+    from embeddings_tf import objectives
+
+    if name in ("PrototypicalLoss", "StochasticPrototypes"):
+        module = losses if name.endswith("Loss") else objectives
+        return getattr(module, name)(num_support=NUM_SUPPORT)
+    if name == "LearnedDistance":
+        return objectives.LearnedDistance(layers.PairDistance())
+    if name.endswith("Loss"):
+        return getattr(losses, name)(reduction="none")
+    return getattr(objectives, name)()
+
+
+def step_of(name: str, num_rows: int) -> dict:
+    """Seconds and bytes of one size, in a fresh process."""
+    import_tensorflow()
+    import numpy as np
+    import tensorflow as tf
+
+    loss = make(name)
+    gaussian = name in ("StochasticPrototypes", "HedgedInstances")
+    rng = np.random.default_rng(0)
+    width = 2 * DIM if gaussian else DIM
+    z = rng.normal(size=(num_rows, width)).astype("float32") / width**0.5
+    if gaussian:
+        z[:, DIM:] = 0.1
+    labels = np.arange(num_rows, dtype="int32") // NUM_PER_CLASS
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], tf.int32),
+            tf.TensorSpec([None, width], tf.float32),
+        ]
+    )
+    def step(labels, z):
+        options = {"training": True} if name == "LearnedDistance" else {}
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            value = tf.reduce_mean(loss(labels, z, **options))
+        weights = getattr(loss, "trainable_variables", [])
+        return tape.gradient(value, [z, *weights])
+
+    def seconds(rows):
+        started = time.perf_counter()
+        step(labels[:rows], z[:rows])[0].numpy()
+        return time.perf_counter() - started
+
+    if hasattr(loss, "build"):
+        loss.build((num_rows,), z.shape)
+    seconds(4 * NUM_PER_CLASS)
+    # Sets the high-water mark back to what is resident now.
+    pathlib.Path("/proc/self/clear_refs").write_text("5")
+    before = high_water_mark()
+    times = [seconds(num_rows)]
+    peak = high_water_mark() - before
+    while len(times) < STEPS and sum(times) < LARGEST_SECONDS:
+        times.append(seconds(num_rows))
+    return {"seconds": statistics.median(times), "peak_bytes": peak}
+
+
+def measure(name: str) -> dict:
+    """By size, until the next size would not fit."""
+    found = {}
+    for num_rows in SIZES:
+        if found:
+            last = found[str(num_rows // 2)]
+            if 4 * last["seconds"] > LARGEST_SECONDS:
+                break
+            if 4 * last["peak_bytes"] > LARGEST_BYTES:
+                break
+        with process() as fresh:
+            work = fresh.submit(step_of, name, num_rows)
+            found[str(num_rows)] = work.result()
+        print(".", end="", flush=True)
+    return found
+
+
+def table(result: dict) -> str:
+    """Measured sizes, and beyond them the largest one times (B / B0)^2."""
+    lines = [
+        "| step of one replica, global batch of | "
+        + " | ".join(f"{size:,}" for size in LARGE_SIZES)
+        + " | last doubling |",
+        "|---" * (len(LARGE_SIZES) + 2) + "|",
+    ]
+    for name, found in result["measured"].items():
+        sizes = sorted(int(size) for size in found)
+        last, before = found[str(sizes[-1])], found[str(sizes[-2])]
+        cells = []
+        for size in LARGE_SIZES:
+            if str(size) in found:
+                seconds = found[str(size)]["seconds"]
+                peak = found[str(size)]["peak_bytes"]
+                mark = ""
+            else:
+                factor = (size / sizes[-1]) ** 2
+                seconds = factor * last["seconds"]
+                peak = factor * last["peak_bytes"]
+                mark = "~"
+            cells.append(f"{mark}{_time(seconds)}, {_memory(peak)}")
+        growth = (
+            f"x{last['seconds'] / before['seconds']:.1f}, "
+            f"x{last['peak_bytes'] / max(1, before['peak_bytes']):.1f}"
+        )
+        lines.append(f"| `{name}` | {' | '.join(cells)} | {growth} |")
+    return "\n".join(lines)
+
+
+def traffic_table() -> str:
+    """Bytes that a replica receives in a step, by rings."""
+    lines = [
+        "| embedding, of 8 replicas | "
+        + " | ".join(f"B = {size:,}" for size in LARGE_SIZES)
+        + " |",
+        "|---" * (len(LARGE_SIZES) + 1) + "|",
+    ]
+    for width in WIDTHS:
+        cells = [
+            f"{traffic_bytes(size, width, 8) / 1e6:,.4g} MB"
+            for size in LARGE_SIZES
+        ]
+        lines.append(f"| {width} numbers | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def traffic_bytes(num_rows: int, width: int, num_replicas: int) -> float:
+    """Embeddings and labels gathered, then the gradient summed."""
+    of_others = num_rows * (num_replicas - 1) / num_replicas
+    return of_others * ((4 * width + 4) + 2 * 4 * width)
+
+
+def _time(seconds: float) -> str:
+    for size, unit in ((1e-3, "ms"), (1, "s"), (60, "min"), (3600, "h")):
+        if seconds < 100 * size or unit == "h":
+            return f"{seconds / size:.2g} {unit}"
+
+
+def _memory(peak: float) -> str:
+    for size, unit in ((2**20, "MiB"), (2**30, "GiB"), (2**40, "TiB")):
+        if peak < 1000 * size or unit == "TiB":
+            return f"{peak / size:.3g} {unit}"
+
+
+def load() -> dict:
+    return json.loads(RESULT.read_text())
+
+
+def write_table(result: dict) -> None:
+    text = PAGE.read_text()
+    for begin, end, content in (
+        (BEGIN, END, table(result)),
+        (BEGIN_TRAFFIC, END_TRAFFIC, traffic_table()),
+    ):
+        head, _, rest = text.partition(begin)
+        _, _, tail = rest.partition(end)
+        text = f"{head}{begin}\n{content}\n{end}{tail}"
+    write_atomically(PAGE, text)
+
+
+def main() -> None:
+    started, load_average = time.monotonic(), os.getloadavg()[0]
+    measured = {}
+    for name in NAMES:
+        print(name, end=" ", flush=True)
+        measured[name] = measure(name)
+        print()
+    import_tensorflow()
+    result = {
+        "command": "python -m benchmarks.batch_size",
+        "dim": DIM,
+        "num_per_class": NUM_PER_CLASS,
+        "num_support": NUM_SUPPORT,
+        "load_average_before": load_average,
+        "measured": measured,
+        "seconds": round(time.monotonic() - started, 1),
+        **provenance(),
+    }
+    RESULT.parent.mkdir(exist_ok=True)
+    write_json(RESULT, result)
+    write_table(result)
+    print(table(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Step time of the distributed wrappers with one replica, against plain fit.
+
+    python -m benchmarks.distributed_step
+
+The demo's model and batches. Each contender has a process of its own and
+trains the same short epochs; they take turns, so that the pairs of a round see
+the same machine:
+
+- `fit`, and `fit_again`, which shows how far two equal ones lie apart;
+- `mirrored`: `MirroredStrategy` of one device through `fit`;
+- `loop`: `MultiWorkerMirroredStrategy` of one worker through the loop.
+
+Prints and writes the median over rounds of each ratio to `fit`. The aim is at
+most 1.05.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import statistics
+import time
+
+from benchmarks._side_by_side import process
+
+RESULT = pathlib.Path(__file__).parent / "results" / "distributed_step.json"
+# The first steps of an epoch start its pipeline and its trace.
+ROUNDS, STEPS, WARM_UP = 24, 40, 10
+AIM = 1.05
+CONTENDERS = {
+    "fit": "one",
+    "fit_again": "one",
+    "mirrored": "mirrored",
+    "loop": "multi_worker",
+}
+
+
+def prepare(strategy_name: str) -> None:
+    """Makes the model, in the process of a contender."""
+    global train
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{found.getsockname()[1]}"
+    os.environ["TF_CONFIG"] = json.dumps(
+        {
+            "cluster": {"worker": [address]},
+            "task": {"type": "worker", "index": 0},
+        }
+    )
+    from trainers import strategy as strategies
+
+    strategies.start(strategy_name)
+    import keras
+
+    from trainers.config import load_recipe
+    from trainers.fit import build_model
+    from trainers.fit import training_data
+    from trainers.loop import loop
+
+    config = load_recipe("demo")
+    strategy = strategies.create(strategy_name)
+    assert strategy.num_replicas_in_sync == 1
+    keras.utils.set_random_seed(0)
+    with contextlib.ExitStack() as stack:
+        if strategy_name != "one":
+            stack.enter_context(strategy.scope())
+        model = build_model(config)
+    batches = strategies.replica_batches(strategy, training_data(config, 0))
+
+    class Clock(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch + 1 == WARM_UP:
+                self.started = time.perf_counter()
+            self.ended = time.perf_counter()
+
+    def train() -> float:
+        """Seconds of a step, over an epoch without its first steps."""
+        clock = Clock()
+        if strategy_name == "multi_worker":
+            loop(
+                model,
+                batches,
+                epochs=1,
+                initial_epoch=0,
+                steps_per_epoch=STEPS,
+                callbacks=[clock],
+            )
+        else:
+            model.fit(
+                batches,
+                steps_per_epoch=STEPS,
+                shuffle=False,
+                verbose=0,
+                callbacks=[clock],
+            )
+        return (clock.ended - clock.started) / (STEPS - WARM_UP)
+
+    train()
+
+
+def turn() -> float:
+    return train()
+
+
+def main() -> None:
+    started, load_average = time.monotonic(), os.getloadavg()[0]
+    seconds = {name: [] for name in CONTENDERS}
+    with contextlib.ExitStack() as stack:
+        processes = {}
+        for name, strategy_name in CONTENDERS.items():
+            processes[name] = stack.enter_context(process())
+            processes[name].submit(prepare, strategy_name).result()
+        for round_ in range(ROUNDS):
+            # Every other round backwards, so that none is always behind one.
+            order = list(CONTENDERS)[:: 1 if round_ % 2 == 0 else -1]
+            for name in order:
+                seconds[name].append(processes[name].submit(turn).result())
+            print(".", end="", flush=True)
+    print()
+    ratios = {
+        name: [a / b for a, b in zip(values, seconds["fit"], strict=True)]
+        for name, values in seconds.items()
+        if name != "fit"
+    }
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow()
+    from trainers.workdir import provenance
+    from trainers.workdir import write_json
+
+    result = {
+        "command": "python -m benchmarks.distributed_step",
+        "rounds": ROUNDS,
+        "steps_a_turn": STEPS - WARM_UP,
+        "aim": AIM,
+        "load_average_before": load_average,
+        "median_seconds": {
+            name: statistics.median(values) for name, values in seconds.items()
+        },
+        "ratio_to_fit": {
+            name: {
+                "median": statistics.median(values),
+                "quartiles": statistics.quantiles(values)[::2],
+            }
+            for name, values in ratios.items()
+        },
+        "seconds": round(time.monotonic() - started, 1),
+        **provenance(),
+    }
+    RESULT.parent.mkdir(exist_ok=True)
+    write_json(RESULT, result)
+    print(f"{'':12}{'ms a step':>11}{'ratio':>8}{'quartiles':>16}")
+    for name, values in seconds.items():
+        line = f"{name:12}{1000 * statistics.median(values):>11.2f}"
+        if name in ratios:
+            found = result["ratio_to_fit"][name]
+            low, high = found["quartiles"]
+            line += f"{found['median']:>8.3f}{low:>8.3f}{high:>8.3f}"
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

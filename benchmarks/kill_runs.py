@@ -1,0 +1,286 @@
+"""Trainings killed at random moments, against the same one unbroken.
+
+    python -m benchmarks.kill_runs [--kills 20] [--kinds one multi_worker]
+
+Of each kind one run is left alone. Then runs are started again and again; at a
+moment drawn between the start and the length of the unbroken run, one of its
+processes, drawn as well, is killed with SIGKILL. The others have to end by
+themselves; then all are started again with the same command, until the run
+is through, and further runs begin until there have been enough kills. What
+each run ended with is compared with the unbroken one. Ends with an error if
+a run differs, or a process outlives the one that was killed.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+
+from trainers.quiet import import_tensorflow
+
+ROOT = pathlib.Path(__file__).parents[1]
+RESULT = pathlib.Path(__file__).parent / "results" / "kill_runs.json"
+# Short epochs: what is tested is between them.
+TRAINING = (
+    *("--config", "demo"),
+    "--config.num_epochs=12",
+    "--config.patience=12",
+    "--config.steps_per_epoch=15",
+    "--config.validation.num_episodes=2",
+    "--config.validation.num_samples=3",
+)
+# A process that has lost another has to end within this time.
+SECONDS_TO_END = 120
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """What is started, and what it leaves behind.
+
+    Args:
+        commands: From a workdir to `(words, environment)` of each process;
+            all have to end with 0.
+        result: From a workdir to numbers and arrays by name.
+        progress: From a workdir to how far it has come, a number.
+        tolerance: Largest difference from the unbroken run.
+    """
+
+    commands: Callable
+    result: Callable
+    progress: Callable
+    tolerance: float = 0.0
+
+
+def one_process(workdir):
+    words = ["-m", "trainers.train", *TRAINING, "--workdir", str(workdir)]
+    return [(words, {})]
+
+
+def two_workers(workdir):
+    addresses = []
+    for _ in range(2):
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            addresses.append(f"127.0.0.1:{found.getsockname()[1]}")
+    ((words, _),) = one_process(workdir)
+    return [
+        (
+            [*words, "--config.strategy=multi_worker"],
+            {
+                "TF_CONFIG": json.dumps(
+                    {
+                        "cluster": {"worker": addresses},
+                        "task": {"type": "worker", "index": index},
+                    }
+                )
+            },
+        )
+        for index in range(2)
+    ]
+
+
+def trained(workdir) -> dict:
+    """Weights, state of the optimiser, and history."""
+    import keras
+    import numpy as np
+
+    import embeddings_tf  # noqa: F401  registers its classes
+
+    result = {}
+    for name in ("latest", "best"):
+        path = workdir / "checkpoints" / f"{name}.keras"
+        model = keras.saving.load_model(path)
+        variables = (*model.weights, *model.optimizer.variables)
+        for number, variable in enumerate(variables):
+            result[f"{name} {number} {variable.path}"] = variable.numpy()
+    training = json.loads((workdir / "results.json").read_text())["training"]
+    for row in training["history"]:
+        for measure, value in row.items():
+            result[f"epoch {row['epoch']} {measure}"] = np.float64(value)
+    return result
+
+
+def epochs_done(workdir) -> int:
+    """Epochs in the newest checkpoint."""
+    path = workdir / "checkpoints" / "latest.keras"
+    if not path.exists():
+        return 0
+    with zipfile.ZipFile(path) as archive:
+        return json.loads(archive.read("training_state.json"))["epoch"]
+
+
+KINDS = {
+    "one": Kind(one_process, trained, epochs_done),
+    "multi_worker": Kind(two_workers, trained, epochs_done),
+}
+
+
+def start(kind: Kind, workdir) -> list[subprocess.Popen]:
+    return [
+        subprocess.Popen(
+            [sys.executable, *words],
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for words, environment in kind.commands(workdir)
+    ]
+
+
+def end(processes, seconds=None) -> list[str]:
+    """Waits for all; their last lines on stderr, killed after `seconds`."""
+    lines = []
+    try:
+        for process in processes:
+            error = process.communicate(timeout=seconds)[1].strip()
+            lines.append(error.splitlines()[-1] if error else "")
+    finally:
+        for process in processes:
+            process.kill()
+    return lines
+
+
+def unbroken(kind: Kind, workdir) -> float:
+    """Seconds of a run that is left alone."""
+    started = time.monotonic()
+    processes = start(kind, workdir)
+    lines = end(processes)
+    assert not any(process.returncode for process in processes), lines
+    return time.monotonic() - started
+
+
+def kill_until_done(kind: Kind, workdir, seconds, rng, kills_left) -> list:
+    """One run to its end; what happened at each kill."""
+    kills = []
+    while True:
+        moment = rng.uniform(0, seconds)
+        if len(kills) == kills_left:
+            moment = float("inf")
+        started = time.monotonic()
+        processes = start(kind, workdir)
+        while time.monotonic() - started < moment and any(
+            process.poll() is None for process in processes
+        ):
+            time.sleep(0.01)
+        running = [p for p in processes if p.poll() is None]
+        if not running:
+            lines = end(processes)
+            assert not any(p.returncode for p in processes), lines
+            return kills
+        victim = rng.choice(running)
+        victim.send_signal(signal.SIGKILL)
+        killed = time.monotonic()
+        others = [p for p in processes if p is not victim]
+        lines = end(others, SECONDS_TO_END)
+        end([victim])
+        kills.append(
+            {
+                "after_seconds": round(killed - started, 2),
+                "process": processes.index(victim),
+                "done": kind.progress(workdir),
+                "others_ended_after_seconds": round(
+                    time.monotonic() - killed, 2
+                ),
+                "others_said": lines,
+            }
+        )
+        print(".", end="", flush=True)
+
+
+def largest_difference(result: dict, other: dict) -> float:
+    import numpy as np
+
+    assert result.keys() == other.keys(), set(result) ^ set(other)
+    differences = [
+        np.max(np.abs(np.subtract(other[name], value)), initial=0.0)
+        for name, value in result.items()
+    ]
+    return float(np.max(differences))
+
+
+def measure(kind: Kind, num_kills: int, rng, folder) -> dict:
+    seconds = unbroken(kind, folder / "unbroken")
+    expected = kind.result(folder / "unbroken")
+    runs, kills = [], 0
+    while kills < num_kills:
+        workdir = folder / f"run_{len(runs)}"
+        of_run = kill_until_done(kind, workdir, seconds, rng, num_kills - kills)
+        kills += len(of_run)
+        difference = largest_difference(expected, kind.result(workdir))
+        runs.append({"largest_difference": difference, "kills": of_run})
+    print()
+    return {
+        "unbroken_seconds": round(seconds, 1),
+        "kills": kills,
+        "runs": len(runs),
+        "largest_difference": max(run["largest_difference"] for run in runs),
+        "tolerance": kind.tolerance,
+        "longest_end_of_others_seconds": max(
+            kill["others_ended_after_seconds"]
+            for run in runs
+            for kill in run["kills"]
+        ),
+        "of_runs": runs,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=20, help="of each kind")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    import_tensorflow()
+    from trainers.workdir import provenance
+    from trainers.workdir import write_json
+
+    started = time.monotonic()
+    load_average = os.getloadavg()[0]
+    measured = {}
+    for name in arguments.kinds:
+        print(name, end=" ", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            measured[name] = measure(
+                KINDS[name],
+                arguments.kills,
+                random.Random(f"{arguments.seed} {name}"),
+                pathlib.Path(folder),
+            )
+    result = {
+        "command": "python -m benchmarks.kill_runs",
+        "seed": arguments.seed,
+        "training": TRAINING,
+        "load_average_before": load_average,
+        "kinds": measured,
+        "seconds": round(time.monotonic() - started, 1),
+        **provenance(),
+    }
+    RESULT.parent.mkdir(exist_ok=True)
+    write_json(RESULT, result)
+    print(
+        f"{'':14}{'kills':>7}{'runs':>6}{'difference':>12}{'others ended':>14}"
+    )
+    for name, found in measured.items():
+        print(
+            f"{name:14}{found['kills']:>7}{found['runs']:>6}"
+            f"{found['largest_difference']:>12.2g}"
+            f"{found['longest_end_of_others_seconds']:>12.1f} s"
+        )
+    for name, found in measured.items():
+        assert found["largest_difference"] <= found["tolerance"], name
+
+
+if __name__ == "__main__":
+    main()
