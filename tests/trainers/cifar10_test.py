@@ -80,7 +80,7 @@ def test_one_step_of_the_published_training(original_file, tmp_path):
     assert 0 <= epoch["val_accuracy_at_equal_error"] <= 1
     assert epoch["learning_rate"] == pytest.approx(0.01)
 
-    model = checkpoint.load_best(tmp_path / "run")
+    model, _ = checkpoint.restore(tmp_path / "run" / "checkpoints")
     assert model.encoder.output_shape == (None, 512)
     # 1024 -> 350 -> 350 -> 350 -> 1, each with biases.
     assert model.objective.distance.count_params() == 604_801
