@@ -1,6 +1,10 @@
-"""Trainings killed at random moments, against the same one unbroken.
+"""Trainings and searches killed at random moments, against unbroken ones.
 
     python -m benchmarks.kill_runs [--kills 20] [--kinds one multi_worker]
+
+Kinds: `one` process and two workers (`multi_worker`) that train; a `search` in
+one process and a chief with two workers (`search_workers`), where the chief is
+killed and its workers have to end with it.
 
 Of each kind one run is left alone. Then runs are started again and again; at a
 moment drawn between the start and the length of the unbroken run, one of its
@@ -35,6 +39,14 @@ TRAINING = (
     *("--config", "demo"),
     "--config.num_epochs=12",
     "--config.patience=12",
+    "--config.steps_per_epoch=15",
+    "--config.validation.num_episodes=2",
+    "--config.validation.num_samples=3",
+)
+SEARCH = (
+    *("--config", "demo", "--space", "stochastic_prototypes"),
+    *("--trials", "4"),
+    "--config.num_epochs=4",
     "--config.steps_per_epoch=15",
     "--config.validation.num_episodes=2",
     "--config.validation.num_samples=3",
@@ -119,9 +131,40 @@ def epochs_done(workdir) -> int:
         return json.loads(archive.read("training_state.json"))["epoch"]
 
 
+def search(workdir):
+    words = ["-m", "tuning.search", *SEARCH, "--workdir", str(workdir)]
+    return [(words, {})]
+
+
+def search_with_workers(workdir):
+    ((words, environment),) = search(workdir)
+    return [([*words, "--workers", "2"], environment)]
+
+
+def searched(workdir) -> dict:
+    """The value of every trial, by what was drawn for it."""
+    results = json.loads((workdir / "results.json").read_text())
+    return {
+        json.dumps([trial["trial"], trial["status"], trial["values"]]): (
+            trial["objective"]
+        )
+        for trial in results["trials"]
+    }
+
+
+def trials_done(workdir) -> int:
+    path = workdir / "results.json"
+    if not path.exists():
+        return 0
+    trials = json.loads(path.read_text())["trials"]
+    return sum(trial["status"] == "completed" for trial in trials)
+
+
 KINDS = {
     "one": Kind(one_process, trained, epochs_done),
     "multi_worker": Kind(two_workers, trained, epochs_done),
+    "search": Kind(search, searched, trials_done),
+    "search_workers": Kind(search_with_workers, searched, trials_done),
 }
 
 
@@ -262,6 +305,7 @@ def main() -> None:
         "command": "python -m benchmarks.kill_runs",
         "seed": arguments.seed,
         "training": TRAINING,
+        "search": SEARCH,
         "load_average_before": load_average,
         "kinds": measured,
         "seconds": round(time.monotonic() - started, 1),
