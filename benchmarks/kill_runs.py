@@ -146,7 +146,7 @@ def searched(workdir) -> dict:
     results = json.loads((workdir / "results.json").read_text())
     return {
         json.dumps([trial["trial"], trial["status"], trial["values"]]): (
-            trial["objective"]
+            trial["objective"] or 0.0  # None of a trial that failed
         )
         for trial in results["trials"]
     }
@@ -302,7 +302,8 @@ def main() -> None:
                 pathlib.Path(folder),
             )
     result = {
-        "command": "python -m benchmarks.kill_runs",
+        "command": "python -m benchmarks.kill_runs "
+        f"--kills {arguments.kills} --kinds {' '.join(arguments.kinds)}",
         "seed": arguments.seed,
         "training": TRAINING,
         "search": SEARCH,
