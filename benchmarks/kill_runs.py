@@ -89,6 +89,8 @@ def two_workers(workdir):
         (
             [*words, "--config.strategy=multi_worker"],
             {
+                # For one that is killed before the others have seen it.
+                "EMBEDDINGS_TF_START_SECONDS": "90",
                 "TF_CONFIG": json.dumps(
                     {
                         "cluster": {"worker": addresses},
