@@ -1,5 +1,6 @@
 """Checkpoints that a killed run resumes from, exactly."""
 
+import errno
 import json
 import os
 import pathlib
@@ -141,6 +142,12 @@ def restore(directory: pathlib.Path):
                 state = json.loads(archive.read(STATE))
             model = keras.saving.load_model(path)
         except (zipfile.BadZipFile, KeyError, OSError, ValueError) as error:
+            # Keras unpacks a checkpoint to read it.
+            if getattr(error, "errno", None) in (errno.EFBIG, errno.ENOSPC):
+                raise OSError(
+                    f"no room to unpack {path}: {error.strerror}; make room "
+                    "in the folder of temporary files (TMPDIR)"
+                ) from error
             print(
                 f"warning: {path} cannot be read ({error}); trying the "
                 "checkpoint before it",

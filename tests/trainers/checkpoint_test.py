@@ -1,0 +1,64 @@
+"""What a full disk leaves of the checkpoints."""
+
+import contextlib
+import os
+import resource
+
+import keras
+import numpy as np
+import pytest
+
+from trainers import checkpoint
+
+
+@contextlib.contextmanager
+def files_of_at_most(num_bytes):
+    """As on a disk that is full: writing more is an OSError."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A model and its checkpoints of two epochs; the first is the best."""
+    model = keras.Sequential([keras.Input((50,)), keras.layers.Dense(400)])
+    model.compile(keras.optimizers.SGD(), loss="mse")
+    for epoch in (1, 2):
+        model.layers[0].bias.assign(np.full(400, epoch))
+        checkpoint.save(model, state_of(epoch), tmp_path)
+    return model, tmp_path
+
+
+def state_of(epoch):
+    return {"epoch": epoch, "best_epoch": 1, "seeds": []}
+
+
+def test_a_disk_that_fills_leaves_the_checkpoints_before(saved):
+    model, directory = saved
+    before = {name: (directory / name).read_bytes() for name in names(saved)}
+    assert set(before) == {"latest.keras", "previous.keras", "best.keras"}
+    model.layers[0].bias.assign(np.full(400, 3))
+    for limit in (0, 10_000, len(before["latest.keras"]) - 1):
+        with files_of_at_most(limit):
+            with pytest.raises(OSError, match="of epoch 3 to .* is kept"):
+                checkpoint.save(model, state_of(3), directory)
+        after = {name: (directory / name).read_bytes() for name in names(saved)}
+        assert after == before
+    restored, state = checkpoint.restore(directory)
+    assert state["epoch"] == 2
+    np.testing.assert_array_equal(restored.layers[0].bias, np.full(400, 2))
+
+
+def names(saved):
+    return sorted(os.listdir(saved[1]))
+
+
+def test_no_room_to_unpack_is_no_damage(saved):
+    _, directory = saved
+    with files_of_at_most(10_000):
+        with pytest.raises(OSError, match="no room to unpack .*latest.keras"):
+            checkpoint.restore(directory)
