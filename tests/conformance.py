@@ -615,7 +615,9 @@ class _Trainer(_Configurable):
                 assert_finite(after, f"{policy}: a weight")
                 if expected is None:
                     expected = losses[0]
-                assert_close(losses[0], expected, policy, rtol=0.02, atol=0.02)
+                # bfloat16 rounds activations to 1 part in 256, and a mean over
+                # the few mined triplets of a batch may choose others.
+                assert_close(losses[0], expected, policy, rtol=0.02, atol=0.05)
         finally:
             keras.config.set_dtype_policy("float32")
 

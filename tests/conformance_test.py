@@ -902,6 +902,7 @@ PUBLIC = {
         "losses",
         "layers",
         "objectives",
+        "optimizers",
         "models",
         "metrics",
         "sampling",
