@@ -7,6 +7,7 @@ import pathlib
 
 from keras_tuner.engine.trial import TrialStatus
 
+from trainers.config import COMMON_FIELDS
 from trainers.config import load_recipe
 from trainers.workdir import PLACE_FIELDS
 from trainers.workdir import provenance
@@ -109,11 +110,11 @@ def as_csv(table: list[dict], names: list[str]) -> str:
 def as_recipe(config, row: dict, search: dict, oracle) -> str:
     """A recipe file that stands alone: the whole config of a trial.
 
-    The places of data are left to the environment, as in every recipe.
+    The places of data and the devices are left open, as in every recipe.
     """
     config = config.to_dict()
     for field in PLACE_FIELDS:
-        config[field] = ""
+        config[field] = COMMON_FIELDS.get(field, "")
     lines = [
         f'"""The best of {len(oracle.end_order)} trials of a random search.',
         "",
