@@ -11,6 +11,7 @@ from trainers.model import build_model
 
 SETS = (
     "cars196_",
+    "cifar10_",
     "cifar_fs_",
     "cub200_learned",
     "imagenet_",
@@ -44,7 +45,7 @@ def no_data(monkeypatch):
 
 
 def test_which_recipes_there_are():
-    assert len(RECIPES) == 14
+    assert len(RECIPES) == 16
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -64,12 +65,15 @@ def test_builds_without_data(name):
     # The published winners, and the rate at the end of the warm-up.
     rate, momentum, l2 = {
         "cifar": (0.01, 0.9, 1e-3),
+        "cifar10": (0.01, 0.9, 1e-3),
         "mini": (0.01, 0.9, 1e-3),
         "voxceleb": (1.5 / 2_000**0.5, 0.95, 1e-3),
         "imagenet": (1e-3, 0.9, 1e-4),
     }.get(name.split("_")[0], (0.3 / 1_000**0.5, 0.9, 1e-4))
     if name in ("cifar_fs_triplet", "mini_imagenet_triplet"):
         rate, l2 = 0.1, 1e-4
+    if name == "cifar10_triplet":
+        l2 = 1e-4
     optimizer = model.optimizer
     assert (optimizer.momentum, optimizer.l2) == (momentum, l2)
     if name.startswith(("cifar", "mini")):
