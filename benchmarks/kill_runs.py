@@ -96,7 +96,7 @@ def two_workers(workdir):
                         "cluster": {"worker": addresses},
                         "task": {"type": "worker", "index": index},
                     }
-                )
+                ),
             },
         )
         for index in range(2)
