@@ -34,14 +34,13 @@ from trainers.quiet import import_tensorflow
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULT = pathlib.Path(__file__).parent / "results" / "kill_runs.json"
-# Short epochs: what is tested is between them.
+# Short epochs: what is tested is between them. Its Adam does not blow up the
+# round-off in gradients of 0, which differs between runs of two workers.
 TRAINING = (
-    *("--config", "demo"),
+    *("--config", "tests/trainers/tiny.py"),
     "--config.num_epochs=12",
     "--config.patience=12",
     "--config.steps_per_epoch=15",
-    "--config.validation.num_episodes=2",
-    "--config.validation.num_samples=3",
 )
 SEARCH = (
     *("--config", "demo", "--space", "stochastic_prototypes"),
@@ -164,7 +163,7 @@ def trials_done(workdir) -> int:
 
 KINDS = {
     "one": Kind(one_process, trained, epochs_done),
-    "multi_worker": Kind(two_workers, trained, epochs_done),
+    "multi_worker": Kind(two_workers, trained, epochs_done, tolerance=1e-5),
     "search": Kind(search, searched, trials_done),
     "search_workers": Kind(search_with_workers, searched, trials_done),
 }
