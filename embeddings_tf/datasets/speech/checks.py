@@ -3,12 +3,17 @@
 import tensorflow as tf
 
 
-def require(condition, message: str) -> None:
-    """ValueError unless `condition`; in a graph, an error when it runs."""
+def require(condition, message: str) -> list[tf.Operation]:
+    """ValueError unless `condition`; in a graph, an error when it runs.
+
+    Returns:
+        What must run before the operations that the condition is for.
+    """
     if not tf.executing_eagerly():
-        tf.debugging.Assert(condition, [message])
-    elif not condition:
+        return [tf.debugging.Assert(condition, [message])]
+    if not condition:
         raise ValueError(message)
+    return []
 
 
 def float_tensor(name: str, value, ranks: tuple[int, ...], axes: str):
@@ -38,10 +43,12 @@ def lengths_of(values, length, minimum: int, unit: str):
                 f"{length.shape} and dtype {length.dtype.name}."
             )
         length = tf.reshape(tf.cast(length, tf.int32), [-1])
-        require(
+        check = require(
             tf.equal(tf.size(length), tf.shape(values)[0]),
             "length must have one entry for each utterance.",
         )
+        with tf.control_dependencies(check):
+            length = tf.identity(length)
     require(
         tf.reduce_all((length >= minimum) & (length <= size)),
         f"Every utterance must have at least {minimum} {unit}, and not more "
