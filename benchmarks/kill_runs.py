@@ -31,9 +31,14 @@ import zipfile
 from collections.abc import Callable
 
 from trainers.quiet import import_tensorflow
+from trainers.workdir import provenance
+from trainers.workdir import write_atomically
+from trainers.workdir import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULT = pathlib.Path(__file__).parent / "results" / "kill_runs.json"
+PAGE = ROOT / "docs" / "distributed.md"
+BEGIN, END = "<!-- kill_runs table: begin -->", "<!-- kill_runs table: end -->"
 # Short epochs: what is tested is between them. Its Adam does not blow up the
 # round-off in gradients of 0, which differs between runs of two workers.
 TRAINING = (
@@ -59,6 +64,7 @@ class Kind:
     """What is started, and what it leaves behind.
 
     Args:
+        title: What it is, in the table.
         commands: From a workdir to `(words, environment)` of each process;
             all have to end with 0.
         result: From a workdir to numbers and arrays by name.
@@ -66,6 +72,7 @@ class Kind:
         tolerance: Largest difference from the unbroken run.
     """
 
+    title: str
     commands: Callable
     result: Callable
     progress: Callable
@@ -162,10 +169,21 @@ def trials_done(workdir) -> int:
 
 
 KINDS = {
-    "one": Kind(one_process, trained, epochs_done),
-    "multi_worker": Kind(two_workers, trained, epochs_done, tolerance=1e-5),
-    "search": Kind(search, searched, trials_done),
-    "search_workers": Kind(search_with_workers, searched, trials_done),
+    "one": Kind("training, one process", one_process, trained, epochs_done),
+    "multi_worker": Kind(
+        "training, one of two workers",
+        two_workers,
+        trained,
+        epochs_done,
+        tolerance=1e-5,
+    ),
+    "search": Kind("search, one process", search, searched, trials_done),
+    "search_workers": Kind(
+        "search, the chief of two workers",
+        search_with_workers,
+        searched,
+        trials_done,
+    ),
 }
 
 
@@ -280,6 +298,27 @@ def measure(kind: Kind, num_kills: int, rng, folder) -> dict:
     }
 
 
+def load() -> dict:
+    return json.loads(RESULT.read_text())
+
+
+def table(result: dict) -> str:
+    """A row for each kind of run."""
+    lines = [
+        "| what was killed | unbroken run | kills | runs | the others ended "
+        "within | largest difference from the unbroken run |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, found in result["kinds"].items():
+        lines.append(
+            f"| {KINDS[name].title} | {found['unbroken_seconds']:.0f} s | "
+            f"{found['kills']} | {found['runs']} | "
+            f"{found['longest_end_of_others_seconds']:.1f} s | "
+            f"{found['largest_difference']:.2g} |"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=20, help="of each kind")
@@ -287,9 +326,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     import_tensorflow()
-    from trainers.workdir import provenance
-    from trainers.workdir import write_json
-
     started = time.monotonic()
     load_average = os.getloadavg()[0]
     measured = {}
@@ -315,15 +351,11 @@ def main() -> None:
     }
     RESULT.parent.mkdir(exist_ok=True)
     write_json(RESULT, result)
-    print(
-        f"{'':14}{'kills':>7}{'runs':>6}{'difference':>12}{'others ended':>14}"
-    )
-    for name, found in measured.items():
-        print(
-            f"{name:14}{found['kills']:>7}{found['runs']:>6}"
-            f"{found['largest_difference']:>12.2g}"
-            f"{found['longest_end_of_others_seconds']:>12.1f} s"
-        )
+    head, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    text = table(result)
+    write_atomically(PAGE, f"{head}{BEGIN}\n{text}\n{END}{tail}")
+    print(text)
     for name, found in measured.items():
         assert found["largest_difference"] <= found["tolerance"], name
 

@@ -87,12 +87,15 @@ def _section(name: str, results: dict) -> list[str]:
     overrides = "".join(
         f" {shlex.quote(f'--config.{field}')}" for field in results["overrides"]
     )
+    workers = results.get("workers")
+    with_workers = f" --workers {workers}" if workers else ""
     folder = RESULTS.relative_to(ROOT)
     lines += [
         "",
         "    " + f"python -m tuning.search --config {results['recipe']} "
         f"--space {results['space']} --trials {len(trials)} "
-        f"--seed {results['search_seed']} --workdir DIR{overrides}",
+        f"--seed {results['search_seed']}{with_workers} "
+        f"--workdir DIR{overrides}",
         "",
         f"Seed of the trainings {results['seed']}; "
         f"{results['seconds'] / 60:.0f} minutes in all; commit "

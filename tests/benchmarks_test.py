@@ -10,6 +10,7 @@ from benchmarks import batch_size
 from benchmarks import cross_validation_table
 from benchmarks import distance_depth
 from benchmarks import f_statistic_loss
+from benchmarks import kill_runs
 from benchmarks import n_digit_table
 from benchmarks import search_table
 from benchmarks import verification_table
@@ -95,6 +96,29 @@ def test_the_traffic_of_a_global_batch_is_that_of_the_formula():
     assert between.strip() == batch_size.traffic_table()
     # 384 of 512 rows from others: 100 numbers and a label in, 2 * 100 back.
     assert batch_size.traffic_bytes(512, 100, 4) == 384 * 4 * (101 + 200)
+
+
+@pytest.mark.parametrize("module", [batch_size, kill_runs])
+def test_the_tables_of_distributed_training_are_of_the_result_files(module):
+    text = module.PAGE.read_text()
+    between = text.partition(module.BEGIN)[2].partition(module.END)[0]
+    assert between.strip() == module.table(module.load())
+
+
+def test_beyond_the_largest_measured_batch_the_model_is_quadratic():
+    result = {
+        "measured": {
+            "SomeLoss": {
+                "512": {"seconds": 0.01, "peak_bytes": 2**20},
+                "1024": {"seconds": 0.04, "peak_bytes": 3 * 2**20},
+            }
+        }
+    }
+    row = batch_size.table(result).splitlines()[-1]
+    # 4 and 16 times the largest batch: 16 and 256 times its cost.
+    assert row.startswith("| `SomeLoss` | 10 ms, 1 MiB | ~0.64 s, 48 MiB | ")
+    assert row.endswith(" | x4.0, x3.0 |")
+    assert "| ~10 s, 768 MiB |" in row
 
 
 def test_pair_by_pair_is_the_f_statistic_loss():

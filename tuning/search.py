@@ -128,6 +128,7 @@ def search(arguments, words: list[str]) -> None:
         "direction": direction,
         "seed": recipe.seed,
         "search_seed": arguments.seed,
+        "workers": arguments.workers,
         "overrides": arguments.overrides,
     }
 

@@ -17,7 +17,6 @@ from tests.trainers.train_test import run
 from tests.trainers.train_test import start
 from tests.trainers.train_test import state_of
 from tests.trainers.train_test import train
-from tests.trainers.train_test import unbroken  # noqa: F401  a fixture
 from trainers import strategy as strategies
 from trainers.config import load_recipe
 from trainers.fit import build_model
@@ -139,7 +138,7 @@ def test_the_loop_is_fit_bit_for_bit_on_one_replica():
         np.testing.assert_array_equal(of_fit, of_loop)
 
 
-def test_two_replicas_train_as_one_does(unbroken, tmp_path):  # noqa: F811
+def test_two_replicas_train_as_one_does(unbroken, tmp_path):
     """A batch of 25 rows, samples drawn by the objective, corrupted input."""
     workdir = tmp_path / "run"
     options = {"env": {**os.environ, "EMBEDDINGS_TF_VIRTUAL_CPUS": "2"}}
@@ -218,7 +217,7 @@ def wait_for(condition):
 
 
 def test_a_killed_worker_ends_the_others_and_a_restart_of_all_goes_on(
-    unbroken,  # noqa: F811
+    unbroken,
     tmp_path,
 ):
     workdir = tmp_path / "run"

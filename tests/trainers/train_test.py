@@ -19,7 +19,6 @@ from trainers.workdir import open_workdir
 
 ROOT = pathlib.Path(__file__).parents[2]
 TINY = "tests/trainers/tiny.py"
-# The digits are in memory; every test of this file shares one unbroken run.
 pytestmark = pytest.mark.xdist_group("trainers")
 
 
@@ -52,16 +51,6 @@ def one_line_error(result):
     lines = [line for line in err.splitlines() if line.startswith("error: ")]
     assert err.splitlines() == lines and len(lines) == 1, err
     return lines[0]
-
-
-@pytest.fixture(scope="module")
-def unbroken(tmp_path_factory):
-    workdir = tmp_path_factory.mktemp("unbroken") / "run"
-    code, out, err = train(workdir)
-    assert code == 0, err
-    assert err == "", "start-up is quiet"
-    assert f"trainers.evaluate --workdir {workdir}" in out
-    return workdir
 
 
 def state_of(workdir, name="latest"):

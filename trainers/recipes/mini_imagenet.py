@@ -18,9 +18,10 @@ Not run on the real set. Where the recipes depart from the paper and its code:
 batches of 64 classes with 2 images each instead of 128 images of any class;
 pooling over the whole image; validation by the error over all pairs instead of
 pairs within batches; label smoothing over the 64 training classes instead of
-100. The learning rate is halved after more than 10 epochs without a better
-validation, as published, by the learned distance (or the cosine where there is
-none) instead of by the better of both.
+100; the triplet loss alone, its classifier left out. The learning rate is
+halved after more than 10 epochs without a better validation, as published, by
+the learned distance (or the cosine where there is none) instead of by the
+better of both.
 """
 
 import ml_collections

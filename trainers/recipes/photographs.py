@@ -168,7 +168,7 @@ def _config(
             "steps_per_epoch": steps_per_epoch,
             "num_epochs": num_epochs,
             "monitor": monitor,
-            "patience": 10,
+            "patience": num_epochs,
             "validation": validation,
             "evaluation": evaluation,
         }
