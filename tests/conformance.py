@@ -322,7 +322,12 @@ class _Trainer(_Configurable):
         return self.evaluate(labels, z, loss)[0].numpy()
 
     def train(self, model, num_steps, deviation=0.1):
-        """Losses of some steps on the same batch, separable by default."""
+        """Losses of some steps on the same batch, separable by default.
+
+        Eagerly: tracing takes far longer than the steps do, and compiled
+        training is a property of its own (`replicas_fit`).
+        """
+        model.run_eagerly = True
         labels = self.batch()[0]
         x = separable(labels, deviation)
         return [
@@ -340,6 +345,7 @@ class _Trainer(_Configurable):
         x = separable(labels)
         # A new model draws its samples from the beginning, as a loaded one.
         twin = self.model()
+        twin.run_eagerly = True
         twin.set_weights(model.get_weights())
         return {
             "inputs": [x],
@@ -655,8 +661,7 @@ class _Trainer(_Configurable):
                 self.make(),
                 piece_size=piece_size,
             )
-            # Eagerly, for speed; tests of EmbeddingModel compile.
-            model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
+            model.compile(keras.optimizers.SGD(0.1))
             if weights is None:
                 weights = model.get_weights()
             model.set_weights(weights)
