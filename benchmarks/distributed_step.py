@@ -7,7 +7,9 @@ trains the same short epochs; they take turns, so that the pairs of a round see
 the same machine:
 
 - `fit`, and `fit_again`, which shows how far two equal ones lie apart;
-- `mirrored`: `MirroredStrategy` of one device through `fit`;
+- `mirrored`: what `--config.strategy=mirrored` does with one device;
+- `mirrored_strategy`: TensorFlow's `MirroredStrategy` of that device through
+  `fit`, which `mirrored` leaves out for what it costs;
 - `loop`: `MultiWorkerMirroredStrategy` of one worker through the loop.
 
 Prints and writes the median over rounds of each ratio to `fit`. The aim is at
@@ -32,13 +34,15 @@ CONTENDERS = {
     "fit": "one",
     "fit_again": "one",
     "mirrored": "mirrored",
+    "mirrored_strategy": "one",
     "loop": "multi_worker",
 }
 
 
-def prepare(strategy_name: str) -> None:
+def prepare(contender: str) -> None:
     """Makes the model, in the process of a contender."""
     global train
+    strategy_name = CONTENDERS[contender]
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{found.getsockname()[1]}"
@@ -52,6 +56,7 @@ def prepare(strategy_name: str) -> None:
 
     strategies.start(strategy_name)
     import keras
+    import tensorflow as tf
 
     from trainers.config import load_recipe
     from trainers.fit import build_model
@@ -60,10 +65,13 @@ def prepare(strategy_name: str) -> None:
 
     config = load_recipe("demo")
     strategy = strategies.create(strategy_name)
+    if contender == "mirrored_strategy":
+        kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
+        strategy = tf.distribute.MirroredStrategy([f"{kind}:0"])
     assert strategy.num_replicas_in_sync == 1
     keras.utils.set_random_seed(0)
     with contextlib.ExitStack() as stack:
-        if strategy_name != "one":
+        if contender not in ("fit", "fit_again"):
             stack.enter_context(strategy.scope())
         model = build_model(config)
     batches = strategies.replica_batches(strategy, training_data(config, 0))
@@ -108,9 +116,9 @@ def main() -> None:
     seconds = {name: [] for name in CONTENDERS}
     with contextlib.ExitStack() as stack:
         processes = {}
-        for name, strategy_name in CONTENDERS.items():
+        for name in CONTENDERS:
             processes[name] = stack.enter_context(process())
-            processes[name].submit(prepare, strategy_name).result()
+            processes[name].submit(prepare, name).result()
         for round_ in range(ROUNDS):
             # Every other round backwards, so that none is always behind one.
             order = list(CONTENDERS)[:: 1 if round_ % 2 == 0 else -1]
@@ -150,9 +158,9 @@ def main() -> None:
     }
     RESULT.parent.mkdir(exist_ok=True)
     write_json(RESULT, result)
-    print(f"{'':12}{'ms a step':>11}{'ratio':>8}{'quartiles':>16}")
+    print(f"{'':18}{'ms a step':>11}{'ratio':>8}{'quartiles':>16}")
     for name, values in seconds.items():
-        line = f"{name:12}{1000 * statistics.median(values):>11.2f}"
+        line = f"{name:18}{1000 * statistics.median(values):>11.2f}"
         if name in ratios:
             found = result["ratio_to_fit"][name]
             low, high = found["quartiles"]

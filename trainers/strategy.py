@@ -4,7 +4,8 @@
 
 - `one`: the first device, without `tf.distribute`;
 - `mirrored`: all GPUs of this machine, or all its CPU devices if it has none
-  (`EMBEDDINGS_TF_VIRTUAL_CPUS=2` makes two of one, for tests);
+  (`EMBEDDINGS_TF_VIRTUAL_CPUS=2` makes two of one, for tests); of a single
+  device it is an ordinary training;
 - `multi_worker`: all GPUs of several machines. Each starts the same command
   with its own `TF_CONFIG`; only the chief reads and writes the workdir.
 """
@@ -81,6 +82,9 @@ def create(name: str):
     if name == "mirrored":
         devices = tf.config.list_logical_devices("GPU")
         devices = devices or tf.config.list_logical_devices("CPU")
+        if len(devices) == 1:
+            # TensorFlow's machinery for many would only cost time.
+            return tf.distribute.get_strategy()
         return tf.distribute.MirroredStrategy([d.name for d in devices])
     task()
     return tf.distribute.MultiWorkerMirroredStrategy()

@@ -261,7 +261,10 @@ class TestEmbedding:
         expected = np.asarray(model.encoder(x))[:, :2]
         np.testing.assert_allclose(model(x), expected)
         np.testing.assert_allclose(
-            model.predict(x, batch_size=5, verbose=0), expected, rtol=1e-5
+            model.predict(x, batch_size=5, verbose=0),
+            expected,
+            rtol=1e-5,
+            atol=1e-6,
         )
         assert model.compute_output_shape((7, *SHAPE)) == (7, 2)
         assert not has_gaussian_output(model)

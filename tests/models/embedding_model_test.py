@@ -83,7 +83,10 @@ class TestTraining:
         expected = model.encoder(x)
         assert expected.shape == (24, 4)
         np.testing.assert_allclose(
-            model.predict(x, batch_size=7, verbose=0), expected, rtol=1e-5
+            model.predict(x, batch_size=7, verbose=0),
+            expected,
+            rtol=1e-5,
+            atol=1e-6,
         )
         np.testing.assert_allclose(model(x), expected, rtol=1e-5)
 

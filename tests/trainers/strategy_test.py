@@ -45,6 +45,20 @@ def test_a_recipe_without_the_field_trains_on_one_device(tmp_path):
         strategies.is_chief("two")
 
 
+def test_mirrored_on_one_device_is_an_ordinary_training(monkeypatch):
+    class Device:
+        name = "/device:CPU:0"
+
+    monkeypatch.setattr(
+        tf.config,
+        "list_logical_devices",
+        lambda kind: [Device()] if kind == "CPU" else [],
+    )
+    found = strategies.create.__wrapped__("mirrored")
+    assert found is tf.distribute.get_strategy()
+    assert found.num_replicas_in_sync == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [
