@@ -3,21 +3,20 @@
     python -m benchmarks.distance_depth [FOLDER ...]
 
 A folder is a workdir of `trainers.cross_validate`, of a recipe with one depth
-of the distance, or of the triplet loss, the baseline:
+of the distance:
 
-    for n in 1 2 3 4 5; do
+    for n in 1 2 4 5; do
       layers=$(python -c "print((256,) * $n)")
       python -m trainers.cross_validate --config an4_learned_distance \\
         "--config.objective.distance.hidden_units=$layers" \\
-        --workdir runs/depth_$n
+        --folds 1 2 --workdir runs/depth_$n
     done
-    python -m trainers.cross_validate --config an4_triplet \\
-      --workdir runs/depth_triplet
     python -m benchmarks.distance_depth runs/depth_*
 
 Their numbers are first copied into `benchmarks/results/distance_depth`; the
 table in the recipes' README and the figure in `docs/figures` are then made from
-that folder alone.
+that folder, and, for the depth of the recipe itself and the triplet loss, the
+baseline, from the same folds and seed in `benchmarks/results/verification`.
 """
 
 import json
@@ -28,6 +27,7 @@ import sys
 from benchmarks.cross_validation_table import FIGURES
 from benchmarks.n_digit_table import README
 from benchmarks.n_digit_table import ROOT
+from benchmarks.verification_table import RESULTS as VERIFICATION
 from trainers.cross_validate import standard_error
 from trainers.workdir import write_atomically
 from trainers.workdir import write_json
@@ -75,7 +75,18 @@ def load() -> dict[int, dict]:
             f"{RESULTS} mixes data sets or folds, {sorted(kinds)}; remove "
             "those that are not to be compared"
         )
-    return {depth_of(r["config"]): r for r in every}
+    found = {depth_of(r["config"]): r for r in every}
+    for dataset, *folds in kinds:
+        for method in ("learned_distance", "triplet"):
+            path = VERIFICATION / f"{dataset}_{method}-seed_0.json"
+            if not path.exists():
+                continue
+            runs = json.loads(path.read_text())["runs"]
+            of_folds = {fold: runs[f"fold_{fold}"] for fold in folds}
+            config = of_folds[folds[0]]["config"]
+            same = {"config": config, "folds": of_folds}
+            found.setdefault(depth_of(config), same)
+    return found
 
 
 def errors(results: dict, score: str) -> list[float]:
