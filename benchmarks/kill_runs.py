@@ -57,6 +57,7 @@ SEARCH = (
 )
 # A process that has lost another has to end within this time.
 SECONDS_TO_END = 120
+STILL_RUNNING = f"did not end within {SECONDS_TO_END} s"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,7 +207,10 @@ def end(processes, seconds=None) -> list[str]:
     lines = []
     try:
         for process in processes:
-            error = process.communicate(timeout=seconds)[1].strip()
+            try:
+                error = process.communicate(timeout=seconds)[1].strip()
+            except subprocess.TimeoutExpired:
+                error = STILL_RUNNING
             lines.append(error.splitlines()[-1] if error else "")
     finally:
         for process in processes:
@@ -287,6 +291,11 @@ def measure(kind: Kind, num_kills: int, rng, folder) -> dict:
         "unbroken_seconds": round(seconds, 1),
         "kills": kills,
         "runs": len(runs),
+        "outlived": sum(
+            STILL_RUNNING in kill["others_said"]
+            for run in runs
+            for kill in run["kills"]
+        ),
         "largest_difference": max(run["largest_difference"] for run in runs),
         "tolerance": kind.tolerance,
         "longest_end_of_others_seconds": max(
@@ -358,6 +367,7 @@ def main() -> None:
     print(text)
     for name, found in measured.items():
         assert found["largest_difference"] <= found["tolerance"], name
+        assert not found["outlived"], f"{name}: a process {STILL_RUNNING}"
 
 
 if __name__ == "__main__":

@@ -565,6 +565,7 @@ class _Trainer(_Configurable):
         models = [self.model(keras.optimizers.SGD(0.01))]
         with strategy.scope():
             models.append(self.model(keras.optimizers.SGD(0.01)))
+        models[0].run_eagerly = True  # saves its trace
         models[1].set_weights(models[0].get_weights())
         before = models[0].get_weights()
         losses = [
