@@ -32,9 +32,13 @@ BEGIN, END = (
 )
 BEGIN_TRAFFIC = "<!-- traffic table: begin -->"
 END_TRAFFIC = "<!-- traffic table: end -->"
+BEGIN_EFFICIENCY = "<!-- efficiency table: begin -->"
+END_EFFICIENCY = "<!-- efficiency table: end -->"
 WIDTHS = [64, 128, 256, 512, 2048]
 DIM, NUM_PER_CLASS, NUM_SUPPORT = 128, 8, 4
 SIZES = [2**power for power in range(7, 13)]
+REPLICAS = [2, 4, 8, 16, 64]
+SHARES = [0.001, 0.01, 0.03, 0.1]
 LARGE_SIZES = [512, 4096, 16384, 65536]
 LARGEST_SECONDS, LARGEST_BYTES, STEPS = 20.0, 3 * 2**30, 5
 NAMES = [
@@ -185,6 +189,25 @@ def traffic_bytes(num_rows: int, width: int, num_replicas: int) -> float:
     return of_others * ((4 * width + 4) + 2 * 4 * width)
 
 
+def efficiency_table() -> str:
+    """What N replicas give, of N times what one does."""
+    lines = [
+        "| loss and traffic, of the encoder's time | "
+        + " | ".join(f"{count} replicas" for count in REPLICAS)
+        + " |",
+        "|---" * (len(REPLICAS) + 1) + "|",
+    ]
+    for share in SHARES:
+        cells = [f"{100 * efficiency(share, n):.0f} %" for n in REPLICAS]
+        lines.append(f"| {100 * share:g} % | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def efficiency(share: float, num_replicas: int) -> float:
+    """Of a loss that takes `share` of the encoder's time for the batch."""
+    return (1 + share) / (1 + num_replicas * share)
+
+
 def _time(seconds: float) -> str:
     for size, unit in ((1e-3, "ms"), (1, "s"), (60, "min"), (3600, "h")):
         if seconds < 100 * size or unit == "h":
@@ -206,6 +229,7 @@ def write_table(result: dict) -> None:
     for begin, end, content in (
         (BEGIN, END, table(result)),
         (BEGIN_TRAFFIC, END_TRAFFIC, traffic_table()),
+        (BEGIN_EFFICIENCY, END_EFFICIENCY, efficiency_table()),
     ):
         head, _, rest = text.partition(begin)
         _, _, tail = rest.partition(end)

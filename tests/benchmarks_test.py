@@ -89,11 +89,16 @@ def test_the_tables_of_searches_are_generated_from_the_result_files():
     assert between.strip() == search_table.table(search_table.load()).strip()
 
 
-def test_the_traffic_of_a_global_batch_is_that_of_the_formula():
+def test_the_tables_of_the_cost_model_are_those_of_its_formulas():
     text = batch_size.PAGE.read_text()
     between = text.partition(batch_size.BEGIN_TRAFFIC)[2]
     between = between.partition(batch_size.END_TRAFFIC)[0]
     assert between.strip() == batch_size.traffic_table()
+    between = text.partition(batch_size.BEGIN_EFFICIENCY)[2]
+    between = between.partition(batch_size.END_EFFICIENCY)[0]
+    assert between.strip() == batch_size.efficiency_table()
+    # 100 of the encoder and 1 of the loss, against 25 and 1 on each of 4.
+    assert batch_size.efficiency(0.01, 4) == pytest.approx(101 / (4 * 26))
     # 384 of 512 rows from others: 100 numbers and a label in, 2 * 100 back.
     assert batch_size.traffic_bytes(512, 100, 4) == 384 * 4 * (101 + 200)
 
