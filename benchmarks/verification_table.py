@@ -105,6 +105,14 @@ def rows(found: dict, dataset: str, protocol: str) -> dict:
     return dict(sorted(table.items(), key=lambda row: order.index(row[0][0])))
 
 
+def _span(numbers) -> str:
+    """From the smallest to the largest, once if they are one."""
+    numbers = sorted(set(numbers))
+    return " to ".join(
+        f"{n:,}" for n in dict.fromkeys(numbers[:: len(numbers) - 1 or 1])
+    )
+
+
 def _method(recipe: str) -> str:
     """What the longest of the names says that a recipe's name ends in."""
     ends = [name for name in METHODS if recipe.endswith(f"_{name}")]
@@ -159,13 +167,12 @@ def _table(measured: dict, runs: dict) -> list[str]:
             f"{_per_cent(auc, standard_error(auc))} | {cost:.3f} |"
         )
     training = [run["training"] for run in runs.values()]
-    first = next(iter(runs.values()))["evaluation"]["test"]
-    trials = sorted({r["evaluation"]["test"]["trials"] for r in runs.values()})
+    tests = [run["evaluation"]["test"] for run in runs.values()]
     minutes = [t["seconds"] / 60 for t in training]
-    span = " to ".join(f"{n:,}" for n in dict.fromkeys([trials[0], trials[-1]]))
     lines += [
         "",
-        f"{span} trials a run, of {first['classes']} classes; "
+        f"{_span(t['trials'] for t in tests)} trials a run, of "
+        f"{_span(t['classes'] for t in tests)} classes; "
         f"{training[0]['steps']} batches at most, "
         f"{min(minutes):.1f} to {max(minutes):.1f} minutes. Commits "
         + ", ".join(sorted({t["commit"][:7] for t in training}))

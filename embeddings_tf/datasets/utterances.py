@@ -43,8 +43,9 @@ class Utterances:
     Raises:
         ValueError: If lengths do not sum to the number of frames, are not those
             of what the function reads or not what they are described to be,
-            `num_frames` is not positive, the seed is negative, or `x[indices]`
-            is asked for without `num_frames`.
+            `num_frames` is not positive, the seed is negative, `x[indices]`
+            is asked for without `num_frames`, or an utterance that is asked for
+            holds NaN or infinity.
         IndexError: If an index is out of range.
 
     Example:
@@ -235,7 +236,7 @@ class Utterances:
     def _utterance(self, number):
         if not callable(self._values):
             first, last = self._starts[number : number + 2]
-            return self._values[first:last]
+            return _finite(number, self._values[first:last])
         utterance = np.asarray(self._values(int(number)))
         if utterance.shape[:1] != (self.lengths[number],):
             raise ValueError(
@@ -243,4 +244,12 @@ class Utterances:
                 f"frames, and the function that reads it gave shape "
                 f"{utterance.shape}."
             )
-        return utterance
+        return _finite(number, utterance)
+
+
+def _finite(number, utterance):
+    if utterance.dtype.kind == "f" and not np.isfinite(utterance).all():
+        raise ValueError(
+            f"Utterance {number} holds NaN or infinity; remove or repair it."
+        )
+    return utterance

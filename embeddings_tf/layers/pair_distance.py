@@ -142,9 +142,10 @@ class PairDistance(keras.layers.Layer):
         """Logits of each row of `first` with each row of `second`.
 
         The first hidden layer is computed once per row, not once per pair,
-        and the others block by block: beside the result, memory is tens of MiB,
-        whatever the number of pairs; also of the gradient, which computes the
-        blocks again.
+        and the others block by block, also for the gradient: beside tens of
+        MiB, memory is that of two to three copies of the result (one and a
+        half more if symmetric). For more pairs than that allows,
+        `metrics.stream_trials` scores them without keeping them.
 
         Args:
             first: `(rows, dim)`.

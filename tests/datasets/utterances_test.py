@@ -176,3 +176,18 @@ def test_bad_indices(x):
         x.take([0.5])
     with pytest.raises(ValueError, match="frames of one shape"):
         x.map(lambda frames: frames.sum())
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_is_named(parts, value):
+    values = np.concatenate(parts)
+    values[5, 1] = value  # of the second utterance
+    held = Utterances(values, LENGTHS, num_frames=2)
+    read = Utterances(lambda number: values[3:13], [10])
+    np.testing.assert_array_equal(held[0], parts[0])
+    with pytest.raises(ValueError, match="Utterance 1 holds NaN or infinity"):
+        held[1]
+    with pytest.raises(ValueError, match="Utterance 1 holds NaN or infinity"):
+        held[np.array([0, 1])]
+    with pytest.raises(ValueError, match="Utterance 0 holds NaN or infinity"):
+        read[0]

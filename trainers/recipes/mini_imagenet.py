@@ -21,7 +21,8 @@ pairs within batches; label smoothing over the 64 training classes instead of
 100; the triplet loss alone, its classifier left out. The learning rate is
 halved after more than 10 epochs without a better validation, as published, by
 the learned distance (or the cosine where there is none) instead of by the
-better of both.
+better of both, and any better value counts, not only one better by 1e-4 of
+itself.
 """
 
 import ml_collections

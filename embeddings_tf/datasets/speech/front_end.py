@@ -60,9 +60,9 @@ def front_end(
 
     Raises:
         ValueError: If arguments do not fit together, and eagerly if an
-            utterance is too short for a frame, has no speech (silence), or
-            holds NaN or infinity. In a graph the last three raise
-            `tf.errors.InvalidArgumentError` when it runs.
+            utterance is too short for a frame, has no speech (silence, and all
+            samples in -1..1), or holds NaN or infinity. In a graph the last
+            three raise `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:
 
@@ -95,6 +95,11 @@ def front_end(
     )
     num_frames = count_frames(length, sample_rate=sample_rate)
     is_speech = energy_vad(features[..., 0], num_frames)
+    # The threshold is relative, in part: in -1..1, beside digital silence,
+    # anything would be speech.
+    is_sample = tf.sequence_mask(length, tf.shape(batch)[1])
+    loudness = tf.where(is_sample, tf.abs(batch), tf.zeros_like(batch))
+    is_speech &= tf.reduce_max(loudness, axis=1, keepdims=True) > 1
     features = subtract_sliding_mean(features, num_frames)
     features, num_frames = keep_frames(features, is_speech)
     checks.require(

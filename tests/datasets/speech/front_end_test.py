@@ -116,6 +116,8 @@ def bad_recordings():
     good, lengths = recordings()
     silent, holed, quiet = good.copy(), good.copy(), good / 32768
     silent[1] = 0
+    beside_silence = good / 32768
+    beside_silence[:, :5000] = 0
     holed[2, 100] = np.nan
     return {
         "no samples": (good, [16000, 0, 7000], "too short for a frame"),
@@ -124,6 +126,11 @@ def bad_recordings():
         "too long": (good, [16001, 9000, 7000], "check `length`"),
         "silence": (silent, lengths, "no speech in it, only silence"),
         "in -1..1": (quiet, lengths, "multiply those in -1..1 by 32768"),
+        "in -1..1 beside silence": (
+            beside_silence * 0.9 / np.abs(beside_silence).max(),
+            lengths,
+            "multiply those in -1..1 by 32768",
+        ),
         "nan": (holed, lengths, "waveform holds NaN or infinity"),
         "no length": (good, lengths[:2], "one entry for each utterance"),
     }
