@@ -38,7 +38,15 @@ WIDTHS = [64, 128, 256, 512, 2048]
 DIM, NUM_PER_CLASS, NUM_SUPPORT = 128, 8, 4
 SIZES = [2**power for power in range(7, 13)]
 REPLICAS = [2, 4, 8, 16, 64]
-SHARES = [0.001, 0.01, 0.03, 0.1]
+# Of the encoder's time for the whole batch on one replica: loss, traffic.
+SHARES = [
+    (0.001, 0.001),
+    (0.01, 0),
+    (0, 0.01),
+    (0.01, 0.01),
+    (0.1, 0),
+    (0, 0.1),
+]
 LARGE_SIZES = [512, 4096, 16384, 65536]
 LARGEST_SECONDS, LARGEST_BYTES, STEPS = 20.0, 3 * 2**30, 5
 NAMES = [
@@ -192,20 +200,25 @@ def traffic_bytes(num_rows: int, width: int, num_replicas: int) -> float:
 def efficiency_table() -> str:
     """What N replicas give, of N times what one does."""
     lines = [
-        "| loss and traffic, of the encoder's time | "
+        "| loss | traffic | "
         + " | ".join(f"{count} replicas" for count in REPLICAS)
         + " |",
-        "|---" * (len(REPLICAS) + 1) + "|",
+        "|---" * (len(REPLICAS) + 2) + "|",
     ]
-    for share in SHARES:
-        cells = [f"{100 * efficiency(share, n):.0f} %" for n in REPLICAS]
-        lines.append(f"| {100 * share:g} % | {' | '.join(cells)} |")
+    for loss, traffic in SHARES:
+        cells = [
+            f"{100 * efficiency(loss, traffic, n):.0f} %" for n in REPLICAS
+        ]
+        lines.append(
+            f"| {100 * loss:g} % | {100 * traffic:g} % | {' | '.join(cells)} |"
+        )
     return "\n".join(lines)
 
 
-def efficiency(share: float, num_replicas: int) -> float:
-    """Of a loss that takes `share` of the encoder's time for the batch."""
-    return (1 + share) / (1 + num_replicas * share)
+def efficiency(loss: float, traffic: float, num_replicas: int) -> float:
+    """T(1) / (R T(R)), with the encoder's time for the batch as the unit."""
+    time_of_all = 1 / num_replicas + loss + traffic
+    return (1 + loss) / (num_replicas * time_of_all)
 
 
 def _time(seconds: float) -> str:

@@ -97,8 +97,9 @@ def test_the_tables_of_the_cost_model_are_those_of_its_formulas():
     between = text.partition(batch_size.BEGIN_EFFICIENCY)[2]
     between = between.partition(batch_size.END_EFFICIENCY)[0]
     assert between.strip() == batch_size.efficiency_table()
-    # 100 of the encoder and 1 of the loss, against 25 and 1 on each of 4.
-    assert batch_size.efficiency(0.01, 4) == pytest.approx(101 / (4 * 26))
+    # 100 of the encoder and 2 of the loss, against 25, 2 and 1 on each of 4.
+    found = batch_size.efficiency(0.02, 0.01, 4)
+    assert found == pytest.approx(102 / (4 * 28))
     # 384 of 512 rows from others: 100 numbers and a label in, 2 * 100 back.
     assert batch_size.traffic_bytes(512, 100, 4) == 384 * 4 * (101 + 200)
 

@@ -8,7 +8,6 @@ import pathlib
 from keras_tuner.engine.trial import TrialStatus
 
 from trainers.config import COMMON_FIELDS
-from trainers.config import load_recipe
 from trainers.workdir import PLACE_FIELDS
 from trainers.workdir import provenance
 from trainers.workdir import update_results
@@ -17,6 +16,14 @@ from tuning.tuner import objective_value
 
 TRAINING = ("best_epoch", "epochs", "steps", "seconds")
 MADE_BY = ("commit", "processor", "cores")
+# Last names of fields that say how long a training is.
+LENGTHS = (
+    "num_epochs",
+    "steps_per_epoch",
+    "patience",
+    "decay_steps",
+    "warmup_steps",
+)
 
 
 def names_in(oracle) -> list[str]:
@@ -157,17 +164,38 @@ def _literal(value, indent: int) -> str:
     return repr(value)
 
 
-def undo(recipe: str, overrides: list[str]) -> list[str]:
-    """Overrides that give the fields shortened for a search back."""
-    original = load_recipe(recipe)
-    found = []
-    for override in overrides:
-        name = override.partition("=")[0]
-        if name in PLACE_FIELDS:
-            found.append(override)
-            continue
-        value = original
-        for part in name.split("."):
-            value = value[part]
-        found.append(f"{name}={value}")
+def kept_in_full(overrides: list[str]) -> list[str]:
+    """The overrides of a search but those that shorten its trainings."""
+    return [
+        override
+        for override in overrides
+        if override.partition("=")[0].rpartition(".")[2] not in LENGTHS
+    ]
+
+
+def to_full_length(short, full, overrides: list[str]) -> list[str]:
+    """What `best.py` takes to be trained as long as the recipe says.
+
+    Args:
+        short: The winner's config.
+        full: That of the same values in the recipe without what shortened it.
+        overrides: Of the search; those of places, which `best.py` leaves
+            open, are taken over.
+    """
+    found = [o for o in overrides if o.partition("=")[0] in PLACE_FIELDS]
+    before, after = _flat(short.to_dict()), _flat(full.to_dict())
+    for name, value in after.items():
+        if name not in PLACE_FIELDS and before[name] != value:
+            found.append(f"{name}={value}")
+    return found
+
+
+def _flat(config: dict, prefix: str = "") -> dict:
+    """Fields by their names with dots."""
+    found = {}
+    for name, value in config.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{prefix}{name}.")
+        else:
+            found[f"{prefix}{name}"] = value
     return found

@@ -110,10 +110,14 @@ def search(arguments, words: list[str]) -> None:
         )
     role = _role(arguments.workers)
 
+    from trainers import strategy as strategies
     from trainers.quiet import import_tensorflow
     from trainers.quiet import quiet_import
 
-    import_tensorflow()
+    if role in ("alone", "worker"):
+        strategies.start(recipe.strategy)
+    else:  # hands out trials, and leaves the devices to others
+        import_tensorflow()
     with quiet_import():
         import keras_tuner
 
@@ -165,7 +169,23 @@ def search(arguments, words: list[str]) -> None:
                 _serve(tuner, progress, arguments, words)
         finally:
             results = progress.show()
-    _say_what_is_next(arguments, results)
+        full = _fields_of_full_length(arguments, space, tuner, results)
+    _say_what_is_next(arguments, results, full)
+
+
+def _fields_of_full_length(arguments, space, tuner, results) -> list[str]:
+    """The winner's values, drawn again into the recipe at its own length."""
+    from tuning.report import kept_in_full
+    from tuning.report import to_full_length
+
+    best = results["best"]
+    if best is None:
+        return []
+    kept = kept_in_full(arguments.overrides)
+    make_full = config_maker(load_recipe(arguments.config, kept), space)
+    values = tuner.oracle.trials[best["trial"]].hyperparameters
+    short, full = tuner.make_config(values.copy()), make_full(values.copy())
+    return to_full_length(short, full, arguments.overrides)
 
 
 def config_maker(recipe, space):
@@ -360,9 +380,7 @@ class _Progress:
         return results
 
 
-def _say_what_is_next(arguments, results: dict) -> None:
-    from tuning.report import undo
-
+def _say_what_is_next(arguments, results: dict, full: list[str]) -> None:
     path, best = pathlib.Path(arguments.workdir), results["best"]
     table = results["trials"]
     if best is None:
@@ -371,7 +389,6 @@ def _say_what_is_next(arguments, results: dict) -> None:
             f"{table[0]['status']}: {table[0]['message']}"
         )
     values = best["values"].items()
-    full = undo(arguments.config, arguments.overrides)
     print(
         f"\nBest of {len(table)} trials, {results['objective']} "
         f"{best['objective']:.4f}, trial {best['trial']}:\n"

@@ -222,11 +222,13 @@ class Tuner(keras_tuner.Tuner):
         config = self.make_config(trial.hyperparameters)
         with _open_when_free(self._folder(trial)) as path:
             workdirs.claim(path, self.recipe, config)
+            board = path / "tensorboard"
+            # First, so that the tab has the trials that fail, too.
+            _write_hparams(board, trial)
             training = fit(config, self.recipe, path)["training"]
-            value = objective_value(training, self.oracle.objective.name)
-            _write_hparams(
-                path / "tensorboard", trial, self.oracle.objective.name, value
-            )
+            name = self.oracle.objective.name
+            value = objective_value(training, name)
+            _write_objective(board, name, value)
         return value
 
 
@@ -267,11 +269,18 @@ def _open_when_free(folder: pathlib.Path, patience: float = 10):
         yield path
 
 
-def _write_hparams(folder, trial, objective: str, value: float) -> None:
-    """What TensorBoard's tab HParams shows of a trial."""
+def _write_hparams(folder: pathlib.Path, trial) -> None:
+    """The row of a trial in TensorBoard's tab HParams."""
     import tensorflow as tf
     from tensorboard.plugins.hparams import api
 
     with tf.summary.create_file_writer(str(folder)).as_default():
         api.hparams(trial.hyperparameters.values, trial_id=trial.trial_id)
-        tf.summary.scalar(objective, value, step=1)
+
+
+def _write_objective(folder: pathlib.Path, name: str, value: float) -> None:
+    """The value in that row."""
+    import tensorflow as tf
+
+    with tf.summary.create_file_writer(str(folder)).as_default():
+        tf.summary.scalar(name, value, step=1)

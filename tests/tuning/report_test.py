@@ -1,0 +1,67 @@
+"""What is printed to train a winner at the length of its recipe."""
+
+import types
+
+import keras_tuner
+import pytest
+
+from trainers.config import load_function
+from trainers.config import load_recipe
+from tuning import search
+
+
+def fields(recipe, space_name, overrides, **fixed):
+    """The winner's config, and the fields that the next command sets."""
+    space = load_function(
+        space_name, search.SPACES, "space", "space", search.space_names()
+    )
+    values = keras_tuner.HyperParameters()
+    for name, value in fixed.items():
+        values.Fixed(name, value)
+    make_config = search.config_maker(load_recipe(recipe, overrides), space)
+    short = make_config(values)
+    trial = types.SimpleNamespace(hyperparameters=values)
+    tuner = types.SimpleNamespace(
+        make_config=make_config,
+        oracle=types.SimpleNamespace(trials={"0": trial}),
+    )
+    arguments = types.SimpleNamespace(config=recipe, overrides=overrides)
+    found = search._fields_of_full_length(
+        arguments, space, tuner, {"best": {"trial": "0"}}
+    )
+    return short, set(found)
+
+
+def test_a_schedule_that_the_space_makes_is_as_long_as_the_training():
+    recipe = load_recipe("demo")
+    num_steps = recipe.num_epochs * recipe.steps_per_epoch
+    short, found = fields(
+        "demo",
+        "stochastic_prototypes",
+        ["num_epochs=1", "steps_per_epoch=3"],
+    )
+    assert short.optimizer.learning_rate.decay_steps == 3
+    assert found == {
+        f"num_epochs={recipe.num_epochs}",
+        f"steps_per_epoch={recipe.steps_per_epoch}",
+        f"optimizer.learning_rate.decay_steps={num_steps}",
+    }
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["dataset=sprites/weapon_visible", "seed=3", "precision=mixed_bfloat16"],
+)
+def test_what_is_not_length_stays_as_it_was_searched(override):
+    recipe = load_recipe("sprites_f_statistic")
+    _, found = fields(
+        "sprites_f_statistic", "f_statistic", [override, "num_epochs=4"]
+    )
+    assert found == {f"num_epochs={recipe.num_epochs}"}
+
+
+def test_places_are_named_and_searched_values_kept():
+    overrides = ["batches.num_classes=12", "data_dir=/data", "num_epochs=2"]
+    _, found = fields("an4_learned_distance", "an4", overrides)
+    recipe = load_recipe("an4_learned_distance")
+    assert found == {"data_dir=/data", f"num_epochs={recipe.num_epochs}"}
