@@ -12,8 +12,9 @@ the same machine:
   `fit`, which `mirrored` leaves out for what it costs;
 - `loop`: `MultiWorkerMirroredStrategy` of one worker through the loop.
 
-Prints and writes the median over rounds of each ratio to `fit`. The aim is at
-most 1.05.
+The median over rounds of each ratio to `fit` goes to
+`benchmarks/results/distributed_step.json` and the table of
+`docs/distributed.md`. The aim is at most 1.05.
 """
 
 import contextlib
@@ -27,6 +28,15 @@ import time
 from benchmarks._side_by_side import process
 
 RESULT = pathlib.Path(__file__).parent / "results" / "distributed_step.json"
+PAGE = pathlib.Path(__file__).parents[1] / "docs" / "distributed.md"
+BEGIN = "<!-- distributed_step table: begin -->"
+END = "<!-- distributed_step table: end -->"
+TITLES = {
+    "fit_again": "`one`, a second time",
+    "mirrored": "`mirrored`, with one device",
+    "mirrored_strategy": "`MirroredStrategy` of one device, which it leaves out",
+    "loop": "`multi_worker`, with one worker of one device",
+}
 # The first steps of an epoch start its pipeline and its trace.
 ROUNDS, STEPS, WARM_UP = 24, 40, 10
 AIM = 1.05
@@ -135,6 +145,7 @@ def main() -> None:
 
     import_tensorflow()
     from trainers.workdir import provenance
+    from trainers.workdir import write_atomically
     from trainers.workdir import write_json
 
     result = {
@@ -158,14 +169,30 @@ def main() -> None:
     }
     RESULT.parent.mkdir(exist_ok=True)
     write_json(RESULT, result)
-    print(f"{'':18}{'ms a step':>11}{'ratio':>8}{'quartiles':>16}")
-    for name, values in seconds.items():
-        line = f"{name:18}{1000 * statistics.median(values):>11.2f}"
-        if name in ratios:
-            found = result["ratio_to_fit"][name]
-            low, high = found["quartiles"]
-            line += f"{found['median']:>8.3f}{low:>8.3f}{high:>8.3f}"
-        print(line)
+    head, _, rest = PAGE.read_text().partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    text = table(result)
+    write_atomically(PAGE, f"{head}{BEGIN}\n{text}\n{END}{tail}")
+    print(text)
+
+
+def load() -> dict:
+    return json.loads(RESULT.read_text())
+
+
+def table(result: dict) -> str:
+    """The ratios, a row for each contender."""
+    lines = [
+        "| one replica | step, of that of `one` | quartiles |",
+        "|---|---:|---:|",
+    ]
+    for name, title in TITLES.items():
+        found = result["ratio_to_fit"][name]
+        low, high = found["quartiles"]
+        lines.append(
+            f"| {title} | {found['median']:.3f} | {low:.3f} to {high:.3f} |"
+        )
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

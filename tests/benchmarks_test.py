@@ -9,6 +9,7 @@ import tensorflow as tf
 from benchmarks import batch_size
 from benchmarks import cross_validation_table
 from benchmarks import distance_depth
+from benchmarks import distributed_step
 from benchmarks import f_statistic_loss
 from benchmarks import kill_runs
 from benchmarks import n_digit_table
@@ -104,7 +105,7 @@ def test_the_tables_of_the_cost_model_are_those_of_its_formulas():
     assert batch_size.traffic_bytes(512, 100, 4) == 384 * 4 * (101 + 200)
 
 
-@pytest.mark.parametrize("module", [batch_size, kill_runs])
+@pytest.mark.parametrize("module", [batch_size, distributed_step, kill_runs])
 def test_the_tables_of_distributed_training_are_of_the_result_files(module):
     text = module.PAGE.read_text()
     between = text.partition(module.BEGIN)[2].partition(module.END)[0]
