@@ -34,7 +34,7 @@ END = "<!-- distributed_step table: end -->"
 TITLES = {
     "fit_again": "`one`, a second time",
     "mirrored": "`mirrored`, with one device",
-    "mirrored_strategy": "`MirroredStrategy` of one device, which it leaves out",
+    "mirrored_strategy": "`MirroredStrategy` of one device, left out by it",
     "loop": "`multi_worker`, with one worker of one device",
 }
 # The first steps of an epoch start its pipeline and its trace.
