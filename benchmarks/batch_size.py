@@ -36,7 +36,7 @@ BEGIN_EFFICIENCY = "<!-- efficiency table: begin -->"
 END_EFFICIENCY = "<!-- efficiency table: end -->"
 WIDTHS = [64, 128, 256, 512, 2048]
 DIM, NUM_PER_CLASS, NUM_SUPPORT = 128, 8, 4
-SIZES = [2**power for power in range(7, 13)]
+SIZES = [2**power for power in range(9, 13)]
 REPLICAS = [2, 4, 8, 16, 64]
 # Of the encoder's time for the whole batch on one replica: loss, traffic.
 SHARES = [
