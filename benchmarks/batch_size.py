@@ -153,7 +153,7 @@ def table(result: dict) -> str:
     ]
     for name, found in result["measured"].items():
         sizes = sorted(int(size) for size in found)
-        last, before = found[str(sizes[-1])], found[str(sizes[-2])]
+        last = found[str(sizes[-1])]
         cells = []
         for size in LARGE_SIZES:
             if str(size) in found:
@@ -166,10 +166,13 @@ def table(result: dict) -> str:
                 peak = factor * last["peak_bytes"]
                 mark = "~"
             cells.append(f"{mark}{_time(seconds)}, {_memory(peak)}")
-        growth = (
-            f"x{last['seconds'] / before['seconds']:.1f}, "
-            f"x{last['peak_bytes'] / max(1, before['peak_bytes']):.1f}"
-        )
+        growth = ""  # of one size
+        if len(sizes) > 1:
+            before = found[str(sizes[-2])]
+            growth = (
+                f"x{last['seconds'] / before['seconds']:.1f}, "
+                f"x{last['peak_bytes'] / max(1, before['peak_bytes']):.1f}"
+            )
         lines.append(f"| `{name}` | {' | '.join(cells)} | {growth} |")
     return "\n".join(lines)
 

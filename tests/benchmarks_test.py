@@ -118,10 +118,13 @@ def test_beyond_the_largest_measured_batch_the_model_is_quadratic():
             "SomeLoss": {
                 "512": {"seconds": 0.01, "peak_bytes": 2**20},
                 "1024": {"seconds": 0.04, "peak_bytes": 3 * 2**20},
-            }
+            },
+            "Slow": {"512": {"seconds": 3.0, "peak_bytes": 2**20}},
         }
     }
-    row = batch_size.table(result).splitlines()[-1]
+    row, slow = batch_size.table(result).splitlines()[-2:]
+    assert slow.startswith("| `Slow` | 3 s, 1 MiB | ~3.2 min, 64 MiB | ")
+    assert slow.endswith(" |  |")
     # 4 and 16 times the largest batch: 16 and 256 times its cost.
     assert row.startswith("| `SomeLoss` | 10 ms, 1 MiB | ~0.64 s, 48 MiB | ")
     assert row.endswith(" | x4.0, x3.0 |")
