@@ -318,9 +318,12 @@ def table(result: dict) -> str:
         "within | largest difference from the unbroken run |",
         "|---|---:|---:|---:|---:|---:|",
     ]
-    for name, found in result["kinds"].items():
+    for name, kind in KINDS.items():
+        if name not in result["kinds"]:
+            continue
+        found = result["kinds"][name]
         lines.append(
-            f"| {KINDS[name].title} | {found['unbroken_seconds']:.0f} s | "
+            f"| {kind.title} | {found['unbroken_seconds']:.0f} s | "
             f"{found['kills']} | {found['runs']} | "
             f"{found['longest_end_of_others_seconds']:.1f} s | "
             f"{found['largest_difference']:.2g} |"
@@ -335,37 +338,37 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     import_tensorflow()
-    started = time.monotonic()
-    load_average = os.getloadavg()[0]
-    measured = {}
     for name in arguments.kinds:
         print(name, end=" ", flush=True)
+        started, load_average = time.monotonic(), os.getloadavg()[0]
         with tempfile.TemporaryDirectory() as folder:
-            measured[name] = measure(
+            found = measure(
                 KINDS[name],
                 arguments.kills,
                 random.Random(f"{arguments.seed} {name}"),
                 pathlib.Path(folder),
             )
-    result = {
-        "command": "python -m benchmarks.kill_runs "
-        f"--kills {arguments.kills} --kinds {' '.join(arguments.kinds)}",
-        "seed": arguments.seed,
-        "training": TRAINING,
-        "search": SEARCH,
-        "load_average_before": load_average,
-        "kinds": measured,
-        "seconds": round(time.monotonic() - started, 1),
-        **provenance(),
-    }
-    RESULT.parent.mkdir(exist_ok=True)
-    write_json(RESULT, result)
+        found |= {
+            "command": "python -m benchmarks.kill_runs --kinds "
+            f"{name} --kills {arguments.kills} --seed {arguments.seed}",
+            "load_average_before": load_average,
+            "seconds": round(time.monotonic() - started, 1),
+            **provenance(),
+        }
+        # Beside the kinds that were measured before, of the same commands.
+        commands = {"training": list(TRAINING), "search": list(SEARCH)}
+        result = load() if RESULT.exists() else {}
+        if {key: result.get(key) for key in commands} != commands:
+            result = {**commands, "kinds": {}}
+        result["kinds"][name] = found
+        RESULT.parent.mkdir(exist_ok=True)
+        write_json(RESULT, result)
     head, _, rest = PAGE.read_text().partition(BEGIN)
     _, _, tail = rest.partition(END)
     text = table(result)
     write_atomically(PAGE, f"{head}{BEGIN}\n{text}\n{END}{tail}")
     print(text)
-    for name, found in measured.items():
+    for name, found in result["kinds"].items():
         assert found["largest_difference"] <= found["tolerance"], name
         assert not found["outlived"], f"{name}: a process {STILL_RUNNING}"
 

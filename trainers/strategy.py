@@ -11,10 +11,12 @@
 """
 
 import contextlib
+import faulthandler
 import functools
 import json
 import os
-import threading
+import subprocess
+import sys
 
 STRATEGIES = ("one", "mirrored", "multi_worker")
 # How long workers wait for each other when they start.
@@ -46,16 +48,9 @@ def start(name: str) -> None:
         create(name)
 
     # TensorFlow waits for ever for a worker that never comes.
-    stderr = os.dup(2)  # while TensorFlow starts, 2 itself is a file
-    watchdog = threading.Timer(START_SECONDS, _nobody_came, [stderr])
-    watchdog.daemon = True
-    if name == "multi_worker":
-        watchdog.start()
-    try:
+    watched = name == "multi_worker"
+    with _ended_after(START_SECONDS) if watched else contextlib.nullcontext():
         import_tensorflow(start_devices)
-    finally:
-        watchdog.cancel()
-        os.close(stderr)
 
 
 def require_known(name: str) -> str:
@@ -90,14 +85,40 @@ def create(name: str):
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
-def _nobody_came(stderr: int) -> None:
-    os.write(
-        stderr,
+# Waits for its input to end; says something if that takes too long.
+_TELL = """
+import select, sys
+if not select.select([sys.stdin], [], [], float(sys.argv[1]))[0]:
+    sys.stderr.write(sys.argv[2])
+"""
+
+
+@contextlib.contextmanager
+def _ended_after(seconds: float):
+    """Ends this process, with a message, if the body takes longer.
+
+    Neither is left to a thread of Python: a worker waits for the first one
+    inside TensorFlow, which keeps the interpreter's lock meanwhile.
+    """
+    message = (
         f"error: not all workers of TF_CONFIG have started within "
-        f"{START_SECONDS:.0f} s; see what the others printed, and start all "
-        "again\n".encode(),
+        f"{seconds:.0f} s; see what the others printed, and start all again\n"
     )
-    os._exit(1)
+    with open(os.devnull, "w") as traceback:
+        faulthandler.dump_traceback_later(
+            seconds + 1, exit=True, file=traceback
+        )
+        teller = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _TELL, str(seconds), message],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            teller.stdin.close()
+            teller.wait()
 
 
 def task() -> tuple[str, int, int]:

@@ -207,9 +207,11 @@ class Workers:
         return self.processes[index].returncode, out, err
 
 
-def test_a_worker_that_never_comes_is_not_waited_for(tmp_path):
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_worker_that_never_comes_is_not_waited_for(index, tmp_path):
+    """By the first, nor by another, which asks the first where they are."""
     with Workers(
-        tmp_path / "run", indices=(0,), EMBEDDINGS_TF_START_SECONDS="1"
+        tmp_path / "run", indices=(index,), EMBEDDINGS_TF_START_SECONDS="1"
     ) as workers:
         message = one_line_error(workers.ends(0))
     assert "not all workers of TF_CONFIG have started within 1 s" in message
