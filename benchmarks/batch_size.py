@@ -16,11 +16,11 @@ import pathlib
 import statistics
 import time
 
+from benchmarks._generated_text import write_between
 from benchmarks._side_by_side import high_water_mark
 from benchmarks._side_by_side import process
 from trainers.quiet import import_tensorflow
 from trainers.workdir import provenance
-from trainers.workdir import write_atomically
 from trainers.workdir import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -240,17 +240,13 @@ def load() -> dict:
     return json.loads(RESULT.read_text())
 
 
-def write_table(result: dict) -> None:
-    text = PAGE.read_text()
-    for begin, end, content in (
+def write_tables(result: dict) -> None:
+    for begin, end, text in (
         (BEGIN, END, table(result)),
         (BEGIN_TRAFFIC, END_TRAFFIC, traffic_table()),
         (BEGIN_EFFICIENCY, END_EFFICIENCY, efficiency_table()),
     ):
-        head, _, rest = text.partition(begin)
-        _, _, tail = rest.partition(end)
-        text = f"{head}{begin}\n{content}\n{end}{tail}"
-    write_atomically(PAGE, text)
+        write_between(PAGE, begin, end, text)
 
 
 def main() -> None:
@@ -273,7 +269,7 @@ def main() -> None:
     }
     RESULT.parent.mkdir(exist_ok=True)
     write_json(RESULT, result)
-    write_table(result)
+    write_tables(result)
     print(table(result))
 
 

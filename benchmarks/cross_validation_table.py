@@ -13,11 +13,11 @@ import shutil
 import statistics
 import sys
 
+from benchmarks._generated_text import write_between
 from benchmarks.n_digit_table import README
 from benchmarks.n_digit_table import ROOT
 from trainers.cross_validate import flat
 from trainers.cross_validate import standard_error
-from trainers.workdir import write_atomically
 from trainers.workdir import write_json
 
 RESULTS = ROOT / "benchmarks" / "results" / "cross_validation"
@@ -333,10 +333,7 @@ def main() -> None:
     for workdir in sys.argv[1:]:
         collect(pathlib.Path(workdir))
     found = load()
-    text = README.read_text()
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    write_atomically(README, f"{head}{BEGIN}\n{table(found)}\n{END}{tail}")
+    write_between(README, BEGIN, END, table(found))
     draw(found)
     print(f"wrote {README.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
 

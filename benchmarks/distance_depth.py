@@ -24,12 +24,12 @@ import pathlib
 import statistics
 import sys
 
+from benchmarks._generated_text import write_between
 from benchmarks.cross_validation_table import FIGURES
 from benchmarks.n_digit_table import README
 from benchmarks.n_digit_table import ROOT
 from benchmarks.verification_table import RESULTS as VERIFICATION
 from trainers.cross_validate import standard_error
-from trainers.workdir import write_atomically
 from trainers.workdir import write_json
 
 RESULTS = ROOT / "benchmarks" / "results" / "distance_depth"
@@ -162,9 +162,7 @@ def main() -> None:
     for folder in sys.argv[1:]:
         collect(pathlib.Path(folder))
     found = load()
-    head, _, rest = README.read_text().partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    write_atomically(README, f"{head}{BEGIN}\n{table(found)}\n{END}{tail}")
+    write_between(README, BEGIN, END, table(found))
     if any(found):
         from trainers.quiet import import_tensorflow
 

@@ -25,6 +25,7 @@ import socket
 import statistics
 import time
 
+from benchmarks._generated_text import write_between
 from benchmarks._side_by_side import process
 
 RESULT = pathlib.Path(__file__).parent / "results" / "distributed_step.json"
@@ -145,7 +146,6 @@ def main() -> None:
 
     import_tensorflow()
     from trainers.workdir import provenance
-    from trainers.workdir import write_atomically
     from trainers.workdir import write_json
 
     result = {
@@ -169,11 +169,8 @@ def main() -> None:
     }
     RESULT.parent.mkdir(exist_ok=True)
     write_json(RESULT, result)
-    head, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    text = table(result)
-    write_atomically(PAGE, f"{head}{BEGIN}\n{text}\n{END}{tail}")
-    print(text)
+    write_between(PAGE, BEGIN, END, table(result))
+    print(table(result))
 
 
 def load() -> dict:

@@ -11,7 +11,7 @@ import pathlib
 import statistics
 import sys
 
-from trainers.workdir import write_atomically
+from benchmarks._generated_text import write_between
 from trainers.workdir import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -250,10 +250,7 @@ def _choices(runs) -> list[str]:
 
 def write_readme() -> None:
     """Puts the table between the README's markers."""
-    text = README.read_text()
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    write_atomically(README, f"{head}{BEGIN}\n{table(runs())}\n{END}{tail}")
+    write_between(README, BEGIN, END, table(runs()))
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import sys
 
-from trainers.workdir import write_atomically
+from benchmarks._generated_text import write_between
 from trainers.workdir import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -113,9 +113,7 @@ def _cell(value) -> str:
 def main() -> None:
     for workdir in sys.argv[1:]:
         collect(pathlib.Path(workdir))
-    head, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    write_atomically(PAGE, f"{head}{BEGIN}\n{table(load())}\n{END}{tail}")
+    write_between(PAGE, BEGIN, END, table(load()))
     print(f"wrote {PAGE.relative_to(ROOT)}")
 
 

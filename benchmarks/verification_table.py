@@ -15,11 +15,11 @@ import pathlib
 import statistics
 import sys
 
+from benchmarks._generated_text import write_between
 from benchmarks.cross_validation_table import FIGURES
 from benchmarks.n_digit_table import README
 from benchmarks.n_digit_table import ROOT
 from trainers.cross_validate import standard_error
-from trainers.workdir import write_atomically
 from trainers.workdir import write_json
 
 RESULTS = ROOT / "benchmarks" / "results" / "verification"
@@ -107,10 +107,9 @@ def rows(found: dict, dataset: str, protocol: str) -> dict:
 
 def _span(numbers) -> str:
     """From the smallest to the largest, once if they are one."""
-    numbers = sorted(set(numbers))
-    return " to ".join(
-        f"{n:,}" for n in dict.fromkeys(numbers[:: len(numbers) - 1 or 1])
-    )
+    numbers = list(numbers)
+    ends = dict.fromkeys([min(numbers), max(numbers)])
+    return " to ".join(f"{n:,}" for n in ends)
 
 
 def _method(recipe: str) -> str:
@@ -255,9 +254,7 @@ def main() -> None:
     for folder in sys.argv[1:]:
         collect(pathlib.Path(folder))
     found = load()
-    head, _, rest = README.read_text().partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    write_atomically(README, f"{head}{BEGIN}\n{table(found)}\n{END}{tail}")
+    write_between(README, BEGIN, END, table(found))
     draw(found)
     print(f"wrote {README.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
 

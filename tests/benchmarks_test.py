@@ -15,6 +15,7 @@ from benchmarks import kill_runs
 from benchmarks import n_digit_table
 from benchmarks import search_table
 from benchmarks import verification_table
+from benchmarks._generated_text import read_between
 from embeddings_tf import losses
 
 
@@ -28,8 +29,7 @@ from embeddings_tf import losses
     ],
 )
 def test_the_recipes_tables_are_generated_from_the_result_files(module, found):
-    text = n_digit_table.README.read_text()
-    between = text.partition(module.BEGIN)[2].partition(module.END)[0]
+    between = read_between(n_digit_table.README, module.BEGIN, module.END)
     assert between.strip() == module.table(found()).strip()
 
 
@@ -84,19 +84,19 @@ def test_depths_are_collected_tabulated_and_drawn(tmp_path, monkeypatch):
 
 
 def test_the_tables_of_searches_are_generated_from_the_result_files():
-    text = search_table.PAGE.read_text()
-    between = text.partition(search_table.BEGIN)[2]
-    between = between.partition(search_table.END)[0]
+    page, begin, end = search_table.PAGE, search_table.BEGIN, search_table.END
+    between = read_between(page, begin, end)
     assert between.strip() == search_table.table(search_table.load()).strip()
 
 
 def test_the_tables_of_the_cost_model_are_those_of_its_formulas():
-    text = batch_size.PAGE.read_text()
-    between = text.partition(batch_size.BEGIN_TRAFFIC)[2]
-    between = between.partition(batch_size.END_TRAFFIC)[0]
+    between = read_between(
+        batch_size.PAGE, batch_size.BEGIN_TRAFFIC, batch_size.END_TRAFFIC
+    )
     assert between.strip() == batch_size.traffic_table()
-    between = text.partition(batch_size.BEGIN_EFFICIENCY)[2]
-    between = between.partition(batch_size.END_EFFICIENCY)[0]
+    between = read_between(
+        batch_size.PAGE, batch_size.BEGIN_EFFICIENCY, batch_size.END_EFFICIENCY
+    )
     assert between.strip() == batch_size.efficiency_table()
     # 100 of the encoder and 2 of the loss, against 25, 2 and 1 on each of 4.
     found = batch_size.efficiency(0.02, 0.01, 4)
@@ -107,8 +107,7 @@ def test_the_tables_of_the_cost_model_are_those_of_its_formulas():
 
 @pytest.mark.parametrize("module", [batch_size, distributed_step, kill_runs])
 def test_the_tables_of_distributed_training_are_of_the_result_files(module):
-    text = module.PAGE.read_text()
-    between = text.partition(module.BEGIN)[2].partition(module.END)[0]
+    between = read_between(module.PAGE, module.BEGIN, module.END)
     assert between.strip() == module.table(module.load())
 
 

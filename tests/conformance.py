@@ -321,13 +321,13 @@ class _Trainer(_Configurable):
     def values(self, labels, z, loss=None) -> np.ndarray:
         return self.evaluate(labels, z, loss)[0].numpy()
 
-    def train(self, model, num_steps, deviation=0.1):
+    def train(self, model, num_steps, deviation=0.1, run_eagerly=True):
         """Losses of some steps on the same batch, separable by default.
 
-        Eagerly: tracing takes far longer than the steps do, and compiled
-        training is a property of its own (`replicas_fit`).
+        Eagerly, as tracing takes far longer than the steps do, but where
+        compiling may matter (`mixed_precision`, `replicas_fit`).
         """
-        model.run_eagerly = True
+        model.run_eagerly = run_eagerly
         labels = self.batch()[0]
         x = separable(labels, deviation)
         return [
@@ -613,7 +613,9 @@ class _Trainer(_Configurable):
                 losses = []
                 # The scale of the loss starts high: steps may be left out.
                 for _ in range(16):
-                    losses += self.train(model, 1, deviation=1)
+                    losses += self.train(
+                        model, 1, deviation=1, run_eagerly=False
+                    )
                     after = model.get_weights()
                     moved = any(
                         np.any(a != b)

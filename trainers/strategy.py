@@ -104,21 +104,19 @@ def _ended_after(seconds: float):
         f"error: not all workers of TF_CONFIG have started within "
         f"{seconds:.0f} s; see what the others printed, and start all again\n"
     )
-    with open(os.devnull, "w") as traceback:
+    teller = subprocess.Popen(  # on our stderr, before TensorFlow's is hidden
+        [sys.executable, "-I", "-S", "-c", _TELL, str(seconds), message],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    with teller, open(os.devnull, "w") as traceback:
         faulthandler.dump_traceback_later(
             seconds + 1, exit=True, file=traceback
-        )
-        teller = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _TELL, str(seconds), message],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
         )
         try:
             yield
         finally:
             faulthandler.cancel_dump_traceback_later()
-            teller.stdin.close()
-            teller.wait()
 
 
 def task() -> tuple[str, int, int]:

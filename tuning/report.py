@@ -8,6 +8,7 @@ import pathlib
 from keras_tuner.engine.trial import TrialStatus
 
 from trainers.config import COMMON_FIELDS
+from trainers.cross_validate import flat
 from trainers.workdir import PLACE_FIELDS
 from trainers.workdir import provenance
 from trainers.workdir import update_results
@@ -183,19 +184,9 @@ def to_full_length(short, full, overrides: list[str]) -> list[str]:
             open, are taken over.
     """
     found = [o for o in overrides if o.partition("=")[0] in PLACE_FIELDS]
-    before, after = _flat(short.to_dict()), _flat(full.to_dict())
+    # Lengths are numbers.
+    before, after = flat(short.to_dict()), flat(full.to_dict())
     for name, value in after.items():
-        if name not in PLACE_FIELDS and before[name] != value:
+        if before[name] != value:
             found.append(f"{name}={value}")
-    return found
-
-
-def _flat(config: dict, prefix: str = "") -> dict:
-    """Fields by their names with dots."""
-    found = {}
-    for name, value in config.items():
-        if isinstance(value, dict):
-            found |= _flat(value, f"{prefix}{name}.")
-        else:
-            found[f"{prefix}{name}"] = value
     return found

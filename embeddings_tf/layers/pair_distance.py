@@ -143,8 +143,8 @@ class PairDistance(keras.layers.Layer):
 
         The first hidden layer is computed once per row, not once per pair,
         and the others block by block, also for the gradient: beside tens of
-        MiB, memory is that of two to three copies of the result (one and a
-        half more if symmetric). For more pairs than that allows,
+        MiB, memory is that of two to three copies of the result (more if
+        symmetric). For more pairs than that allows,
         `metrics.stream_trials` scores them without keeping them.
 
         Args:

@@ -264,7 +264,7 @@ class TestEmbedding:
             model.predict(x, batch_size=5, verbose=0),
             expected,
             rtol=1e-5,
-            atol=1e-6,
+            atol=1e-7,
         )
         assert model.compute_output_shape((7, *SHAPE)) == (7, 2)
         assert not has_gaussian_output(model)

@@ -86,7 +86,7 @@ class TestTraining:
             model.predict(x, batch_size=7, verbose=0),
             expected,
             rtol=1e-5,
-            atol=1e-6,
+            atol=1e-7,
         )
         np.testing.assert_allclose(model(x), expected, rtol=1e-5)
 
