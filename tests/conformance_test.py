@@ -879,11 +879,6 @@ def case(entry, name):
     return pytest.param(entry, name, id=f"{entry}-{name}", marks=marks)
 
 
-@pytest.fixture(autouse=True)
-def seed():
-    keras.utils.set_random_seed(0)
-
-
 def verify(entry, name, request):
     """Checks one property, with the fixtures it asks for."""
     fixtures = map(request.getfixturevalue, entry.fixtures(name))

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import keras
 import pytest
 import tensorflow as tf
 
@@ -15,3 +16,9 @@ tf.config.set_logical_device_configuration(
 def strategy():
     """Two replicas. One strategy serves a process: several collide."""
     return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    """Initial weights and noise are the same in every run, in any order."""
+    keras.utils.set_random_seed(0)
