@@ -34,11 +34,13 @@ def load(config, split: str):
     A recipe with a section `front_end` has the features of recordings. One
     with a section `utterances` repeats those shorter than its
     `min_num_frames`, whole, until they have as many; one with a section
-    `images` has images of its `size`, cut from the middle.
+    `images` has images of its `size`, cut from the middle; of those that it
+    has read, it keeps as many in memory as `cache_gib` hold.
     """
     x, labels = _split(config, split, _frozen(config, "front_end"))
     if "images" in config:
-        x = x.with_size(config.images.size)
+        kept = config.images.get("cache_gib", 0.0) * 2**30
+        x = x.cached(kept).with_size(config.images.size)
     if "utterances" in config:
         x = _repeat(x, config.utterances.min_num_frames)
     return x, labels

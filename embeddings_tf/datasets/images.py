@@ -1,11 +1,13 @@
 """Photographs of different sizes, as examples of `batches`."""
 
 import operator
+import threading
 from collections.abc import Callable
 
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 
 # Of a random crop: part of the image, width to height, and how often to try.
@@ -21,6 +23,7 @@ class Images:
     array. `load` gives one for such sets. `x[3]` is one image, whole. For
     training, `x.with_size(...)` is an object for `datasets.batches`:
     `x[indices]` reads, crops and resizes what is asked for, nothing else.
+    `x.cached(num_bytes)` keeps what it has read, for sets that fit in memory.
 
     ```
     without a seed: shorter side to 8/7 of `size` (256 for 224), the square in
@@ -115,6 +118,23 @@ class Images:
         """The same images, as batches of another size."""
         return Images(self._read, len(self), size, seed)
 
+    def cached(self, num_bytes: int) -> "Images":
+        """The same images, each kept in memory once it has been read.
+
+        As long as all that are kept take at most `num_bytes`, as read: 3 bytes
+        a pixel. An image for which there is no room is read again each time;
+        none gives way to another, which would help no epoch that asks for each
+        once. What is made of the result by `with_size` and `take` shares the
+        images. Those kept cannot be written to.
+
+        Raises:
+            ValueError: If `num_bytes` is no number of at least 0.
+        """
+        number_at_least("num_bytes", num_bytes, 0)
+        return Images(
+            _Cache(self._image, num_bytes), len(self), self.size, self._seed
+        )
+
     def take(self, indices) -> "Images":
         """Some of the images, in the order of `indices`; none is read."""
         indices = np.asarray(indices)
@@ -154,6 +174,29 @@ class Images:
                 f"Image {number} must be uint8 of shape (height, width, "
                 f"channels), got shape {image.shape} and dtype {image.dtype}."
             )
+        return image
+
+
+class _Cache:
+    """A function of a number, whose first results are kept."""
+
+    def __init__(self, read, num_bytes):
+        self._read = read
+        self._free = num_bytes
+        self._kept = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, number):
+        image = self._kept.get(number)
+        if image is not None:
+            return image
+        image = self._read(number)
+        with self._lock:
+            if number not in self._kept and image.nbytes <= self._free:
+                # Its own bytes, even if it was a view of more.
+                self._kept[number] = image = image.copy()
+                self._free -= image.nbytes
+                image.flags.writeable = False
         return image
 
 

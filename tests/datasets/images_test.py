@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -117,3 +119,63 @@ def test_bad_arguments(x):
     for wrong in (np.zeros((3, 3), np.uint8), np.zeros((3, 3, 3))):
         with pytest.raises(ValueError, match="Image 0 must be uint8"):
             Images(lambda _, wrong=wrong: wrong, 1)[0]
+
+
+class TestCached:
+    """40 x 60, 30 x 30, 90 x 20 and 8 x 8 pixels of 3 bytes."""
+
+    @pytest.fixture
+    def read(self, photographs):
+        """Numbers in the order in which they were read."""
+        return []
+
+    @pytest.fixture
+    def slow(self, photographs, read):
+        def from_file(number):
+            read.append(number)
+            return photographs[number]
+
+        return Images(from_file, len(photographs))
+
+    def test_is_read_once_and_shared(self, slow, read, photographs):
+        x = slow.cached(10**6)
+        for number in (1, 3, 1, -1):
+            np.testing.assert_array_equal(x[number], photographs[number])
+        assert read == [1, 3]
+        x.with_size(5)[np.array([3, 1, 0])]
+        x.take([2, 0]).with_size(5, seed=0)[np.array([0, 1, 1])]
+        assert read == [1, 3, 0, 2]
+        slow[1]
+        assert read == [1, 3, 0, 2, 1]
+
+    def test_what_does_not_fit_is_read_again(self, slow, read, photographs):
+        # Room for 30 x 30 and 8 x 8, not for the large ones beside them.
+        x = slow.cached(3 * (30 * 30 + 8 * 8) + 10)
+        for _ in range(2):
+            for number in (1, 0, 2, 3):
+                np.testing.assert_array_equal(x[number], photographs[number])
+        assert read == [1, 0, 2, 3, 0, 2]
+        assert slow.cached(0)[1].shape == (30, 30, 3)
+
+    def test_from_many_threads(self, slow, read, photographs):
+        x = slow.cached(10**6).with_size(6)
+        index = np.array([0, 1, 2, 3])
+        with ThreadPoolExecutor(8) as pool:
+            batches = list(pool.map(lambda _: x[index], range(32)))
+        for batch in batches:
+            np.testing.assert_array_equal(batch, slow.with_size(6)[index])
+        assert x[0] is x[0]
+
+    def test_keeps_its_own_bytes_and_nobody_writes_to_them(self):
+        page = np.zeros((100, 50, 3), np.uint8)
+        x = Images(lambda _: page[:10], 1).cached(10 * 50 * 3)
+        assert x[0] is x[0] and x[0].base is None
+        page += 1
+        assert x[0].max() == 0
+        with pytest.raises(ValueError, match="read-only"):
+            x[0][0, 0, 0] = 1
+
+    @pytest.mark.parametrize("num_bytes", [-1, "1", np.nan])
+    def test_bad_size(self, slow, num_bytes):
+        with pytest.raises(ValueError, match="`num_bytes` must be a finite"):
+            slow.cached(num_bytes)

@@ -145,7 +145,8 @@ def _config(
             "manual_dir": "",
             "dataset": dataset,
             "split": split,
-            "images": {"size": SIZE},
+            # Of each split; images beyond that are decoded in every epoch.
+            "images": {"size": SIZE, "cache_gib": 2.0},
             "batches": {
                 "name": "class_balanced_batches",
                 "num_classes": NUM_CLASSES,
