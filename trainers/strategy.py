@@ -11,10 +11,10 @@
 """
 
 import contextlib
-import faulthandler
 import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -85,11 +85,14 @@ def create(name: str):
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
-# Waits for its input to end; says something if that takes too long.
-_TELL = """
-import select, sys
-if not select.select([sys.stdin], [], [], float(sys.argv[1]))[0]:
-    sys.stderr.write(sys.argv[2])
+# Waits for its input to end; if that takes too long, says so and ends us.
+_END = """
+import os, select, signal, sys
+seconds, message, process = sys.argv[1:]
+if not select.select([sys.stdin], [], [], float(seconds))[0]:
+    sys.stderr.write(message)
+    sys.stderr.flush()
+    os.kill(int(process), signal.SIGALRM)
 """
 
 
@@ -97,26 +100,26 @@ if not select.select([sys.stdin], [], [], float(sys.argv[1]))[0]:
 def _ended_after(seconds: float):
     """Ends this process, with a message, if the body takes longer.
 
-    Neither is left to a thread of Python: a worker waits for the first one
+    By another process and a signal, SIGALRM: a worker waits for the first one
     inside TensorFlow, which keeps the interpreter's lock meanwhile.
     """
     message = (
         f"error: not all workers of TF_CONFIG have started within "
         f"{seconds:.0f} s; see what the others printed, and start all again\n"
     )
-    teller = subprocess.Popen(  # on our stderr, before TensorFlow's is hidden
-        [sys.executable, "-I", "-S", "-c", _TELL, str(seconds), message],
+    words = (str(seconds), message, str(os.getpid()))
+    before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    # On our stderr, hence before TensorFlow's is hidden.
+    watcher = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _END, *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     )
-    with teller, open(os.devnull, "w") as traceback:
-        faulthandler.dump_traceback_later(
-            seconds + 1, exit=True, file=traceback
-        )
-        try:
+    try:
+        with watcher:
             yield
-        finally:
-            faulthandler.cancel_dump_traceback_later()
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def task() -> tuple[str, int, int]:

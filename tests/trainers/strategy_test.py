@@ -1,9 +1,12 @@
 """One device, two replicas, two workers: the same training."""
 
+import functools
 import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 
 import keras
@@ -11,6 +14,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from embeddings_tf import losses
+from embeddings_tf import objectives
+from tests.trainers.train_test import ROOT
 from tests.trainers.train_test import TINY
 from tests.trainers.train_test import one_line_error
 from tests.trainers.train_test import run
@@ -165,9 +171,15 @@ def test_two_replicas_train_as_one_does(unbroken, tmp_path):
 
 
 class Workers:
-    """Workers of a cluster of two, on this machine."""
+    """Workers of a cluster of two, on this machine.
 
-    def __init__(self, workdir, *overrides, indices=(0, 1), **environment):
+    Args:
+        start: Function that starts one, with `env`, its environment.
+        indices: Which of the two are started.
+        environment: More of the environment, for all.
+    """
+
+    def __init__(self, start, indices=(0, 1), **environment):
         addresses = []
         for _ in range(2):
             with socket.socket() as found:
@@ -181,15 +193,11 @@ class Workers:
             }
             self.processes.append(
                 start(
-                    "train",
-                    *("--config", TINY, "--workdir", workdir),
-                    "--config.strategy=multi_worker",
-                    *overrides,
                     env={
                         **os.environ,
                         "TF_CONFIG": json.dumps(config),
                         **environment,
-                    },
+                    }
                 )
             )
 
@@ -207,14 +215,86 @@ class Workers:
         return self.processes[index].returncode, out, err
 
 
-@pytest.mark.parametrize("index", [0, 1])
-def test_a_worker_that_never_comes_is_not_waited_for(index, tmp_path):
-    """By the first, nor by another, which asks the first where they are."""
+def training(workdir):
+    """Starts a worker that trains."""
+    words = ("--config", TINY, "--workdir", workdir)
+    words += ("--config.strategy=multi_worker",)
+    return functools.partial(start, "train", *words)
+
+
+def test_two_workers_take_the_steps_of_one():
+    """With every loss and objective, also on a batch that splits unevenly."""
+    take_steps = functools.partial(
+        subprocess.Popen,
+        [sys.executable, "-m", "tests.trainers.worker_steps"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with Workers(take_steps) as workers:
+        ends = [workers.ends(index) for index in range(2)]
+    for code, _, err in ends:
+        assert code == 0, err
+    # After what the library of the collectives says.
+    steps = json.loads(ends[0][1].splitlines()[-1])
+    public = {*losses.__all__, *objectives.__all__}
+    classes = {name for name in public if name[0].isupper()}
+    assert {name.partition("-")[0] for name in steps} == classes
+    for name, found in steps.items():
+        scale = 1 + abs(found["expected"])
+        assert abs(found["loss"] - found["expected"]) <= 1e-5 * scale, name
+        assert found["difference"] <= 1e-5, name
+        assert found["update"] > 1e-3, f"{name}: nothing was trained"
+
+
+def test_a_worker_that_never_comes_is_not_waited_for(tmp_path):
     with Workers(
-        tmp_path / "run", indices=(index,), EMBEDDINGS_TF_START_SECONDS="1"
+        training(tmp_path / "run"),
+        indices=(1,),
+        EMBEDDINGS_TF_START_SECONDS="1",
     ) as workers:
-        message = one_line_error(workers.ends(0))
-    assert "not all workers of TF_CONFIG have started within 1 s" in message
+        assert_not_all_have_started(workers.ends(0))
+
+
+def test_nor_by_one_that_keeps_the_lock_of_the_interpreter():
+    """As TensorFlow does while it waits for the first worker."""
+    code = (
+        "import ctypes; from trainers.strategy import _ended_after\n"
+        "with _ended_after(1): ctypes.PyDLL(None).sleep(600)"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert_not_all_have_started(
+        (process.returncode, process.stdout, process.stderr)
+    )
+
+
+def test_workers_that_have_come_in_time_go_on():
+    def handler(*_):
+        raise AssertionError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        started = time.monotonic()
+        with strategies._ended_after(1):
+            pass
+        time.sleep(max(0, started + 2 - time.monotonic()))
+        assert signal.getsignal(signal.SIGALRM) is handler
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def assert_not_all_have_started(result):
+    code, _, err = result
+    assert code == -signal.SIGALRM
+    assert err.startswith("error: not all workers of TF_CONFIG have started")
+    assert "within 1 s" in err and err.count("\n") == 1
 
 
 def test_cross_validation_is_for_one_machine(tmp_path):
@@ -237,7 +317,7 @@ def test_a_killed_worker_ends_the_others_and_a_restart_of_all_goes_on(
     tmp_path,
 ):
     workdir = tmp_path / "run"
-    with Workers(workdir) as workers:
+    with Workers(training(workdir)) as workers:
         wait_for((workdir / "checkpoints" / "latest.keras").exists)
         workers.processes[1].send_signal(signal.SIGKILL)
         killed = time.monotonic()
@@ -245,7 +325,7 @@ def test_a_killed_worker_ends_the_others_and_a_restart_of_all_goes_on(
         assert time.monotonic() - killed < 60
     assert "another worker of TF_CONFIG is gone" in message
     assert "start all workers again" in message
-    with Workers(workdir) as workers:
+    with Workers(training(workdir)) as workers:
         ends = [workers.ends(index) for index in range(2)]
     for code, _, err in ends:
         assert code == 0, err
