@@ -262,7 +262,8 @@ def _check_recipe(recipe, objective: str) -> None:
 def _serve(tuner, progress, arguments, words: list[str]) -> None:
     """Chief of workers started by hand, or of processes started here."""
     oracle = tuner.oracle
-    if oracle.finished:
+    was_finished = oracle.finished
+    if was_finished and arguments.workers:
         return
     if arguments.workers:
         os.environ.update(zip(CHIEF, ("chief", "127.0.0.1", ""), strict=True))
@@ -270,8 +271,13 @@ def _serve(tuner, progress, arguments, words: list[str]) -> None:
     else:
         _check_address()
         progress.say(
-            f"Chief on {_address()}, waiting for workers: the same command "
-            f"with a {CHIEF[0]} other than chief."
+            f"Chief on {_address()}, "
+            + (
+                f"telling workers for {FAREWELL_SECONDS} s that it is over."
+                if was_finished
+                else "waiting for workers: the same command with a "
+                f"{CHIEF[0]} other than chief."
+            )
         )
 
     from tuning.local_workers import LocalWorkers
@@ -288,8 +294,9 @@ def _serve(tuner, progress, arguments, words: list[str]) -> None:
             arguments.workers, words, progress.path, oracle, progress.say
         ) as workers,
     ):
+        # Who asks after a restart is known once it has asked.
         while farewell is None or (
-            oracle.tuner_ids and time.monotonic() < farewell
+            (oracle.tuner_ids or was_finished) and time.monotonic() < farewell
         ):
             time.sleep(0.2)
             if oracle.error is not None:

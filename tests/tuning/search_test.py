@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,18 +25,18 @@ STATUS = ["completed", "diverged", "completed", "failed"]
 pytestmark = pytest.mark.xdist_group("tuning")
 
 
-def start(workdir, *words, stdout=subprocess.PIPE):
+def start(workdir, *words, **options):
     return start_module(
-        "tuning.search", *WORDS, *words, "--workdir", workdir, stdout=stdout
+        "tuning.search", *WORDS, *words, "--workdir", workdir, **options
     )
 
 
-def start_module(module, *words, stdout=subprocess.PIPE):
+def start_module(module, *words, stdout=subprocess.PIPE, **environment):
     return subprocess.Popen(
         [sys.executable, "-m", module, *map(str, words)],
         cwd=ROOT,
         # Sums depend on the number of threads in their last digit.
-        env={**os.environ, "TF_NUM_INTRAOP_THREADS": "1"},
+        env={**os.environ, "TF_NUM_INTRAOP_THREADS": "1", **environment},
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
@@ -187,6 +188,31 @@ def test_a_killed_worker_is_replaced(unbroken, tmp_path):
     assert "worker_1 was killed (SIGKILL)" in log.read_text()
     assert workers(log)[1] != killed
     assert_equal_searches(unbroken, workdir)
+
+
+def test_chief_and_worker_started_by_hand(unbroken, tmp_path):
+    """In either order; also where the chief had only the farewell left."""
+    workdir = tmp_path / "search"
+    shutil.copytree(unbroken, workdir)
+    for sentence in ("waiting for workers", "that it is over"):
+        address = {
+            "KERASTUNER_ORACLE_IP": "127.0.0.1",
+            "KERASTUNER_ORACLE_PORT": str(search._free_port()),
+        }
+        worker, chief = (
+            start(
+                workdir,
+                *("--trials", "5"),
+                KERASTUNER_TUNER_ID=name,
+                **address,
+            )
+            for name in ("some_host", "chief")
+        )
+        assert sentence in finish(chief)
+        finish(worker)
+    rows = results(workdir)["trials"]
+    assert rows[:4] == results(unbroken)["trials"]
+    assert [row["trial"] for row in rows[4:]] == ["4"]
 
 
 def is_running(pid: int) -> bool:
