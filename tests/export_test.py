@@ -22,6 +22,9 @@ from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 
+# Every test of this file shares the exported models.
+pytestmark = pytest.mark.xdist_group("export")
+
 SHAPE = (8, 16, 1)
 SIZES = (0, 1, 257)
 # Not in order, not from 0, not of equal number.

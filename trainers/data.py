@@ -321,6 +321,7 @@ def preprocessing(config):
     if "preprocess" not in config:
         return None
 
+    @tf.autograph.experimental.do_not_convert  # a second of every start
     def preprocess(x, seed):
         return build(datasets, config.preprocess, images=x, seed=seed)
 

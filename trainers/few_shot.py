@@ -35,7 +35,7 @@ def episode_log_prob(model, num_samples: int):
     times faster; its random numbers differ from TensorFlow's for equal seeds.
     """
 
-    @tf.function(jit_compile=True)
+    @tf.function(jit_compile=True, autograph=False)
     def log_prob(support, support_labels, query, num_classes, seed):
         prototypes = class_prototypes(
             model, support, support_labels, num_classes

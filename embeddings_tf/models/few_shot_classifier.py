@@ -139,7 +139,9 @@ class FewShotClassifier:
         self.seed = seed
         self.batch_size = batch_size
         # Step by step, 200 samples take a hundred times as long.
-        self._log_prob = tf.function(class_log_prob, reduce_retracing=True)
+        self._log_prob = tf.function(
+            class_log_prob, reduce_retracing=True, autograph=False
+        )
 
     def fit(self, support, labels) -> "FewShotClassifier":
         """Keeps one prototype per distinct label of `(n,)` labels."""
