@@ -42,6 +42,12 @@ LOSSES = {
     "triplet": "triplet",
     "binomial_deviance": "binomial deviance",
     "lifted_structure": "lifted structure",
+    "learned_distance": "learned distance",
+}
+CLUSTERS = {
+    "k_means": "k-means",
+    "learned_distance_to_k_means": "learned distance to k-means centroids",
+    "learned_distance_to_class_means": "learned distance to the class means",
 }
 # Of the first fold of these, what single dimensions mean.
 DRAWN = ("sprites_f_statistic", "sprites_triplet")
@@ -131,6 +137,7 @@ def table(found: dict[tuple[str, str], dict]) -> str:
             parts += ["", f"### {heading}: recall of held-out classes, %", ""]
             parts += _retrieval(rows)
             parts += ["", _pictures(dataset.replace("/", "_"), "recall")]
+            parts += _clusters(rows, heading)
     return "\n".join(parts)
 
 
@@ -192,9 +199,10 @@ def _retrieval(rows: dict[str, dict]) -> list[str]:
         + " | batches | minutes a fold | commit |",
         "|---|---|" + "---:|" * (len(ks) + 3),
     ]
-    for method, results in rows.items():
+    for method, (results, ranking) in _rankings(rows).items():
         cells = [
-            _cell(values(results, f"test.recall_at_{k}"), 2, 100) for k in ks
+            _cell(values(results, f"{ranking}.recall_at_{k}"), 2, 100)
+            for k in ks
         ]
         lines.append(
             f"| {method} | {', '.join(results['folds'])} | "
@@ -216,6 +224,43 @@ def _retrieval(rows: dict[str, dict]) -> list[str]:
         + " |" * (len(ks) + 3)
     )
     return lines + _hardware(rows)
+
+
+def _rankings(rows: dict[str, dict]) -> dict[str, tuple[dict, str]]:
+    """Results and the name of a ranking in them; also that of a distance."""
+    rankings = {}
+    for method, results in rows.items():
+        rankings[method] = results, "test"
+        run = next(iter(results["folds"].values()))
+        if "test_learned_distance" in run["evaluation"]:
+            rankings[f"{method}, ranked by it"] = (
+                results,
+                "test_learned_distance",
+            )
+    return rankings
+
+
+def _clusters(rows: dict[str, dict], heading: str) -> list[str]:
+    """Of the methods that were evaluated with `cluster`."""
+    lines = []
+    for method, results in rows.items():
+        run = next(iter(results["folds"].values()))
+        for clusters, name in CLUSTERS.items():
+            measure = f"mutual_information_{clusters}"
+            if measure in run["evaluation"]["test"]:
+                cell = _cell(values(results, f"test.{measure}"), 3)
+                folds = ", ".join(results["folds"])
+                lines.append(f"| {method} | {name} | {folds} | {cell} |")
+    if not lines:
+        return []
+    return [
+        "",
+        f"### {heading}: clusters of held-out classes",
+        "",
+        "| loss | clusters | folds | normalized mutual information |",
+        "|---|---|---|---:|",
+        *lines,
+    ]
 
 
 def _hardware(rows: dict[str, dict]) -> list[str]:
@@ -298,10 +343,10 @@ def _recall_figure(rows: dict[str, dict], title: str):
     return viz.recall_figure(
         {
             method: [
-                {k: run["evaluation"]["test"][f"recall_at_{k}"] for k in ks}
+                {k: run["evaluation"][ranking][f"recall_at_{k}"] for k in ks}
                 for run in results["folds"].values()
             ]
-            for method, results in rows.items()
+            for method, (results, ranking) in _rankings(rows).items()
         },
         ceiling=statistics.fmean(values(first, "test.ceiling")),
         title=title,

@@ -30,6 +30,8 @@ METHODS = {
     "triplet": "triplet",
     "unseen_digits_learned_distance": "learned distance",
     "unseen_digits_triplet": "triplet",
+    "unseen_digits_fine_tuned": "learned distance, Omniglot before",
+    "speakers": "learned distance",
 }
 SCORES = {
     "learned_distance": "learned distance",
@@ -43,6 +45,12 @@ DATASETS = {
     "mnist": "MNIST, digits never trained on",
 }
 FOLDS = "folds"
+# Recipes of another task than that of the data set's others.
+TASKS = {
+    "mnist_learned_distance": "MNIST in a plane, digits of the training",
+    "spoken_digit_speakers": "Free Spoken Digit, speakers of the training "
+    "on other words (with five, to see that it works)",
+}
 
 
 def collect(folder: pathlib.Path) -> None:
@@ -75,12 +83,16 @@ def collect(folder: pathlib.Path) -> None:
 
 
 def load() -> dict[tuple[str, str, str], dict]:
-    """Runs by (data set, "folds" or the run's name, recipe), (name, seed)."""
+    """Runs by (data set, protocol, recipe), (name, seed).
+
+    The protocol is "folds", or the name of the run, or of another task.
+    """
     found = collections.defaultdict(dict)
     for path in sorted(RESULTS.glob("*.json")):
         results = json.loads(path.read_text())
         for name, run in results["runs"].items():
             protocol = FOLDS if name.startswith("fold_") else name
+            protocol = TASKS.get(results["recipe"], protocol)
             key = run["config"]["dataset"], protocol, results["recipe"]
             found[key][name, results["seed"]] = run
     return dict(found)
@@ -95,14 +107,20 @@ def rows(found: dict, dataset: str, protocol: str) -> dict:
         method = _method(key[2])
         for score in SCORES:
             measures = {
-                name: run["evaluation"]["test"][score]
+                name: _test(run)[score]
                 for name, run in runs.items()
-                if score in run["evaluation"]["test"]
+                if score in _test(run)
             }
             if measures:
                 table[method, SCORES[score]] = measures
     order = [*METHODS.values()]
     return dict(sorted(table.items(), key=lambda row: order.index(row[0][0])))
+
+
+def _test(run: dict) -> dict:
+    """What was found on the test split, or on the part of it that was used."""
+    (split,) = run["config"]["evaluation"]["splits"]
+    return run["evaluation"][split]
 
 
 def _span(numbers) -> str:
@@ -166,14 +184,14 @@ def _table(measured: dict, runs: dict) -> list[str]:
             f"{_per_cent(auc, standard_error(auc))} | {cost:.3f} |"
         )
     training = [run["training"] for run in runs.values()]
-    tests = [run["evaluation"]["test"] for run in runs.values()]
+    tests = [_test(run) for run in runs.values()]
     minutes = [t["seconds"] / 60 for t in training]
     lines += [
         "",
         f"{_span(t['trials'] for t in tests)} trials a run, of "
         f"{_span(t['classes'] for t in tests)} classes; "
         f"{training[0]['steps']} batches at most, "
-        f"{min(minutes):.1f} to {max(minutes):.1f} minutes. Commits "
+        f"{_span(round(m, 1) for m in minutes)} minutes. Commits "
         + ", ".join(sorted({t["commit"][:7] for t in training}))
         + "; "
         + ", ".join(
@@ -187,22 +205,30 @@ def _table(measured: dict, runs: dict) -> list[str]:
 def table(found: dict) -> str:
     """The markdown between the markers."""
     parts = []
-    for dataset, heading in DATASETS.items():
+    for dataset in DATASETS:
         protocols = dict.fromkeys(key[1] for key in found if key[0] == dataset)
         for protocol in protocols:
             measured = rows(found, dataset, protocol)
-            title = "" if protocol == FOLDS else f", {protocol} split"
             runs = {
                 (key, *name): run
                 for key, of_recipe in found.items()
                 if key[:2] == (dataset, protocol)
                 for name, run in of_recipe.items()
             }
-            parts += ["", f"### {heading}{title}", ""]
+            parts += ["", f"### {_title(dataset, protocol)}", ""]
             parts += _table(measured, runs)
-            picture = f"{_file(dataset, protocol)}.png"
-            parts += ["", f"![EER](../../docs/figures/{picture})"]
+            if protocol not in TASKS.values():
+                picture = f"{_file(dataset, protocol)}.png"
+                parts += ["", f"![EER](../../docs/figures/{picture})"]
     return "\n".join(parts)
+
+
+def _title(dataset: str, protocol: str) -> str:
+    if protocol in TASKS.values():
+        return protocol
+    return DATASETS[dataset] + (
+        "" if protocol == FOLDS else f", {protocol} split"
+    )
 
 
 def _file(dataset: str, protocol: str) -> str:
@@ -218,10 +244,11 @@ def draw(found: dict) -> None:
 
     FIGURES.mkdir(parents=True, exist_ok=True)
     for dataset, protocol in dict.fromkeys(key[:2] for key in found):
-        title = DATASETS.get(dataset, dataset)
-        if protocol != FOLDS:
-            title += f", {protocol} split"
-        figure = _figure(rows(found, dataset, protocol), title)
+        if protocol in TASKS.values():
+            continue
+        figure = _figure(
+            rows(found, dataset, protocol), _title(dataset, protocol)
+        )
         viz.save_figure(figure, FIGURES / f"{_file(dataset, protocol)}.png")
 
 
