@@ -614,7 +614,7 @@ class _Trainer(_Configurable):
                 # The scale of the loss starts high: steps may be left out.
                 for _ in range(16):
                     losses += self.train(
-                        model, 1, deviation=1, run_eagerly=False
+                        model, 1, deviation=1, run_eagerly=policy == "float32"
                     )
                     after = model.get_weights()
                     moved = any(
