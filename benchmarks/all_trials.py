@@ -14,6 +14,8 @@ import os
 import pathlib
 import time
 
+from benchmarks import scoring_table
+
 RESULT = pathlib.Path(__file__).parent / "results" / "all_trials.json"
 NUM_CLASSES, NUM_PER_CLASS, DIM, UNITS = 1000, 10, 128, (256, 256, 256)
 NUM_HELD = 1000
@@ -167,6 +169,7 @@ def main() -> None:
     RESULT.parent.mkdir(exist_ok=True)
     write_json(RESULT, result)
     print(f"Wrote {RESULT.relative_to(RESULT.parents[2])}")
+    scoring_table.main()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ import pathlib
 import statistics
 import time
 
+from benchmarks import scoring_table
+
 RESULT = pathlib.Path(__file__).parent / "results" / "pair_distance.json"
 ROWS, DIM, UNITS = 2000, 128, (256, 256, 256)
 MEMORY_ROWS, MEMORY_UNITS = 10_000, (32, 32)
@@ -184,6 +186,7 @@ def main() -> None:
     RESULT.parent.mkdir(exist_ok=True)
     write_json(RESULT, result)
     print(f"Wrote {RESULT.relative_to(RESULT.parents[2])}")
+    scoring_table.main()
 
 
 if __name__ == "__main__":

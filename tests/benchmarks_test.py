@@ -13,6 +13,7 @@ from benchmarks import distributed_step
 from benchmarks import f_statistic_loss
 from benchmarks import kill_runs
 from benchmarks import n_digit_table
+from benchmarks import scoring_table
 from benchmarks import search_table
 from benchmarks import verification_table
 from benchmarks._generated_text import read_between
@@ -81,6 +82,31 @@ def test_depths_are_collected_tabulated_and_drawn(tmp_path, monkeypatch):
     distance_depth.collect(tmp_path / "run_0")
     with pytest.raises(SystemExit, match="mixes data sets"):
         distance_depth.load()
+
+
+def test_the_table_of_scoring_is_generated_from_the_result_files():
+    page, begin, end = (
+        scoring_table.PAGE,
+        scoring_table.BEGIN,
+        scoring_table.END,
+    )
+    between = read_between(page, begin, end)
+    assert between.strip() == scoring_table.table(scoring_table.load())
+
+
+def test_the_aims_of_scoring_are_met_where_it_was_measured():
+    found = scoring_table.load()
+    pairs, trials = found["pair_distance"], found["all_trials"]
+    assert pairs["ratio_to_bare"] <= pairs["aim"] == 1.25
+    assert pairs["faster_than_concatenated"] > 1
+    assert trials["trials"] == 10_000 * 9_999 // 2
+    assert (
+        max(trials["peak_bytes"], pairs["peak_bytes_of_10000_x_10000"]) < 2**31
+    )
+    subset = trials["subset"]
+    for measure in ("equal_error_rate", "roc_auc"):
+        error = abs(subset[measure] - subset[f"{measure}_scikit_learn"])
+        assert error <= subset[f"{measure}_bound"], measure
 
 
 def test_the_tables_of_searches_are_generated_from_the_result_files():

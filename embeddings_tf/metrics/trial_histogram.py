@@ -30,7 +30,8 @@ class TrialHistogram:
     exact, and between the limits they are monotone, which bounds by how much
     the measure of the scores themselves can differ: each method returns this
     bound, and it always holds. It is about the share of trials in the bin at
-    the threshold, and 0 where ties are really ties. Scores that crowd together
+    the threshold, whether they are really tied, so that nothing is lost, or
+    not: counts do not tell. Scores that crowd together
     far from 0, such as probabilities just below 1, share bins: pass logits, or
     more bits.
 

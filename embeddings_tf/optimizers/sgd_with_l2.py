@@ -24,6 +24,9 @@ class SGDWithL2(keras.optimizers.SGD):
     w <- w + momentum * v - r (g + l2 w)        nesterov=True
     ```
 
+    As in Keras, the velocity holds the rate of its time, so that a rate that
+    falls acts at once on new gradients only; some frameworks multiply the
+    whole velocity by the present rate. At a constant rate they are the same.
     Clipping is of g alone, and comes first. As in the published trainings all
     trainable weights decay, biases and batch normalisation too.
 

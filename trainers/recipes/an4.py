@@ -16,7 +16,10 @@ as they are published, without mean normalisation, voice activity detection or
 augmentation; a network of fewer channels, and 64 instead of 512 dimensions;
 crops of 100 frames instead of 800, of one length in all batches; three hidden
 layers of the distance instead of four; Adam, and half a cosine to zero, instead
-of momentum, weight decay and warm-up. As in the paper and its code: batches of
+of momentum, weight decay and warm-up; the baseline takes each anchor's farthest
+positive and nearest negative, by cosine, where the authors' code takes every
+positive with its hardest negative, by Euclidean distance, and has an auxiliary
+classifier, which is left out. As in the paper and its code: batches of
 24 speakers with 5 utterances, label smoothing, dropout and clipping, whole
 utterances at test, repeated to at least 100 frames.
 """

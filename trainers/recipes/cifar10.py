@@ -26,8 +26,10 @@ authors' code takes the test set; the plateau is that of the learned distance
 errors within batches, and any better value counts, not only one better by
 1e-4 of itself; batches of 64 are 8 images of 8 classes instead of
 random; 1/2 of the loss is of positive and 1/2 of negative pairs, not weighted
-by triplets. The triplet loss is that of cosines, with the hardest negatives and
-a margin of 0.3, alone: its classifier is left out.
+by triplets. The triplet loss is that of cosines, with each anchor's farthest
+positive and nearest negative and a margin of 0.3, alone; the authors' code
+takes every positive with its hardest negative, by Euclidean distance, and has a
+classifier.
 """
 
 import ml_collections

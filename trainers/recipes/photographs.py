@@ -25,7 +25,8 @@ Not run on the real sets. Where the recipes depart from the paper and its code:
 training images are withheld for validation; momentum, weight decay, dropout and
 smoothing of `imagenet`, and all of the optimiser's settings in `retrieval`, are
 not published, only searched, and are ours; `retrieval` has neither rotation nor
-perspective, grey or noise. It starts from the run `initial_weights`; set to
+perspective, grey or noise; the triplet baseline is that of `cifar10`, without a
+classifier. It starts from the run `initial_weights`; set to
 nothing, `--config.initial_weights=`, from ImageNet's weights.
 """
 

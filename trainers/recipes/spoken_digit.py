@@ -20,7 +20,8 @@ depart from it: no augmentation, but in `spoken_digit_learned_distance_babble`,
 whose babble is made of the training recordings; recordings of 8 kHz, and so
 frequencies up to 3700 Hz; crops of 60 frames, which is nearly all of a word; a
 network of fewer channels, and 64 instead of 512 dimensions; three hidden layers
-of the distance instead of four; Adam, and half a cosine to zero.
+of the distance instead of four; Adam, and half a cosine to zero; the baseline
+is that of `an4`, which differs from the paper's.
 """
 
 import ml_collections

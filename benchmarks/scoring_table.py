@@ -1,0 +1,96 @@
+"""Table of what scoring with a learned distance costs, from the result files.
+
+    python -m benchmarks.scoring_table
+
+`pair_distance` and `all_trials`, which measure it, write the table, too.
+"""
+
+import json
+import pathlib
+
+from benchmarks._generated_text import write_between
+
+ROOT = pathlib.Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "learned_distance.md"
+BEGIN, END = "<!-- scoring table: begin -->", "<!-- scoring table: end -->"
+
+
+def load() -> dict[str, dict]:
+    """What each of the two benchmarks has found."""
+    return {
+        name: json.loads((RESULTS / f"{name}.json").read_text())
+        for name in ("pair_distance", "all_trials")
+    }
+
+
+def table(found: dict[str, dict]) -> str:
+    """The markdown between the marks."""
+    pairs, trials = found["pair_distance"], found["all_trials"]
+    medians, subset = pairs["median_seconds"], trials["subset"]
+    num_pairs = pairs["rows"] ** 2
+    lines = ["| what | measured | commit |", "|---|---|---|"]
+
+    def row(what, measured, result):
+        lines.append(f"| {what} | {measured} | {result['commit'][:7]} |")
+
+    row(
+        f"`all_pairs`, {num_pairs:,} pairs",
+        f"{1e6 * medians['all_pairs'] / num_pairs:.2f} microseconds a pair",
+        pairs,
+    )
+    row(
+        "of the time of the hidden layers' products alone, which nothing saves",
+        f"{pairs['ratio_to_bare']:.2f} times (aim: at most {pairs['aim']})",
+        pairs,
+    )
+    row(
+        "concatenated pairs, in blocks",
+        f"{pairs['faster_than_concatenated']:.2f} times as long",
+        pairs,
+    )
+    if peak := pairs["peak_bytes_of_10000_x_10000"]:
+        result = pairs["result_bytes_of_10000_x_10000"]
+        row(
+            "`all_pairs`, 10,000 x 10,000 scores (narrower layers)",
+            f"{_mib(peak)} at the peak, of which the result is {_mib(result)}",
+            pairs,
+        )
+    row(
+        f"`stream_trials`, all {trials['trials']:,} pairs of "
+        f"{trials['embeddings']:,} embeddings",
+        f"{trials['streaming_seconds']:.0f} s, "
+        f"{_mib(trials['peak_bytes'])} at the peak",
+        trials,
+    )
+    row(
+        "its EER",
+        f"{100 * trials['equal_error_rate']:.4f} %, within "
+        f"{100 * trials['equal_error_rate_bound']:.4f}",
+        trials,
+    )
+    row(
+        f"the same of {subset['trials']:,} pairs, and by scikit-learn",
+        f"{100 * subset['equal_error_rate']:.4f} %, within "
+        f"{100 * subset['equal_error_rate_bound']:.4f}; "
+        f"{100 * subset['equal_error_rate_scikit_learn']:.4f} %",
+        trials,
+    )
+    processors = {
+        f"{r['processor']}, {r['cores']} cores" for r in (pairs, trials)
+    }
+    lines += ["", f"Hardware: {'; '.join(sorted(processors))}."]
+    return "\n".join(lines)
+
+
+def _mib(num_bytes: int) -> str:
+    return f"{num_bytes / 2**20:.0f} MiB"
+
+
+def main() -> None:
+    write_between(PAGE, BEGIN, END, table(load()))
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
