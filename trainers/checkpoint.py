@@ -123,7 +123,8 @@ def restore(directory: pathlib.Path):
     """The newest whole checkpoint: `(model, state)`, or None for a fresh run.
 
     Warns on stderr and falls back to the one before if the newest cannot be
-    read.
+    read, which is then set aside as `damaged.keras`: the next checkpoint must
+    not put it in the place of the one that can.
 
     Raises:
         ValueError: If there are checkpoints and none can be read.
@@ -162,6 +163,9 @@ def restore(directory: pathlib.Path):
         # A kill between the two files leaves an older best.keras.
         if state["best_epoch"] == state["epoch"]:
             _copy(path, directory / "best.keras")
+        newest = directory / "latest.keras"
+        if path != newest and newest.exists():
+            os.replace(newest, directory / "damaged.keras")
         return model, state
     if found:
         raise ValueError(

@@ -74,6 +74,7 @@ def fit(config, recipe, workdir: pathlib.Path | None) -> dict:
 
 
 def _fit(config, recipe, workdir, strategy) -> dict:
+    strategies.require_same(strategy, workdirs.recipe_fields(config))
     keras.utils.set_random_seed(config.seed)
     plain = state = None
     if workdir is not None:

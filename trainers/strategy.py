@@ -12,6 +12,7 @@
 
 import contextlib
 import functools
+import hashlib
 import json
 import os
 import signal
@@ -244,6 +245,20 @@ def from_chief(strategy, values: list) -> list:
             _sender(strategy)(carried), values, strict=True
         )
     ]
+
+
+def require_same(strategy, fields: dict) -> None:
+    """Raises ValueError on a worker whose fields are not the chief's."""
+    import numpy as np
+
+    text = json.dumps(fields, sort_keys=True)
+    digest = np.frombuffer(hashlib.sha256(text.encode()).digest(), np.int64)
+    (of_chief,) = from_chief(strategy, [digest])
+    if not np.array_equal(of_chief, digest):
+        raise ValueError(
+            "the recipe of this worker is not the chief's; start all workers "
+            "with the same --config and overrides, from the same version"
+        )
 
 
 @functools.cache

@@ -125,6 +125,12 @@ def as_json(config) -> dict:
     return json.loads(json.dumps(config.to_dict()))
 
 
+def recipe_fields(config) -> dict:
+    """What makes two runs the same, wherever they run."""
+    fields = as_json(config).items()
+    return {name: value for name, value in fields if name not in PLACE_FIELDS}
+
+
 def _differences(old, new, prefix="config"):
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return [] if old == new else [(prefix, old, new)]

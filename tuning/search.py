@@ -148,13 +148,17 @@ def search(arguments, words: list[str]) -> None:
             path,
         )
 
-    if role == "worker":
-        _check_recipe(recipe, name)
-        make_tuner(pathlib.Path(arguments.workdir)).search()
-        return
-
     from trainers.workdir import claim
     from trainers.workdir import open_workdir
+
+    if role == "worker":
+        _check_recipe(recipe, name)
+        path = pathlib.Path(arguments.workdir)
+        while not (path / "config.json").exists():  # until its chief is there
+            time.sleep(0.5)
+        claim(path, arguments.config, _claimed(recipe, asked))
+        make_tuner(path).search()
+        return
 
     with open_workdir(arguments.workdir) as path:
         claim(path, arguments.config, _claimed(recipe, asked))

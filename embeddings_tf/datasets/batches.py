@@ -1,6 +1,7 @@
 """Index vectors in, batches of examples out."""
 
 import numbers
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -72,7 +73,7 @@ def batches(
     (4, 2) [0 0 1 1]
     """
     labels = _label_tensor(labels)
-    fetch, num_examples = _fetcher(x)
+    fetch, num_examples, x = _fetcher(x)
     if num_examples != labels.shape[0]:
         raise ValueError(
             "x and labels must have one entry per example, got len(x) = "
@@ -122,11 +123,16 @@ def batches(
             num_parallel_calls=tf.data.AUTOTUNE,
             deterministic=True,
         )
-    return dataset.prefetch(tf.data.AUTOTUNE)
+    dataset = dataset.prefetch(tf.data.AUTOTUNE)
+    dataset.examples = x  # as long as it lives, or what is made of it
+    return dataset
 
 
 def _fetcher(x):
-    """Returns the function `indices -> x[indices]` and the number of examples.
+    """The function `indices -> x[indices]`, the number of examples, and `x`.
+
+    The function itself does not keep `x`: after `model.fit` TensorFlow never
+    lets go of it, and so of the examples of every run of a process.
 
     The function reads through Python even for arrays and tensors: a tensor
     captured by tf.data is copied into its graph, which takes four times the
@@ -146,7 +152,7 @@ def _fetcher(x):
         )
     num_examples = len(x)
     if num_examples == 0:
-        return None, 0
+        return None, 0, x
     # A memory-mapped array may be larger than the memory: left to the batches.
     is_array = isinstance(x, np.ndarray) and not isinstance(x, np.memmap)
     if is_array:
@@ -162,8 +168,15 @@ def _fetcher(x):
             "x, and give all examples the same shape."
         ) from error
 
+    try:
+        examples = weakref.ref(x)
+    except TypeError:  # of a class that has none
+
+        def examples():
+            return x
+
     def read(index):
-        block = _read(x, index)
+        block = _read(examples(), index)
         if block.shape != (len(index), *shape):
             raise ValueError(
                 f"x[indices] gave shape {block.shape} for {len(index)} "
@@ -181,7 +194,7 @@ def _fetcher(x):
         block = tf.numpy_function(read, [index], tensor_dtype, stateful=False)
         return tf.ensure_shape(block, (index.shape[0], *shape))
 
-    return fetch, num_examples
+    return fetch, num_examples, x
 
 
 def _tensor_as_array(x):

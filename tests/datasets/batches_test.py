@@ -1,8 +1,11 @@
+import gc
 import resource
 import sys
 import threading
 import time
+import weakref
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -301,3 +304,48 @@ def test_examples_of_different_shape():
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="of example 0"):
         list(batches(Ragged(X), LABELS, _index_dataset()))
+
+
+def some_batches(x):
+    """Endless batches of all of `x`, in its order."""
+    rows = np.arange(len(x), dtype="int32")[None]
+    indices = tf.data.Dataset.from_tensor_slices(rows).repeat()
+    return batches(x, np.arange(len(x)), indices)
+
+
+def test_examples_are_freed_after_training():
+    """TensorFlow keeps the functions of a data set that `fit` has seen."""
+    x = LazyImages(np.ones((4, 3), "float32"))
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss="mse")
+    model.fit(some_batches(x), steps_per_epoch=2, shuffle=False, verbose=0)
+    reference = weakref.ref(x)
+    del x, model
+    gc.collect()
+    assert reference() is None
+
+
+@pytest.mark.parametrize(
+    "made_of_it",
+    [
+        iter,
+        lambda data: iter(data.take(3)),
+        lambda data: iter(data.with_options(tf.data.Options())),
+        lambda data: data.as_numpy_iterator(),
+        lambda data: iter(
+            data.map(lambda x, _: x).batch(1).unbatch().prefetch(1)
+        ),
+        lambda data: iter(
+            tf.distribute.OneDeviceStrategy(
+                "CPU:0"
+            ).distribute_datasets_from_function(lambda _: data)
+        ),
+    ],
+)
+def test_examples_live_as_long_as_what_reads_them(made_of_it):
+    iterator = made_of_it(some_batches(LazyImages(np.eye(4))))
+    gc.collect()
+    for _ in range(3):
+        found = next(iterator)
+        found = found[0] if isinstance(found, tuple) else found
+        np.testing.assert_array_equal(found, np.eye(4))

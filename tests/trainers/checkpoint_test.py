@@ -53,6 +53,23 @@ def test_a_disk_that_fills_leaves_the_checkpoints_before(saved):
     np.testing.assert_array_equal(restored.layers[0].bias, np.full(400, 2))
 
 
+def test_a_damaged_checkpoint_never_replaces_a_whole_one(saved):
+    model, directory = saved
+    latest = directory / "latest.keras"
+    damaged = latest.read_bytes()[:-100]
+    latest.write_bytes(damaged)
+    _, state = checkpoint.restore(directory)
+    assert state["epoch"] == 1
+    # Killed before the next one, and once it has been written.
+    _, state = checkpoint.restore(directory)
+    assert state["epoch"] == 1
+    checkpoint.save(model, state_of(2), directory)
+    assert checkpoint.restore(directory)[1]["epoch"] == 2
+    latest.unlink()
+    assert checkpoint.restore(directory)[1]["epoch"] == 1
+    assert (directory / "damaged.keras").read_bytes() == damaged
+
+
 def names(saved):
     return sorted(os.listdir(saved[1]))
 

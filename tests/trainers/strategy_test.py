@@ -215,10 +215,10 @@ class Workers:
         return self.processes[index].returncode, out, err
 
 
-def training(workdir):
+def training(workdir, *overrides):
     """Starts a worker that trains."""
     words = ("--config", TINY, "--workdir", workdir)
-    words += ("--config.strategy=multi_worker",)
+    words += ("--config.strategy=multi_worker", *overrides)
     return functools.partial(start, "train", *words)
 
 
@@ -295,6 +295,20 @@ def assert_not_all_have_started(result):
     assert code == -signal.SIGALRM
     assert err.startswith("error: not all workers of TF_CONFIG have started")
     assert "within 1 s" in err and err.count("\n") == 1
+
+
+def test_a_worker_with_another_recipe_is_refused(tmp_path):
+    seeds = iter(range(2))
+
+    def with_a_seed_of_its_own(env):
+        words = (f"--config.seed={next(seeds)}",)
+        return training(tmp_path / "run", *words)(env=env)
+
+    with Workers(with_a_seed_of_its_own) as workers:
+        message = one_line_error(workers.ends(1))
+        assert "recipe of this worker is not the chief's" in message
+        message = one_line_error(workers.ends(0))
+        assert "another worker of TF_CONFIG is gone" in message
 
 
 def test_cross_validation_is_for_one_machine(tmp_path):

@@ -210,6 +210,15 @@ def test_chief_and_worker_started_by_hand(unbroken, tmp_path):
         )
         assert sentence in finish(chief)
         finish(worker)
+    other = start(
+        workdir,
+        "--config.seed=1",
+        KERASTUNER_TUNER_ID="other_host",
+        **address,
+    )
+    out, err = other.communicate(timeout=300)
+    assert other.returncode == 1, out
+    assert "config.seed=0; this one has config.seed=1" in err
     rows = results(workdir)["trials"]
     assert rows[:4] == results(unbroken)["trials"]
     assert [row["trial"] for row in rows[4:]] == ["4"]
