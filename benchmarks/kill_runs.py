@@ -3,19 +3,22 @@
     python -m benchmarks.kill_runs [--kills 20] [--kinds one multi_worker]
 
 Kinds: `one` process and two workers (`multi_worker`) that train; a `search` in
-one process and a chief with two workers (`search_workers`), where the chief is
-killed and its workers have to end with it.
+one process and a chief with two workers (`search_workers`), which have to end
+with the chief, and which it has to start again.
 
 Of each kind one run is left alone. Then runs are started again and again; at a
 moment drawn between the start and the length of the unbroken run, one of its
 processes, drawn as well, is killed with SIGKILL. The others have to end by
 themselves; then all are started again with the same command, until the run
-is through, and further runs begin until there have been enough kills. What
-each run ended with is compared with the unbroken one. Ends with an error if
-a run differs, or a process outlives the one that was killed.
+is through, and further runs begin until there have been enough kills. (A
+search goes on when one of its workers is killed.) What each run ended with is
+compared with the unbroken one. Ends with an error if a run differs, or a
+process outlives the one that was killed. For Linux, which tells who a process
+has started.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
@@ -71,6 +74,8 @@ class Kind:
         result: From a workdir to numbers and arrays by name.
         progress: From a workdir to how far it has come, a number.
         tolerance: Largest difference from the unbroken run.
+        worker: Part of the command line of workers that the processes start
+            themselves.
     """
 
     title: str
@@ -78,6 +83,7 @@ class Kind:
     result: Callable
     progress: Callable
     tolerance: float = 0.0
+    worker: str = ""
 
 
 def one_process(workdir):
@@ -180,10 +186,11 @@ KINDS = {
     ),
     "search": Kind("search, one process", search, searched, trials_done),
     "search_workers": Kind(
-        "search, the chief of two workers",
+        "search, its chief or one of its two workers",
         search_with_workers,
         searched,
         trials_done,
+        worker="tuning.local_worker",
     ),
 }
 
@@ -227,15 +234,36 @@ def unbroken(kind: Kind, workdir) -> float:
     return time.monotonic() - started
 
 
+def started_by(process, name: str) -> list[int]:
+    """Numbers of the processes that this one has started, by their name."""
+    found = []
+    path = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    for number in path.read_text().split() if name else []:
+        with contextlib.suppress(OSError):  # it has ended
+            command = pathlib.Path(f"/proc/{number}/cmdline").read_text()
+            if name in command:
+                found.append(int(number))
+    return found
+
+
+def is_running(number: int) -> bool:
+    try:
+        stat = pathlib.Path(f"/proc/{number}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
 def kill_until_done(kind: Kind, workdir, seconds, rng, kills_left) -> list:
     """One run to its end; what happened at each kill."""
-    kills = []
+    kills, processes = [], []
     while True:
         moment = rng.uniform(0, seconds)
         if len(kills) == kills_left:
             moment = float("inf")
+        if not any(p.poll() is None for p in processes):
+            processes = start(kind, workdir)
         started = time.monotonic()
-        processes = start(kind, workdir)
         while time.monotonic() - started < moment and any(
             process.poll() is None for process in processes
         ):
@@ -245,24 +273,38 @@ def kill_until_done(kind: Kind, workdir, seconds, rng, kills_left) -> list:
             lines = end(processes)
             assert not any(p.returncode for p in processes), lines
             return kills
-        victim = rng.choice(running)
-        victim.send_signal(signal.SIGKILL)
-        killed = time.monotonic()
-        others = [p for p in processes if p is not victim]
-        lines = end(others, SECONDS_TO_END)
-        end([victim])
-        kills.append(
-            {
-                "after_seconds": round(killed - started, 2),
-                "process": processes.index(victim),
-                "done": kind.progress(workdir),
-                "others_ended_after_seconds": round(
-                    time.monotonic() - killed, 2
-                ),
-                "others_said": lines,
-            }
-        )
+        workers = [n for p in running for n in started_by(p, kind.worker)]
+        victim = rng.choice([*running, *workers])
+        kill = {"after_seconds": round(time.monotonic() - started, 2)}
+        if victim in workers:
+            os.kill(victim, signal.SIGKILL)
+            kill |= {"process": "worker", "done": kind.progress(workdir)}
+        else:
+            kill |= _kill_and_wait(kind, processes, victim, workers)
+            kill["done"] = kind.progress(workdir)
+        kills.append(kill)
         print(".", end="", flush=True)
+
+
+def _kill_and_wait(kind: Kind, processes, victim, workers) -> dict:
+    """Which it was, and how long the others went on without it."""
+    victim.send_signal(signal.SIGKILL)
+    killed = time.monotonic()
+    others = [p for p in processes if p is not victim]
+    lines = end(others, SECONDS_TO_END)
+    while any(map(is_running, workers)):
+        if time.monotonic() - killed > SECONDS_TO_END:
+            lines.append(STILL_RUNNING)
+            break
+        time.sleep(0.01)
+    seconds = round(time.monotonic() - killed, 2)
+    end([victim])
+    return {
+        "process": processes.index(victim),
+        "others": len(others) + len(workers),
+        "others_ended_after_seconds": seconds if others or workers else None,
+        "others_said": lines,
+    }
 
 
 def largest_difference(result: dict, other: dict) -> float:
@@ -292,17 +334,12 @@ def measure(kind: Kind, num_kills: int, rng, folder) -> dict:
         "kills": kills,
         "runs": len(runs),
         "outlived": sum(
-            STILL_RUNNING in kill["others_said"]
+            STILL_RUNNING in kill.get("others_said", [])
             for run in runs
             for kill in run["kills"]
         ),
         "largest_difference": max(run["largest_difference"] for run in runs),
         "tolerance": kind.tolerance,
-        "longest_end_of_others_seconds": max(
-            kill["others_ended_after_seconds"]
-            for run in runs
-            for kill in run["kills"]
-        ),
         "of_runs": runs,
     }
 
@@ -322,10 +359,17 @@ def table(result: dict) -> str:
         if name not in result["kinds"]:
             continue
         found = result["kinds"][name]
+        waits = [
+            kill["others_ended_after_seconds"]
+            for run in found["of_runs"]
+            for kill in run["kills"]
+            if kill.get("others", len(kill.get("others_said", [])))
+        ]
+        longest = f"{max(waits):.1f} s" if waits else ""
         lines.append(
             f"| {kind.title} | {found['unbroken_seconds']:.0f} s | "
             f"{found['kills']} | {found['runs']} | "
-            f"{found['longest_end_of_others_seconds']:.1f} s | "
+            f"{longest} | "
             f"{found['largest_difference']:.2g} | {found['commit'][:7]} |"
         )
     return "\n".join(lines)
