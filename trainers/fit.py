@@ -100,7 +100,7 @@ def _fit(config, recipe, workdir, strategy) -> dict:
         )
     )
     model = plain
-    if config.strategy != "one":
+    if not _is_ordinary(strategy):
         model = _on_replicas(config, strategy, plain)
     if not finished:
         if state:
@@ -146,6 +146,11 @@ def _fit(config, recipe, workdir, strategy) -> dict:
     )
 
 
+def _is_ordinary(strategy) -> bool:
+    """Whether there is no strategy, as that of a single device."""
+    return strategy is tf.distribute.get_strategy()
+
+
 def _on_replicas(config, strategy, plain) -> keras.Model:
     """The recipe's model on every replica, with the chief's values."""
     keras.utils.set_random_seed(config.seed)
@@ -183,7 +188,7 @@ def _train(config, model, plain, strategy, data, first_epoch, callbacks):
         "initial_epoch": first_epoch,
         "steps_per_epoch": config.steps_per_epoch,
     }
-    if config.strategy != "one" and callbacks:
+    if not _is_ordinary(strategy) and callbacks:
         on_copy = OnPlainCopy(
             plain,
             callbacks,
@@ -196,7 +201,7 @@ def _train(config, model, plain, strategy, data, first_epoch, callbacks):
     if config.strategy == "multi_worker":
         loop(model, batches, callbacks=callbacks, **epochs)
         return
-    if config.strategy == "mirrored":
+    if not _is_ordinary(strategy):
         # Keras would average the replicas' pieces of a batch to see their
         # shape, and fail where they differ in size. The model is built.
         model._maybe_symbolic_build = lambda **_: None

@@ -244,7 +244,8 @@ def test_two_workers_take_the_steps_of_one():
     for name, found in steps.items():
         scale = 1 + abs(found["expected"])
         assert abs(found["loss"] - found["expected"]) <= 1e-5 * scale, name
-        assert found["difference"] <= 1e-5, name
+        tolerance = min(1e-5, 1e-4 * found["update"])
+        assert found["difference"] <= tolerance, name
         assert found["update"] > 1e-3, f"{name}: nothing was trained"
 
 
