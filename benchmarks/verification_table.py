@@ -255,7 +255,7 @@ def draw(found: dict) -> None:
 def _figure(measured: dict, title: str):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 1.2 + 0.3 * len(measured)))
+    figure = Figure(figsize=(8, 1.2 + 0.3 * len(measured)))
     axes = figure.subplots()
     methods = list(dict.fromkeys(method for method, _ in measured))
     for place, ((method, _), measures) in enumerate(measured.items()):
@@ -268,7 +268,8 @@ def _figure(measured: dict, title: str):
         range(len(measured)),
         [f"{method}; by {score}" for method, score in measured],
     )
-    axes.set(xlabel="equal error rate, %", title=title)
+    axes.set(xlabel="equal error rate, %")
+    figure.suptitle(title, fontsize="medium")
     axes.invert_yaxis()
     axes.set_xlim(left=0)
     axes.grid(axis="x", alpha=0.3)
