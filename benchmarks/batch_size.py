@@ -1,6 +1,6 @@
 """Time and memory of every loss and objective as the batch grows.
 
-    python -m benchmarks.batch_size
+    python -m benchmarks.batch_size [--names LearnedDistance]
 
 A step is the value and its gradient in the embeddings and in the weights of
 the objective, compiled, on all cores: what every replica computes for the

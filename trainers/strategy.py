@@ -110,14 +110,13 @@ def _ended_after(seconds: float):
     )
     words = (str(seconds), message, str(os.getpid()))
     before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    # On our stderr, hence before TensorFlow's is hidden.
-    watcher = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _END, *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-    )
     try:
-        with watcher:
+        # On our stderr, hence before TensorFlow's is hidden.
+        with subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _END, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        ):
             yield
     finally:
         signal.signal(signal.SIGALRM, before)
