@@ -215,16 +215,14 @@ class FStatisticLoss(keras.losses.Loss):
 
 
 class _Class(NamedTuple):
-    """Statistics of one class in each pair, float64.
+    """One class of each pair, float64.
 
     count: `(pairs, 1)`.
-    mean: `(pairs, dim)`.
-    spread: `(pairs, dim)`, positive; those of two classes add up to the
-        denominator of their ratio.
+    spread: `(pairs, dim)`, positive; the spreads of two classes add up to
+        the denominator of their ratio.
     """
 
     count: tf.Tensor
-    mean: tf.Tensor
     spread: tf.Tensor
 
 
@@ -246,12 +244,14 @@ def _value_and_gradient(
     count = over_classes(tf.ones_like(z[:, :1]))
     mean = over_classes(z) / count
     z -= tf.gather(mean, ids)
-    # Of the mean, Welch's test has the squared standard error.
-    weight = tf.ones_like(count)
+    spread = over_classes(z**2)
     if not equal_variance:
-        weight = tf.math.divide_no_nan(weight, count * (count - 1))
-    spread = weight * over_classes(z**2) + 1e-280  # never 0 / 0
-    statistics = tf.concat([mean, spread], 0)
+        # Of the mean, Welch's test has the squared standard error.
+        weight = tf.math.divide_no_nan(
+            tf.constant(1, tf.float64), count * (count - 1)
+        )
+        spread *= weight
+    spread += 1e-280  # never 0 / 0
 
     # truncatediv: of the divisions, the one whose result XLA can bound.
     num_pairs = tf.truncatediv(num_classes * (num_classes - 1), 2)
@@ -259,41 +259,35 @@ def _value_and_gradient(
     block_size = tf.size(block)
 
     def of_block(start):
-        """The value, and the gradient in `statistics`, flat."""
-        pair = start + block
-        pair_of_classes = tf.stack(
-            _classes_of_pair(tf.minimum(pair, num_pairs - 1))
-        )
-        count_a, count_b = tf.unstack(tf.gather(count, pair_of_classes))
-        rows = tf.concat([pair_of_classes, pair_of_classes + num_classes], 0)
-        mean_a, mean_b, spread_a, spread_b = tf.unstack(
-            tf.gather(statistics, rows)
-        )
-        is_testable, log_probability, slope, dims = _test(
-            _Class(count_a, mean_a, spread_a),
-            _Class(count_b, mean_b, spread_b),
+        """The value, and the gradient in mean and spread, flat."""
+        index = start + block
+        pair = tf.stack(_classes_of_pair(tf.minimum(index, num_pairs - 1)))
+        count_a, count_b = tf.unstack(tf.gather(count, pair))
+        mean_a, mean_b = tf.unstack(tf.gather(mean, pair))
+        spread_a, spread_b = tf.unstack(tf.gather(spread, pair))
+        difference, within = mean_a - mean_b, spread_a + spread_b
+        value, slope, dims = _test(
+            difference**2 / within,
+            (index < num_pairs)[:, None],  # the last block may go on
+            _Class(count_a, spread_a),
+            _Class(count_b, spread_b),
             num_dims,
             grand_mean,
             direction,
             equal_variance,
             fast,
         )
-        is_testable &= (pair < num_pairs)[:, None]
-        factor = -tf.cast(is_testable, tf.float64)
-        # From the log of the ratio to its numerator and its denominator. A
-        # cell is a position in a flat tensor.
-        cells = block[:, None] * dim + dims
-        difference = tf.gather(tf.reshape(mean_a - mean_b, [-1]), cells)
-        within = tf.gather(tf.reshape(spread_a + spread_b, [-1]), cells)
-        slope *= factor
+        # From the log of the ratio to its numerator and its denominator.
+        difference = tf.gather(difference, dims, batch_dims=1)
+        within = tf.gather(within, dims, batch_dims=1)
         in_mean = tf.math.divide_no_nan(2 * slope, difference)
         in_spread = -slope / within
         gradient = tf.math.unsorted_segment_sum(
             tf.stack([in_mean, -in_mean, in_spread, in_spread]),
-            rows[..., None] * dim + dims,
+            tf.concat([pair, pair + num_classes], 0)[..., None] * dim + dims,
             2 * num_classes * dim,
         )
-        return tf.reduce_sum(factor * log_probability), gradient
+        return tf.reduce_sum(value), gradient
 
     def add_block(start, value, gradient):
         added_value, added_gradient = of_block(start)
@@ -317,9 +311,11 @@ def _value_and_gradient(
     )
     # Of a class's mean and its sum of squares, in each of its points.
     in_mean, in_spread = tf.unstack(tf.reshape(gradient, [2, num_classes, dim]))
-    gradient = tf.gather(2 * weight * in_spread, ids) * z
-    gradient += tf.gather(in_mean / count, ids)
-    return tf.cast(value, embeddings.dtype), tf.cast(gradient, embeddings.dtype)
+    if not equal_variance:
+        in_spread *= weight
+    gradient = tf.cast(tf.gather(2 * in_spread, ids) * z, embeddings.dtype)
+    gradient += tf.gather(tf.cast(in_mean / count, embeddings.dtype), ids)
+    return tf.cast(value, embeddings.dtype), gradient
 
 
 def _classes_of_pair(index):
@@ -329,21 +325,25 @@ def _classes_of_pair(index):
     return index - tf.truncatediv(second * (second - 1), 2), second
 
 
-def _test(a, b, num_dims, grand_mean, direction, equal_variance, fast):
+def _test(
+    ratio, is_pair, a, b, num_dims, grand_mean, direction, equal_variance, fast
+):
     """Tests of equal means, of the classes `a` against the classes `b`.
 
-    Returns, for the `num_dims` dimensions of largest Phi:
+    Takes `ratio`, the squared differences of the means over the sums of the
+    spreads, and `is_pair`, false for rows of no account. Returns, for the
+    `num_dims` dimensions of largest Phi:
 
-        is_testable: `(pairs, 1)`; otherwise the rest has no meaning.
-        log_probability: `(pairs, num_dims)`, ln Phi or ln (1 - Phi).
+        value: `(pairs, num_dims)`, -ln Phi or -ln (1 - Phi).
         slope: Its derivative in the log of the ratio.
         dims: Which dimensions.
+
+    The first two are 0 where there is nothing to test.
     """
-    total = a.count + b.count
-    ratio = (a.mean - b.mean) ** 2 / (a.spread + b.spread)
     if equal_variance:
+        total = a.count + b.count
         is_testable = total > 2
-        freedom = tf.maximum(total - 2, 1.0)
+        freedom = tf.maximum(total - 2, 1)
         scale = (
             total / 4
             if grand_mean == "class_means"
@@ -351,32 +351,35 @@ def _test(a, b, num_dims, grand_mean, direction, equal_variance, fast):
         )
         # Phi grows with the ratio, so that the ratio can choose.
         ratio, dims = tf.math.top_k(ratio, num_dims, sorted=False)
-        ratio = _clip(scale * ratio)
+        ratio *= scale
     else:
         is_testable = (a.count > 1) & (b.count > 1)
         freedom = f_distribution.welch_freedom(
             a.spread,
             b.spread,
-            tf.maximum(a.count - 1, 1.0),
-            tf.maximum(b.count - 1, 1.0),
+            tf.maximum(a.count - 1, 1),
+            tf.maximum(b.count - 1, 1),
         )
-        ratio = _clip(ratio / freedom)
-        log_odds = f_distribution.log_cdf(ratio, freedom, fast)
-        log_odds -= f_distribution.log_sf(ratio, freedom, fast)
+        ratio /= freedom
+        log_odds = f_distribution.log_cdf(_clip(ratio), freedom, fast)
+        log_odds -= f_distribution.log_sf(_clip(ratio), freedom, fast)
         _, dims = tf.math.top_k(log_odds, num_dims, sorted=False)
         ratio = tf.gather(ratio, dims, batch_dims=1)
         freedom = tf.gather(freedom, dims, batch_dims=1)
+    clipped = _clip(ratio)
     if direction == "separate":
         log_probability, slope = f_distribution.log_cdf_and_slope(
-            ratio, freedom, fast
+            clipped, freedom, fast
         )
     else:
-        log_probability = f_distribution.log_sf(ratio, freedom, fast)
-        log_density = f_distribution.log_density(ratio, freedom)
+        log_probability = f_distribution.log_sf(clipped, freedom, fast)
+        log_density = f_distribution.log_density(clipped, freedom)
         slope = -tf.exp(log_density - log_probability)
-    is_clipped = (ratio <= SMALLEST_RATIO) | (ratio >= LARGEST_RATIO)
+    is_clipped = (ratio < SMALLEST_RATIO) | (ratio > LARGEST_RATIO)
     slope = tf.where(is_clipped, tf.zeros([], tf.float64), slope)
-    return is_testable, log_probability, slope, dims
+    # A product, or what is not a number would be hidden.
+    factor = -tf.cast(is_testable & is_pair, tf.float64)
+    return factor * log_probability, factor * slope, dims
 
 
 def _clip(ratio):

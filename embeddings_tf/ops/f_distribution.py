@@ -1,13 +1,15 @@
 """The F distribution with one numerator degree of freedom, in log space.
 
 A statistic `s ~ F(1, freedom)` enters as `ratio = s / freedom`: the sum of
-squares between two groups over that within them. Tensors are float64; `ratio`
-is positive and finite, `freedom` positive and of a shape that broadcasts to
-that of `ratio`.
+squares between two groups over that within them. Tensors are float64 in and
+out; `ratio` is positive and finite, `freedom` positive and of a shape that
+broadcasts to that of `ratio`.
 
-`fast` lets `tf.math.betainc` work in float32, several times faster, as long
-as no `freedom` exceeds 64: within that, a probability is right to 2e-5 of
-itself wherever it lies, and mostly to 2e-6. In float64 it is right to 1e-12.
+`fast` lets `tf.math.betainc`, and what `log_cdf` does with it, work in float32,
+several times faster, as long as no `freedom` exceeds 64; `ratio` has to be in
+the range of float32. A probability is then right to 6e-5 of itself wherever it
+lies, and mostly to 2e-6; 3e-5 for whole degrees of freedom. In float64 it is
+right to 1e-12.
 """
 
 import numpy as np
@@ -39,9 +41,18 @@ def log_cdf_and_slope(
     Formula, of the derivative: `sqrt(x) (1 - x)^(freedom / 2)` over
     `B(1/2, freedom / 2) P(S < s)`, with `x` as in `log_cdf`.
     """
-    is_lower, tail, density = _tail_and_density(ratio, freedom, fast)
-    log = tf.where(is_lower, tf.math.log(tail), tf.math.log1p(-tail))
-    return log, density / tf.where(is_lower, tail, 1 - tail)
+
+    def log_and_slope(ratio, freedom, y, log_beta):
+        is_lower, tail = _tail(ratio, freedom, y)
+        # A product: TensorFlow joins a negation and a logarithm into one
+        # operation, which takes longer than the two do.
+        log = tf.where(is_lower, tf.math.log(tail), tf.math.log1p(-1 * tail))
+        density = tf.sqrt(ratio * y)
+        density *= tf.exp(-freedom / 2 * tf.math.log1p(ratio) - log_beta)
+        return log, density / tf.where(is_lower, tail, 1 - tail)
+
+    y, log_beta = 1 / (1 + ratio), _log_beta(freedom / 2)
+    return _evaluate(log_and_slope, fast, ratio, freedom, y, log_beta)
 
 
 def log_sf(
@@ -53,8 +64,8 @@ def log_sf(
     end of the range of floats, its continued fraction to the third level:
     that far out `y` or `1 / freedom` is so small that the rest is negligible.
     """
-    is_lower, tail, _ = _tail_and_density(ratio, freedom, fast)
     half, y = freedom / 2, 1 / (1 + ratio)
+    is_lower, tail = _evaluate(_tail, fast, ratio, freedom, y)
     third = -(half + 1) * (half + 1.5) * y / ((half + 2) * (half + 3))
     second = -0.5 * y / ((half + 1) * (half + 2)) / (1 + third)
     first = -(half + 0.5) * y / (half + 1) / (1 + second)
@@ -83,37 +94,40 @@ def _log_beta(half):
     return 0.5 * np.log(np.pi) + log_gammas
 
 
-def _tail_and_density(ratio, freedom, fast):
-    """Whether the tail is P(S < s), not P(S > s); the tail; the density."""
+def _tail(ratio, freedom, y):
+    """Whether the tail is P(S < s), not P(S > s); the tail.
 
+    `y` is `1 / (1 + ratio)`, which float32 would round once more than it can
+    bear at 60 degrees of freedom.
+    """
     # A sum broadcasts where XLA knows no shape, unlike tf.broadcast_to.
-    half = freedom / 2 + 0.0 * ratio
+    half = freedom / 2 + 0 * ratio
     is_lower = ratio * freedom < _MEDIAN
-    one_half = tf.constant(0.5, tf.float64)
-    arguments = (
+    one_half = tf.constant(0.5, ratio.dtype)
+    return is_lower, tf.math.betainc(
         tf.where(is_lower, one_half, half),
         tf.where(is_lower, half, one_half),
-        tf.where(is_lower, ratio, 1.0) / (1 + ratio),
+        tf.where(is_lower, ratio * y, y),
     )
 
-    def precise():
-        density = tf.exp(log_density(ratio, freedom))
-        return tf.math.betainc(*arguments), density
+
+def _evaluate(function, fast, ratio, freedom, *others):
+    """The function of these, in float32 if that is wanted and accurate."""
+    tensors = ratio, freedom, *others
 
     def in_float32():
-        tail = tf.math.betainc(*(tf.cast(t, tf.float32) for t in arguments))
-        # Per degree of freedom rather than per ratio: float64 costs little.
-        one_over_beta = tf.exp(-_log_beta(freedom / 2))
-        r, h, scale = (
-            tf.cast(t, tf.float32) for t in (ratio, freedom / 2, one_over_beta)
+        results = function(*(tf.cast(t, tf.float32) for t in tensors))
+        return tuple(
+            t if t.dtype == tf.bool else tf.cast(t, tf.float64) for t in results
         )
-        density = tf.sqrt(r / (1 + r)) * tf.exp(-h * tf.math.log1p(r)) * scale
-        return tf.cast(tail, tf.float64), tf.cast(density, tf.float64)
+
+    def precisely():
+        return tuple(function(*tensors))
 
     if not fast:
-        return is_lower, *precise()
+        return precisely()
     is_small = tf.reduce_max(freedom) <= _LARGEST_FAST_FREEDOM
-    return is_lower, *tf.cond(is_small, in_float32, precise)
+    return tf.cond(is_small, in_float32, precisely)
 
 
 def welch_freedom(

@@ -358,10 +358,23 @@ def test_welch_is_the_same_for_equal_spreads():
     )
 
 
-def test_not_a_number_is_not_hidden():
-    z = points()
-    z[3, 1] = np.nan
-    assert np.isnan(f_statistic_loss(EQUAL, z)).all()
+@every_option
+@pytest.mark.parametrize("labels", [EQUAL, UNEQUAL, range(20)])
+def test_not_a_number_is_not_hidden(labels, options):
+    """Nor where there is nothing to test: the gradient is none, too."""
+    labels = list(labels)
+    for row in (0, 3, 15, 19):
+        z = points()
+        z[row, 1] = np.nan
+        value, gradient = value_and_gradient(labels, z, 2, **options)
+        assert np.isnan(value) and np.isnan(gradient).any(), row
+
+
+@every_option
+def test_nothing_to_test_is_plus_zero(options):
+    for labels in ([3] * 20, range(20)):
+        value, _ = value_and_gradient(list(labels), points(), 2, **options)
+        assert value == 0 and not np.signbit(value)
 
 
 # Many classes.

@@ -85,7 +85,9 @@ def test_by_the_finite_series(freedom, fast):
     np.testing.assert_allclose(found, log_sf, rtol=rtol, atol=1e-37)
 
 
-@pytest.mark.parametrize("freedom", [0.7, 1, 1.3, 3, 7.5, 18, 31, 57.3, 64, 99])
+@pytest.mark.parametrize(
+    "freedom", [0.7, 1, 1.3, 3, 7.5, 18, 31, 57.3, 63.95, 64, 99]
+)
 @pytest.mark.parametrize("fast", [False, True])
 def test_fast_and_slope_by_scipy(freedom, fast):
     """Many ratios near the median, where one tail takes over."""
@@ -98,8 +100,9 @@ def test_fast_and_slope_by_scipy(freedom, fast):
     with np.errstate(divide="ignore"):
         log_cdf = np.where(cdf < 0.5, np.log(cdf), np.log1p(-sf))
         log_sf = np.where(sf < 0.5, np.log(sf), np.log1p(-cdf))
-    # 2e-5 of a probability of a half is 3e-5 of its logarithm.
-    rtol = 4e-5 if fast else 1e-9
+    # 2e-5 of a probability of a half is 3e-5 of its logarithm; 6e-5 close to
+    # the largest freedom, if that is a fraction.
+    rtol = (9e-5 if freedom == 63.95 else 4e-5) if fast else 1e-9
     found, slope = (
         tensor[0].numpy()
         for tensor in f_distribution.log_cdf_and_slope(
