@@ -55,6 +55,7 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
         x, factors = load(config, split)
         codes = embed(model, x)
         results[split] = _measures(codes, factors)
+        results[split]["modularity_of_ideal"] = modularity_of_ideal(factors)
         results[f"{split}_untrained"] = _measures(embed(untrained, x), factors)
     names = config.evaluation.factor_names
     information = metrics.mutual_information(codes, factors)
@@ -77,6 +78,19 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
             log_dir=workdir / "tensorboard" / "evaluation",
         )
     return results
+
+
+def modularity_of_ideal(factors) -> float:
+    """Modularity of a code with one dimension for every value of a factor.
+
+    Below 1 where factors depend on each other: what tells a character's hair
+    tells something of its gender. No bound: a code that leaves out such a
+    factor has more.
+    """
+    indicators = [
+        column == value for column in factors.T for value in np.unique(column)
+    ]
+    return metrics.modularity(np.stack(indicators, 1).astype(float), factors)
 
 
 def _decode(model):
