@@ -79,6 +79,9 @@ def collect(workdir: pathlib.Path) -> None:
     }
     RESULTS.mkdir(parents=True, exist_ok=True)
     name = f"{kept['recipe']}-{kept['dataset'].replace('/', '-')}"
+    if seed := config["seed"]:
+        write_json(RESULTS / f"{name}-seed_{seed}.json", kept)
+        return
     write_json(RESULTS / f"{name}.json", kept)
     if kept["recipe"] in DRAWN:
         FIGURES.mkdir(parents=True, exist_ok=True)
@@ -90,17 +93,35 @@ def collect(workdir: pathlib.Path) -> None:
 
 
 def load() -> dict[tuple[str, str], dict]:
-    """Result files by recipe and data set."""
+    """Results by recipe and data set; the runs of a fold, whatever the seed."""
     found = {}
-    for path in sorted(RESULTS.glob("*.json")):
+    for path in sorted(RESULTS.glob("*.json"), key=lambda path: path.stem):
         results = json.loads(path.read_text())
-        found[results["recipe"], results["dataset"]] = results
+        kept = found.setdefault(
+            (results["recipe"], results["dataset"]), results | {"folds": {}}
+        )
+        for fold, run in results["folds"].items():
+            kept["folds"].setdefault(fold, []).append(run)
     return found
 
 
+def runs_of(results: dict) -> list[dict]:
+    """The runs of all folds."""
+    return [run for runs in results["folds"].values() for run in runs]
+
+
 def values(results: dict, name: str) -> list[float]:
-    """A number of the evaluation, fold by fold."""
-    return [flat(run["evaluation"])[name] for run in results["folds"].values()]
+    """A number of the evaluation, fold by fold: the mean of its seeds."""
+    return [
+        statistics.fmean([flat(run["evaluation"])[name] for run in runs])
+        for runs in results["folds"].values()
+    ]
+
+
+def _folds(results: dict) -> str:
+    seeds = sorted({run["seed"] for run in runs_of(results)})
+    folds = ", ".join(results["folds"])
+    return folds if len(seeds) == 1 else f"{folds} x {len(seeds)} seeds"
 
 
 def disentangled(found: dict, dataset: str) -> dict[str, dict]:
@@ -155,7 +176,7 @@ def _cell(numbers: list[float], digits: int = 3, scale: float = 1) -> str:
 
 
 def _run_columns(results: dict) -> str:
-    training = [run["training"] for run in results["folds"].values()]
+    training = [run["training"] for run in runs_of(results)]
     return (
         f" | {training[0]['steps']} | "
         f"{statistics.fmean([t['seconds'] for t in training]) / 60:.1f} | "
@@ -176,17 +197,28 @@ def _disentangling(rows: dict[str, dict]) -> list[str]:
     for method, results in rows.items():
         cells = [_cell(values(results, f"test.{name}")) for name in names]
         lines.append(
-            f"| {method} | {', '.join(results['folds'])} | "
+            f"| {method} | {_folds(results)} | "
             + " | ".join(cells)
             + _run_columns(results)
         )
     first = next(iter(rows.values()))
     cells = [_cell(values(first, f"test_untrained.{name}")) for name in names]
     lines.append(
-        f"| *untrained network* | {', '.join(first['folds'])} | "
+        f"| *untrained network* | {_folds(first)} | "
         + " | ".join(cells)
         + " | | | |"
     )
+    ideal = {
+        fold: run["evaluation"]["test"]["modularity_of_ideal"]
+        for fold, runs in first["folds"].items()
+        for run in runs
+        if "modularity_of_ideal" in run["evaluation"]["test"]
+    }
+    if ideal:
+        lines.append(
+            f"| *one dimension for every value* | {', '.join(ideal)} | "
+            f"{_cell([*ideal.values()])} | | | | | | |"
+        )
     return lines + _hardware(rows)
 
 
@@ -205,7 +237,7 @@ def _retrieval(rows: dict[str, dict]) -> list[str]:
             for k in ks
         ]
         lines.append(
-            f"| {method} | {', '.join(results['folds'])} | "
+            f"| {method} | {_folds(results)} | "
             + " | ".join(cells)
             + _run_columns(results)
         )
@@ -214,12 +246,12 @@ def _retrieval(rows: dict[str, dict]) -> list[str]:
         for k in ks
     ]
     lines.append(
-        f"| *untrained network* | {', '.join(first['folds'])} | "
+        f"| *untrained network* | {_folds(first)} | "
         + " | ".join(cells)
         + " | | | |"
     )
     lines.append(
-        f"| *ceiling of equal images* | {', '.join(first['folds'])} | "
+        f"| *ceiling of equal images* | {_folds(first)} | "
         + _cell(values(first, "test.ceiling"), 2, 100)
         + " |" * (len(ks) + 3)
     )
@@ -231,7 +263,7 @@ def _rankings(rows: dict[str, dict]) -> dict[str, tuple[dict, str]]:
     rankings = {}
     for method, results in rows.items():
         rankings[method] = results, "test"
-        run = next(iter(results["folds"].values()))
+        run = runs_of(results)[0]
         if "test_learned_distance" in run["evaluation"]:
             rankings[f"{method}, ranked by it"] = (
                 results,
@@ -244,12 +276,12 @@ def _clusters(rows: dict[str, dict], heading: str) -> list[str]:
     """Of the methods that were evaluated with `cluster`."""
     lines = []
     for method, results in rows.items():
-        run = next(iter(results["folds"].values()))
+        run = runs_of(results)[0]
         for clusters, name in CLUSTERS.items():
             measure = f"mutual_information_{clusters}"
             if measure in run["evaluation"]["test"]:
                 cell = _cell(values(results, f"test.{measure}"), 3)
-                folds = ", ".join(results["folds"])
+                folds = _folds(results)
                 lines.append(f"| {method} | {name} | {folds} | {cell} |")
     if not lines:
         return []
@@ -266,9 +298,10 @@ def _clusters(rows: dict[str, dict], heading: str) -> list[str]:
 def _hardware(rows: dict[str, dict]) -> list[str]:
     machines = sorted(
         {
-            f"{run['training']['processor']}, {run['training']['cores']} cores"
+            f"{run['training']['processor']}, {run['training']['cores']} "
+            f"core{'s' * (run['training']['cores'] > 1)}"
             for results in rows.values()
-            for run in results["folds"].values()
+            for run in runs_of(results)
         }
     )
     return ["", f"Hardware: {'; '.join(machines)}."]
@@ -315,7 +348,7 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
             {
                 method: [
                     run["evaluation"]["test"]["nonredundant_values"]["auc"]
-                    for run in results["folds"].values()
+                    for run in runs_of(results)
                 ]
                 for method, results in rows.items()
             },
@@ -344,7 +377,7 @@ def _recall_figure(rows: dict[str, dict], title: str):
         {
             method: [
                 {k: run["evaluation"][ranking][f"recall_at_{k}"] for k in ks}
-                for run in results["folds"].values()
+                for run in runs_of(results)
             ]
             for method, (results, ranking) in _rankings(rows).items()
         },
@@ -362,7 +395,7 @@ def _start(runs: list[list[float]]) -> float:
 def _curves(results: dict, measure: str) -> list[dict[int, float]]:
     """From the batch to the measure, for each fold."""
     curves = []
-    for run in results["folds"].values():
+    for run in runs_of(results):
         training = run["training"]
         batches = training["steps"] // training["epochs"]
         curves.append(
