@@ -13,11 +13,14 @@ a step on such embeddings and labels and returns the loss.
 import concurrent.futures
 import contextlib
 import functools
+import json
 import multiprocessing
 import os
 import pathlib
 import statistics
 import time
+
+from benchmarks._generated_text import write_between
 
 RESULTS = pathlib.Path(__file__).parent / "results"
 # Classes, instances of each, dimensions.
@@ -165,15 +168,56 @@ def columns(measured):
 
 
 def assess(entry, ours, theirs, aim):
-    """Adds by how much ours is faster, and the aim; returns their cells."""
+    """Adds by how much ours is faster, and the aim."""
     faster_by = entry[theirs]["median_seconds"] / entry[ours]["median_seconds"]
     entry |= {"faster_by": faster_by, "aim": aim}
-    return [f"{faster_by:.1f}", str(aim or "")]
+
+
+def table(batches, argument_name, their_name, ours, theirs):
+    """The measurements in markdown."""
+    lines = [
+        f"| batch | {argument_name} | ms | peak MiB | {their_name}, ms "
+        "| peak MiB | faster by | aim |",
+        "|---|---|" + "---:|" * 6,
+    ]
+    for batch_name, entries in batches.items():
+        for argument, entry in entries.items():
+            cells = [batch_name, str(argument).replace("_", " ")]
+            cells += columns(entry[ours])
+            if theirs in entry:
+                aim = str(entry["aim"] or "")
+                cells += [*columns(entry[theirs]), f"{entry['faster_by']:.1f}"]
+                cells.append(aim)
+            else:
+                cells += [""] * 4
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def assert_same_value(entry, ours, theirs):
     difference = abs(entry[ours]["value"] - entry[theirs]["value"])
     assert difference < 1e-4 * abs(entry[theirs]["value"]), entry
+
+
+def load(name):
+    """The result file."""
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def made_with(result):
+    """The line below a table."""
+    commit = result["commit"]
+    changed = " with changes" * commit.endswith("+")
+    return (
+        "Medians of steps taken in turns, in one run, commit "
+        f"{commit[:7]}{changed}, {result['processor']}, "
+        f"{result['cores']} cores."
+    )
+
+
+def write_page(page, begin, end, text):
+    write_between(page, begin, end, text)
+    print(f"Wrote {page.relative_to(RESULTS.parents[1])}")
 
 
 def write_result(name, measured, started, load_average, **versions):

@@ -6,12 +6,16 @@ The comparison is with the formulation of the authors' code: a loop in a loop
 over pairs of classes, the rows of each found by masks, the F distribution in
 all dimensions before the best are chosen, clipped in float32. A step is the
 loss and its gradient in the embeddings; `_side_by_side.py` says how it is
-measured. Prints a table and writes it.
+measured. Prints a table, and writes it and the page that shows it.
 """
+
+import pathlib
 
 from benchmarks import _side_by_side as side_by_side
 from trainers.quiet import import_tensorflow
 
+PAGE = pathlib.Path(__file__).parents[1] / "docs" / "f_statistic_loss.md"
+BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 OURS, THEIRS = "embeddings_tf", "pair_by_pair"
 # num_dims of each batch, and the factor by which ours must be faster.
 CASES = {("12x10x500", 70): 15, ("64x8x128", 10): 50}
@@ -71,27 +75,27 @@ def their_step(num_dims):
     )
 
 
+def text(result: dict) -> str:
+    """The markdown between the marks."""
+    batches = result["batches"]
+    table = side_by_side.table(
+        batches, "num_dims", "pair by pair", OURS, THEIRS
+    )
+    return f"{table}\n\n{side_by_side.made_with(result)}"
+
+
 def main() -> None:
     start = side_by_side.start()
     contenders = {OURS: our_step, THEIRS: their_step}
     measured = side_by_side.compare(dict.fromkeys(CASES, contenders))
-    print(
-        "| batch | num_dims | ms | peak MiB | pair by pair, ms | peak MiB "
-        "| faster by | aim |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
     for (batch_name, num_dims), aim in CASES.items():
         entry = measured[batch_name][num_dims]
         side_by_side.assert_same_value(entry, OURS, THEIRS)
-        cells = [
-            batch_name,
-            str(num_dims),
-            *side_by_side.columns(entry[OURS]),
-            *side_by_side.columns(entry[THEIRS]),
-            *side_by_side.assess(entry, OURS, THEIRS, aim),
-        ]
-        print(f"| {' | '.join(cells)} |")
+        side_by_side.assess(entry, OURS, THEIRS, aim)
     side_by_side.write_result("f_statistic_loss", measured, **start)
+    written = text(side_by_side.load("f_statistic_loss"))
+    print(written)
+    side_by_side.write_page(PAGE, BEGIN, END, written)
 
 
 if __name__ == "__main__":

@@ -4,19 +4,22 @@
     python -m benchmarks.rival_losses
 
 A step is the loss and its gradient in the embeddings; `_side_by_side.py` says
-how it is measured. Prints a table and writes it; without the other library,
-only prints ours.
+how it is measured. Prints a table, and writes it and the page that shows it;
+without the other library, only prints ours.
 """
 
 import functools
 import importlib.metadata
 import importlib.util
+import pathlib
 import warnings
 
 from benchmarks import _side_by_side as side_by_side
 from trainers.quiet import import_tensorflow
 from trainers.quiet import quiet_import
 
+PAGE = pathlib.Path(__file__).parents[1] / "docs" / "pair_and_triplet_losses.md"
+BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 OURS, THEIRS = "embeddings_tf", "pytorch_metric_learning"
 INSTALL = "pip install torch pytorch-metric-learning"
 LOSSES = (
@@ -94,32 +97,35 @@ def cases(libraries):
     }
 
 
-def summarise(measured):
-    """Adds ratios and aims, checks the values; returns lines of a table."""
-    lines = [
-        "| batch | loss | ms | peak MiB | theirs, ms | peak MiB | faster by "
-        "| aim |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+def add_ratios(measured):
+    """Adds ratios and aims, or why there are none; checks the values."""
     for name, entries in measured.items():
         for loss, entry in entries.items():
-            cells = [name, loss, *side_by_side.columns(entry[OURS])]
             if THEIRS not in entry:
                 entry["missing"] = MISSING.get(
                     loss, MISSING.get((name, loss), f"to compare: {INSTALL}")
                 )
-                lines.append(f"| {' | '.join(cells)} | | | | |")
                 continue
-            cells += side_by_side.columns(entry[THEIRS])
             if loss in OTHER_FORMULA:
                 entry["other_formula"] = OTHER_FORMULA[loss]
             else:
                 side_by_side.assert_same_value(entry, OURS, THEIRS)
-            cells += side_by_side.assess(
-                entry, OURS, THEIRS, AIMS.get((name, loss))
-            )
-            lines.append(f"| {' | '.join(cells)} |")
-    return lines
+            side_by_side.assess(entry, OURS, THEIRS, AIMS.get((name, loss)))
+
+
+def table(batches: dict) -> str:
+    """The measurements in markdown."""
+    return side_by_side.table(batches, "loss", "theirs", OURS, THEIRS)
+
+
+def text(result: dict) -> str:
+    """The markdown between the marks: the table and what it was made with."""
+    others = "; ".join(f"{loss}: {why}" for loss, why in OTHER_FORMULA.items())
+    return (
+        f"{table(result['batches'])}\n\n{side_by_side.made_with(result)} "
+        f"pytorch-metric-learning {result[THEIRS]}, torch {result['torch']}. "
+        f"Not the same formula: {others}."
+    )
 
 
 def main() -> None:
@@ -127,7 +133,8 @@ def main() -> None:
     start = side_by_side.start()
     libraries = {OURS: our_step} | ({THEIRS: their_step} if complete else {})
     measured = side_by_side.compare(cases(libraries))
-    print("\n".join(summarise(measured)))
+    add_ratios(measured)
+    print(table(measured))
     if not complete:
         print(f"Ours alone, and nothing written; to compare: {INSTALL}")
         return
@@ -136,6 +143,8 @@ def main() -> None:
         THEIRS: importlib.metadata.version("pytorch-metric-learning"),
     }
     side_by_side.write_result("rival_losses", measured, **start, **versions)
+    result = side_by_side.load("rival_losses")
+    side_by_side.write_page(PAGE, BEGIN, END, text(result))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from benchmarks import _side_by_side as side_by_side
 from benchmarks import batch_size
 from benchmarks import cross_validation_table
 from benchmarks import distance_depth
@@ -13,6 +14,7 @@ from benchmarks import distributed_step
 from benchmarks import f_statistic_loss
 from benchmarks import kill_runs
 from benchmarks import n_digit_table
+from benchmarks import rival_losses
 from benchmarks import scoring_table
 from benchmarks import search_table
 from benchmarks import verification_table
@@ -32,6 +34,13 @@ from embeddings_tf import losses
 def test_the_recipes_tables_are_generated_from_the_result_files(module, found):
     between = read_between(n_digit_table.README, module.BEGIN, module.END)
     assert between.strip() == module.table(found()).strip()
+
+
+@pytest.mark.parametrize("module", [f_statistic_loss, rival_losses])
+def test_tables_of_speed_are_generated_from_the_result_files(module):
+    name = module.__name__.rpartition(".")[2]
+    between = read_between(module.PAGE, module.BEGIN, module.END)
+    assert between.strip() == module.text(side_by_side.load(name))
 
 
 def depth_run(depth, errors, dataset="made_up"):
