@@ -1,6 +1,7 @@
 """Text of a page that a script writes, between two marks."""
 
 import pathlib
+from collections.abc import Iterable
 
 from trainers.workdir import write_atomically
 
@@ -15,3 +16,12 @@ def write_between(page: pathlib.Path, begin: str, end: str, text: str) -> None:
     head, _, rest = page.read_text().partition(begin)
     _, _, tail = rest.partition(end)
     write_atomically(page, f"{head}{begin}\n{text}\n{end}{tail}")
+
+
+def hardware(results: Iterable[dict]) -> str:
+    """The different machines of results, each with its number of cores."""
+    machines = {
+        f"{r['processor']}, {r['cores']} core{'s' * (r['cores'] > 1)}"
+        for r in results
+    }
+    return "; ".join(sorted(machines))

@@ -20,6 +20,7 @@ import pathlib
 import statistics
 import time
 
+from benchmarks._generated_text import hardware
 from benchmarks._generated_text import write_between
 
 RESULTS = pathlib.Path(__file__).parent / "results"
@@ -210,8 +211,7 @@ def made_with(result):
     changed = " with changes" * commit.endswith("+")
     return (
         "Medians of steps taken in turns, in one run, commit "
-        f"{commit[:7]}{changed}, {result['processor']}, "
-        f"{result['cores']} cores."
+        f"{commit[:7]}{changed}, {hardware([result])}."
     )
 
 

@@ -13,6 +13,7 @@ import shutil
 import statistics
 import sys
 
+from benchmarks._generated_text import hardware
 from benchmarks._generated_text import write_between
 from benchmarks.n_digit_table import README
 from benchmarks.n_digit_table import ROOT
@@ -296,15 +297,10 @@ def _clusters(rows: dict[str, dict], heading: str) -> list[str]:
 
 
 def _hardware(rows: dict[str, dict]) -> list[str]:
-    machines = sorted(
-        {
-            f"{run['training']['processor']}, {run['training']['cores']} "
-            f"core{'s' * (run['training']['cores'] > 1)}"
-            for results in rows.values()
-            for run in runs_of(results)
-        }
-    )
-    return ["", f"Hardware: {'; '.join(machines)}."]
+    training = [
+        run["training"] for results in rows.values() for run in runs_of(results)
+    ]
+    return ["", f"Hardware: {hardware(training)}."]
 
 
 def draw(found: dict[tuple[str, str], dict]) -> None:

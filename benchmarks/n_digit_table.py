@@ -11,6 +11,7 @@ import pathlib
 import statistics
 import sys
 
+from benchmarks._generated_text import hardware
 from benchmarks._generated_text import write_between
 from trainers.workdir import write_json
 
@@ -146,14 +147,8 @@ def table(runs: dict[tuple[str, float], list[dict]]) -> str:
             + " |"
         )
     lines += ["", *_axes(found), "", *_trust(found), "", *_choices(runs)]
-    hardware = sorted(
-        {
-            f"{r['training']['processor']}, {r['training']['cores']} cores"
-            for results in found.values()
-            for r in results
-        }
-    )
-    lines += ["", f"Hardware: {'; '.join(hardware)}."]
+    training = [r["training"] for results in found.values() for r in results]
+    lines += ["", f"Hardware: {hardware(training)}."]
     return "\n".join(lines)
 
 

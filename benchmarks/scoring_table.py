@@ -8,6 +8,7 @@
 import json
 import pathlib
 
+from benchmarks._generated_text import hardware
 from benchmarks._generated_text import write_between
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -76,10 +77,7 @@ def table(found: dict[str, dict]) -> str:
         f"{100 * subset['equal_error_rate_scikit_learn']:.4f} %",
         trials,
     )
-    processors = {
-        f"{r['processor']}, {r['cores']} cores" for r in (pairs, trials)
-    }
-    lines += ["", f"Hardware: {'; '.join(sorted(processors))}."]
+    lines += ["", f"Hardware: {hardware([pairs, trials])}."]
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ import shlex
 import shutil
 import sys
 
+from benchmarks._generated_text import hardware
 from benchmarks._generated_text import write_between
 from trainers.workdir import write_json
 
@@ -80,9 +81,6 @@ def _section(name: str, results: dict) -> list[str]:
             f"{row['best_epoch']} of {row['epochs']} | "
             f"{row['seconds'] / 60:.1f} | {row['trial']} |"
         )
-    machines = sorted(
-        {f"{row['processor']}, {row['cores']} cores" for row in completed}
-    )
     commits = sorted({row["commit"][:7] for row in completed})
     overrides = "".join(
         f" {shlex.quote(f'--config.{field}')}" for field in results["overrides"]
@@ -99,7 +97,7 @@ def _section(name: str, results: dict) -> list[str]:
         "",
         f"Seed of the trainings {results['seed']}; "
         f"{results['seconds'] / 60:.0f} minutes in all; commit "
-        f"{' '.join(commits)}; {'; '.join(machines)}. Every trial: "
+        f"{' '.join(commits)}; {hardware(completed)}. Every trial: "
         f"[{name}.json](../{folder}/{name}.json); the winner: "
         f"[{name}_best.py](../{folder}/{name}_best.py).",
     ]

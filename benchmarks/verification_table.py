@@ -15,6 +15,7 @@ import pathlib
 import statistics
 import sys
 
+from benchmarks._generated_text import hardware
 from benchmarks._generated_text import write_between
 from benchmarks.cross_validation_table import FIGURES
 from benchmarks.n_digit_table import README
@@ -193,11 +194,7 @@ def _table(measured: dict, runs: dict) -> list[str]:
         f"{training[0]['steps']} batches at most, "
         f"{_span(round(m, 1) for m in minutes)} minutes. Commits "
         + ", ".join(sorted({t["commit"][:7] for t in training}))
-        + "; "
-        + ", ".join(
-            sorted({f"{t['processor']}, {t['cores']} cores" for t in training})
-        )
-        + ".",
+        + f"; {hardware(training)}.",
     ]
     return lines
 

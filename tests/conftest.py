@@ -22,3 +22,16 @@ def strategy():
 def seed():
     """Initial weights and noise are the same in every run, in any order."""
     keras.utils.set_random_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def no_trace_of_determinism():
+    """No way leads back, and pipelines of later tests would not prefetch."""
+    yield
+    try:
+        tf.timestamp()  # deterministic processes refuse it
+    except tf.errors.FailedPreconditionError:
+        pytest.fail(
+            "made this process deterministic for good; train with "
+            "deterministic=False, or in a process of its own"
+        )

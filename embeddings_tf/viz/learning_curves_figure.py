@@ -49,7 +49,7 @@ def learning_curves_figure(
 
     methods.not_empty("`curves`", curves, "one method")
     lines = {name: methods.curves(name, runs) for name, runs in curves.items()}
-    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+    figure = Figure(figsize=(8, 4.6), layout="constrained")
     panel = figure.subplots()
     for index, (name, runs) in enumerate(lines.items()):
         style = {**methods.style(index), "marker": ""}
@@ -64,7 +64,8 @@ def learning_curves_figure(
             )
     panel.set(xlabel=step, ylabel=measure)
     panel.grid(alpha=0.3)
-    panel.legend()
+    # Beside the panel: curves end wherever a legend in it would be.
+    figure.legend(loc="outside right upper")
     if any(len(runs) > 1 for runs in lines.values()):
         figure.supxlabel(
             "thick: mean over runs; thin: each run; dots: where a run ends",

@@ -45,7 +45,7 @@ def test_one_run_and_many_methods(pixels):
     many = viz.learning_curves_figure(
         {str(i): [{0: i, 1: 2}] * 3 for i in range(12)}, "loss"
     )
-    assert len(many.axes[0].get_legend().get_texts()) == 12
+    assert len(many.legends[0].get_texts()) == 12
     pixels(one)
     pixels(many)
 
