@@ -442,6 +442,10 @@ LAYERS = [
         },
     ),
     Layer(
+        partial(layers.DimensionDropout, 0.25),
+        arguments={"seed": 3},
+    ),
+    Layer(
         partial(layers.LocalResponseNormalization),
         inputs=lambda: [conformance.features()[0][:, None, None]],
         arguments={

@@ -2,6 +2,7 @@
 
 from embeddings_tf.layers.additive_margin import AdditiveMargin
 from embeddings_tf.layers.as_distribution import as_distribution
+from embeddings_tf.layers.dimension_dropout import DimensionDropout
 from embeddings_tf.layers.gaussian_embedding import GaussianEmbedding
 from embeddings_tf.layers.local_response_normalization import (
     LocalResponseNormalization,
@@ -11,6 +12,7 @@ from embeddings_tf.layers.statistics_pooling import StatisticsPooling
 
 __all__ = [
     "AdditiveMargin",
+    "DimensionDropout",
     "GaussianEmbedding",
     "LocalResponseNormalization",
     "PairDistance",

@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.layers import DimensionDropout
+
 
 def encode_in_pieces(
     encoder, inputs, piece_size: int
@@ -31,9 +33,11 @@ def encode_in_pieces(
 
     Raises:
         ValueError: If the encoder changes variables that are not its own, or
-            normalises batches over several replicas.
+            normalises batches over several replicas, or leaves dimensions
+            out of whole batches (`layers.DimensionDropout`).
     """
     _require_no_synchronized(encoder)
+    _require_no_dimension_dropout(encoder)
     trainable = encoder.trainable_variables
     # `variable.value` would be half precision in a model that is.
     weights = [tf.convert_to_tensor(v._value) for v in trainable]
@@ -147,6 +151,18 @@ def _require_no_synchronized(encoder) -> None:
                 "pieces. Train without `piece_size`, or with a normalisation "
                 "that does not look at the batch, such as "
                 "keras.layers.GroupNormalization."
+            )
+
+
+def _require_no_dimension_dropout(encoder) -> None:
+    """Each piece would leave out other dimensions."""
+    for layer in encoder._flatten_layers():
+        if isinstance(layer, DimensionDropout) and layer.rate > 0:
+            raise ValueError(
+                f"The encoder's layer {layer.name!r} leaves the same "
+                "dimensions out of a whole batch, and `piece_size` encodes "
+                "it in pieces, each with a draw of its own. Train without "
+                "`piece_size`, or with the rate 0."
             )
 
 

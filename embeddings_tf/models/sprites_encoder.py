@@ -2,6 +2,7 @@
 
 import keras
 
+from embeddings_tf.layers import DimensionDropout
 from embeddings_tf.layers import GaussianEmbedding
 
 
@@ -12,6 +13,7 @@ def sprites_encoder(
     image_shape: tuple[int, int, int] = (60, 60, 3),
     width: int = 2048,
     initial_variance: float | None = None,
+    dimension_dropout: float = 0.0,
 ) -> keras.Model:
     """The convolutional network for 60x60 images of game characters.
 
@@ -31,9 +33,15 @@ def sprites_encoder(
         image_shape: `(height, width, channels)`.
         width: Units of the dense layer.
         initial_variance: As in `GaussianEmbedding`.
+        dimension_dropout: Rate of a `DimensionDropout` at the end; with 0
+            there is none, and with `gaussian` it has to be 0.
 
     Returns:
         A functional `keras.Model` with input `image`.
+
+    Raises:
+        ValueError: If `dimension_dropout` is not in [0, 1), or if both it and
+            `gaussian` are asked for.
 
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), after
@@ -46,6 +54,12 @@ def sprites_encoder(
     >>> encoder.output_shape
     (None, 2)
     """
+    if gaussian and dimension_dropout:
+        raise ValueError(
+            "`dimension_dropout` leaves out dimensions of points, not of "
+            f"Gaussians; received {dimension_dropout} with gaussian=True. "
+            "Set one of the two to 0."
+        )
     bias = keras.initializers.Constant(0.01)
     image = keras.Input(image_shape, name="image")
     x = keras.layers.Rescaling(1 / 255)(image)
@@ -63,4 +77,7 @@ def sprites_encoder(
         head = keras.layers.Dense(
             dim, bias_initializer=bias, name="embedding", dtype="float32"
         )
-    return keras.Model(image, head(x), name="sprites_encoder")
+    embedding = head(x)
+    if dimension_dropout:
+        embedding = DimensionDropout(dimension_dropout)(embedding)
+    return keras.Model(image, embedding, name="sprites_encoder")

@@ -82,3 +82,18 @@ def test_embedding_is_float32_under_mixed_precision():
         keras.config.set_dtype_policy(policy)
     assert encoder.output.dtype == "float32"
     assert encoder.layers[2].compute_dtype == "bfloat16"
+
+
+def test_dimension_dropout():
+    encoder = small(dimension_dropout=0.5)
+    x = np.random.default_rng(0).integers(256, size=(4, 60, 60, 3))
+    assert (encoder(x) != 0).numpy().all()
+    training = [encoder(x, training=True).numpy() for _ in range(20)]
+    is_kept = np.array(training) != 0
+    np.testing.assert_array_equal(is_kept, is_kept[:, :1].repeat(4, 1))
+    assert 0 < is_kept.mean() < 1
+
+
+def test_dimension_dropout_is_of_points():
+    with pytest.raises(ValueError, match="Set one of the two to 0"):
+        small(gaussian=True, dimension_dropout=0.5)

@@ -1,0 +1,10 @@
+"""Histogram loss on Sprites, with dropout of whole dimensions."""
+
+from trainers.recipes import sprites
+from trainers.recipes import sprites_histogram
+
+
+def get_config():
+    config = sprites_histogram.get_config()
+    config.encoder.dimension_dropout = sprites.DIMENSION_DROPOUT
+    return config
