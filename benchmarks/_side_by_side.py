@@ -42,15 +42,19 @@ def batch(name):
     return (z / np.sqrt(2 * dim)).astype("float32"), labels.astype("int32")
 
 
-def tensorflow_contender(function):
-    """Of a function of labels and embeddings with a value for each row."""
+def tensorflow_contender(function, jit_compile=None):
+    """Of a function of labels and embeddings with a value for each row.
+
+    With `jit_compile` by XLA, as `model.compile(jit_compile=True)` does.
+    """
     import tensorflow as tf
 
     @tf.function(
         input_signature=[
             tf.TensorSpec([None, None], tf.float32),
             tf.TensorSpec([None], tf.int32),
-        ]
+        ],
+        jit_compile=jit_compile,
     )
     def step(z, labels):
         with tf.GradientTape() as tape:
@@ -170,16 +174,21 @@ def columns(measured):
 
 def assess(entry, ours, theirs, aim):
     """Adds by how much ours is faster, and the aim."""
-    faster_by = entry[theirs]["median_seconds"] / entry[ours]["median_seconds"]
-    entry |= {"faster_by": faster_by, "aim": aim}
+    entry |= {"faster_by": faster_by(entry, ours, theirs), "aim": aim}
 
 
-def table(batches, argument_name, their_name, ours, theirs):
-    """The measurements in markdown."""
+def faster_by(entry, ours, theirs):
+    return entry[theirs]["median_seconds"] / entry[ours]["median_seconds"]
+
+
+def table(batches, argument_name, their_name, ours, theirs, compiled=None):
+    """The measurements in markdown; `compiled` is ours, compiled by XLA."""
+    names = ["batch", argument_name, "ms", "peak MiB", f"{their_name}, ms"]
+    names += ["peak MiB", "faster by", "aim"]
+    names += ["with XLA, ms", "faster by"] if compiled else []
     lines = [
-        f"| batch | {argument_name} | ms | peak MiB | {their_name}, ms "
-        "| peak MiB | faster by | aim |",
-        "|---|---|" + "---:|" * 6,
+        f"| {' | '.join(names)} |",
+        "|---|---|" + "---:|" * (len(names) - 2),
     ]
     for batch_name, entries in batches.items():
         for argument, entry in entries.items():
@@ -191,6 +200,10 @@ def table(batches, argument_name, their_name, ours, theirs):
                 cells.append(aim)
             else:
                 cells += [""] * 4
+            if compiled:
+                cells.append(columns(entry[compiled])[0])
+                ratio = theirs in entry and faster_by(entry, compiled, theirs)
+                cells.append(f"{ratio:.1f}" if ratio else "")
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

@@ -21,6 +21,7 @@ from trainers.quiet import quiet_import
 PAGE = pathlib.Path(__file__).parents[1] / "docs" / "pair_and_triplet_losses.md"
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 OURS, THEIRS = "embeddings_tf", "pytorch_metric_learning"
+COMPILED = "embeddings_tf_xla"
 INSTALL = "pip install torch pytorch-metric-learning"
 LOSSES = (
     "triplet",
@@ -48,11 +49,17 @@ MISSING = {
 OTHER_FORMULA = {"contrastive": "distances there, half their squares here"}
 
 
-def our_step(loss):
+def our_step(loss, **options):
     import_tensorflow()
     from embeddings_tf import losses
 
-    return side_by_side.tensorflow_contender(getattr(losses, f"{loss}_loss"))
+    return side_by_side.tensorflow_contender(
+        getattr(losses, f"{loss}_loss"), **options
+    )
+
+
+def our_step_compiled(loss):
+    return our_step(loss, jit_compile=True)
 
 
 def their_step(loss):
@@ -86,11 +93,15 @@ def their_step(loss):
 
 def cases(libraries):
     """By batch and loss, the libraries that have it."""
+
+    def has(library, name, loss):
+        return library != THEIRS or not {loss, (name, loss)} & MISSING.keys()
+
     return {
         (name, loss): {
             library: step
             for library, step in libraries.items()
-            if library == OURS or not {loss, (name, loss)}.intersection(MISSING)
+            if has(library, name, loss)
         }
         for name in side_by_side.BATCHES
         for loss in LOSSES
@@ -101,6 +112,7 @@ def add_ratios(measured):
     """Adds ratios and aims, or why there are none; checks the values."""
     for name, entries in measured.items():
         for loss, entry in entries.items():
+            side_by_side.assert_same_value(entry, COMPILED, OURS)
             if THEIRS not in entry:
                 entry["missing"] = MISSING.get(
                     loss, MISSING.get((name, loss), f"to compare: {INSTALL}")
@@ -115,7 +127,7 @@ def add_ratios(measured):
 
 def table(batches: dict) -> str:
     """The measurements in markdown."""
-    return side_by_side.table(batches, "loss", "theirs", OURS, THEIRS)
+    return side_by_side.table(batches, "loss", "theirs", OURS, THEIRS, COMPILED)
 
 
 def text(result: dict) -> str:
@@ -131,7 +143,8 @@ def text(result: dict) -> str:
 def main() -> None:
     complete = all(importlib.util.find_spec(name) for name in ("torch", THEIRS))
     start = side_by_side.start()
-    libraries = {OURS: our_step} | ({THEIRS: their_step} if complete else {})
+    libraries = {OURS: our_step, COMPILED: our_step_compiled}
+    libraries |= {THEIRS: their_step} if complete else {}
     measured = side_by_side.compare(cases(libraries))
     add_ratios(measured)
     print(table(measured))
