@@ -13,7 +13,8 @@ paper. Retrieval, with 256 units and 5 images of each class, and the beta-VAEs
 are trained at larger rates for fewer batches than the paper's.
 
 `..._dimension_dropout` are ours: in each batch some dimensions are left out of
-the embeddings, so that none stays without a factor.
+the embeddings, so that none stays without a factor. That slows training down:
+they take twice as many batches.
 
 The paper uses every frame. In half of them the weapon is not drawn, so that no
 encoder can tell it: `--config.dataset=sprites/weapon_visible` keeps to the
@@ -39,10 +40,15 @@ DIMENSION_DROPOUT = 0.15
 
 
 def factor_oracle(
-    loss: dict, num_per_value: int, learning_rate: float, num_steps: int
+    loss: dict,
+    num_per_value: int,
+    learning_rate: float,
+    num_steps: int,
+    dimension_dropout: float = 0.0,
 ):
     """Each batch holds values of one factor; the factors take turns."""
     config = _common(learning_rate, num_steps)
+    config.encoder.dimension_dropout = dimension_dropout
     config.loss = loss
     config.batches = {
         "name": "factor_batches",
