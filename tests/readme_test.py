@@ -39,11 +39,11 @@ def test_first_snippet_is_ten_lines():
         ("pair_and_triplet_losses", lambda found: found["recall"][1] > 0.5),
     ],
 )
-def test_example_of_the_page_runs(name, is_learned):
+def test_examples_of_the_page_run(name, is_learned):
     page = ROOT / "docs" / f"{name}.md"
-    (block,) = python_blocks(page)
     namespace = {}
-    exec(compile(block, page.name, "exec"), namespace)  # noqa: S102
+    for block in python_blocks(page):
+        exec(compile(block, page.name, "exec"), namespace)  # noqa: S102
     losses = namespace["history"].history["loss"]
     assert losses[-1] < losses[0]
     assert is_learned(namespace)
