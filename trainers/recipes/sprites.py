@@ -13,8 +13,8 @@ paper. Retrieval, with 256 units and 5 images of each class, and the beta-VAEs
 are trained at larger rates for fewer batches than the paper's.
 
 `..._dimension_dropout` are ours: in each batch some dimensions are left out of
-the embeddings, so that none stays without a factor. That slows training down:
-they take twice as many batches.
+the embeddings, so that none stays without a factor. That slows the F-statistic
+loss down, which is given twice as many batches.
 
 The paper uses every frame. In half of them the weapon is not drawn, so that no
 encoder can tell it: `--config.dataset=sprites/weapon_visible` keeps to the

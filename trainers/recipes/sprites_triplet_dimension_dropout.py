@@ -1,13 +1,10 @@
 """Triplet loss on Sprites, with dropout of whole dimensions."""
 
 from trainers.recipes import sprites
+from trainers.recipes import sprites_triplet
 
 
 def get_config():
-    return sprites.factor_oracle(
-        {"name": "TripletLoss", "margin": 0.1},
-        num_per_value=10,
-        learning_rate=1e-4,
-        num_steps=12_000,
-        dimension_dropout=sprites.DIMENSION_DROPOUT,
-    )
+    config = sprites_triplet.get_config()
+    config.encoder.dimension_dropout = sprites.DIMENSION_DROPOUT
+    return config
