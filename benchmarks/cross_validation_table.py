@@ -123,9 +123,11 @@ def values(results: dict, name: str) -> list[float]:
 
 
 def _folds(results: dict) -> str:
-    seeds = sorted({run["seed"] for run in runs_of(results)})
-    folds = ", ".join(results["folds"])
-    return folds if len(seeds) == 1 else f"{folds} x {len(seeds)} seeds"
+    seeds = {fold: len(runs) for fold, runs in results["folds"].items()}
+    if len({*seeds.values()}) > 1:
+        return ", ".join(f"{fold} x {n} seeds" for fold, n in seeds.items())
+    (number,) = {*seeds.values()}
+    return ", ".join(seeds) + f" x {number} seeds" * (number > 1)
 
 
 def disentangled(found: dict, dataset: str) -> dict[str, dict]:

@@ -3,6 +3,7 @@
 import keras
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework.config import disable_op_determinism
 
 # Two logical CPU devices stand for two replicas; TensorFlow accepts this only
 # before it starts, hence here.
@@ -26,12 +27,13 @@ def seed():
 
 @pytest.fixture(autouse=True)
 def no_trace_of_determinism():
-    """No way leads back, and pipelines of later tests would not prefetch."""
+    """Pipelines of later tests would not prefetch."""
     yield
     try:
         tf.timestamp()  # deterministic processes refuse it
     except tf.errors.FailedPreconditionError:
+        disable_op_determinism()
         pytest.fail(
-            "made this process deterministic for good; train with "
+            "made this process deterministic; train with "
             "deterministic=False, or in a process of its own"
         )

@@ -113,6 +113,12 @@ def _check_common_fields(config) -> None:
             "batch, and an auto-encoder's does not; take smaller batches "
             "(config.batches)"
         )
+    if config.piece_size and config.encoder.get("dimension_dropout"):
+        raise ValueError(
+            "config.piece_size encodes a batch in pieces, and "
+            "config.encoder.dimension_dropout leaves the same dimensions out "
+            "of all of it; set one of the two to 0"
+        )
 
 
 def apply_override(config, override: str) -> None:

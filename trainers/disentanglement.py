@@ -88,7 +88,10 @@ def modularity_of_ideal(factors) -> float:
     factor has more.
     """
     indicators = [
-        column == value for column in factors.T for value in np.unique(column)
+        column == value
+        for column in factors.T
+        if np.ptp(column) > 0  # or there is nothing to tell
+        for value in np.unique(column)
     ]
     return metrics.modularity(np.stack(indicators, 1).astype(float), factors)
 

@@ -23,7 +23,8 @@ class DimensionDropout(keras.layers.Layer):
     ```
 
     Under `tf.distribute` the batch is the global batch: all replicas leave
-    the same dimensions out, if they started from the same seed. A loss sees
+    the same dimensions out, if they started from the same seed. XLA draws
+    others than TensorFlow does from the same seed. A loss sees
     a dimension that is left out as one in which all points coincide;
     `FStatisticLoss` chooses those last.
 

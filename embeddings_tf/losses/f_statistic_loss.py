@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops import f_distribution
@@ -309,6 +310,9 @@ def _value_and_gradient(
         )[1:],
         lambda: [*first],
     )
+    # top_k passes over what is not a number.
+    is_finite = tf.math.is_finite(tf.reduce_sum(spread))
+    value = tf.where(is_finite, value, tf.constant(np.nan, tf.float64))
     # Of a class's mean and its sum of squares, in each of its points.
     in_mean, in_spread = tf.unstack(tf.reshape(gradient, [2, num_classes, dim]))
     if not equal_variance:

@@ -65,7 +65,7 @@ def learning_curves_figure(
     panel.set(xlabel=step, ylabel=measure)
     panel.grid(alpha=0.3)
     # Beside the panel: curves end wherever a legend in it would be.
-    figure.legend(loc="outside right upper")
+    figure.legend(loc="outside right center")
     if any(len(runs) > 1 for runs in lines.values()):
         figure.supxlabel(
             "thick: mean over runs; thin: each run; dots: where a run ends",

@@ -6,6 +6,7 @@ from embeddings_tf.layers import DimensionDropout
 from embeddings_tf.losses import FStatisticLoss
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import prepare_for_replicas
+from trainers.plain_copy import random_state
 
 LABELS = np.repeat(np.arange(4), 6)
 
@@ -19,10 +20,6 @@ def encoder(rate=0.4, seed=5):
     return keras.Sequential(
         [keras.Input((8,)), dense, DimensionDropout(rate, seed=seed)]
     )
-
-
-def random_state(model):
-    return [v for v in model.variables if v.name == "seed_generator_state"]
 
 
 def test_rows_share_what_is_left_out():

@@ -359,15 +359,25 @@ def test_welch_is_the_same_for_equal_spreads():
 
 
 @every_option
-@pytest.mark.parametrize("labels", [EQUAL, UNEQUAL, range(20)])
+@pytest.mark.parametrize("labels", [EQUAL, UNEQUAL, range(20), [5] * 20])
 def test_not_a_number_is_not_hidden(labels, options):
     """Nor where there is nothing to test: the gradient is none, too."""
     labels = list(labels)
-    for row in (0, 3, 15, 19):
+    for row, column in itertools.product((0, 3, 15, 19), range(4)):
         z = points()
-        z[row, 1] = np.nan
+        z[row, column] = np.nan
         value, gradient = value_and_gradient(labels, z, 2, **options)
-        assert np.isnan(value) and np.isnan(gradient).any(), row
+        assert np.isnan(value) and np.isnan(gradient).any(), (row, column)
+
+
+@pytest.mark.parametrize("equal_variance", [True, False])
+def test_not_a_number_is_not_hidden_by_xla(equal_variance):
+    compiled = tf.function(f_statistic_loss, jit_compile=True)
+    for column in range(4):
+        z = points()
+        z[7, column] = np.nan
+        value = compiled(EQUAL, z, equal_variance=equal_variance)[0]
+        assert np.isnan(value), column
 
 
 @every_option

@@ -96,6 +96,11 @@ def test_a_file_without_get_config_is_no_recipe(tmp_path):
         ("demo", "precision=float16", "mixed_float16"),
         ("demo", "piece_size=-1", "number of rows"),
         ("sprites_beta_vae_1", "piece_size=8", "auto-encoder"),
+        (
+            "sprites_f_statistic_dimension_dropout",
+            "piece_size=8",
+            "set one of the two to 0",
+        ),
     ],
 )
 def test_bad_common_fields(recipe, override, words):

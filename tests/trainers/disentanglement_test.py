@@ -13,6 +13,11 @@ def test_independent_factors():
     assert modularity_of_ideal(factors) == pytest.approx(1)
 
 
+def test_a_factor_of_one_value_tells_nothing():
+    factors = np.array([*itertools.product(range(2), range(3), [7])])
+    assert modularity_of_ideal(factors) == pytest.approx(1)
+
+
 def test_two_names_of_one_factor():
     column = np.repeat([0, 1, 2], 4)
     assert modularity_of_ideal(np.stack([column, column], 1)) == pytest.approx(

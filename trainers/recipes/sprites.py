@@ -48,7 +48,8 @@ def factor_oracle(
 ):
     """Each batch holds values of one factor; the factors take turns."""
     config = _common(learning_rate, num_steps)
-    config.encoder.dimension_dropout = dimension_dropout
+    if dimension_dropout:
+        config.encoder.dimension_dropout = dimension_dropout
     config.loss = loss
     config.batches = {
         "name": "factor_batches",
