@@ -163,11 +163,15 @@ def compare(cases):
     return measured
 
 
+def milliseconds(measured):
+    return f"{1000 * measured['median_seconds']:.2f}"
+
+
 def columns(measured):
     """Cells of a table: milliseconds and MiB."""
     peak = measured["peak_bytes"]
     return [
-        f"{1000 * measured['median_seconds']:.2f}",
+        milliseconds(measured),
         "" if peak is None else f"{peak / 2**20:.1f}",
     ]
 
@@ -201,7 +205,7 @@ def table(batches, argument_name, their_name, ours, theirs, compiled=None):
             else:
                 cells += [""] * 4
             if compiled:
-                cells.append(columns(entry[compiled])[0])
+                cells.append(milliseconds(entry[compiled]))
                 ratio = theirs in entry and faster_by(entry, compiled, theirs)
                 cells.append(f"{ratio:.1f}" if ratio else "")
             lines.append(f"| {' | '.join(cells)} |")
