@@ -62,12 +62,19 @@ def state_of(workdir, name="latest"):
 
 
 def assert_equal_runs(first, second):
+    """Equal up to rounding, in which any two processes now and then differ.
+
+    A lost state of the optimiser or of random numbers, or another order of
+    batches, changes them by far more.
+    """
     for name in ("latest", "best"):
         weights, history, best = state_of(first, name)
         other_weights, other_history, other_best = state_of(second, name)
         for one, other in zip(weights, other_weights, strict=True):
-            np.testing.assert_array_equal(one, other)
-        assert history == other_history
+            bound = 1e-5 * np.max(np.abs(other))
+            np.testing.assert_allclose(one, other, rtol=0, atol=bound)
+        for row, other_row in zip(history, other_history, strict=True):
+            assert row == pytest.approx(other_row, rel=1e-5)
         assert best == other_best
 
 
