@@ -40,16 +40,10 @@ DIMENSION_DROPOUT = 0.15
 
 
 def factor_oracle(
-    loss: dict,
-    num_per_value: int,
-    learning_rate: float,
-    num_steps: int,
-    dimension_dropout: float = 0.0,
+    loss: dict, num_per_value: int, learning_rate: float, num_steps: int
 ):
     """Each batch holds values of one factor; the factors take turns."""
     config = _common(learning_rate, num_steps)
-    if dimension_dropout:
-        config.encoder.dimension_dropout = dimension_dropout
     config.loss = loss
     config.batches = {
         "name": "factor_batches",

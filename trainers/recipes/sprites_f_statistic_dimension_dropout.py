@@ -4,10 +4,11 @@ from trainers.recipes import sprites
 
 
 def get_config():
-    return sprites.factor_oracle(
+    config = sprites.factor_oracle(
         {"name": "FStatisticLoss", "num_dims": 2},
         num_per_value=5,
         learning_rate=2e-4,
         num_steps=16_000,
-        dimension_dropout=sprites.DIMENSION_DROPOUT,
     )
+    config.encoder.dimension_dropout = sprites.DIMENSION_DROPOUT
+    return config
