@@ -231,21 +231,31 @@ def _value_and_gradient(
     labels, embeddings, num_dims, grand_mean, direction, equal_variance
 ):
     dim = embeddings.shape[-1] or tf.shape(embeddings)[-1]
-    z = tf.cast(embeddings, tf.float64)
-    fast = embeddings.dtype != tf.float64
-    if not fast:
+    dtype = embeddings.dtype
+    if dtype == tf.float64:
         # Makes points that coincide exact zeros; sums of float32 are exact.
-        z -= z[:1]
+        embeddings -= embeddings[:1]
     present, ids = tf.unique(labels)
     num_classes = tf.size(present)
 
     def over_classes(values):
-        return tf.math.unsorted_segment_sum(values, ids, num_classes)
+        return tf.math.unsorted_segment_sum(
+            tf.cast(values, tf.float64), ids, num_classes
+        )
 
-    count = over_classes(tf.ones_like(z[:, :1]))
-    mean = over_classes(z) / count
-    z -= tf.gather(mean, ids)
-    spread = over_classes(z**2)
+    def of_rows(class_values):
+        # gather takes twice as long; it divides little among many threads.
+        return tf.gather_nd(tf.cast(class_values, dtype), ids[:, None])
+
+    count = over_classes(tf.ones_like(embeddings[:, :1]))
+    mean = over_classes(embeddings) / count
+    # A class's points about its rounded mean: a difference of float32 is as
+    # accurate as float32 can be, and exact where points are close.
+    z = embeddings - of_rows(mean)
+    offset = mean - tf.cast(tf.cast(mean, dtype), tf.float64)
+    spread = over_classes(tf.square(tf.cast(z, tf.float64)))
+    spread -= count * tf.square(offset)
+    spread = tf.maximum(spread, 0)  # differences below 1e-38 are lost
     if not equal_variance:
         # Of the mean, Welch's test has the squared standard error.
         weight = tf.math.divide_no_nan(
@@ -263,12 +273,14 @@ def _value_and_gradient(
         """The value, and the gradient in mean and spread, flat."""
         index = start + block
         pair = tf.stack(_classes_of_pair(tf.minimum(index, num_pairs - 1)))
-        count_a, count_b = tf.unstack(tf.gather(count, pair))
-        mean_a, mean_b = tf.unstack(tf.gather(mean, pair))
-        spread_a, spread_b = tf.unstack(tf.gather(spread, pair))
-        difference, within = mean_a - mean_b, spread_a + spread_b
-        value, slope, dims = _test(
-            difference**2 / within,
+        count_a, count_b, mean_a, mean_b, spread_a, spread_b = (
+            one_of_two
+            for values in (count, mean, spread)
+            for one_of_two in tf.unstack(tf.gather(values, pair))
+        )
+        difference = mean_a - mean_b
+        value, slope, ratio, dims = _test(
+            tf.square(difference) / (spread_a + spread_b),
             (index < num_pairs)[:, None],  # the last block may go on
             _Class(count_a, spread_a),
             _Class(count_b, spread_b),
@@ -276,13 +288,14 @@ def _value_and_gradient(
             grand_mean,
             direction,
             equal_variance,
-            fast,
         )
-        # From the log of the ratio to its numerator and its denominator.
+        # From the log of the ratio to its numerator and its denominator, which
+        # is the squared difference over the ratio. That may be infinite.
         difference = tf.gather(difference, dims, batch_dims=1)
-        within = tf.gather(within, dims, batch_dims=1)
         in_mean = tf.math.divide_no_nan(2 * slope, difference)
-        in_spread = -slope / within
+        in_spread = tf.math.divide_no_nan(
+            tf.math.multiply_no_nan(ratio, in_mean), -2 * difference
+        )
         gradient = tf.math.unsorted_segment_sum(
             tf.stack([in_mean, -in_mean, in_spread, in_spread]),
             tf.concat([pair, pair + num_classes], 0)[..., None] * dim + dims,
@@ -317,9 +330,13 @@ def _value_and_gradient(
     in_mean, in_spread = tf.unstack(tf.reshape(gradient, [2, num_classes, dim]))
     if not equal_variance:
         in_spread *= weight
-    gradient = tf.cast(tf.gather(2 * in_spread, ids) * z, embeddings.dtype)
-    gradient += tf.gather(tf.cast(in_mean / count, embeddings.dtype), ids)
-    return tf.cast(value, embeddings.dtype), gradient
+    in_square = 2 * in_spread
+    # Its root twice, or embeddings below 1e-19 would take it out of float32.
+    sign = 1 if direction == "separate" else -1
+    root = of_rows(tf.sqrt(sign * in_square))
+    gradient = sign * z * root * root
+    gradient += of_rows(in_mean / count - in_square * offset)
+    return tf.cast(value, dtype), gradient
 
 
 def _classes_of_pair(index):
@@ -330,7 +347,7 @@ def _classes_of_pair(index):
 
 
 def _test(
-    ratio, is_pair, a, b, num_dims, grand_mean, direction, equal_variance, fast
+    ratio, is_pair, a, b, num_dims, grand_mean, direction, equal_variance
 ):
     """Tests of equal means, of the classes `a` against the classes `b`.
 
@@ -340,6 +357,7 @@ def _test(
 
         value: `(pairs, num_dims)`, -ln Phi or -ln (1 - Phi).
         slope: Its derivative in the log of the ratio.
+        ratio: The ratio, of those taken.
         dims: Which dimensions.
 
     The first two are 0 where there is nothing to test.
@@ -355,7 +373,6 @@ def _test(
         )
         # Phi grows with the ratio, so that the ratio can choose.
         ratio, dims = tf.math.top_k(ratio, num_dims, sorted=False)
-        ratio *= scale
     else:
         is_testable = (a.count > 1) & (b.count > 1)
         freedom = f_distribution.welch_freedom(
@@ -364,26 +381,27 @@ def _test(
             tf.maximum(a.count - 1, 1),
             tf.maximum(b.count - 1, 1),
         )
-        ratio /= freedom
-        log_odds = f_distribution.log_cdf(_clip(ratio), freedom, fast)
-        log_odds -= f_distribution.log_sf(_clip(ratio), freedom, fast)
+        clipped = _clip(ratio / freedom)
+        log_odds = f_distribution.log_cdf(clipped, freedom)
+        log_odds -= f_distribution.log_sf(clipped, freedom)
         _, dims = tf.math.top_k(log_odds, num_dims, sorted=False)
         ratio = tf.gather(ratio, dims, batch_dims=1)
         freedom = tf.gather(freedom, dims, batch_dims=1)
-    clipped = _clip(ratio)
+        scale = 1 / freedom
+    scaled = scale * ratio
+    clipped = _clip(scaled)
     if direction == "separate":
         log_probability, slope = f_distribution.log_cdf_and_slope(
-            clipped, freedom, fast
+            clipped, freedom
         )
     else:
-        log_probability = f_distribution.log_sf(clipped, freedom, fast)
+        log_probability = f_distribution.log_sf(clipped, freedom)
         log_density = f_distribution.log_density(clipped, freedom)
         slope = -tf.exp(log_density - log_probability)
-    is_clipped = (ratio < SMALLEST_RATIO) | (ratio > LARGEST_RATIO)
-    slope = tf.where(is_clipped, tf.zeros([], tf.float64), slope)
+    slope = tf.where(scaled == clipped, slope, tf.zeros([], tf.float64))
     # A product, or what is not a number would be hidden.
     factor = -tf.cast(is_testable & is_pair, tf.float64)
-    return factor * log_probability, factor * slope, dims
+    return factor * log_probability, factor * slope, ratio, dims
 
 
 def _clip(ratio):
