@@ -120,8 +120,8 @@ class FStatisticLoss(keras.losses.Loss):
     pairs, not a mean. With equal means, and either grand mean if counts are
     equal, `Phi` is uniform on (0, 1).
 
-    `s` is free of scale and offset, and so is `v`: embeddings of size 1e-18
-    or 1e18 are no problem, half precision is. Counts may differ. Sums are
+    `s` is free of scale and offset, and so is `v`: embeddings of size 1e-30
+    or 1e30 are no problem, half precision is. Counts may differ. Sums are
     taken in float64, and `ln Phi` and `ln (1 - Phi)` in log space, so values
     and gradients are accurate from coinciding to utterly separate means. The
     one limit: `s / n` is clipped to [1e-37, 1e37]. Outside, where means
@@ -255,7 +255,8 @@ def _value_and_gradient(
     offset = mean - tf.cast(tf.cast(mean, dtype), tf.float64)
     spread = over_classes(tf.square(tf.cast(z, tf.float64)))
     spread -= count * tf.square(offset)
-    spread = tf.maximum(spread, 0)  # differences below 1e-38 are lost
+    # Below 0 if differences of less than 1e-38 are lost.
+    spread = tf.maximum(spread, 0)
     if not equal_variance:
         # Of the mean, Welch's test has the squared standard error.
         weight = tf.math.divide_no_nan(
@@ -331,11 +332,14 @@ def _value_and_gradient(
     if not equal_variance:
         in_spread *= weight
     in_square = 2 * in_spread
-    # Its root twice, or embeddings below 1e-19 would take it out of float32.
+    in_point = in_mean / count - in_square * offset
+    # Its root twice: embeddings below 1e-19 would take the square out of
+    # float32. Below 1e-35 what is left of a gradient is this bound.
     sign = 1 if direction == "separate" else -1
-    root = of_rows(tf.sqrt(sign * in_square))
+    bound = tf.constant(1e-3 * dtype.max, tf.float64)
+    root = of_rows(tf.minimum(tf.sqrt(sign * in_square), bound))
     gradient = sign * z * root * root
-    gradient += of_rows(in_mean / count - in_square * offset)
+    gradient += of_rows(tf.clip_by_value(in_point, -bound, bound))
     return tf.cast(value, dtype), gradient
 
 

@@ -314,6 +314,8 @@ def test_degenerate_batches(options, dtype):
     batches = {
         "coinciding": (EQUAL, np.full_like(z, 0.3), coinciding),
         "collapsed": (EQUAL, np.repeat(z[:4], 5, axis=0), collapsed),
+        # Ratios of 1e340.
+        "far": (EQUAL, np.repeat(1e30 * z[:4], 5, axis=0), collapsed),
         "one class": ([3] * 20, z, 0),
         "singletons": (range(20), z, 0),
         "one row": ([3], z[:1], 0),
@@ -325,6 +327,26 @@ def test_degenerate_batches(options, dtype):
         np.testing.assert_allclose(value, expected, 1e-4, 1e-15, err_msg=name)
         np.testing.assert_array_equal(gradient, 0, err_msg=name)
     assert f_statistic_loss([], z[:0], 2, **options).shape == (0,)
+
+
+@every_option
+def test_the_ends_of_float32(options):
+    """What float32 cannot tell apart coincides; no gradient leaves it."""
+    jitter = 1e-40 * np.arange(20)[:, None]
+    z = (np.array(EQUAL)[:, None] + 1) * np.ones(4) * 1e-37 + jitter
+    value, gradient = value_and_gradient(
+        EQUAL, z.astype("float32"), 2, **options
+    )
+    separate = options["direction"] == "separate"
+    expected = 0 if separate else 2 * 6 * cap(8, "merge")
+    np.testing.assert_allclose(value, expected, 1e-4, 1e-15)
+    np.testing.assert_array_equal(gradient, 0)
+    for seed in range(5):
+        for scale, offset in ((1e-36, 0), (2e-38, 0), (1e-39, 1e-38)):
+            z = (scale * points(seed=seed) + offset).astype("float32")
+            value, gradient = value_and_gradient(UNEQUAL, z, 4, **options)
+            assert np.isfinite(value)
+            assert np.isfinite(gradient).all(), (seed, scale)
 
 
 @every_option
