@@ -62,7 +62,12 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     figures = {
         "mutual_information": viz.mutual_information_figure(information, names),
         "traversal": viz.traversal_figure(
-            x, codes, information, names, decode=_decode(model)
+            x,
+            codes,
+            information,
+            names,
+            reference=viz.traversal_reference(codes),
+            decode=_decode(model),
         ),
         "auc_distribution": viz.auc_distribution_figure(
             {

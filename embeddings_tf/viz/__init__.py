@@ -17,6 +17,7 @@ from embeddings_tf.viz.recall_figure import recall_figure
 from embeddings_tf.viz.save_figure import save_figure
 from embeddings_tf.viz.traversal_figure import traversal_figure
 from embeddings_tf.viz.traversal_indices import traversal_indices
+from embeddings_tf.viz.traversal_reference import traversal_reference
 
 __all__ = [
     "acceptance_figure",
@@ -32,4 +33,5 @@ __all__ = [
     "save_figure",
     "traversal_figure",
     "traversal_indices",
+    "traversal_reference",
 ]

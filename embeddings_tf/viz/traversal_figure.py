@@ -1,5 +1,7 @@
 """What the dimensions of an embedding mean, in images."""
 
+import collections
+import itertools
 from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
@@ -36,10 +38,12 @@ def traversal_figure(
     """Shows what single dimensions mean by real images along each of them.
 
     Use it to see, not only to measure, what an embedding knows; it needs no
-    decoder. A row is a dimension, those that tell most about a factor first;
-    from left to right are images at evenly spaced quantiles of it, chosen by
-    `traversal_indices` such that the other dimensions stay near a reference
-    as far as the data allow. Beside the row stand the factor it tells most
+    decoder. A row is a dimension: for each factor the one that tells most
+    about it, if any tells more about it than about others; then the second of
+    each, and so on. From left to right are images at evenly spaced quantiles,
+    chosen by `traversal_indices` such that the other dimensions stay near a
+    reference as far as the data allow; `traversal_reference` finds one that
+    is easy to stay near. Beside the row stand the factor it tells most
     about and how far the other dimensions are off: their root mean square
     distance from the reference, in standard deviations. Rows that are off by
     about 1 show no more than random images in the order of the dimension.
@@ -97,7 +101,7 @@ def traversal_figure(
             f"{codes.shape[1]} dimensions; compute it from these codes."
         )
     num_dims = positive_integer("num_dims", num_dims)
-    dims = np.argsort(-information.max(axis=1), kind="stable")[:num_dims]
+    dims = _factors_in_turn(information)[:num_dims]
     chosen = traversal_indices(codes, dims, num_steps, reference=reference)
     distances = squared_distances(codes, reference)
     rows, labels = [], []
@@ -135,6 +139,15 @@ def traversal_figure(
     )
     figure.suptitle(title)
     return figure
+
+
+def _factors_in_turn(information: np.ndarray) -> list[int]:
+    """Each factor's most informative dimension, each one's second, ..."""
+    by_factor = collections.defaultdict(list)
+    for dim in np.argsort(-information.max(axis=1), kind="stable"):
+        by_factor[information[dim].argmax()].append(int(dim))
+    turns = itertools.zip_longest(*by_factor.values())
+    return [dim for turn in turns for dim in turn if dim is not None]
 
 
 def _draw_sheet(figure, rows, labels, top_margin: float) -> None:

@@ -59,6 +59,24 @@ def test_shows_the_chosen_images(pixels):
     assert pixels(figure).std() > 10
 
 
+def test_factors_come_in_turn():
+    """The best dimension of each factor, then the second of each."""
+    information = [[0.9, 0.0], [0.8, 0.1], [0.7, 0.0], [0.2, 0.3], [0.0, 0.2]]
+    figure = viz.traversal_figure(
+        IMAGES,
+        np.hstack([CODES, CODES[:, :2]]),
+        information,
+        ["hair", "arms"],
+    )
+    assert [label.split(" nats")[0] for label in labels(figure)] == [
+        "dimension 1\nhair: 0.90",
+        "dimension 4\narms: 0.30",
+        "dimension 2\nhair: 0.80",
+        "dimension 5\narms: 0.20",
+        "dimension 3\nhair: 0.70",
+    ]
+
+
 def test_decoded_rows_move_one_dimension(pixels):
     received = []
 

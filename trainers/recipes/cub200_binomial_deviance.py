@@ -5,7 +5,11 @@ from trainers.recipes import birds
 
 def get_config():
     return birds.cub200(
-        {"name": "BinomialDevianceLoss", "negative_cost": 25.0},
+        {
+            "name": "BinomialDevianceLoss",
+            "form": "authors",
+            "negative_cost": 25.0,
+        },
         num_per_class=10,
         learning_rate=1e-4,
         distance="cosine",

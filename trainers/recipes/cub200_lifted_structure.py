@@ -5,7 +5,7 @@ from trainers.recipes import birds
 
 def get_config():
     return birds.cub200(
-        {"name": "LiftedStructureLoss"},
+        {"name": "LiftedStructureLoss", "form": "authors"},
         num_per_class=10,
         learning_rate=1e-4,
         distance="l2",

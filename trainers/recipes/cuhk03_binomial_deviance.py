@@ -5,7 +5,7 @@ from trainers.recipes import person_re_identification
 
 def get_config():
     return person_re_identification.cuhk03(
-        {"name": "BinomialDevianceLoss"},
+        {"name": "BinomialDevianceLoss", "form": "authors"},
         num_per_class=10,
         learning_rate=1e-4,
         distance="cosine",

@@ -1,0 +1,72 @@
+"""Where to stay while a single dimension moves."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.viz.traversal_indices import squared_distances
+from embeddings_tf.viz.traversal_indices import traversal_indices
+
+
+def traversal_reference(
+    codes: Any,
+    dims: Sequence[int] | None = None,
+    num_steps: int = 7,
+    *,
+    max_candidates: int = 256,
+) -> np.ndarray:
+    """The code around which dimensions can be moved one at a time.
+
+    Use it as the `reference` of `traversal_figure`. The median, which is the
+    default there, may lie where no example is: between two values of a
+    factor. This is the code of an example, of which others differ in one
+    dimension as nearly as the data allow.
+
+    Formula, with the examples that `traversal_indices` chooses for a
+    reference:
+
+    ```
+    reference = argmin over examples of
+        sum over dims, steps and i != dim of
+            ((code[chosen, i] - reference[i]) / stddev[i])^2
+    ```
+
+    Args:
+        codes: `(n, dims)`, at least `num_steps` examples.
+        dims: Dimensions to move, from 0; None: all.
+        num_steps: Examples per dimension.
+        max_candidates: So many examples, evenly spaced, are tried.
+
+    Returns:
+        `(dims,)`, a row of `codes`.
+
+    Raises:
+        ValueError: As `traversal_indices`, or if `max_candidates` is not at
+            least 1.
+
+    Example:
+
+    >>> codes = [[0, 0], [1, 0], [2, 0], [0, 3], [1, 7], [2, 9]]
+    >>> reference = embeddings_tf.viz.traversal_reference(
+    ...     codes, [0], num_steps=3
+    ... )
+    >>> reference.tolist()
+    [0.0, 0.0]
+    """
+    codes = arrays.numbers("codes", codes, 2, "(n, dims)").astype("float64")
+    max_candidates = positive_integer("max_candidates", max_candidates)
+    dims = range(codes.shape[1]) if dims is None else dims
+
+    def others_off(reference):
+        chosen = traversal_indices(codes, dims, num_steps, reference=reference)
+        distances = squared_distances(codes, reference)
+        return sum(
+            np.delete(distances[indices], dim, axis=1).sum()
+            for dim, indices in zip(dims, chosen, strict=True)
+        )
+
+    step = -(-len(codes) // max_candidates)
+    return min(codes[::step], key=others_off)
