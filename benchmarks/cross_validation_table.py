@@ -53,8 +53,15 @@ CLUSTERS = {
     "learned_distance_to_k_means": "learned distance to k-means centroids",
     "learned_distance_to_class_means": "learned distance to the class means",
 }
-# Of the first fold of these, what single dimensions mean.
-DRAWN = ("sprites_f_statistic", "sprites_triplet")
+# Of the first fold of these, what single dimensions mean; the docs show it.
+DRAWN = {
+    "sprites_f_statistic-sprites-weapon_visible": ("mutual_information",),
+    "sprites_f_statistic_dimension_dropout-sprites-weapon_visible": (
+        "mutual_information",
+        "traversal",
+    ),
+    "sprites_triplet-sprites-weapon_visible": ("mutual_information",),
+}
 DISENTANGLING = {
     "sprites/weapon_visible": "Sprites, frames that show the weapon",
     "sprites/all_frames": "Sprites, all frames",
@@ -87,13 +94,12 @@ def collect(workdir: pathlib.Path) -> None:
         write_json(RESULTS / f"{name}-seed_{seed}.json", kept)
         return
     write_json(RESULTS / f"{name}.json", kept)
-    if kept["recipe"] in DRAWN:
-        FIGURES.mkdir(parents=True, exist_ok=True)
-        run = workdir / f"fold_{next(iter(results['folds']))}"
-        for picture in ("mutual_information", "traversal"):
-            shutil.copyfile(
-                run / f"{picture}.png", FIGURES / f"{name}-{picture}.png"
-            )
+    run = workdir / f"fold_{next(iter(results['folds']))}"
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    for picture in DRAWN.get(name, ()):
+        shutil.copyfile(
+            run / f"{picture}.png", FIGURES / f"{name}-{picture}.png"
+        )
 
 
 def load() -> dict[tuple[str, str], dict]:
