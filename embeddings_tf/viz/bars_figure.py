@@ -22,7 +22,8 @@ def bars_figure(
     lines one standard error either way (of a single run there is none); the
     untrained network is a dashed line, its standard error a grey band.
     An axis that does not start at 0 is cut open at its foot and says where
-    it starts, because there the lengths of the bars mislead.
+    it starts, because there the lengths of the bars mislead. Panels of more
+    than six methods stand one above the other.
 
     Args:
         measures: From names of measures, the panels, to methods and the
@@ -73,8 +74,13 @@ def bars_figure(
     names = list(next(iter(measures.values())))
     methods.not_empty("`measures`", names, "one method")
     width = max(3.2, 1.2 + 0.55 * len(names))
-    figure = Figure(figsize=(width * len(measures), 4.4), layout="constrained")
-    panels = figure.subplots(1, len(measures), squeeze=False)[0]
+    stacked = len(names) > 6
+    if stacked:  # Side by side, the letters would be small.
+        size, grid = (width, 1.6 + 2.6 * len(measures)), (len(measures), 1)
+    else:
+        size, grid = (width * len(measures), 4.4), (1, len(measures))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(*grid, sharex=stacked, squeeze=False).ravel()
     num_runs = []
     for panel, (measure, values) in zip(panels, measures.items(), strict=True):
         if set(values) != set(names):

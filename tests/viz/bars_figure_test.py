@@ -79,9 +79,15 @@ def test_single_runs_have_no_error(pixels):
 
 def test_many_methods(pixels):
     values = {f"beta-VAE, beta = {i}": [i / 20, i / 10] for i in range(10)}
-    figure = viz.bars_figure({"modularity": values})
-    assert len(figure.axes[0].patches) == 10
+    figure = viz.bars_figure({"modularity": values, "explicitness": values})
+    above, below = figure.axes
+    assert len(above.patches) == len(below.patches) == 10
     assert pixels(figure).std() > 10
+    # One above the other, the names once.
+    assert above.get_position().y0 > below.get_position().y1
+    assert not any(text.get_visible() for text in above.get_xticklabels())
+    names = [text.get_text() for text in below.get_xticklabels()]
+    assert names == list(values)
 
 
 @pytest.mark.parametrize(
