@@ -14,6 +14,7 @@ from benchmarks import distributed_step
 from benchmarks import f_statistic_loss
 from benchmarks import kill_runs
 from benchmarks import n_digit_table
+from benchmarks import recall_at_k
 from benchmarks import rival_losses
 from benchmarks import scoring_table
 from benchmarks import search_table
@@ -116,6 +117,13 @@ def test_the_aims_of_scoring_are_met_where_it_was_measured():
     for measure in ("equal_error_rate", "roc_auc"):
         error = abs(subset[measure] - subset[f"{measure}_scikit_learn"])
         assert error <= subset[f"{measure}_bound"], measure
+
+
+def test_recall_of_many_embeddings_kept_within_its_memory():
+    path = recall_at_k.side_by_side.RESULTS / "recall_at_k.json"
+    found = json.loads(path.read_text())
+    assert (found["rows"], found["dim"]) == (100_000, 500)
+    assert found["peak_bytes"] < recall_at_k.AIM == 4 * 2**30
 
 
 def test_the_tables_of_searches_are_generated_from_the_result_files():
