@@ -62,8 +62,8 @@ def tensorflow_contender(function, jit_compile=None):
             value = tf.reduce_mean(function(labels, z))
         return value, tape.gradient(value, z)
 
-    # The one function it is: choosing among several takes .1 ms a call, which
-    # is no part of a loss.
+    # The one function it is: choosing among several takes time at each call,
+    # and is no part of a loss.
     step = step.get_concrete_function()
     return tf.constant, lambda z, labels: step(z, labels)[0].numpy()
 

@@ -244,15 +244,16 @@ def _value_and_gradient(
         )
 
     def of_rows(class_values):
-        # gather takes twice as long; it divides little among many threads.
+        # gather takes longer; it divides little among many threads.
         return tf.gather_nd(tf.cast(class_values, dtype), ids[:, None])
 
     count = over_classes(tf.ones_like(embeddings[:, :1]))
     mean = over_classes(embeddings) / count
     # A class's points about its rounded mean: a difference of float32 is as
     # accurate as float32 can be, and exact where points are close.
-    z = embeddings - of_rows(mean)
-    offset = mean - tf.cast(tf.cast(mean, dtype), tf.float64)
+    centre = tf.cast(mean, dtype)
+    z = embeddings - of_rows(centre)
+    offset = mean - tf.cast(centre, tf.float64)
     spread = over_classes(tf.square(tf.cast(z, tf.float64)))
     spread -= count * tf.square(offset)
     # Below 0 if differences of less than 1e-38 are lost.

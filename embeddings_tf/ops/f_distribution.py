@@ -80,7 +80,7 @@ def _tail(ratio, freedom):
     """Whether the tail is P(S < s), not P(S > s); the tail.
 
     Formula, of P(S > s): `I_y(n/2, 1/2) = 2 I_u(n/2, n/2)` with
-    `u = (1 - sqrt(1 - y)) / 2`, whose fraction takes a third of the time.
+    `u = (1 - sqrt(1 - y)) / 2`, which converges faster.
     """
     # A sum broadcasts where XLA knows no shape, unlike tf.broadcast_to.
     half = freedom / 2 + 0 * ratio

@@ -24,7 +24,7 @@ def config(
             "dataset": dataset,
             "folds": {
                 "split": split,
-                "test_split": "",  # of the fold
+                "test_split": "",  # of the fold if empty
                 "num_folds": 5,
                 "fold": 0,
                 "num_per_class": 0,  # all
