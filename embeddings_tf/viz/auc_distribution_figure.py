@@ -101,7 +101,9 @@ def auc_distribution_figure(
         ylim=(low - 0.01, 1.01),
     )
     curves.grid(alpha=0.3)
-    curves.legend(loc="lower right")
+    # Below the panels: a curve may pass anywhere in its own.
+    handles, names = curves.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3)
     histograms.set(
         xlabel="area under the ROC curve of the best dimension", xlim=(low, 1)
     )

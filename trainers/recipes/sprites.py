@@ -65,7 +65,7 @@ def class_oracle(
 
 def beta_vae(beta: float):
     """No labels: a variational autoencoder whose code is the mean."""
-    config = _common(learning_rate=1e-3, num_steps=800)
+    config = _common(learning_rate=1e-3, num_steps=4_000)
     config.encoder.gaussian = True
     config.decoder = {"name": "sprites_decoder", "dim": DIM, "width": WIDTH}
     config.autoencoder = {"name": "BetaVAE", "beta": beta}
