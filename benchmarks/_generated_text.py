@@ -1,9 +1,30 @@
 """Text of a page that a script writes, between two marks."""
 
+import argparse
 import pathlib
 from collections.abc import Iterable
 
 from trainers.workdir import write_atomically
+
+
+def folders(about: str) -> list[pathlib.Path]:
+    """Those named on the command line of a script that `about` describes."""
+    parser = argparse.ArgumentParser(
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "folders",
+        nargs="*",
+        metavar="FOLDER",
+        type=pathlib.Path,
+        help="of a run, to take numbers from (default: none)",
+    )
+    named = parser.parse_args().folders
+    for folder in named:
+        if not folder.is_dir():
+            parser.error(f"there is no folder {folder}")
+    return named
 
 
 def read_between(page: pathlib.Path, begin: str, end: str) -> str:

@@ -11,8 +11,8 @@ import json
 import pathlib
 import shutil
 import statistics
-import sys
 
+from benchmarks._generated_text import folders
 from benchmarks._generated_text import hardware
 from benchmarks._generated_text import write_between
 from benchmarks.n_digit_table import README
@@ -415,8 +415,8 @@ def _curves(results: dict, measure: str) -> list[dict[int, float]]:
 
 
 def main() -> None:
-    for workdir in sys.argv[1:]:
-        collect(pathlib.Path(workdir))
+    for workdir in folders(__doc__):
+        collect(workdir)
     found = load()
     write_between(README, BEGIN, END, table(found))
     draw(found)

@@ -22,8 +22,8 @@ baseline, from the same folds and seed in `benchmarks/results/verification`.
 import json
 import pathlib
 import statistics
-import sys
 
+from benchmarks._generated_text import folders
 from benchmarks._generated_text import write_between
 from benchmarks.cross_validation_table import FIGURES
 from benchmarks.n_digit_table import README
@@ -159,8 +159,8 @@ def figure(found: dict[int, dict]):
 
 
 def main() -> None:
-    for folder in sys.argv[1:]:
-        collect(pathlib.Path(folder))
+    for folder in folders(__doc__):
+        collect(folder)
     found = load()
     write_between(README, BEGIN, END, table(found))
     if any(found):

@@ -9,8 +9,8 @@ Workdirs given are first copied, as far as numbers go, into
 import json
 import pathlib
 import statistics
-import sys
 
+from benchmarks._generated_text import folders
 from benchmarks._generated_text import hardware
 from benchmarks._generated_text import write_between
 from trainers.workdir import write_json
@@ -249,8 +249,8 @@ def write_readme() -> None:
 
 
 def main() -> None:
-    for workdir in sys.argv[1:]:
-        collect(pathlib.Path(workdir))
+    for workdir in folders(__doc__):
+        collect(workdir)
     write_readme()
     print(f"wrote {README.relative_to(ROOT)}")
 

@@ -11,8 +11,8 @@ import json
 import pathlib
 import shlex
 import shutil
-import sys
 
+from benchmarks._generated_text import folders
 from benchmarks._generated_text import hardware
 from benchmarks._generated_text import write_between
 from trainers.workdir import write_json
@@ -109,8 +109,8 @@ def _cell(value) -> str:
 
 
 def main() -> None:
-    for workdir in sys.argv[1:]:
-        collect(pathlib.Path(workdir))
+    for workdir in folders(__doc__):
+        collect(workdir)
     write_between(PAGE, BEGIN, END, table(load()))
     print(f"wrote {PAGE.relative_to(ROOT)}")
 

@@ -13,8 +13,8 @@ import collections
 import json
 import pathlib
 import statistics
-import sys
 
+from benchmarks._generated_text import folders
 from benchmarks._generated_text import hardware
 from benchmarks._generated_text import write_between
 from benchmarks.cross_validation_table import FIGURES
@@ -276,8 +276,8 @@ def _figure(measured: dict, title: str):
 
 
 def main() -> None:
-    for folder in sys.argv[1:]:
-        collect(pathlib.Path(folder))
+    for folder in folders(__doc__):
+        collect(folder)
     found = load()
     write_between(README, BEGIN, END, table(found))
     draw(found)

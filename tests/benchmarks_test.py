@@ -19,6 +19,7 @@ from benchmarks import rival_losses
 from benchmarks import scoring_table
 from benchmarks import search_table
 from benchmarks import verification_table
+from benchmarks._generated_text import folders
 from benchmarks._generated_text import read_between
 from embeddings_tf import losses
 
@@ -42,6 +43,16 @@ def test_tables_of_speed_are_generated_from_the_result_files(module):
     name = module.__name__.rpartition(".")[2]
     between = read_between(module.PAGE, module.BEGIN, module.END)
     assert between.strip() == module.text(side_by_side.load(name))
+
+
+def test_scripts_take_folders_that_exist(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["table", str(tmp_path)])
+    assert folders("What it does.") == [tmp_path]
+    for word in (str(tmp_path / "missing"), "--halp"):
+        monkeypatch.setattr("sys.argv", ["table", word])
+        with pytest.raises(SystemExit):
+            folders("What it does.")
+        assert word in capsys.readouterr().err
 
 
 def depth_run(depth, errors, dataset="made_up"):
