@@ -31,6 +31,7 @@ METHODS = {
     "sprites_f_statistic": "F-statistic",
     "sprites_triplet": "triplet",
     "sprites_histogram": "histogram",
+    "sprites_f_statistic_long": "F-statistic, 16,000 batches",
     "sprites_f_statistic_dimension_dropout": "F-statistic, dimension dropout",
     "sprites_triplet_dimension_dropout": "triplet, dimension dropout",
     "sprites_histogram_dimension_dropout": "histogram, dimension dropout",
