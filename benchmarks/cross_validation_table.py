@@ -190,8 +190,11 @@ def _cell(numbers: list[float], digits: int = 3, scale: float = 1) -> str:
 
 def _run_columns(results: dict) -> str:
     training = [run["training"] for run in runs_of(results)]
+    # Patience may end some runs sooner.
+    steps = [t["steps"] for t in training]
+    fewest, most = min(steps), max(steps)
     return (
-        f" | {training[0]['steps']} | "
+        f" | {most if fewest == most else f'{fewest} to {most}'} | "
         f"{statistics.fmean([t['seconds'] for t in training]) / 60:.1f} | "
         + " ".join(sorted({t["commit"][:7] for t in training}))
         + " |"

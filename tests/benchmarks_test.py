@@ -1,6 +1,7 @@
 """Printed numbers are those of the result files, and comparisons are fair."""
 
 import json
+import statistics
 
 import numpy as np
 import pytest
@@ -136,6 +137,42 @@ def test_the_aims_of_the_f_statistic_loss_are_met_where_it_was_measured():
         entry = found[batch_name][str(num_dims)]
         ours, theirs = f_statistic_loss.OURS, f_statistic_loss.THEIRS
         assert side_by_side.faster_by(entry, ours, theirs) >= aim
+
+
+def sprites_measures(dataset):
+    """Modularity, explicitness and AUC of each method, means over folds."""
+    rows = cross_validation_table.disentangled(
+        cross_validation_table.load(), dataset
+    )
+    return {
+        method: [
+            statistics.fmean(
+                cross_validation_table.values(results, f"test.{measure}")
+            )
+            for measure in cross_validation_table.MEASURES
+        ]
+        for method, results in rows.items()
+    }
+
+
+def test_the_aims_on_sprites_are_met_where_they_were_measured():
+    visible = sprites_measures("sprites/weapon_visible")
+    modularity, explicitness, auc = visible["F-statistic, dimension dropout"]
+    assert modularity >= 0.97 and explicitness >= 0.985 and auc >= 0.93
+    every = sprites_measures("sprites/all_frames")
+    modularity, *_ = every["F-statistic"]
+    assert modularity >= 0.95
+    for rival in ("triplet", "histogram"):
+        assert modularity - every[rival][0] >= 0.04
+
+
+def test_the_order_of_the_papers_beta_vaes_where_it_was_measured():
+    every = sprites_measures("sprites/all_frames")
+    vaes = [every[f"beta-VAE, beta = {beta}"] for beta in (1, 2, 4, 8)]
+    for oracle in ("F-statistic", "F-statistic, class oracle"):
+        assert np.all(np.array(every[oracle]) > vaes)
+    explicitness = [vae[1] for vae in vaes]
+    assert explicitness == sorted(explicitness, reverse=True)
 
 
 def test_recall_of_many_embeddings_kept_within_its_memory():
