@@ -1,6 +1,6 @@
 """Tables and figures of the cross-validated runs, from their result files.
 
-    python -m benchmarks.cross_validation_table [WORKDIR ...]
+    python -m benchmarks.cross_validation_table [FOLDER ...]
 
 Workdirs of `trainers.cross_validate` given are first copied, as far as numbers
 go, into `benchmarks/results/cross_validation`; the tables in the recipes'

@@ -1,6 +1,6 @@
 """The table of the n-digit runs, from result files into the recipes' README.
 
-    python -m benchmarks.n_digit_table [WORKDIR ...]
+    python -m benchmarks.n_digit_table [FOLDER ...]
 
 Workdirs given are first copied, as far as numbers go, into
 `benchmarks/results/n_digit`; the table is then made from that folder alone.

@@ -1,6 +1,6 @@
 """Tables of the random searches, from their result files.
 
-    python -m benchmarks.search_table [WORKDIR ...]
+    python -m benchmarks.search_table [FOLDER ...]
 
 Workdirs of `tuning.search` given are first copied, as far as numbers go, into
 `benchmarks/results/searches`, and their winners beside them as recipes; the

@@ -92,6 +92,8 @@ def auc_distribution_figure(
             f"{name}: median {np.median(values):.3f}",
             transform=histograms.transAxes,
             va="top",
+            # Not lost where the median is as low as the text.
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
         )
         histograms.tick_params(labelbottom=index == len(pooled) - 1)
     curves.set(

@@ -9,9 +9,11 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 
 # Okabe and Ito's colours for the colour-blind, but grey for their black, which
-# hides error bars, and no yellow, which is lost on white. With dashes and
-# markers, 28 methods differ, also in grey.
-_COLOURS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #777777".split()
+# hides error bars, and Tol's wine and olive for their yellow, which is lost on
+# white. With dashes and markers, 28 methods differ, also in grey.
+_COLOURS = (
+    "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #777777 #882255 #999933"
+).split()
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = "osD^vP*"
 

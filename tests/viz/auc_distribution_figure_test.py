@@ -31,6 +31,8 @@ def test_curves_and_histograms(pixels):
         )
         assert panel.texts[0].get_text().startswith(name)
     assert figure.get_suptitle() == "Sprites"
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [*aucs]
     assert pixels(figure).std() > 10
 
 
@@ -39,6 +41,7 @@ def test_one_method_of_one_flat_run(pixels):
     np.testing.assert_array_equal(
         figure.axes[0].lines[0].get_ydata(), [0.7, 0.9]
     )
+    assert figure.legends[0].get_texts()[0].get_text() == "a"
     assert pixels(figure).std() > 10
 
 

@@ -2,8 +2,9 @@
 
 Not in the paper, but its protocol on a data set anybody can have: classes are
 the 1,623 characters of both parts of Omniglot, 20 drawings each, held out
-fold by fold; batches of 12 characters, drawn afresh instead of epochs without
-replacement; five losses with the settings of the Sprites recipes.
+fold by fold; batches of 12 characters, drawings chosen anew for every batch
+instead of epochs without replacement; five losses with the settings of the
+Sprites recipes.
 """
 
 import ml_collections

@@ -8,9 +8,10 @@ Where the recipes depart from the paper: 24 frames of each identity instead of
 all 178, drawn once; batches drawn afresh, factors in turn, instead of epochs
 without replacement; a dense layer of 1,024 units instead of 2,048; the learning
 rate follows half a cosine to zero over a fixed number of batches, and the
-checkpoint is the one of best validation explicitness (or recall@1), as in the
-paper. Retrieval, with 256 units and 5 images of each class, and the beta-VAEs
-are trained at larger rates for fewer batches than the paper's.
+checkpoint is the one of best validation explicitness (or recall@1, or, of
+beta-VAEs, likelihood), as in the paper. Retrieval, with 256 units and 5 images
+of each class, is trained at larger rates for fewer batches than the paper's.
+Rate and length of the beta-VAEs, which the paper leaves open, are ours.
 
 `..._dimension_dropout` are ours: in each batch some dimensions are left out of
 the embeddings, so that none stays without a factor. That slows the F-statistic
