@@ -157,8 +157,12 @@ def sprites_measures(dataset):
 
 def test_the_aims_on_sprites_are_met_where_they_were_measured():
     visible = sprites_measures("sprites/weapon_visible")
-    modularity, explicitness, auc = visible["F-statistic, dimension dropout"]
-    assert modularity >= 0.97 and explicitness >= 0.985 and auc >= 0.93
+    for method in (
+        "F-statistic, 16,000 batches",
+        "F-statistic, dimension dropout",
+    ):
+        modularity, explicitness, auc = visible[method]
+        assert modularity >= 0.97 and explicitness >= 0.985 and auc >= 0.93
     every = sprites_measures("sprites/all_frames")
     modularity, *_ = every["F-statistic"]
     assert modularity >= 0.95

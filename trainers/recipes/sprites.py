@@ -15,8 +15,8 @@ Rate and length of the beta-VAEs, which the paper leaves open, are ours.
 
 `..._dimension_dropout` are ours: in each batch some dimensions are left out of
 the embeddings, so that none stays without a factor. That slows the F-statistic
-loss down, which is given twice as many batches; `sprites_f_statistic_long` is
-what these do by themselves.
+loss down, which is given twice as many batches; `sprites_f_statistic_long` has
+as many without it.
 
 The paper uses every frame. In half of them the weapon is not drawn, so that no
 encoder can tell it: `--config.dataset=sprites/weapon_visible` keeps to the

@@ -1,4 +1,4 @@
-"""F-statistic loss on Sprites, as long as with dropout of dimensions."""
+"""F-statistic loss on Sprites, unnamed-factor oracle, twice as many batches."""
 
 from trainers.recipes import sprites
 
