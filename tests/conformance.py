@@ -178,7 +178,10 @@ class _Configurable(Entry):
     arguments: Mapping[str, Any] = empty()
 
     def check_config(self):
-        signature = inspect.signature(self.make.func)
+        # Not that of the class: of a subclass without an __init__ of its own,
+        # Python 3.11.2 shows Keras' __new__(*args, **kwargs).
+        constructor = functools.partial(self.make.func.__init__, None)
+        signature = inspect.signature(constructor)
         given = signature.bind(*self.make.args, **self.make.keywords).arguments
         given.pop("kwargs", None)
         given |= {**self.arguments, "name": "renamed", "dtype": "float64"}
