@@ -46,6 +46,7 @@ EXTRAS_REQUIRE = {
     "dev": [
         "build>=1.2",
         "dill>=0.3.9",  # The test case of TFDS imports it.
+        "hypothesis>=6.130",
         "mpmath>=1.3",
         "pre-commit>=4.0",
         # With 9.2, pytest-xdist 3.8 leaves the groups of tests alone.
