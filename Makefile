@@ -2,7 +2,7 @@
 # Kept to what GNU make 3.81 and a POSIX shell understand.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench lock clean environment
+.PHONY: help demo test test-all lint bench lock clean environment
 
 # The interpreter the environment is built with; empty: the first that fits.
 PYTHON ?=
@@ -10,6 +10,7 @@ PYTHON ?=
 WORKDIR ?=
 TESTS ?= tests
 UV ?= uv
+PYTEST = .venv/bin/python -m pytest -q -n 2 --dist loadgroup --durations 10
 
 # Nothing from the caller's own Python set-up may reach the environment.
 unexport PYTHONHOME PYTHONOPTIMIZE PYTHONPATH PYTHONSAFEPATH PYTHONUSERBASE
@@ -27,15 +28,18 @@ PROBE = import ensurepip, platform, sys, venv; \
   print(*version, sep=".") if fits else sys.exit(1)
 
 help: ## List these commands.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' \
-	  Makefile
+	@awk -F ':.*## ' \
+	  '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: environment ## Train, evaluate, draw, export and serve (WORKDIR=folder).
 	@.venv/bin/python -m trainers.demo \
 	  $(if $(WORKDIR),--workdir "$(WORKDIR)")
 
-test: environment ## Run the tests (TESTS=file or folder).
-	@.venv/bin/python -m pytest -q -n 2 --dist loadgroup --durations 10 $(TESTS)
+test: environment ## Run the tests except the slow ones (TESTS=file or folder).
+	@$(PYTEST) -m "not slow" $(TESTS)
+
+test-all: environment ## Run every test, the slow ones too (TESTS=...).
+	@$(PYTEST) $(TESTS)
 
 lint: environment ## Check style and formatting.
 	@.venv/bin/python -m ruff check .
@@ -60,7 +64,8 @@ lock: ## Resolve requirements.lock again (UPGRADE=1: newest versions).
 	  $(if $(UPGRADE),--upgrade) --output-file requirements.lock
 
 clean: ## Remove the environment and everything built; runs are kept.
-	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache
+	rm -rf .venv build dist *.egg-info .hypothesis .pytest_cache \
+	  .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # .venv holds a copy of the lock it was built from, written last: without an
