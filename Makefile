@@ -41,9 +41,10 @@ test: environment ## Run the tests except the slow ones (TESTS=file or folder).
 test-all: environment ## Run every test, the slow ones too (TESTS=...).
 	@$(PYTEST) $(TESTS)
 
-lint: environment ## Check style and formatting.
+lint: environment ## Check style, formatting and the direction of imports.
 	@.venv/bin/python -m ruff check .
 	@.venv/bin/python -m ruff format --check .
+	@.venv/bin/lint-imports --no-cache --no-logo
 
 bench: environment ## Run every benchmark.
 	@for script in benchmarks/[a-z]*.py; do \
@@ -57,7 +58,7 @@ lock: ## Resolve requirements.lock again (UPGRADE=1: newest versions).
 	@command -v "$(UV)" >/dev/null || { \
 	  echo "make lock needs uv: install it or give its path, UV=..." >&2; \
 	  exit 1; }
-	"$(UV)" pip compile setup.py --extra plots --extra dev \
+	"$(UV)" pip compile setup.py --extra plots --extra hdf5 --extra dev \
 	  --universal --python-version 3.11 --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --custom-compile-command "make lock" --quiet \

@@ -16,26 +16,28 @@ VERSION = re.search(
 
 INSTALL_REQUIRES = [
     "tensorflow>=2.21",
-    "keras>=3.15",
+    # Upper bounds: embeddings_tf/compat.py uses private names.
+    "keras>=3.15,<3.16",
     # TFP cannot be imported without tf_keras, which it does not declare.
     "tensorflow-probability>=0.25",
     "tf_keras>=2.21",
     # TFDS needs importlib_resources, which it does not declare.
-    "tensorflow-datasets>=4.9.10",
+    "tensorflow-datasets>=4.9.10,<4.10",
     "importlib_resources>=6.4",
     # TensorFlow no longer brings TensorBoard; tf.summary needs it.
     "tensorboard>=2.21",
-    "keras-tuner>=1.4.8",
+    "keras-tuner>=1.4.8,<1.5",
     "ml_collections>=1.1",
     "numpy>=2.1",
     "scikit-learn>=1.6",
-    # Files of MATLAB 7.3 are HDF5, older ones are read by SciPy.
-    "h5py>=3.11",
     "scipy>=1.14",
 ]
 EXTRAS_REQUIRE = {
     # TFDS reads the segmentation masks of CUB-200-2011 with it.
     "birds": ["opencv-python-headless>=4.10"],
+    "cuda": ["tensorflow[and-cuda]>=2.21; sys_platform == 'linux'"],
+    # Files of MATLAB 7.3 are HDF5, older ones are read by SciPy.
+    "hdf5": ["h5py>=3.11"],
     "plots": ["matplotlib>=3.10"],
     # TensorFlow Datasets reads recordings with pydub, which needs a module that
     # Python 3.13 no longer has. Only preparing a set reads recordings.
@@ -47,7 +49,9 @@ EXTRAS_REQUIRE = {
         "build>=1.2",
         "dill>=0.3.9",  # The test case of TFDS imports it.
         "hypothesis>=6.130",
+        "import-linter>=2.3",
         "mpmath>=1.3",
+        "mypy>=1.18",
         "pre-commit>=4.0",
         # With 9.2, pytest-xdist 3.8 leaves the groups of tests alone.
         "pytest>=8.4,<9.2",

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from embeddings_tf import datasets
 from embeddings_tf import sampling
+from embeddings_tf.compat import skip_symbolic_build
 from trainers import checkpoint
 from trainers import strategy as strategies
 from trainers import workdir as workdirs
@@ -202,9 +203,7 @@ def _train(config, model, plain, strategy, data, first_epoch, callbacks):
         loop(model, batches, callbacks=callbacks, **epochs)
         return
     if not _is_ordinary(strategy):
-        # Keras would average the replicas' pieces of a batch to see their
-        # shape, and fail where they differ in size. The model is built.
-        model._maybe_symbolic_build = lambda **_: None
+        skip_symbolic_build(model)
     model.fit(
         batches,
         shuffle=False,  # the sampler has shuffled

@@ -12,6 +12,7 @@ import keras_tuner
 from keras_tuner.engine.trial import TrialStatus
 from keras_tuner.oracles import RandomSearchOracle
 
+from embeddings_tf import compat
 from trainers import workdir as workdirs
 from trainers.fit import fit
 
@@ -44,7 +45,7 @@ class Oracle(RandomSearchOracle):
 
     def folder(self, trial_id: str) -> pathlib.Path:
         """The workdir of a trial."""
-        return pathlib.Path(self._get_trial_dir(trial_id))
+        return compat.trial_folder(self, trial_id)
 
     @keras_tuner.synchronized
     def create_trial(self, tuner_id):
@@ -83,7 +84,7 @@ class Oracle(RandomSearchOracle):
             super().end_trial(trial)
 
     def save(self):
-        self._write(pathlib.Path(self._get_oracle_fname()), self.get_state())
+        self._write(compat.oracle_file(self), self.get_state())
 
     def _save_trial(self, trial):
         path = self.folder(trial.trial_id) / "trial.json"
@@ -102,7 +103,7 @@ class Oracle(RandomSearchOracle):
         Raises:
             ValueError: If the space has changed since.
         """
-        path = pathlib.Path(self._get_oracle_fname())
+        path = compat.oracle_file(self)
         if not path.exists():
             return
         state = json.loads(path.read_text())
@@ -116,7 +117,7 @@ class Oracle(RandomSearchOracle):
         # A kill between two files may leave a trial that has not started.
         self.trials = {name: self.trials[name] for name in self.start_order}
         # keras-tuner would give them to anyone, their workers at work or not.
-        self._retry_queue = []
+        compat.forget_retries(self)
         self.ongoing_trials = {
             tuner_id: self.trials[trial_id]
             for tuner_id, trial_id in state["ongoing_trials"].items()

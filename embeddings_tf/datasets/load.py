@@ -10,6 +10,9 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.compat import checksum_error
+from embeddings_tf.compat import no_download_retries
+from embeddings_tf.compat import size_and_checksum
 from embeddings_tf.datasets.class_splits import CLASS_SPLITS
 from embeddings_tf.datasets.class_splits import rows_of_classes
 from embeddings_tf.datasets.images import Images
@@ -286,13 +289,16 @@ def _unknown_split(name, split, known):
 def _prepare(tfds, builder, manual_dir):
     """Downloads and prepares a set; TFDS leaves all of it or nothing."""
     from requests import exceptions
-    from tensorflow_datasets.core.download import download_manager
 
     config = tfds.download.DownloadConfig(
         manual_dir=manual_dir, try_download_gcs=False
     )
     try:
-        with _no_retries_without_network(builder, manual_dir):
+        with (
+            contextlib.nullcontext()
+            if _hosts_answer(builder, manual_dir)
+            else no_download_retries()
+        ):
             builder.download_and_prepare(download_config=config)
     except (
         exceptions.ConnectionError,
@@ -302,7 +308,7 @@ def _prepare(tfds, builder, manual_dir):
         raise FileNotFoundError(
             _missing_file(builder, manual_dir, error)
         ) from error
-    except download_manager.NonMatchingChecksumError as error:
+    except checksum_error() as error:
         raise ValueError(_wrong_file(builder, manual_dir, error)) from error
     except AssertionError as error:
         # How TFDS says that files have to be put into manual_dir by hand.
@@ -315,7 +321,8 @@ def _prepare(tfds, builder, manual_dir):
         raise ImportError(
             f"{builder.info.full_name} needs a package that is not installed "
             "(pydub reads recordings: pip install 'embeddings_tf[speech]'; "
-            "cv2 is OpenCV: pip install 'embeddings_tf[birds]'): "
+            "cv2 is OpenCV: pip install 'embeddings_tf[birds]'; h5py reads "
+            "MATLAB files: pip install 'embeddings_tf[hdf5]'): "
             f"{_one_line(error)}"
         ) from error
     except (OSError, tf.errors.OpError) as error:
@@ -329,20 +336,6 @@ def _prepare(tfds, builder, manual_dir):
                 f"{builder.data_dir}; set {_DATA_VARIABLE} or data_dir to a "
                 f"writable folder with enough space: {_one_line(error)}"
             ) from error
-
-
-@contextlib.contextmanager
-def _no_retries_without_network(builder, manual_dir):
-    """Makes downloads fail at once, not after 204 s, if they cannot succeed."""
-    from tensorflow_datasets.core.download import downloader
-
-    retries = downloader.MAX_RETRIES
-    if not _hosts_answer(builder, manual_dir):
-        downloader.MAX_RETRIES = 0
-    try:
-        yield
-    finally:
-        downloader.MAX_RETRIES = retries
 
 
 def _hosts_answer(builder, manual_dir):
@@ -389,12 +382,10 @@ def _missing_file(builder, manual_dir, error):
 
 
 def _wrong_file(builder, manual_dir, error):
-    from tensorflow_datasets.core.download import checksums
-
     for info in (builder.url_infos or {}).values():
         if not _is_in_folder(info, manual_dir):
             continue
-        found = checksums.compute_url_info(manual_dir / info.filename)
+        found = size_and_checksum(manual_dir / info.filename)
         if found != info:
             return (
                 f"{manual_dir / info.filename} is truncated or altered: "

@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.compat import every_layer
+from embeddings_tf.compat import stored_value
 from embeddings_tf.layers import DimensionDropout
 
 
@@ -39,8 +41,7 @@ def encode_in_pieces(
     _require_no_synchronized(encoder)
     _require_no_dimension_dropout(encoder)
     trainable = encoder.trainable_variables
-    # `variable.value` would be half precision in a model that is.
-    weights = [tf.convert_to_tensor(v._value) for v in trainable]
+    weights = [tf.convert_to_tensor(stored_value(v)) for v in trainable]
     num_rows = tf.shape(keras.tree.flatten(inputs)[0])[0]
     num_pieces = tf.maximum(1, (num_rows + piece_size - 1) // piece_size)
 
@@ -70,7 +71,7 @@ def encode_in_pieces(
     # Which variables change is known from the first piece.
     first, penalty, scope = encode(0)
     changing = _changed(encoder, scope)
-    before = [tf.convert_to_tensor(v._value) for v in changing]
+    before = [tf.convert_to_tensor(stored_value(v)) for v in changing]
     has_penalty = bool(scope.losses)
 
     def add_piece(number, pieces, penalty, *state):
@@ -143,7 +144,7 @@ def _require_no_synchronized(encoder) -> None:
     """Replicas with another number of pieces would wait for each other."""
     if tf.distribute.get_strategy().num_replicas_in_sync == 1:
         return
-    for layer in encoder._flatten_layers():
+    for layer in every_layer(encoder):
         if getattr(layer, "synchronized", False):
             raise ValueError(
                 f"The encoder's layer {layer.name!r} normalises the batch of "
@@ -156,7 +157,7 @@ def _require_no_synchronized(encoder) -> None:
 
 def _require_no_dimension_dropout(encoder) -> None:
     """Each piece would leave out other dimensions."""
-    for layer in encoder._flatten_layers():
+    for layer in every_layer(encoder):
         if isinstance(layer, DimensionDropout) and layer.rate > 0:
             raise ValueError(
                 f"The encoder's layer {layer.name!r} leaves the same "

@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.compat import every_layer
+
 
 def prepare_for_replicas(model: keras.Model) -> keras.Model:
     """Makes an encoder train alike on one replica and on several.
@@ -33,7 +35,7 @@ def prepare_for_replicas(model: keras.Model) -> keras.Model:
     ...     )
     """
     synchronize_batch_normalization(model)
-    for layer in model._flatten_layers() if several_replicas() else ():
+    for layer in every_layer(model) if several_replicas() else ():
         generator = getattr(layer, "seed_generator", None)
         if type(generator) is keras.random.SeedGenerator:
             # In place: its state is a variable of the layer already.
@@ -43,7 +45,7 @@ def prepare_for_replicas(model: keras.Model) -> keras.Model:
 
 def synchronize_batch_normalization(model: keras.Model) -> None:
     """Statistics of the global batch, if there is more than one replica."""
-    for layer in model._flatten_layers() if several_replicas() else ():
+    for layer in every_layer(model) if several_replicas() else ():
         if isinstance(layer, keras.layers.BatchNormalization):
             layer.synchronized = True
 

@@ -1,0 +1,86 @@
+"""Private names of Keras, TensorFlow Datasets and keras-tuner, in one place.
+
+Each function uses one name that its package does not promise to keep. The rest
+of the code calls these functions, `tests/compat_test.py` checks every name,
+and `setup.py` has an upper bound for each of the three packages. When a test
+fails after an upgrade, this file is the place to mend it.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def every_layer(model) -> list:
+    """All layers of a Keras model, nested ones too, the model itself first."""
+    return list(model._flatten_layers())
+
+
+def stored_value(variable):
+    """The value of a Keras variable in the dtype in which it is stored.
+
+    `variable.value` is cast to half precision inside a layer that computes in
+    half precision.
+    """
+    return variable._value
+
+
+def skip_symbolic_build(model) -> None:
+    """Keeps `fit` from building a model that is built already.
+
+    Keras averages the replicas' pieces of a batch to learn its shape, which
+    fails where the pieces differ in size.
+    """
+    if not callable(getattr(model, "_maybe_symbolic_build", None)):
+        raise AttributeError(
+            "This version of Keras has no Model._maybe_symbolic_build; see "
+            "embeddings_tf/compat.py."
+        )
+    model._maybe_symbolic_build = lambda **_: None
+
+
+def checksum_error() -> type[Exception]:
+    """What TensorFlow Datasets raises for a file with another checksum."""
+    from tensorflow_datasets.core.download import download_manager
+
+    return download_manager.NonMatchingChecksumError
+
+
+def size_and_checksum(path: Path):
+    """Size and checksum of a file, as TensorFlow Datasets records them."""
+    from tensorflow_datasets.core.download import checksums
+
+    return checksums.compute_url_info(path)
+
+
+@contextlib.contextmanager
+def no_download_retries() -> Iterator[None]:
+    """Makes downloads of TensorFlow Datasets fail at once, not after 204 s."""
+    from tensorflow_datasets.core.download import downloader
+
+    retries = downloader.MAX_RETRIES
+    downloader.MAX_RETRIES = 0
+    try:
+        yield
+    finally:
+        downloader.MAX_RETRIES = retries
+
+
+def trial_folder(oracle, trial_id: str) -> Path:
+    """The folder of a trial of a keras-tuner oracle."""
+    return Path(oracle._get_trial_dir(trial_id))
+
+
+def oracle_file(oracle) -> Path:
+    """The file in which a keras-tuner oracle keeps its state."""
+    return Path(oracle._get_oracle_fname())
+
+
+def forget_retries(oracle) -> None:
+    """Empties the trials that a keras-tuner oracle would hand to anyone."""
+    if not isinstance(getattr(oracle, "_retry_queue", None), list):
+        raise AttributeError(
+            "This version of keras-tuner has no Oracle._retry_queue; see "
+            "embeddings_tf/compat.py."
+        )
+    oracle._retry_queue = []

@@ -1,0 +1,113 @@
+"""Every private name that `embeddings_tf.compat` uses, still there."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import keras
+import keras_tuner
+import numpy as np
+import pytest
+from tensorflow_datasets.core.download import downloader
+
+from embeddings_tf import compat
+
+ROOT = Path(__file__).parents[1]
+
+
+def small_model():
+    inner = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)])
+    return keras.Sequential([keras.Input((2,)), inner, keras.layers.ReLU()])
+
+
+def test_every_layer_finds_nested_layers():
+    kinds = [
+        type(layer).__name__ for layer in compat.every_layer(small_model())
+    ]
+    assert kinds[0] == "Sequential"
+    assert {"Dense", "ReLU"} <= set(kinds)
+
+
+def test_stored_value_keeps_the_dtype_of_the_variable():
+    read = []
+
+    @keras.saving.register_keras_serializable(package="tests")
+    class Reads(keras.layers.Layer):
+        def build(self, input_shape):
+            self.scale = self.add_weight(shape=(), initializer="ones")
+
+        def call(self, x):
+            read.append((self.scale.value.dtype, self.scale))
+            return x * self.scale
+
+    Reads(dtype="mixed_bfloat16")(np.ones((1, 2), "float32"))
+    (inside, variable), *_ = read
+    assert inside == "bfloat16"
+    assert compat.stored_value(variable).dtype == "float32"
+
+
+def test_skip_symbolic_build_lets_fit_train_a_built_model():
+    model = small_model()
+    compat.skip_symbolic_build(model)
+    model.compile("sgd", loss="mse")
+    x = np.ones((4, 2), "float32")
+    model.fit(x, np.zeros((4, 3), "float32"), verbose=0)
+
+
+def test_skip_symbolic_build_says_what_is_missing():
+    with pytest.raises(AttributeError, match="_maybe_symbolic_build"):
+        compat.skip_symbolic_build(object())
+
+
+def test_downloads_are_not_repeated_inside_the_block_only():
+    before = downloader.MAX_RETRIES
+    assert before > 0
+    with pytest.raises(KeyError):
+        with compat.no_download_retries():
+            assert downloader.MAX_RETRIES == 0
+            raise KeyError
+    assert downloader.MAX_RETRIES == before
+
+
+def test_size_and_checksum(tmp_path):
+    file = tmp_path / "original.bin"
+    file.write_bytes(b"content")
+    found = compat.size_and_checksum(file)
+    assert found.size == 7
+    assert found.checksum == hashlib.sha256(b"content").hexdigest()
+    assert issubclass(compat.checksum_error(), Exception)
+
+
+def test_files_of_an_oracle(tmp_path):
+    oracle = keras_tuner.oracles.RandomSearchOracle(
+        objective=keras_tuner.Objective("loss", "min"), max_trials=1
+    )
+    oracle._set_project_dir(str(tmp_path), "search")
+    folder = compat.trial_folder(oracle, "7")
+    assert folder.parent == tmp_path / "search" and "7" in folder.name
+    assert compat.oracle_file(oracle).parent == tmp_path / "search"
+    oracle._retry_queue.append("7")
+    compat.forget_retries(oracle)
+    assert oracle._retry_queue == []
+    with pytest.raises(AttributeError, match="_retry_queue"):
+        compat.forget_retries(object())
+
+
+@pytest.mark.parametrize(
+    "package", ["keras", "keras-tuner", "tensorflow-datasets"]
+)
+def test_packages_with_private_names_have_an_upper_bound(package):
+    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
+    assert re.search(rf'"{package}>=[\d.]+,<[\d.]+"', setup)
+
+
+def test_private_names_are_used_here_only():
+    names = "_flatten_layers|_maybe_symbolic_build|_retry_queue|_get_trial_dir"
+    names += "|_get_oracle_fname|MAX_RETRIES|NonMatchingChecksumError"
+    users = [
+        path.relative_to(ROOT).as_posix()
+        for package in ("embeddings_tf", "trainers", "tuning")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if re.search(names, path.read_text(encoding="utf-8"))
+    ]
+    assert users == ["embeddings_tf/compat.py"]
