@@ -20,8 +20,8 @@ import pathlib
 import statistics
 import time
 
-from benchmarks._generated_text import hardware
-from benchmarks._generated_text import write_between
+from tools.generated_text import hardware
+from tools.generated_text import write_between
 
 RESULTS = pathlib.Path(__file__).parent / "results"
 # Classes, instances of each, dimensions.

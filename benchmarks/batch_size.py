@@ -17,9 +17,9 @@ import pathlib
 import statistics
 import time
 
-from benchmarks._generated_text import write_between
 from benchmarks._side_by_side import high_water_mark
 from benchmarks._side_by_side import process
+from tools.generated_text import write_between
 from trainers.quiet import import_tensorflow
 from trainers.workdir import provenance
 from trainers.workdir import write_json

@@ -25,8 +25,8 @@ import socket
 import statistics
 import time
 
-from benchmarks._generated_text import write_between
 from benchmarks._side_by_side import process
+from tools.generated_text import write_between
 
 RESULT = pathlib.Path(__file__).parent / "results" / "distributed_step.json"
 PAGE = pathlib.Path(__file__).parents[1] / "docs" / "distributed.md"

@@ -33,7 +33,7 @@ import time
 import zipfile
 from collections.abc import Callable
 
-from benchmarks._generated_text import write_between
+from tools.generated_text import write_between
 from trainers.quiet import import_tensorflow
 from trainers.workdir import provenance
 from trainers.workdir import write_json

@@ -9,20 +9,20 @@ import tensorflow as tf
 
 from benchmarks import _side_by_side as side_by_side
 from benchmarks import batch_size
-from benchmarks import cross_validation_table
-from benchmarks import distance_depth
 from benchmarks import distributed_step
 from benchmarks import f_statistic_loss
 from benchmarks import kill_runs
-from benchmarks import n_digit_table
 from benchmarks import recall_at_k
 from benchmarks import rival_losses
-from benchmarks import scoring_table
-from benchmarks import search_table
-from benchmarks import verification_table
-from benchmarks._generated_text import folders
-from benchmarks._generated_text import read_between
 from embeddings_tf import losses
+from tools import cross_validation_table
+from tools import distance_depth_table as distance_depth
+from tools import n_digit_table
+from tools import scoring_table
+from tools import search_table
+from tools import verification_table
+from tools.generated_text import folders
+from tools.generated_text import read_between
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,9 @@ def test_scripts_take_folders_that_exist(tmp_path, monkeypatch, capsys):
         assert word in capsys.readouterr().err
 
 
+RECIPE = "an4_learned_distance"
+
+
 def depth_run(depth, errors, dataset="made_up"):
     """A cross-validation of two folds, as its workdir tells it."""
     scores = ("cosine", "learned_distance") if depth else ("cosine",)
@@ -72,7 +75,7 @@ def depth_run(depth, errors, dataset="made_up"):
         }
         for fold, error in enumerate(errors, start=1)
     }
-    return {"config": config}, {"recipe": "recipe", "folds": folds}
+    return {"config": config}, {"recipe": RECIPE, "folds": folds}
 
 
 def test_depths_are_collected_tabulated_and_drawn(tmp_path, monkeypatch):

@@ -14,15 +14,20 @@ def parse(parser: argparse.ArgumentParser, words=None):
 
     Returns the namespace, with `overrides` a list of `field=value`.
     """
-    arguments, rest = parser.parse_known_args(words)
     prefix = "--config."
-    unknown = [word for word in rest if not word.startswith(prefix)]
+    words = sys.argv[1:] if words is None else words
+    # argparse would take an override with a space in it for a value.
+    arguments, unknown = parser.parse_known_args(
+        [word for word in words if not word.startswith(prefix)]
+    )
     if unknown:
         parser.error(
             f"unknown argument {unknown[0]!r}; a field of the recipe is set "
             "with --config.field=value"
         )
-    arguments.overrides = [word.removeprefix(prefix) for word in rest]
+    arguments.overrides = [
+        word.removeprefix(prefix) for word in words if word.startswith(prefix)
+    ]
     return arguments
 
 

@@ -1,6 +1,6 @@
 """Tables and figures of the cross-validated runs, from their result files.
 
-    python -m benchmarks.cross_validation_table [FOLDER ...]
+    python -m tools.cross_validation_table [FOLDER ...]
 
 Workdirs of `trainers.cross_validate` given are first copied, as far as numbers
 go, into `benchmarks/results/cross_validation`; the tables in the recipes'
@@ -12,11 +12,13 @@ import pathlib
 import shutil
 import statistics
 
-from benchmarks._generated_text import folders
-from benchmarks._generated_text import hardware
-from benchmarks._generated_text import write_between
-from benchmarks.n_digit_table import README
-from benchmarks.n_digit_table import ROOT
+from tools.generated_text import folders
+from tools.generated_text import hardware
+from tools.generated_text import write_between
+from tools.n_digit_table import README
+from tools.n_digit_table import ROOT
+from tools.rerun_command import command_lines
+from tools.rerun_command import rerun_command
 from trainers.cross_validate import flat
 from trainers.cross_validate import standard_error
 from trainers.workdir import write_json
@@ -109,7 +111,14 @@ def load() -> dict[tuple[str, str], dict]:
     for path in sorted(RESULTS.glob("*.json"), key=lambda path: path.stem):
         results = json.loads(path.read_text())
         kept = found.setdefault(
-            (results["recipe"], results["dataset"]), results | {"folds": {}}
+            (results["recipe"], results["dataset"]),
+            results | {"folds": {}, "commands": {}},
+        )
+        kept["commands"][results["config"]["seed"]] = rerun_command(
+            results["recipe"],
+            results["config"],
+            f"runs/{path.stem}",
+            folds=list(results["folds"]),
         )
         for fold, run in results["folds"].items():
             kept["folds"].setdefault(fold, []).append(run)
@@ -315,7 +324,12 @@ def _hardware(rows: dict[str, dict]) -> list[str]:
     training = [
         run["training"] for results in rows.values() for run in runs_of(results)
     ]
-    return ["", f"Hardware: {hardware(training)}."]
+    commands = {
+        f"{name}, seed {seed}": command
+        for name, results in rows.items()
+        for seed, command in results["commands"].items()
+    }
+    return ["", f"Hardware: {hardware(training)}.", *command_lines(commands)]
 
 
 def draw(found: dict[tuple[str, str], dict]) -> None:

@@ -1,6 +1,6 @@
 """The table of the n-digit runs, from result files into the recipes' README.
 
-    python -m benchmarks.n_digit_table [FOLDER ...]
+    python -m tools.n_digit_table [FOLDER ...]
 
 Workdirs given are first copied, as far as numbers go, into
 `benchmarks/results/n_digit`; the table is then made from that folder alone.
@@ -10,9 +10,13 @@ import json
 import pathlib
 import statistics
 
-from benchmarks._generated_text import folders
-from benchmarks._generated_text import hardware
-from benchmarks._generated_text import write_between
+from tools.generated_text import folders
+from tools.generated_text import hardware
+from tools.generated_text import write_between
+from tools.rerun_command import command_lines
+from tools.rerun_command import rerun_command
+from trainers.config import load_recipe
+from trainers.workdir import recipe_fields
 from trainers.workdir import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -80,18 +84,25 @@ def collect(workdir: pathlib.Path) -> None:
     config = json.loads((workdir / "config.json").read_text())["config"]
     RESULTS.mkdir(parents=True, exist_ok=True)
     optimizer = config["optimizer"]
-    results["optimizer"] = optimizer
+    results |= {"optimizer": optimizer, "config": config}
     rate = optimizer["learning_rate"]["initial_learning_rate"]
     steps = config["num_epochs"] * config["steps_per_epoch"]
     name = f"{results['recipe']}_seed_{results['seed']}_{rate:g}_{steps}.json"
     write_json(RESULTS / name, results)
 
 
+def files() -> dict[pathlib.Path, dict]:
+    """Result files and what they hold."""
+    return {
+        path: json.loads(path.read_text())
+        for path in sorted(RESULTS.glob("*.json"))
+    }
+
+
 def runs() -> dict[tuple[str, float], list[dict]]:
-    """Result files by recipe and learning rate, seeds in order."""
+    """Results by recipe and learning rate, seeds in order."""
     found = {}
-    for path in sorted(RESULTS.glob("*.json")):
-        results = json.loads(path.read_text())
+    for results in files().values():
         rate = results["optimizer"]["learning_rate"]["initial_learning_rate"]
         found.setdefault((results["recipe"], rate), []).append(results)
     return found
@@ -149,7 +160,23 @@ def table(runs: dict[tuple[str, float], list[dict]]) -> str:
     lines += ["", *_axes(found), "", *_trust(found), "", *_choices(runs)]
     training = [r["training"] for results in found.values() for r in results]
     lines += ["", f"Hardware: {hardware(training)}."]
-    return "\n".join(lines)
+    commands = {
+        f"{path.stem}": rerun_command(
+            results["recipe"], config_of(results), f"runs/{path.stem}"
+        )
+        for path, results in files().items()
+    }
+    return "\n".join([*lines, *command_lines(commands)])
+
+
+def config_of(results: dict) -> dict:
+    """The config of a run; older result files hold a part of it only."""
+    if "config" in results:
+        return results["config"]
+    config = recipe_fields(load_recipe(results["recipe"]))
+    config |= {"optimizer": results["optimizer"], "seed": results["seed"]}
+    steps = results["training"]["steps"]
+    return config | {"num_epochs": steps // config["steps_per_epoch"]}
 
 
 def _name(key: tuple[str, float]) -> str:

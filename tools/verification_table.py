@@ -1,6 +1,6 @@
 """Tables and figures of verification runs, from their result files.
 
-    python -m benchmarks.verification_table [FOLDER ...]
+    python -m tools.verification_table [FOLDER ...]
 
 A folder holds the runs of one recipe with one seed, each an evaluated workdir:
 those of `trainers.cross_validate` (`fold_0`, `fold_1`, ...), and any trained by
@@ -14,12 +14,14 @@ import json
 import pathlib
 import statistics
 
-from benchmarks._generated_text import folders
-from benchmarks._generated_text import hardware
-from benchmarks._generated_text import write_between
-from benchmarks.cross_validation_table import FIGURES
-from benchmarks.n_digit_table import README
-from benchmarks.n_digit_table import ROOT
+from tools.cross_validation_table import FIGURES
+from tools.generated_text import folders
+from tools.generated_text import hardware
+from tools.generated_text import write_between
+from tools.n_digit_table import README
+from tools.n_digit_table import ROOT
+from tools.rerun_command import command_lines
+from tools.rerun_command import rerun_command
 from trainers.cross_validate import standard_error
 from trainers.workdir import write_json
 
@@ -195,8 +197,27 @@ def _table(measured: dict, runs: dict) -> list[str]:
         f"{_span(round(m, 1) for m in minutes)} minutes. Commits "
         + ", ".join(sorted({t["commit"][:7] for t in training}))
         + f"; {hardware(training)}.",
+        *command_lines(_commands(runs)),
     ]
     return lines
+
+
+def _commands(runs: dict) -> dict[str, str]:
+    """By recipe and seed; the folds of a cross-validation in one command."""
+    configs, names = {}, collections.defaultdict(list)
+    for ((_, _, recipe), name, seed), run in runs.items():
+        configs[recipe, seed] = run["config"]
+        names[recipe, seed].append(name)
+    commands = {}
+    for (recipe, seed), of_run in sorted(names.items()):
+        folds = [n.removeprefix("fold_") for n in of_run if n[:5] == "fold_"]
+        workdir = f"runs/{recipe}-seed_{seed}"
+        if not folds or recipe in TASKS:
+            folds, workdir = [], f"{workdir}/{of_run[0]}"
+        commands[f"{recipe}, seed {seed}"] = rerun_command(
+            recipe, configs[recipe, seed], workdir, folds=folds
+        )
+    return commands
 
 
 def table(found: dict) -> str:

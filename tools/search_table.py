@@ -1,6 +1,6 @@
 """Tables of the random searches, from their result files.
 
-    python -m benchmarks.search_table [FOLDER ...]
+    python -m tools.search_table [FOLDER ...]
 
 Workdirs of `tuning.search` given are first copied, as far as numbers go, into
 `benchmarks/results/searches`, and their winners beside them as recipes; the
@@ -12,9 +12,9 @@ import pathlib
 import shlex
 import shutil
 
-from benchmarks._generated_text import folders
-from benchmarks._generated_text import hardware
-from benchmarks._generated_text import write_between
+from tools.generated_text import folders
+from tools.generated_text import hardware
+from tools.generated_text import write_between
 from trainers.workdir import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]

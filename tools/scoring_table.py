@@ -1,6 +1,6 @@
 """Table of what scoring with a learned distance costs, from the result files.
 
-    python -m benchmarks.scoring_table
+    python -m tools.scoring_table
 
 `pair_distance` and `all_trials`, which measure it, write the table, too.
 """
@@ -8,8 +8,8 @@
 import json
 import pathlib
 
-from benchmarks._generated_text import hardware
-from benchmarks._generated_text import write_between
+from tools.generated_text import hardware
+from tools.generated_text import write_between
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

@@ -1,34 +1,27 @@
 """How many hidden layers a learned distance needs, from runs of each depth.
 
-    python -m benchmarks.distance_depth [FOLDER ...]
+    python -m tools.distance_depth_table [FOLDER ...]
 
 A folder is a workdir of `trainers.cross_validate`, of a recipe with one depth
-of the distance:
-
-    for n in 1 2 4 5; do
-      layers=$(python -c "print((256,) * $n)")
-      python -m trainers.cross_validate --config an4_learned_distance \\
-        "--config.objective.distance.hidden_units=$layers" \\
-        --folds 1 2 --workdir runs/depth_$n
-    done
-    python -m benchmarks.distance_depth runs/depth_*
-
-Their numbers are first copied into `benchmarks/results/distance_depth`; the
-table in the recipes' README and the figure in `docs/figures` are then made from
-that folder, and, for the depth of the recipe itself and the triplet loss, the
-baseline, from the same folds and seed in `benchmarks/results/verification`.
+of the distance; the table prints the command of each row. The folders' numbers
+are first copied into `benchmarks/results/distance_depth`. The table in the
+recipes' README and the figure in `docs/figures` are then made from that folder,
+and, for the recipe's own depth and the triplet loss, from the same folds and
+seed in `benchmarks/results/verification`.
 """
 
 import json
 import pathlib
 import statistics
 
-from benchmarks._generated_text import folders
-from benchmarks._generated_text import write_between
-from benchmarks.cross_validation_table import FIGURES
-from benchmarks.n_digit_table import README
-from benchmarks.n_digit_table import ROOT
-from benchmarks.verification_table import RESULTS as VERIFICATION
+from tools.cross_validation_table import FIGURES
+from tools.generated_text import folders
+from tools.generated_text import write_between
+from tools.n_digit_table import README
+from tools.n_digit_table import ROOT
+from tools.rerun_command import command_lines
+from tools.rerun_command import rerun_command
+from tools.verification_table import RESULTS as VERIFICATION
 from trainers.cross_validate import standard_error
 from trainers.workdir import write_json
 
@@ -84,7 +77,8 @@ def load() -> dict[int, dict]:
             runs = json.loads(path.read_text())["runs"]
             of_folds = {fold: runs[f"fold_{fold}"] for fold in folds}
             config = of_folds[folds[0]]["config"]
-            same = {"config": config, "folds": of_folds}
+            recipe = f"{dataset}_{method}"
+            same = {"recipe": recipe, "config": config, "folds": of_folds}
             found.setdefault(depth_of(config), same)
     return found
 
@@ -106,7 +100,7 @@ def table(found: dict[int, dict]) -> str:
         "### Hidden layers of the distance",
         "",
         f"EER in % on `{dataset}`, folds {', '.join(any_results['folds'])}, "
-        "layers of 256 units; `benchmarks/distance_depth.py` has the commands.",
+        "layers of 256 units.",
         "",
         "| hidden layers | learned distance | cosine | commit |",
         "|---|---:|---:|---|",
@@ -124,6 +118,16 @@ def table(found: dict[int, dict]) -> str:
             f"| {depth or 'triplet loss'} | {' | '.join(cells)} | "
             f"{' '.join(commits)} |"
         )
+    commands = {
+        f"hidden layers: {depth}" if depth else "triplet loss": rerun_command(
+            results["recipe"],
+            results["config"],
+            f"runs/depth_{depth}",
+            folds=list(results["folds"]),
+        )
+        for depth, results in sorted(found.items())
+    }
+    lines += command_lines(commands)
     return "\n".join([*lines, "", f"![EER](../../docs/figures/{FIGURE})"])
 
 
