@@ -52,6 +52,7 @@ EXTRAS_REQUIRE = {
         "import-linter>=2.3",
         "mpmath>=1.3",
         "mypy>=1.18",
+        "pandas>=2.2",
         "pre-commit>=4.0",
         # With 9.2, pytest-xdist 3.8 leaves the groups of tests alone.
         "pytest>=8.4,<9.2",

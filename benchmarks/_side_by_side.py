@@ -228,7 +228,7 @@ def load(name):
 def made_with(result):
     """The line below a table."""
     commit = result["commit"]
-    changed = " with changes" * commit.endswith("+")
+    changed = " with changes" * commit.endswith("-dirty")
     return (
         "Medians of steps taken in turns, in one run, commit "
         f"{commit[:7]}{changed}, {hardware([result])}."
@@ -245,7 +245,7 @@ def write_result(name, measured, started, load_average, **versions):
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
-    from trainers.workdir import provenance
+    from trainers.provenance import provenance
     from trainers.workdir import write_json
 
     path = RESULTS / f"{name}.json"

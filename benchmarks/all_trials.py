@@ -85,7 +85,7 @@ def main() -> None:
 
     from benchmarks._side_by_side import high_water_mark
     from embeddings_tf import metrics
-    from trainers.workdir import provenance
+    from trainers.provenance import provenance
     from trainers.workdir import write_json
 
     load_average, started = os.getloadavg()[0], time.perf_counter()

@@ -20,8 +20,8 @@ import time
 from benchmarks._side_by_side import high_water_mark
 from benchmarks._side_by_side import process
 from tools.generated_text import write_between
+from trainers.provenance import provenance
 from trainers.quiet import import_tensorflow
-from trainers.workdir import provenance
 from trainers.workdir import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]

@@ -145,7 +145,7 @@ def main() -> None:
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
-    from trainers.workdir import provenance
+    from trainers.provenance import provenance
     from trainers.workdir import write_json
 
     result = {

@@ -34,8 +34,8 @@ import zipfile
 from collections.abc import Callable
 
 from tools.generated_text import write_between
+from trainers.provenance import provenance
 from trainers.quiet import import_tensorflow
-from trainers.workdir import provenance
 from trainers.workdir import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]

@@ -73,7 +73,7 @@ def main() -> None:
     import numpy as np
 
     from embeddings_tf.datasets import speech
-    from trainers.workdir import provenance
+    from trainers.provenance import provenance
     from trainers.workdir import write_json
 
     differences = {}

@@ -127,7 +127,7 @@ def main() -> None:
 
     from embeddings_tf.layers import PairDistance
     from embeddings_tf.layers.pair_distance import BLOCK_FLOATS
-    from trainers.workdir import provenance
+    from trainers.provenance import provenance
     from trainers.workdir import write_json
 
     load_average, started = os.getloadavg()[0], time.perf_counter()

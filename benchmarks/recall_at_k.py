@@ -18,8 +18,8 @@ def main() -> None:
     import numpy as np
 
     from embeddings_tf import metrics
+    from trainers.provenance import provenance
     from trainers.quiet import import_tensorflow
-    from trainers.workdir import provenance
     from trainers.workdir import write_json
 
     import_tensorflow()

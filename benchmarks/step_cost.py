@@ -24,7 +24,7 @@ def main() -> None:
 
     from trainers.config import load_recipe
     from trainers.fit import build_model
-    from trainers.workdir import provenance
+    from trainers.provenance import provenance
     from trainers.workdir import write_json
 
     rng = np.random.default_rng(0)

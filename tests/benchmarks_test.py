@@ -21,7 +21,7 @@ from tools import n_digit_table
 from tools import scoring_table
 from tools import search_table
 from tools import verification_table
-from tools.generated_text import folders
+from tools.generated_text import arguments
 from tools.generated_text import read_between
 
 
@@ -48,11 +48,11 @@ def test_tables_of_speed_are_generated_from_the_result_files(module):
 
 def test_scripts_take_folders_that_exist(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["table", str(tmp_path)])
-    assert folders("What it does.") == [tmp_path]
+    assert arguments("What it does.").folders == [tmp_path]
     for word in (str(tmp_path / "missing"), "--halp"):
         monkeypatch.setattr("sys.argv", ["table", word])
         with pytest.raises(SystemExit):
-            folders("What it does.")
+            arguments("What it does.")
         assert word in capsys.readouterr().err
 
 

@@ -12,16 +12,16 @@ import pathlib
 import shutil
 import statistics
 
-from tools.generated_text import folders
+from tools.generated_text import collect_folders
 from tools.generated_text import hardware
 from tools.generated_text import write_between
+from tools.keep_result import keep_result
 from tools.n_digit_table import README
 from tools.n_digit_table import ROOT
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from trainers.cross_validate import flat
 from trainers.cross_validate import standard_error
-from trainers.workdir import write_json
 
 RESULTS = ROOT / "benchmarks" / "results" / "cross_validation"
 FIGURES = ROOT / "docs" / "figures"
@@ -77,7 +77,7 @@ MEASURES = {
 }
 
 
-def collect(workdir: pathlib.Path) -> None:
+def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Keeps the numbers of a cross-validation in the repository."""
     results = json.loads((workdir / "results.json").read_text())
     config = json.loads((workdir / "config.json").read_text())["config"]
@@ -91,12 +91,12 @@ def collect(workdir: pathlib.Path) -> None:
         "config": config,
         "folds": results["folds"],
     }
-    RESULTS.mkdir(parents=True, exist_ok=True)
     name = f"{kept['recipe']}-{kept['dataset'].replace('/', '-')}"
     if seed := config["seed"]:
-        write_json(RESULTS / f"{name}-seed_{seed}.json", kept)
+        path = RESULTS / f"{name}-seed_{seed}.json"
+        keep_result(path, kept, replace=replace)
         return
-    write_json(RESULTS / f"{name}.json", kept)
+    keep_result(RESULTS / f"{name}.json", kept, replace=replace)
     run = workdir / f"fold_{next(iter(results['folds']))}"
     FIGURES.mkdir(parents=True, exist_ok=True)
     for picture in DRAWN.get(name, ()):
@@ -433,8 +433,7 @@ def _curves(results: dict, measure: str) -> list[dict[int, float]]:
 
 
 def main() -> None:
-    for workdir in folders(__doc__):
-        collect(workdir)
+    collect_folders(__doc__, collect)
     found = load()
     write_between(README, BEGIN, END, table(found))
     draw(found)

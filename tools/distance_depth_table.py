@@ -15,15 +15,15 @@ import pathlib
 import statistics
 
 from tools.cross_validation_table import FIGURES
-from tools.generated_text import folders
+from tools.generated_text import collect_folders
 from tools.generated_text import write_between
+from tools.keep_result import keep_result
 from tools.n_digit_table import README
 from tools.n_digit_table import ROOT
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.verification_table import RESULTS as VERIFICATION
 from trainers.cross_validate import standard_error
-from trainers.workdir import write_json
 
 RESULTS = ROOT / "benchmarks" / "results" / "distance_depth"
 FIGURE = "distance_depth.png"
@@ -31,20 +31,20 @@ BEGIN, END = "<!-- distance depth: begin -->", "<!-- distance depth: end -->"
 SCORES = {"learned_distance": "learned distance", "cosine": "cosine"}
 
 
-def collect(folder: pathlib.Path) -> None:
+def collect(folder: pathlib.Path, replace: bool = False) -> None:
     """Keeps the numbers of a cross-validation in the repository."""
     results = json.loads((folder / "results.json").read_text())
     config = json.loads((folder / "config.json").read_text())["config"]
     depth = depth_of(config)
     name = f"depth_{depth}" if depth else "triplet"
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    write_json(
+    keep_result(
         RESULTS / f"{config['dataset'].replace('/', '-')}-{name}.json",
         {
             "recipe": results["recipe"],
             "config": config,
             "folds": results["folds"],
         },
+        replace=replace,
     )
 
 
@@ -163,8 +163,7 @@ def figure(found: dict[int, dict]):
 
 
 def main() -> None:
-    for folder in folders(__doc__):
-        collect(folder)
+    collect_folders(__doc__, collect)
     found = load()
     write_between(README, BEGIN, END, table(found))
     if any(found):

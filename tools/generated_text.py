@@ -7,8 +7,12 @@ from collections.abc import Iterable
 from trainers.workdir import write_atomically
 
 
-def folders(about: str) -> list[pathlib.Path]:
-    """Those named on the command line of a script that `about` describes."""
+def arguments(about: str) -> argparse.Namespace:
+    """`folders` and `replace` from the command line of a script.
+
+    Args:
+        about: What the script does, for `--help`.
+    """
     parser = argparse.ArgumentParser(
         description=about,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -20,11 +24,26 @@ def folders(about: str) -> list[pathlib.Path]:
         type=pathlib.Path,
         help="of a run, to take numbers from (default: none)",
     )
-    named = parser.parse_args().folders
-    for folder in named:
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="put the numbers in the place of others of the same run",
+    )
+    found = parser.parse_args()
+    for folder in found.folders:
         if not folder.is_dir():
             parser.error(f"there is no folder {folder}")
-    return named
+    return found
+
+
+def collect_folders(about: str, collect) -> None:
+    """Calls `collect(folder, replace)` for the folders of the command line."""
+    found = arguments(about)
+    for folder in found.folders:
+        try:
+            collect(folder, found.replace)
+        except ValueError as error:
+            raise SystemExit(f"error: {error}") from error
 
 
 def read_between(page: pathlib.Path, begin: str, end: str) -> str:

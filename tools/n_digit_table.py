@@ -10,14 +10,14 @@ import json
 import pathlib
 import statistics
 
-from tools.generated_text import folders
+from tools.generated_text import collect_folders
 from tools.generated_text import hardware
 from tools.generated_text import write_between
+from tools.keep_result import keep_result
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
 from trainers.workdir import recipe_fields
-from trainers.workdir import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "n_digit"
@@ -78,17 +78,16 @@ PUBLISHED = {
 }
 
 
-def collect(workdir: pathlib.Path) -> None:
+def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Keeps a run's numbers in the repository."""
     results = json.loads((workdir / "results.json").read_text())
     config = json.loads((workdir / "config.json").read_text())["config"]
-    RESULTS.mkdir(parents=True, exist_ok=True)
     optimizer = config["optimizer"]
     results |= {"optimizer": optimizer, "config": config}
     rate = optimizer["learning_rate"]["initial_learning_rate"]
     steps = config["num_epochs"] * config["steps_per_epoch"]
     name = f"{results['recipe']}_seed_{results['seed']}_{rate:g}_{steps}.json"
-    write_json(RESULTS / name, results)
+    keep_result(RESULTS / name, results, replace=replace)
 
 
 def files() -> dict[pathlib.Path, dict]:
@@ -276,8 +275,7 @@ def write_readme() -> None:
 
 
 def main() -> None:
-    for workdir in folders(__doc__):
-        collect(workdir)
+    collect_folders(__doc__, collect)
     write_readme()
     print(f"wrote {README.relative_to(ROOT)}")
 

@@ -12,10 +12,10 @@ import pathlib
 import shlex
 import shutil
 
-from tools.generated_text import folders
+from tools.generated_text import collect_folders
 from tools.generated_text import hardware
 from tools.generated_text import write_between
-from trainers.workdir import write_json
+from tools.keep_result import keep_result
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "searches"
@@ -24,12 +24,11 @@ BEGIN, END = "<!-- searches: begin -->", "<!-- searches: end -->"
 NUM_SHOWN = 10
 
 
-def collect(workdir: pathlib.Path) -> None:
+def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Keeps the numbers of a search, and its winner, in the repository."""
     results = json.loads((workdir / "results.json").read_text())
     name = f"{pathlib.Path(results['recipe']).stem}-{results['space']}"
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    write_json(RESULTS / f"{name}.json", results)
+    keep_result(RESULTS / f"{name}.json", results, replace=replace)
     shutil.copyfile(workdir / "best.py", RESULTS / f"{name}_best.py")
 
 
@@ -109,8 +108,7 @@ def _cell(value) -> str:
 
 
 def main() -> None:
-    for workdir in folders(__doc__):
-        collect(workdir)
+    collect_folders(__doc__, collect)
     write_between(PAGE, BEGIN, END, table(load()))
     print(f"wrote {PAGE.relative_to(ROOT)}")
 

@@ -15,15 +15,15 @@ import pathlib
 import statistics
 
 from tools.cross_validation_table import FIGURES
-from tools.generated_text import folders
+from tools.generated_text import collect_folders
 from tools.generated_text import hardware
 from tools.generated_text import write_between
+from tools.keep_result import keep_result
 from tools.n_digit_table import README
 from tools.n_digit_table import ROOT
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from trainers.cross_validate import standard_error
-from trainers.workdir import write_json
 
 RESULTS = ROOT / "benchmarks" / "results" / "verification"
 BEGIN, END = "<!-- verification: begin -->", "<!-- verification: end -->"
@@ -56,7 +56,7 @@ TASKS = {
 }
 
 
-def collect(folder: pathlib.Path) -> None:
+def collect(folder: pathlib.Path, replace: bool = False) -> None:
     """Keeps the numbers of a recipe's runs in the repository."""
     runs = {}
     for workdir in sorted(folder.iterdir()):
@@ -78,10 +78,10 @@ def collect(folder: pathlib.Path) -> None:
     if len(seeds) > 1:
         raise SystemExit(f"{folder} mixes the seeds {sorted(seeds)}")
     seed = seeds.pop()
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    write_json(
+    keep_result(
         RESULTS / f"{recipe}-seed_{seed}.json",
         {"recipe": recipe, "seed": seed, "runs": runs},
+        replace=replace,
     )
 
 
@@ -297,8 +297,7 @@ def _figure(measured: dict, title: str):
 
 
 def main() -> None:
-    for folder in folders(__doc__):
-        collect(folder)
+    collect_folders(__doc__, collect)
     found = load()
     write_between(README, BEGIN, END, table(found))
     draw(found)

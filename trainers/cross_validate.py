@@ -134,7 +134,7 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     )
     print(f"\n{'folds ' + ', '.join(runs):<44}{'mean':>12}{'s.e.':>12}")
     for name, values in rows.items():
-        if name.split(".")[0] not in ("seconds", "cores", "settings"):
+        if name.split(".")[0] not in ("seconds", "cores", "settings", "load"):
             error = standard_error(values)
             print(
                 f"{name:<44}{statistics.fmean(values):>12.4f}"

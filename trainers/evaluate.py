@@ -28,9 +28,9 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
     """Evaluates the best checkpoint of a run; returns the results."""
     from trainers.config import apply_override
     from trainers.config import evaluation_module
+    from trainers.provenance import provenance
     from trainers.quiet import import_tensorflow
     from trainers.workdir import open_workdir
-    from trainers.workdir import provenance
     from trainers.workdir import read_config
     from trainers.workdir import update_results
 

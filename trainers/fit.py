@@ -27,6 +27,7 @@ from trainers.plain_copy import OnPlainCopy
 from trainers.plain_copy import all_variables
 from trainers.plain_copy import assign
 from trainers.plateau import ReduceOnPlateau
+from trainers.provenance import provenance
 
 
 def training_data(config, first_step: int) -> tf.data.Dataset:
@@ -142,7 +143,7 @@ def _fit(config, recipe, workdir, strategy) -> dict:
             "history": state["history"],
             "strategy": config.strategy,
             "replicas": strategy.num_replicas_in_sync,
-            **workdirs.provenance(),
+            **provenance(),
         },
     )
 

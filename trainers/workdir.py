@@ -5,9 +5,6 @@ import fcntl
 import json
 import os
 import pathlib
-import platform
-import subprocess
-import sys
 
 from trainers.config import COMMON_FIELDS
 
@@ -149,57 +146,3 @@ def update_results(path: pathlib.Path, **sections) -> dict:
     results.update(sections)
     write_json(file, results)
     return results
-
-
-def provenance() -> dict:
-    """Commit, versions and hardware that a number was made with."""
-    import keras
-    import tensorflow as tf
-
-    import embeddings_tf
-
-    return {
-        "commit": _commit(),
-        "embeddings_tf": embeddings_tf.__version__,
-        "tensorflow": tf.__version__,
-        "keras": keras.__version__,
-        "python": platform.python_version(),
-        "platform": sys.platform,
-        "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
-        "devices": [d.device_type for d in tf.config.list_logical_devices()],
-    }
-
-
-def _commit() -> str:
-    """Hash of the checkout the code runs from, `+` if it has changes."""
-    folder = pathlib.Path(__file__).parent
-
-    def git(*words):
-        return subprocess.run(
-            ["git", "-C", folder, *words],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-
-    try:
-        # An installed copy may lie in somebody else's checkout.
-        git("ls-files", "--error-unmatch", pathlib.Path(__file__).name)
-        changed = git("status", "--porcelain", "--untracked-files=no")
-        return git("rev-parse", "HEAD") + ("+" if changed else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "installed"
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

@@ -9,8 +9,8 @@ from keras_tuner.engine.trial import TrialStatus
 
 from trainers.config import COMMON_FIELDS
 from trainers.cross_validate import flat
+from trainers.provenance import provenance
 from trainers.workdir import PLACE_FIELDS
-from trainers.workdir import provenance
 from trainers.workdir import update_results
 from trainers.workdir import write_atomically
 from tuning.tuner import objective_value

@@ -1,0 +1,52 @@
+"""Committed results are added to, and overwritten only when asked."""
+
+import json
+
+import pytest
+
+from tools.keep_result import keep_result
+
+
+def result(folds, **config):
+    runs = {fold: {"evaluation": {"recall": v}} for fold, v in folds.items()}
+    config = {"data_dir": "", "folds": {"fold": 0}, **config}
+    return {"recipe": "r", "config": config, "folds": runs}
+
+
+def test_folds_are_added(tmp_path):
+    path = tmp_path / "new_folder" / "r.json"
+    keep_result(path, result({"2": 0.5}))
+    more = result({"1": 0.25, "2": 0.5}, data_dir="/elsewhere")
+    more["config"]["folds"] = {"fold": 3}
+    keep_result(path, more)
+    found = json.loads(path.read_text())
+    assert list(found["folds"]) == ["1", "2"]
+    assert found["folds"]["1"]["evaluation"] == {"recall": 0.25}
+    assert found["config"]["data_dir"] == "", "as it was written first"
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (result({"1": 0.75}), "folds 1"),
+        (result({"2": 0.5}, width=3), "config"),
+        ({**result({"2": 0.5}), "recipe": "s"}, "recipe"),
+    ],
+)
+def test_other_values_are_refused_unless_asked_for(tmp_path, other, what):
+    path = tmp_path / "r.json"
+    keep_result(path, result({"1": 0.5}))
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=f"other values of {what} already"):
+        keep_result(path, other)
+    assert path.read_bytes() == before
+    keep_result(path, other, replace=True)
+    assert json.loads(path.read_text()) == other
+
+
+def test_the_same_again_changes_nothing(tmp_path):
+    path = tmp_path / "r.json"
+    keep_result(path, result({"1": 0.5}))
+    before = path.read_bytes()
+    keep_result(path, result({"1": 0.5}))
+    assert path.read_bytes() == before

@@ -1,0 +1,159 @@
+"""Whether a rerun agrees with the committed result of the same run.
+
+    python -m tools.agree WORKDIR [--tolerance 0.005]
+
+Looks up the committed run with the same recipe, fields and seed, and compares
+every number of the evaluation, seconds and settings left out. Runs on the same
+kind of machine agree to about 1e-6; other processors round differently, and
+training carries that on: expect differences of some 0.001 of a rate there.
+
+Exit code: 0 if all numbers agree, 1 if some do not, 2 if there is nothing to
+compare with.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import sys
+from collections.abc import Iterator
+
+from trainers.config import COMMON_FIELDS
+from trainers.cross_validate import flat
+from trainers.workdir import PLACE_FIELDS
+
+ROOT = pathlib.Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+NOT_COMPARED = ("seconds", "cores", "settings", "load")
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m tools.agree",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    result.add_argument(
+        "workdir",
+        type=pathlib.Path,
+        help="of an evaluated run, or of a cross-validation",
+    )
+    result.add_argument(
+        "--tolerance",
+        type=float,
+        default=0.005,
+        help="largest difference between two numbers that agree (%(default)s)",
+    )
+    return result
+
+
+def agree(workdir: pathlib.Path, tolerance: float) -> int:
+    """Compares all runs of a workdir; prints and returns the exit code."""
+    committed = dict(committed_runs())
+    compared, worst = 0, []
+    for name, key, new in runs_of(workdir):
+        if key not in committed:
+            continue
+        compared += 1
+        kept, path = committed[key]
+        rows = differences(kept, new)
+        far = {n: row for n, row in rows.items() if not row[2] <= tolerance}
+        largest = max((row[2] for row in rows.values()), default=0.0)
+        print(
+            f"{name} and {path.relative_to(RESULTS)}: {len(rows) - len(far)} "
+            f"of {len(rows)} numbers agree within {tolerance:g}; the largest "
+            f"difference is {largest:.2g}"
+        )
+        worst += [(name, number, *row) for number, row in far.items()]
+    for name, number, kept, new, difference in worst:
+        print(
+            f"  {name}: {number} was {kept:.6g}, is {new:.6g} "
+            f"(difference {difference:.2g})"
+        )
+    if not compared:
+        print(
+            f"error: no committed result has the recipe, fields and seed of "
+            f"{workdir}",
+            file=sys.stderr,
+        )
+        return 2
+    return 1 if worst else 0
+
+
+def runs_of(workdir: pathlib.Path) -> Iterator[tuple[str, str, dict]]:
+    """Name, key and evaluation of a run, or of the folds in a folder."""
+    for folder in (workdir, *sorted(workdir.glob("fold_*"))):
+        results = folder / "results.json"
+        if not results.is_file():
+            continue
+        found = json.loads(results.read_text())
+        if "evaluation" in found:
+            config = json.loads((folder / "config.json").read_text())["config"]
+            yield str(folder), key(found["recipe"], config), found["evaluation"]
+
+
+def committed_runs() -> Iterator[tuple[str, tuple[dict, pathlib.Path]]]:
+    """Keys of all committed runs, with evaluation and result file."""
+    from tools.n_digit_table import config_of
+
+    for path in sorted(RESULTS.glob("*/*.json")):
+        found = json.loads(path.read_text())
+        if path.parent.name == "searches":
+            continue
+        if "folds" in found:
+            for fold, run in found["folds"].items():
+                folds = {**found["config"]["folds"], "fold": int(fold)}
+                config = {**found["config"], "folds": folds}
+                value = run["evaluation"], path
+                yield key(found["recipe"], config), value
+        elif "runs" in found:
+            for run in found["runs"].values():
+                value = run["evaluation"], path
+                yield key(found["recipe"], run["config"]), value
+        elif "evaluation" in found:
+            yield (
+                key(found["recipe"], config_of(found)),
+                (found["evaluation"], path),
+            )
+
+
+def key(recipe: str, config: dict) -> str:
+    """What two runs have in common if one repeats the other."""
+    fields = {**COMMON_FIELDS, **config}
+    kept = {n: v for n, v in fields.items() if n not in PLACE_FIELDS}
+    return json.dumps([recipe, kept], sort_keys=True)
+
+
+def differences(kept: dict, new: dict) -> dict[str, tuple[float, float, float]]:
+    """Both values and their difference, by the name of the number.
+
+    A number that only one of both has differs by NaN, which is within no
+    tolerance; a new measure that the committed result lacks is left out.
+    """
+    kept, new = (
+        {
+            name: value
+            for name, value in flat(found).items()
+            if name.partition(".")[0] not in NOT_COMPARED
+        }
+        for found in (kept, new)
+    )
+    return {
+        name: (
+            value,
+            new.get(name, math.nan),
+            abs(value - new.get(name, math.nan)),
+        )
+        for name, value in kept.items()
+    }
+
+
+def main(words=None) -> int:
+    arguments = parser().parse_args(words)
+    if not arguments.workdir.is_dir():
+        parser().error(f"there is no folder {arguments.workdir}")
+    return agree(arguments.workdir, arguments.tolerance)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Result files in the repository: added to, never overwritten silently."""
+
+import json
+import pathlib
+
+from trainers.workdir import write_json
+
+# Parts of a result file that hold one run each, by fold or by name.
+PARTS = ("folds", "runs")
+
+
+def keep_result(
+    path: pathlib.Path, results: dict, *, replace: bool = False
+) -> None:
+    """Writes a result file, or adds runs to the one that is there.
+
+    Args:
+        path: The result file.
+        results: What it is to hold. Runs under `folds` or `runs` are added to
+            those of the file.
+        replace: Whether runs and numbers may take the place of others.
+
+    Raises:
+        ValueError: If something else is there already and `replace` is false.
+    """
+    if path.exists() and not replace:
+        results = _together(path, json.loads(path.read_text()), results)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, results)
+
+
+def _together(path: pathlib.Path, kept: dict, new: dict) -> dict:
+    merged = dict(kept)
+    for name, value in json.loads(json.dumps(new)).items():
+        if name in PARTS:
+            taken = [
+                run
+                for run in value
+                if kept[name].get(run, value[run]) != value[run]
+            ]
+            if taken:
+                raise _error(path, f"{name} {', '.join(taken)}")
+            runs = {**kept[name], **value}
+            merged[name] = {run: runs[run] for run in sorted(runs)}
+        elif kept.get(name, value) != value and not _same_config(
+            name, kept[name], value
+        ):
+            raise _error(path, name)
+        else:
+            merged.setdefault(name, value)
+    return merged
+
+
+def _same_config(name: str, kept, new) -> bool:
+    """Whether two configs differ in places and the number of the fold only."""
+    if name != "config":
+        return False
+
+    def comparable(config):
+        config = {
+            field: value
+            for field, value in config.items()
+            if field not in ("data_dir", "manual_dir", "strategy")
+        }
+        return config | {"folds": {**config.get("folds", {}), "fold": 0}}
+
+    return comparable(kept) == comparable(new)
+
+
+def _error(path: pathlib.Path, what: str) -> ValueError:
+    return ValueError(
+        f"{path} holds other values of {what} already. Compare the two with "
+        "`python -m tools.agree WORKDIR`; pass --replace to put the new ones "
+        "in their place"
+    )

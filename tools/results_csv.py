@@ -1,0 +1,140 @@
+"""All numbers of the committed runs in one CSV file, one line a number.
+
+    python -m tools.results_csv
+
+Reads the result files in `benchmarks/results` and writes
+`docs/results/results.csv`. A line is a number of the evaluation of a recipe:
+the mean over folds (or runs) of the means over seeds, its standard error over
+folds, how many folds and seeds there are, the published number where a paper
+prints one, and the command that repeats the runs of the first seed.
+"""
+
+import json
+import pathlib
+from collections.abc import Iterator
+
+from tools import n_digit_table
+from tools.agree import NOT_COMPARED
+from tools.agree import ROOT
+from tools.rerun_command import rerun_command
+from trainers.cross_validate import flat
+
+RESULTS = ROOT / "benchmarks" / "results"
+FILE = ROOT / "docs" / "results" / "results.csv"
+# What makes two runs rows of one cell.
+CELL = ["experiment", "recipe", "data", "protocol", "number"]
+
+
+def numbers() -> Iterator[dict]:
+    """Every number of every committed run, with where it comes from."""
+    for path in sorted(RESULTS.glob("*/*.json")):
+        experiment = path.parent.name
+        if experiment != "searches":
+            found = json.loads(path.read_text())
+            for name, config, run in _runs(experiment, found):
+                yield from _of_run(experiment, path, found, name, config, run)
+
+
+def _runs(experiment: str, found: dict) -> Iterator[tuple[str, dict, dict]]:
+    """Name, config and content of each run in a result file."""
+    if "folds" in found:
+        for fold, run in found["folds"].items():
+            yield f"fold_{fold}", found["config"], run
+    elif "runs" in found:
+        for name, run in found["runs"].items():
+            yield name, run["config"], run
+    elif "evaluation" in found:
+        yield "run", n_digit_table.config_of(found), found
+
+
+def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
+    is_fold = name.startswith("fold_")
+    folds = [n.removeprefix("fold_") for n in found.get("folds", ())]
+    row = {
+        "experiment": experiment,
+        "recipe": found["recipe"],
+        "data": config["dataset"],
+        "protocol": _protocol(experiment, config, name, is_fold),
+        "fold": name,
+        "seed": config["seed"],
+        "commit": run["training"]["commit"][:7],
+        "processor": run["training"]["processor"],
+        "command": rerun_command(
+            found["recipe"], config, f"runs/{path.stem}", folds=folds
+        ),
+    }
+    for number, value in flat(run["evaluation"]).items():
+        if number.partition(".")[0] not in NOT_COMPARED:
+            published = _published(found["recipe"], number)
+            yield {
+                **row,
+                "number": number,
+                "value": value,
+                "published": published,
+            }
+
+
+def _protocol(experiment, config, name, is_fold) -> str:
+    """What tells apart the runs of a recipe that are no repetitions."""
+    if experiment == "n_digit":
+        rate = config["optimizer"]["learning_rate"]["initial_learning_rate"]
+        steps = config["num_epochs"] * config["steps_per_epoch"]
+        return f"rate {rate:g}, {steps} episodes"
+    if experiment == "distance_depth":
+        units = config["objective"]["distance"]["hidden_units"]
+        return f"{len(units)} hidden layers"
+    return "folds" if is_fold else name
+
+
+def _published(recipe: str, number: str) -> float | None:
+    """The paper's number, as a fraction."""
+    row = n_digit_table.PUBLISHED.get(recipe)
+    for value, (split, condition) in zip(
+        row or (), n_digit_table.CELLS, strict=False
+    ):
+        if number == f"{split}.{condition}.accuracy":
+            return round(value / 100, 6)
+    return None
+
+
+def table():
+    """The lines of the file, as a `pandas.DataFrame`."""
+    import pandas
+
+    frame = pandas.DataFrame(numbers())
+    of_fold = frame.groupby([*CELL, "fold"], as_index=False).agg(
+        value=("value", "mean"), seeds=("seed", "nunique")
+    )
+    cells = of_fold.groupby(CELL, as_index=False).agg(
+        mean=("value", "mean"),
+        standard_error=("value", "sem"),
+        folds=("fold", "nunique"),
+        seeds=("seeds", "max"),
+    )
+    about = frame.sort_values("seed", kind="stable").groupby(
+        CELL, as_index=False
+    )
+    about = about.agg(
+        published=("published", "first"),
+        commits=("commit", lambda values: " ".join(sorted(set(values)))),
+        processor=("processor", "first"),
+        command=("command", "first"),
+    )
+    return cells.merge(about, on=CELL, validate="one_to_one")
+
+
+def text() -> str:
+    """The file as text; numbers with nine digits."""
+    return table().to_csv(index=False, float_format="%.9g")
+
+
+def main() -> None:
+    from trainers.workdir import write_atomically
+
+    FILE.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(pathlib.Path(FILE), text())
+    print(f"wrote {FILE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""What a result was made with."""
+
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+from importlib import metadata
+
+
+def provenance() -> dict:
+    """What a number was made with: commit, versions, hardware and load.
+
+    `load` is how many processes wanted a core in the last minute, this one
+    included; timings are comparable where it is below `cores`. A `commit` with
+    `-dirty` had changes that are not committed.
+    """
+    import keras
+    import numpy
+    import tensorflow as tf
+
+    import embeddings_tf
+
+    return {
+        "commit": _commit(),
+        "embeddings_tf": embeddings_tf.__version__,
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+        "numpy": numpy.__version__,
+        "scikit_learn": metadata.version("scikit-learn"),
+        "python": platform.python_version(),
+        "platform": sys.platform,
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "devices": [d.device_type for d in tf.config.list_logical_devices()],
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def _commit() -> str:
+    """Hash of the checkout the code runs from, `-dirty` if it has changes."""
+    folder = pathlib.Path(__file__).parent
+
+    def git(*words):
+        return subprocess.run(
+            ["git", "-C", folder, *words],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    try:
+        # An installed copy may lie in somebody else's checkout.
+        git("ls-files", "--error-unmatch", pathlib.Path(__file__).name)
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("-dirty" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "installed"
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
