@@ -102,6 +102,7 @@ def test_folds_are_run_once_and_summarised(tmp_path, capsys):
     assert command(cross_validate, *words[:-1], "--config.seed=1") == 1
 
 
+@pytest.mark.slow
 def test_a_beta_vae_is_chosen_by_likelihood(tmp_path):
     words = ("--config", "sprites_beta_vae_4", "--workdir", tmp_path / "run")
     words += (*overrides(FACTORS, "decoder.width=8", "folds.fold=1"),)
@@ -120,6 +121,7 @@ def test_a_beta_vae_is_chosen_by_likelihood(tmp_path):
     assert len(found["nonredundant_values"]["auc"]) == num_values - 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["f_statistic", "binomial_deviance"])
 def test_retrieval(loss, tmp_path, capsys):
     words = ("--config", f"sprites_retrieval_{loss}")

@@ -200,6 +200,7 @@ def test_weights_of_another_model_are_refused(
         )
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_plane(tmp_path):
     run = tmp_path / "run"
     words = ("--config", "mnist_learned_distance", "--workdir", run)

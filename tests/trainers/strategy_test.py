@@ -222,6 +222,7 @@ def training(workdir, *overrides):
     return functools.partial(start, "train", *words)
 
 
+@pytest.mark.slow
 def test_two_workers_take_the_steps_of_one():
     """With every loss and objective, also on a batch that splits unevenly."""
     take_steps = functools.partial(
@@ -298,6 +299,7 @@ def assert_not_all_have_started(result):
     assert "within 1 s" in err and err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_worker_with_another_recipe_is_refused(tmp_path):
     seeds = iter(range(2))
 
@@ -327,6 +329,7 @@ def wait_for(condition):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_ends_the_others_and_a_restart_of_all_goes_on(
     unbroken,
     tmp_path,

@@ -92,6 +92,7 @@ def test_results_name_what_made_them(unbroken):
         assert training[name]
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_a_run_ends_with_the_same_result(
     unbroken, tmp_path
 ):
@@ -116,6 +117,7 @@ def test_killed_at_any_moment_a_run_ends_with_the_same_result(
     assert_equal_runs(unbroken, workdir)
 
 
+@pytest.mark.slow
 def test_a_truncated_newest_checkpoint_falls_back_with_a_warning(
     unbroken, tmp_path
 ):
@@ -130,6 +132,7 @@ def test_a_truncated_newest_checkpoint_falls_back_with_a_warning(
     assert_equal_runs(unbroken, workdir)
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_the_checkpoint_before(unbroken, tmp_path):
     workdir = tmp_path / "run"
 
@@ -290,6 +293,7 @@ def test_evaluate_without_a_run(tmp_path):
     assert "holds no run" in message
 
 
+@pytest.mark.slow
 def test_the_demo_goes_the_whole_way(tmp_path):
     overrides = [
         "num_epochs=1",
@@ -310,6 +314,7 @@ def test_the_demo_goes_the_whole_way(tmp_path):
     assert out.rstrip().endswith("(all recipes)")
 
 
+@pytest.mark.slow
 def test_half_precision_in_pieces_resumes_too(tmp_path, monkeypatch):
     """Loss scale and optimiser come back; the wait for input is told."""
     from trainers import checkpoint

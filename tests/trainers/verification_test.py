@@ -94,6 +94,7 @@ def whole(utterances, number):
     return found
 
 
+@pytest.mark.slow
 def test_a_learned_distance_is_trained_and_measured(tmp_path, capsys):
     words = ("--config", "an4_learned_distance", "--workdir", tmp_path / "cv")
     words += (*overrides("objective.distance.hidden_units=(16,)"),)

@@ -79,6 +79,7 @@ def manual(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_three_lists_of_trials(manual, tmp_path, capsys):
     workdir = str(tmp_path / "run")
     words = [f"--config.{field}" for field in SMALL]

@@ -137,6 +137,7 @@ def test_tensorboard_has_the_values_of_a_trial(unbroken):
         assert has_value == (row["status"] == "completed")
 
 
+@pytest.mark.slow
 def test_the_winner_is_a_recipe_that_trains_to_the_same_value(
     unbroken, tmp_path
 ):
@@ -153,6 +154,7 @@ def workers(log):
     return {int(number): int(pid) for number, pid in found}
 
 
+@pytest.mark.slow
 def test_killed_a_search_goes_on_and_ends_the_same(unbroken, tmp_path):
     workdir, log = tmp_path / "search", tmp_path / "out.txt"
     checkpoint = workdir / "trials" / "trial_2" / "checkpoints" / "latest.keras"
@@ -170,6 +172,7 @@ def test_killed_a_search_goes_on_and_ends_the_same(unbroken, tmp_path):
     assert_equal_searches(unbroken, workdir)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced(unbroken, tmp_path):
     workdir, log = tmp_path / "search", tmp_path / "out.txt"
     oracle = workdir / "trials" / "oracle.json"
@@ -190,6 +193,7 @@ def test_a_killed_worker_is_replaced(unbroken, tmp_path):
     assert_equal_searches(unbroken, workdir)
 
 
+@pytest.mark.slow
 def test_chief_and_worker_started_by_hand(unbroken, tmp_path):
     """In either order; also where the chief had only the farewell left."""
     workdir = tmp_path / "search"
