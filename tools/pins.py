@@ -3,12 +3,16 @@
     python -m tools.pins write before.json
     python -m tools.pins compare before.json
 
-Each kind of run is made once, small, on data that needs no download: the demo
-recipe (few-shot classification), the same run killed and resumed, the same run
-on two replicas, an autoencoder, disentanglement, retrieval, verification of
-recordings, a search of two trials, and the answers of two exported models.
-Together they take about two minutes on two cores. `compare` makes the runs
-again, prints every number that differs, and exits with code 1 if one does.
+Each kind of run is made once, small, on data that needs no download:
+
+- the demo recipe, which is few-shot classification,
+- the same run killed and resumed, and the same run on two replicas,
+- disentanglement, an autoencoder, retrieval and verification of recordings,
+- a search of two trials,
+- the answers of two exported models.
+
+`compare` makes the runs again, prints every number that differs, and exits
+with code 1 if one does.
 
 Both files have to come from the same machine: another processor or another
 TensorFlow rounds differently. On one machine two runs of the same code agree

@@ -5,6 +5,8 @@ import importlib
 import importlib.util
 import pathlib
 
+from trainers.recipes import every_recipe
+
 RECIPES = pathlib.Path(__file__).parent / "recipes"
 # Of every recipe; one that does not name them, or an older run, has these.
 COMMON_FIELDS = {
@@ -19,19 +21,15 @@ EVALUATIONS = ("few_shot", "disentanglement", "retrieval", "verification")
 
 def recipe_names() -> list[str]:
     """Names of the recipes that ship with the package."""
-    names = []
-    for path in sorted(RECIPES.glob("*.py")):
-        if "def get_config(" in path.read_text(encoding="utf-8"):
-            names.append(path.stem)
-    return names
+    return list(every_recipe())
 
 
 def load_recipe(recipe: str, overrides: list[str] = ()):
     """The config of a recipe, with `field=value` overrides applied.
 
     Args:
-        recipe: The name of a recipe in `trainers/recipes`, or the path of a
-            Python file that defines `get_config()`.
+        recipe: The name of a recipe in a table of `trainers/recipes`, or the
+            path of a Python file that defines `get_config()`.
         overrides: Strings `field=value` or `field.inner=value`; values are
             Python literals, anything else is a string.
 
@@ -47,9 +45,12 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
         ValueError: For an unknown recipe or field, or a value of the wrong
             type, or no value of a common field.
     """
-    get_config = load_function(
-        recipe, RECIPES, "get_config", "recipe", recipe_names()
-    )
+    if recipe in every_recipe():
+        get_config = every_recipe()[recipe].config
+    else:
+        get_config = load_function(
+            recipe, RECIPES, "get_config", "recipe", recipe_names()
+        )
     config = get_config()
     if not hasattr(config, "lock"):
         raise ValueError(

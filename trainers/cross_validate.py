@@ -15,7 +15,6 @@ import sys
 
 from trainers import command_line
 from trainers.config import load_recipe
-from trainers.config import recipe_names
 
 
 def parser() -> argparse.ArgumentParser:
@@ -24,8 +23,8 @@ def parser() -> argparse.ArgumentParser:
         description="Train and evaluate a recipe fold by fold, or go on.",
         epilog="Fold 0 is for tuning: by default the others run, and they are "
         "what is summarised, whenever they ran. Any field of "
-        "the recipe but folds.fold can be set: --config.field=value. Recipes: "
-        + ", ".join(recipe_names()),
+        "the recipe but folds.fold can be set: --config.field=value. "
+        "`python -m trainers.train --list` shows the recipes.",
     )
     result.add_argument(
         "--config",

@@ -79,7 +79,7 @@ def demo(workdir: str, overrides: list[str]) -> None:
         f"{folder / 'evaluation.png'}.\nNext:\n"
         f"  {command_line.module_command('tensorboard.main')} --logdir "
         f"{shlex.quote(workdir)}\n"
-        f"  {command_line.module_command('trainers.train')} --help"
+        f"  {command_line.module_command('trainers.train')} --list"
         "      (all recipes)"
     )
 

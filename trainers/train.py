@@ -11,7 +11,8 @@ import sys
 
 from trainers import command_line
 from trainers.config import load_recipe
-from trainers.config import recipe_names
+from trainers.recipe_list import recipe_list
+from trainers.recipes import every_recipe
 
 # Of the time of the steps, in which a device was idle for want of input.
 LARGE_WAIT = 0.2
@@ -22,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m trainers.train",
         description="Train a recipe with model.fit, or go on with a run.",
         epilog="Any field of the recipe can be set: --config.field=value or "
-        "--config.section.field=value. Recipes: " + ", ".join(recipe_names()),
+        "--config.section.field=value.",
     )
     result.add_argument(
         "--config",
@@ -35,7 +36,23 @@ def parser() -> argparse.ArgumentParser:
         required=True,
         help="folder for logs, checkpoints and results.json",
     )
+    result.add_argument(
+        "--list",
+        action=_ListRecipes,
+        help="list the recipes, with data set, method and results, and exit",
+    )
     return result
+
+
+class _ListRecipes(argparse.Action):
+    """Prints the recipes and exits, as `--help` does."""
+
+    def __init__(self, option_strings, dest, help):
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        print(recipe_list(every_recipe()))
+        parser.exit()
 
 
 def train(recipe: str, workdir: str, overrides: list[str]) -> None:

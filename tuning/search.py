@@ -18,7 +18,6 @@ import time
 from trainers import command_line
 from trainers.config import load_function
 from trainers.config import load_recipe
-from trainers.config import recipe_names
 
 SPACES = pathlib.Path(__file__).parent / "spaces"
 CHIEF = ("KERASTUNER_TUNER_ID", "KERASTUNER_ORACLE_IP")
@@ -40,8 +39,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Any field of the recipe can be set for all trials: "
         "--config.field=value. Spaces: "
         + ", ".join(space_names())
-        + ". Recipes: "
-        + ", ".join(recipe_names()),
+        + ". `python -m trainers.train --list` shows the recipes.",
     )
     result.add_argument(
         "--config",

@@ -232,9 +232,10 @@ def test_a_diverging_run_ends_in_one_line_and_keeps_its_checkpoint(tmp_path):
     assert "the loss became" in message or "not finite" in message
 
 
-def test_help_needs_no_tensorflow():
+@pytest.mark.parametrize("flag", ["--help", "--list"])
+def test_help_needs_no_tensorflow(flag):
     check = (
-        "import sys; sys.argv = ['train', '--help']\n"
+        f"import sys; sys.argv = ['train', '{flag}']\n"
         "from trainers import train\n"
         "try: train.main()\n"
         "except SystemExit: pass\n"

@@ -1,1 +1,16 @@
-"""Recipes: Python files whose `get_config()` returns a config."""
+"""Recipes: one file per published experiment, each with a table `RECIPES`."""
+
+import functools
+import importlib
+import pkgutil
+
+from trainers.recipe import Recipe
+
+
+@functools.cache
+def every_recipe() -> dict[str, Recipe]:
+    """All tables as one, in the order of the names."""
+    found = {}
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        found |= getattr(importlib.import_module(module.name), "RECIPES", {})
+    return dict(sorted(found.items()))

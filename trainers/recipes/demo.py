@@ -1,11 +1,12 @@
-"""Stochastic prototypes of 2-digit numbers in real 8x8 handwriting.
+"""The demo: stochastic prototypes of two-digit numbers in 8x8 handwriting.
 
-The demo: scikit-learn's bundled digits, no download, about a minute on two
-cores.
+The digits ship with scikit-learn, so that nothing is downloaded. Training
+takes about a minute on two cores.
 
     python -m trainers.train --config demo --workdir runs/demo
 """
 
+from trainers.recipe import Recipe
 from trainers.recipes import n_digit
 from trainers.recipes.learning_rates import cosine_decay
 
@@ -21,3 +22,12 @@ def get_config():
     config.patience = 20
     config.optimizer.learning_rate = cosine_decay(3e-3, 2000)
     return config
+
+
+RECIPES = {
+    "demo": Recipe(
+        "Stochastic prototypes of two-digit numbers, without a download",
+        get_config,
+        results=("../../saved_models/demo/evaluation.json",),
+    ),
+}

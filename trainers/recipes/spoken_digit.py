@@ -1,157 +1,107 @@
-"""Shared by the spoken-digit recipes: the method of Monteiro et al. 2020.
+"""Free Spoken Digit: verification of words, the method of Monteiro et al. 2020.
 
-Free Spoken Digit, 5 speakers who say the digits 50 times each, from the
-recording to the score: is the word the same? Of an unseen speaker: a fold
-leaves out one speaker for the test and one for validation, and trains on the
-other three, so that a word has to be recognised whoever says it. The classes
-are the digits, and recordings of a batch are drawn over all speakers of the
-training; a class for each digit of each speaker would have the distance tell
-apart the same word of two speakers.
+Five speakers say each digit 50 times. The task is verification of the word,
+from the recording to the score, for a speaker who is not in the training data:
+a fold holds out one speaker for the test and one for validation, and trains on
+the other three. The classes are the digits, and a batch takes recordings of all
+training speakers. With a class for each digit of each speaker, the distance
+would learn to separate the same word of two speakers.
 
-`speakers` turns the task around: is the speaker the same, when the words were
-never trained on? All 5 speakers are in the training, so that this shows that
-the method runs, not how well it does.
+`spoken_digit_speakers` turns the task around: verification of the speaker, on
+words that were never trained on. All five speakers are in the training data,
+so that this only shows that the method runs.
 
-As in the paper: 30 MFCC of 25 ms each 10 ms, frames without speech dropped,
-means over 3 seconds subtracted, encoder and learned distance trained at once
-with an additive-margin classifier (or without it, or a triplet loss alone),
-label smoothing, dropout, clipping, whole utterances at test. Where the recipes
-depart from it: no augmentation, but in `spoken_digit_learned_distance_babble`,
-whose babble is made of the training recordings; recordings of 8 kHz, and so
-frequencies up to 3700 Hz; crops of 60 frames, which is nearly all of a word; a
-network of fewer channels, and 64 instead of 512 dimensions; three hidden layers
-of the distance instead of four; Adam, and half a cosine to zero; the baseline
-is that of `an4`, which differs from the paper's.
+As in the paper: 30 MFCC of 25 ms every 10 ms, frames without speech dropped,
+means over 3 seconds subtracted; encoder and learned distance trained together
+with an additive-margin classifier (or without it, or a triplet loss alone);
+label smoothing, dropout and gradient clipping; whole utterances at test.
+
+Departures from the paper:
+
+- No augmentation, except in `spoken_digit_learned_distance_babble`, where the
+  babble is made of the training recordings.
+- Recordings have 8 kHz, which leaves frequencies up to 3700 Hz.
+- Crops have 60 frames, nearly a whole word.
+- The network has fewer channels, and embeddings have 64 dimensions instead of
+  512. The distance has three hidden layers instead of four.
+- Adam with cosine decay replaces momentum, weight decay and warm-up.
+- The baseline's triplets differ (`sections.TRIPLET_BASELINE`).
 """
 
-import ml_collections
+from trainers.recipe import Recipe
+from trainers.recipes import sections
 
-from trainers.recipes.learning_rates import cosine_decay
-
-DIM = 64
-# Of a name such as "7_jackson_32.wav".
+# Parts of a name such as "7_jackson_32.wav".
 DIGIT = {"feature": "audio/filename", "pattern": r"^(\d)_"}
 SPEAKER = {"feature": "audio/filename", "pattern": r"^\d_(.+)_"}
+BABBLE = {
+    "babble": {"noise": "babble", "snr": (10.0, 20.0), "num_sources": (3, 7)}
+}
 
 
-def learned_distance(auxiliary: bool):
-    """Encoder and distance, with or without the auxiliary classifier."""
-    return _learned_distance(_words(), auxiliary)
+def words(method: dict, **more):
+    """Digits are the classes; speakers are held out."""
+    return _common(DIGIT, SPEAKER, (10, 8), plda_dims=9, **method, **more)
 
 
-def learned_distance_babble():
-    """With a copy of each training recording before other speakers."""
-    config = learned_distance(auxiliary=True)
-    config.augmentation = {
-        "babble": {
-            "noise": "babble",
-            "snr": (10.0, 20.0),
-            "num_sources": (3, 7),
+def speakers(method: dict):
+    """Speakers are the classes; digits are held out."""
+    return _common(SPEAKER, DIGIT, (5, 16), plda_dims=4, **method)
+
+
+def _common(label, group, batch, plda_dims, **more):
+    return sections.config(
+        "spoken_digit",
+        label=label,
+        folds=sections.folds("train", test_split="", group=group),
+        front_end={
+            "name": "front_end",
+            "sample_rate": 8000,
+            "num_coefficients": 30,
+            "num_mel_bins": 30,
+            "low_frequency": 20.0,
+            "high_frequency": 3700.0,
         },
-    }
-    return config
-
-
-def triplet():
-    """The encoder alone; the cosine of its embeddings is the score."""
-    config = _words()
-    config.loss = {
-        "name": "TripletLoss",
-        "margin": 0.3,
-        "mining": "hard",
-        "distance": "cosine",
-    }
-    return config
-
-
-def speakers():
-    """Speakers as the classes, words held out; with the classifier."""
-    config = _common(label=SPEAKER, group=DIGIT)
-    config.batches.num_classes, config.batches.num_per_class = 5, 16
-    config.evaluation.plda.num_dims = 4
-    return _learned_distance(config, auxiliary=True)
-
-
-def _words():
-    return _common(label=DIGIT, group=SPEAKER)
-
-
-def _learned_distance(config, auxiliary: bool):
-    config.objective = {
-        "name": "LearnedDistance",
-        "distance": {
-            "name": "PairDistance",
-            "hidden_units": (128, 128, 128),
-            "dropout": 0.1,
-        },
-        "label_smoothing": 0.1,
-    }
-    if auxiliary:
-        # Its classes are those of the training split.
-        config.objective.auxiliary = "additive_margin"
-        config.objective.projection = {
-            "name": "x_vector_projection",
-            "dim": DIM,
-        }
-    return config
-
-
-def _common(label, group):
-    num_epochs, steps_per_epoch = 20, 30
-    return ml_collections.ConfigDict(
-        {
-            "seed": 0,
-            "deterministic": True,
-            "data_dir": "",
-            "manual_dir": "",
-            "dataset": "spoken_digit",
-            "label": label,
-            "folds": {
-                "split": "train",
-                "test_split": "",
-                "num_folds": 5,
-                "fold": 0,
-                "num_per_class": 0,  # all
-                "group": group,
-            },
-            "split": "train",
-            "front_end": {
-                "name": "front_end",
-                "sample_rate": 8000,
-                "num_coefficients": 30,
-                "num_mel_bins": 30,
-                "low_frequency": 20.0,
-                "high_frequency": 3700.0,
-            },
-            "utterances": {"num_frames": 60, "min_num_frames": 60},
-            "batches": {
-                "name": "class_balanced_batches",
-                "num_classes": 10,
-                "num_per_class": 8,
-            },
-            "encoder": {
-                "name": "x_vector_encoder",
-                "dim": DIM,
-                "num_coefficients": 30,
-                "channels": (96, 96, 96, 96, 288),
-            },
-            "optimizer": {
-                "name": "Adam",
-                "learning_rate": cosine_decay(
-                    1e-3, num_epochs * steps_per_epoch
-                ),
-                "global_clipnorm": 10.0,
-            },
-            "steps_per_epoch": steps_per_epoch,
-            "num_epochs": num_epochs,
-            "monitor": "val_accuracy_at_equal_error",
-            "patience": 10,
-            "validation": {"split": "validation"},
-            "evaluation": {
-                "name": "verification",
-                "splits": ("test",),
-                "plda": {"num_dims": 9},
-                "num_resamples": 1000,
-            },
-        }
+        utterances={"num_frames": 60, "min_num_frames": 60},
+        batches=sections.class_batches(*batch),
+        **sections.x_vectors(30, num_epochs=20, steps_per_epoch=30),
+        **more,
+        patience=10,
+        evaluation=sections.verification(plda_dims, num_resamples=1000),
     )
+
+
+WITHOUT_CLASSIFIER = sections.learned_distance(num_units=128)
+WITH_CLASSIFIER = sections.learned_distance(
+    num_units=128, **sections.speaker_classifier(sections.X_VECTOR_DIM)
+)
+RECIPES = {
+    "spoken_digit_learned_distance": Recipe(
+        "Learned distance with an additive-margin classifier",
+        words,
+        {"method": WITH_CLASSIFIER},
+        results=("verification/spoken_digit_learned_distance-seed_*.json",),
+    ),
+    "spoken_digit_learned_distance_babble": Recipe(
+        "Learned distance with a classifier, also on copies with babble",
+        words,
+        {"method": WITH_CLASSIFIER, "augmentation": BABBLE},
+    ),
+    "spoken_digit_learned_distance_without_auxiliary": Recipe(
+        "Learned distance without the classifier",
+        words,
+        {"method": WITHOUT_CLASSIFIER},
+    ),
+    "spoken_digit_triplet": Recipe(
+        "Triplet loss, the baseline",
+        words,
+        {"method": sections.TRIPLET_BASELINE},
+        results=("verification/spoken_digit_triplet-seed_*.json",),
+    ),
+    "spoken_digit_speakers": Recipe(
+        "Learned distance between speakers, held-out words",
+        speakers,
+        {"method": WITH_CLASSIFIER},
+        results=("verification/spoken_digit_speakers-seed_*.json",),
+    ),
+}

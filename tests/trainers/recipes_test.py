@@ -1,0 +1,123 @@
+"""Tables of recipes: names, configs of their own, results, the list."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+
+from trainers import recipe_list
+from trainers import train
+from trainers.config import load_recipe
+from trainers.recipe import Recipe
+from trainers.recipes import every_recipe
+
+ROOT = pathlib.Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+RECIPES = every_recipe()
+
+
+def names_recipe(file):
+    """The recipe that a result file names; None if it names none."""
+    return json.loads(file.read_text()).get("recipe")
+
+
+def test_a_name_is_in_one_table():
+    folder = pathlib.Path(train.__file__).parent / "recipes"
+    in_files = [
+        name
+        for file in folder.glob("*.py")
+        for name in getattr(
+            sys.modules.get(f"trainers.recipes.{file.stem}"), "RECIPES", {}
+        )
+    ]
+    assert sorted(in_files) == list(RECIPES)
+
+
+def test_a_recipe_makes_a_config_of_its_own_each_time():
+    for recipe in RECIPES.values():
+        first, second = recipe.config(), recipe.config()
+        before = second.to_json()
+        for section in first.values():
+            if hasattr(section, "name"):
+                section.name = "altered"
+        assert second.to_json() == before == recipe.config().to_json()
+
+
+@pytest.mark.parametrize("name", [n for n, r in RECIPES.items() if r.results])
+def test_the_results_of_a_recipe_exist(name):
+    for pattern in RECIPES[name].results:
+        folder = (RESULTS / pattern).parent
+        files = sorted(folder.glob(pathlib.Path(pattern).name))
+        assert files, pattern
+        for file in files:
+            assert names_recipe(file) == name
+
+
+def test_every_result_file_belongs_to_a_recipe():
+    found = {
+        file.relative_to(RESULTS): names_recipe(file)
+        for file in RESULTS.rglob("*.json")
+        if names_recipe(file)
+    }
+    assert len(found) > 50
+    for file, name in found.items():
+        patterns = RECIPES[name].results
+        assert any(file.match(pattern) for pattern in patterns), file
+
+
+def test_the_list_has_a_line_for_each_recipe(capsys):
+    with pytest.raises(SystemExit) as end:
+        train.main(["--list"])
+    assert end.value.code == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(RECIPES)
+    starts = [head.index(word) for word in ("data set", "method", "results")]
+    rows = {line.split()[0]: line for line in lines}
+    for line in lines:
+        for start in starts:
+            assert line[start - 1] == " " and line[start] != " ", line
+    cells = [rows["sprites_beta_vae_8"][start:].split()[0] for start in starts]
+    assert cells == [
+        "sprites/all_frames",
+        "BetaVAE",
+        "benchmarks/results/cross_validation/sprites_beta_vae_8-*.json",
+    ]
+    assert rows["cifar10_triplet"].endswith("TripletLoss           not run")
+
+
+def test_columns_are_as_wide_as_their_longest_cell():
+    def make(dataset):
+        from trainers.recipes import sections
+
+        return sections.config(dataset, **sections.loss("TripletLoss"))
+
+    recipes = {
+        "short": Recipe("", make, {"dataset": "mnist"}),
+        "a_longer_name": Recipe(
+            "", make, {"dataset": "n_digit/2_number"}, ("a.json", "b/*.json")
+        ),
+    }
+    assert recipe_list.recipe_list(recipes).splitlines() == [
+        "recipe         data set          method       results",
+        "short          mnist             TripletLoss  not run",
+        "a_longer_name  n_digit/2_number  TripletLoss  "
+        "benchmarks/results/a.json, benchmarks/results/b/*.json",
+    ]
+
+
+def test_a_file_of_a_user_s_own_builds_on_the_tables(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from trainers.recipes import n_digit\n"
+        "from trainers.recipes.learning_rates import halving\n"
+        "def get_config():\n"
+        "    config = n_digit.stochastic_prototypes(num_digits=2, dim=2)\n"
+        "    config.optimizer.learning_rate = halving(1e-2, every=100)\n"
+        "    return config\n"
+    )
+    mine = load_recipe(str(file), ["num_epochs=3"])
+    published = load_recipe("n_digit_2_dim_2_stochastic_prototypes")
+    assert mine.objective == published.objective
+    assert mine.optimizer.learning_rate.decay_steps == 100
+    assert (mine.num_epochs, published.num_epochs) == (3, 40)

@@ -1,0 +1,34 @@
+"""What an entry of a table of recipes holds."""
+
+import dataclasses
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """A training by name: a function that makes its config, and its values.
+
+    Args:
+        about: What it trains, in one line.
+        make: Function that returns an `ml_collections.ConfigDict`.
+        values: The function's keyword arguments.
+        results: Where its committed results are: paths below
+            `benchmarks/results`, in which `*` stands for any text. Empty if
+            the recipe has not been run.
+
+    Example:
+
+    >>> recipe = Recipe("Triplet loss", speakers, {"method": TRIPLET})
+    >>> config = recipe.config()
+    """
+
+    about: str
+    make: Callable
+    values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    results: tuple[str, ...] = ()
+
+    def config(self):
+        """A new `ml_collections.ConfigDict`, not locked."""
+        return self.make(**self.values)

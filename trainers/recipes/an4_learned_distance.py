@@ -1,7 +1,0 @@
-"""Learned distance with an additive-margin classifier, speakers of AN4."""
-
-from trainers.recipes import an4
-
-
-def get_config():
-    return an4.learned_distance(auxiliary=True)

@@ -1,0 +1,98 @@
+"""Retrieval of persons and birds: Ridgeway & Mozer 2018, Section 4.1.
+
+CUHK03 (the labeled set) and Market-1501 (both parts pooled) hold images of
+persons; CUB-200-2011 (both parts pooled) holds birds, as frozen features of
+Inception v3. The classes of the test are never trained on.
+
+The settings are those of the released configurations. They differ from the
+paper's text: the F-statistic loss takes 5 images of a person and 4 images of a
+bird instead of up to 10; its learning rate is 1e-4 instead of 2e-4 on CUHK03
+and 3e-4 instead of 2e-4 on CUB-200-2011. As in the paper, batches are those of
+an epoch without replacement. Not run on the real data.
+"""
+
+from trainers.recipe import Recipe
+from trainers.recipes import sections
+
+
+def retrieval(
+    dataset: str,
+    split: str,
+    encoder: dict,
+    steps_per_epoch: int,
+    loss: dict,
+    distance: str,
+    num_per_class: int = 10,
+    learning_rate: float = 1e-4,
+    patience: int = 20,
+):
+    """12 classes a batch, early stopping by mean recall@1 to recall@20."""
+    return sections.config(
+        dataset,
+        folds=sections.folds(split, test_split=""),
+        batches=sections.class_batches(12, num_per_class, allow_fewer=True),
+        encoder=encoder,
+        **loss,
+        optimizer=sections.adam(learning_rate),
+        steps_per_epoch=steps_per_epoch,
+        num_epochs=1000,
+        monitor="val_mean_recall",
+        patience=patience,
+        validation={"split": "validation", "max_k": 20},
+        evaluation=sections.retrieval(distance, k=tuple(range(1, 21))),
+    )
+
+
+def _persons(image_shape: tuple[int, ...]) -> dict:
+    return {
+        "name": "person_re_identification_encoder",
+        "dim": 500,
+        "image_shape": image_shape,
+    }
+
+
+# With the number of batches in an epoch, approximately.
+DATA = {
+    "cuhk03": {
+        "dataset": "cuhk03/labeled",
+        "split": "train",
+        "encoder": _persons((160, 60, 3)),
+        "steps_per_epoch": 80,
+    },
+    "market1501": {
+        "dataset": "market1501/identity",
+        "split": "train+test",
+        "encoder": _persons((128, 64, 3)),
+        "steps_per_epoch": 200,
+    },
+    "cub200": {
+        "dataset": "caltech_birds2011_inception_features",
+        "split": "train+test",
+        "encoder": {"name": "bird_features_encoder", "dim": 500},
+        "steps_per_epoch": 100,
+    },
+}
+AUTHORS = {"form": "authors"}
+LOSSES = {
+    "cuhk03": sections.retrieval_losses(70, AUTHORS, AUTHORS),
+    "market1501": sections.retrieval_losses(63, AUTHORS, AUTHORS),
+    "cub200": sections.retrieval_losses(
+        3, {**AUTHORS, "negative_cost": 25.0}, AUTHORS
+    ),
+}
+LOSSES["cuhk03"]["f_statistic"] |= {"num_per_class": 5, "patience": 50}
+LOSSES["market1501"]["f_statistic"] |= {
+    "num_per_class": 5,
+    "learning_rate": 2e-4,
+    "patience": 50,
+}
+LOSSES["cub200"]["f_statistic"] |= {"num_per_class": 4, "learning_rate": 3e-4}
+RECIPES = {
+    f"{name}_{loss}": Recipe(
+        "Retrieval of held-out classes, the released settings",
+        retrieval,
+        {**data, **values},
+    )
+    for name, data in DATA.items()
+    for loss, values in LOSSES[name].items()
+}

@@ -1,7 +1,0 @@
-"""Learned distance with an additive-margin classifier, spoken digits."""
-
-from trainers.recipes import spoken_digit
-
-
-def get_config():
-    return spoken_digit.learned_distance(auxiliary=True)

@@ -1,7 +1,0 @@
-"""beta-VAE on Sprites, beta = 1: no labels."""
-
-from trainers.recipes import sprites
-
-
-def get_config():
-    return sprites.beta_vae(beta=1.0)

@@ -1,7 +1,0 @@
-"""beta-VAE on Sprites, beta = 4: no labels."""
-
-from trainers.recipes import sprites
-
-
-def get_config():
-    return sprites.beta_vae(beta=4.0)
