@@ -34,8 +34,8 @@ from tools.generated_text import read_between
         (distance_depth, distance_depth.load),
     ],
 )
-def test_the_recipes_tables_are_generated_from_the_result_files(module, found):
-    between = read_between(n_digit_table.README, module.BEGIN, module.END)
+def test_tables_of_results_are_generated_from_the_result_files(module, found):
+    between = read_between(module.PAGE, module.BEGIN, module.END)
     assert between.strip() == module.table(found()).strip()
 
 

@@ -72,7 +72,7 @@ def test_examples_of_the_page_of_the_learned_distance_run():
 
 
 def test_links_of_the_documents_exist():
-    for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    for document in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         for link in LINK.findall(document.read_text()):
             if "://" not in link:
                 assert (document.parent / link).exists(), (document, link)

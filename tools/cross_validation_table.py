@@ -3,8 +3,8 @@
     python -m tools.cross_validation_table [FOLDER ...]
 
 Workdirs of `trainers.cross_validate` given are first copied, as far as numbers
-go, into `benchmarks/results/cross_validation`; the tables in the recipes'
-README and the figures in `docs/figures` are then made from that folder alone.
+go, into `benchmarks/results/cross_validation`; the tables in `docs/results`
+and the figures in `docs/figures` are then made from that folder alone.
 """
 
 import json
@@ -16,7 +16,6 @@ from tools.generated_text import collect_folders
 from tools.generated_text import hardware
 from tools.generated_text import write_between
 from tools.keep_result import keep_result
-from tools.n_digit_table import README
 from tools.n_digit_table import ROOT
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
@@ -25,6 +24,7 @@ from trainers.cross_validate import standard_error
 
 RESULTS = ROOT / "benchmarks" / "results" / "cross_validation"
 FIGURES = ROOT / "docs" / "figures"
+PAGE = ROOT / "docs" / "results" / "sprites_and_omniglot.md"
 BEGIN, END = (
     "<!-- cross-validation: begin -->",
     "<!-- cross-validation: end -->",
@@ -186,7 +186,7 @@ def table(found: dict[tuple[str, str], dict]) -> str:
 
 def _pictures(prefix: str, *names: str) -> str:
     return "\n".join(
-        f"![{name.replace('_', ' ')}](../../docs/figures/{prefix}_{name}.png)"
+        f"![{name.replace('_', ' ')}](../figures/{prefix}_{name}.png)"
         for name in names
     )
 
@@ -435,9 +435,9 @@ def _curves(results: dict, measure: str) -> list[dict[int, float]]:
 def main() -> None:
     collect_folders(__doc__, collect)
     found = load()
-    write_between(README, BEGIN, END, table(found))
+    write_between(PAGE, BEGIN, END, table(found))
     draw(found)
-    print(f"wrote {README.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
+    print(f"wrote {PAGE.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@
 
 A folder is a workdir of `trainers.cross_validate`, of a recipe with one depth
 of the distance; the table prints the command of each row. The folders' numbers
-are first copied into `benchmarks/results/distance_depth`. The table in the
-recipes' README and the figure in `docs/figures` are then made from that folder,
-and, for the recipe's own depth and the triplet loss, from the same folds and
-seed in `benchmarks/results/verification`.
+are first copied into `benchmarks/results/distance_depth`. The table in
+`docs/results` and the figure in `docs/figures` are then made from that folder;
+the recipe's own depth and the triplet loss are from the same folds and seed in
+`benchmarks/results/verification`.
 """
 
 import json
@@ -18,7 +18,6 @@ from tools.cross_validation_table import FIGURES
 from tools.generated_text import collect_folders
 from tools.generated_text import write_between
 from tools.keep_result import keep_result
-from tools.n_digit_table import README
 from tools.n_digit_table import ROOT
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
@@ -27,6 +26,7 @@ from trainers.cross_validate import standard_error
 
 RESULTS = ROOT / "benchmarks" / "results" / "distance_depth"
 FIGURE = "distance_depth.png"
+PAGE = ROOT / "docs" / "results" / "verification.md"
 BEGIN, END = "<!-- distance depth: begin -->", "<!-- distance depth: end -->"
 SCORES = {"learned_distance": "learned distance", "cosine": "cosine"}
 
@@ -128,7 +128,7 @@ def table(found: dict[int, dict]) -> str:
         for depth, results in sorted(found.items())
     }
     lines += command_lines(commands)
-    return "\n".join([*lines, "", f"![EER](../../docs/figures/{FIGURE})"])
+    return "\n".join([*lines, "", f"![EER](../figures/{FIGURE})"])
 
 
 def figure(found: dict[int, dict]):
@@ -165,7 +165,7 @@ def figure(found: dict[int, dict]):
 def main() -> None:
     collect_folders(__doc__, collect)
     found = load()
-    write_between(README, BEGIN, END, table(found))
+    write_between(PAGE, BEGIN, END, table(found))
     if any(found):
         from trainers.quiet import import_tensorflow
 
@@ -174,7 +174,7 @@ def main() -> None:
 
         FIGURES.mkdir(parents=True, exist_ok=True)
         viz.save_figure(figure(found), FIGURES / FIGURE)
-    print(f"wrote {README.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
+    print(f"wrote {PAGE.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table of the n-digit runs, from result files into the recipes' README.
+"""The table of `docs/results/n_digit.md`, from the result files.
 
     python -m tools.n_digit_table [FOLDER ...]
 
@@ -21,7 +21,7 @@ from trainers.workdir import recipe_fields
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "n_digit"
-README = ROOT / "trainers" / "recipes" / "README.md"
+PAGE = ROOT / "docs" / "results" / "n_digit.md"
 BEGIN, END = "<!-- n_digit table: begin -->", "<!-- n_digit table: end -->"
 CELLS = [
     (split, condition)
@@ -269,15 +269,15 @@ def _choices(runs) -> list[str]:
     return lines
 
 
-def write_readme() -> None:
-    """Puts the table between the README's markers."""
-    write_between(README, BEGIN, END, table(runs()))
+def write_page() -> None:
+    """Puts the table between the markers of the page."""
+    write_between(PAGE, BEGIN, END, table(runs()))
 
 
 def main() -> None:
     collect_folders(__doc__, collect)
-    write_readme()
-    print(f"wrote {README.relative_to(ROOT)}")
+    write_page()
+    print(f"wrote {PAGE.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

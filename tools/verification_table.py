@@ -5,8 +5,8 @@
 A folder holds the runs of one recipe with one seed, each an evaluated workdir:
 those of `trainers.cross_validate` (`fold_0`, `fold_1`, ...), and any trained by
 itself, such as `official`, the data set's own split. Their numbers are first
-copied into `benchmarks/results/verification`; the tables in the recipes'
-README and the figures in `docs/figures` are then made from that folder alone.
+copied into `benchmarks/results/verification`; the tables in `docs/results`
+and the figures in `docs/figures` are then made from that folder alone.
 """
 
 import collections
@@ -19,13 +19,13 @@ from tools.generated_text import collect_folders
 from tools.generated_text import hardware
 from tools.generated_text import write_between
 from tools.keep_result import keep_result
-from tools.n_digit_table import README
 from tools.n_digit_table import ROOT
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from trainers.cross_validate import standard_error
 
 RESULTS = ROOT / "benchmarks" / "results" / "verification"
+PAGE = ROOT / "docs" / "results" / "verification.md"
 BEGIN, END = "<!-- verification: begin -->", "<!-- verification: end -->"
 METHODS = {
     "learned_distance": "learned distance",
@@ -237,7 +237,7 @@ def table(found: dict) -> str:
             parts += _table(measured, runs)
             if protocol not in TASKS.values():
                 picture = f"{_file(dataset, protocol)}.png"
-                parts += ["", f"![EER](../../docs/figures/{picture})"]
+                parts += ["", f"![EER](../figures/{picture})"]
     return "\n".join(parts)
 
 
@@ -299,9 +299,9 @@ def _figure(measured: dict, title: str):
 def main() -> None:
     collect_folders(__doc__, collect)
     found = load()
-    write_between(README, BEGIN, END, table(found))
+    write_between(PAGE, BEGIN, END, table(found))
     draw(found)
-    print(f"wrote {README.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
+    print(f"wrote {PAGE.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
