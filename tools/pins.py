@@ -21,6 +21,8 @@ exactly, or nearly: TensorFlow sums in one thread here. The tolerance is
 """
 
 import argparse
+import concurrent.futures
+import functools
 import json
 import math
 import os
@@ -34,97 +36,112 @@ import time
 ROOT = pathlib.Path(__file__).parents[1]
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-5, 1e-6
 # Timings, and what says how a number was made.
-LEFT_OUT = {"cores", "input_wait", "seconds", "settings"}
+LEFT_OUT = {"cores", "input_wait", "load", "seconds", "settings"}
 
 DEMO = (
-    "steps_per_epoch=10",
-    "num_epochs=3",
-    "validation.num_episodes=2",
-    "validation.num_samples=10",
-    "evaluation.num_episodes=4",
-    "evaluation.num_draws=1",
-    "evaluation.num_samples=20",
+    "--config=demo",
+    "--config.steps_per_epoch=10",
+    "--config.num_epochs=3",
+    "--config.validation.num_episodes=2",
+    "--config.validation.num_samples=10",
+    "--config.evaluation.num_episodes=4",
+    "--config.evaluation.num_draws=1",
+    "--config.evaluation.num_samples=20",
 )
-SHORT = ("steps_per_epoch=5", "num_epochs=2")
-SPRITES = (*SHORT, "encoder.width=16", "folds.num_folds=4")
-# What each cross-validation runs: a recipe, and what makes it small.
-FOLDS = {
-    "disentanglement": ("sprites_f_statistic", *SPRITES),
+SHORT = ("--config.steps_per_epoch=5", "--config.num_epochs=2", "--folds=1")
+SPRITES = (*SHORT, "--config.encoder.width=16", "--config.folds.num_folds=4")
+CROSS_VALIDATIONS = {
+    "disentanglement": ("--config=sprites_f_statistic", *SPRITES),
     "autoencoder": (
-        "sprites_beta_vae_2",
+        "--config=sprites_beta_vae_2",
         *SPRITES,
-        "batches.num_classes=6",
-        "decoder.width=16",
+        "--config.batches.num_classes=6",
+        "--config.decoder.width=16",
     ),
-    "retrieval": ("omniglot_retrieval_learned_distance", *SHORT),
-    "verification": (
-        "spoken_digit_learned_distance_babble",
+    "retrieval": (
+        "--config=omniglot_retrieval_learned_distance",
         *SHORT,
-        "batches.num_per_class=4",
-        "encoder.dim=16",
-        "encoder.channels=(16, 16, 16, 16, 32)",
-        "evaluation.num_resamples=20",
+        "--config.batches.num_classes=4",
+        "--config.batches.num_per_class=3",
+    ),
+    "verification": (
+        "--config=spoken_digit_learned_distance_babble",
+        *SHORT,
+        "--config.batches.num_per_class=4",
+        "--config.encoder.dim=16",
+        "--config.encoder.channels=(16, 16, 16, 16, 32)",
+        "--config.evaluation.num_resamples=20",
     ),
 }
 
 
 def measure(folder: pathlib.Path) -> dict[str, float]:
     """Makes all runs in a folder; returns their numbers by name."""
+    os.environ["EMBEDDINGS_TF_DATA"] = str(folder / "data")
+    # Sums depend on the number of threads in their last digit.
+    os.environ["TF_NUM_INTRAOP_THREADS"] = "1"
     from tools.fabricated_data import write_data_sets
 
     write_data_sets(folder / "data")
+    kinds = [few_shot, resumed, replicas, search]
+    kinds += [
+        functools.partial(cross_validation, name) for name in CROSS_VALIDATIONS
+    ]
     found = {}
-
-    def collect(name, workdir):
-        results = json.loads((workdir / "results.json").read_text())
-        found.update(numbers(results, f"{name}."))
-
-    def module(name, *words, **environment):
-        started = time.monotonic()
-        finish(start(name, folder / "data", *words, **environment))
-        seconds = time.monotonic() - started
-        workdir = words[words.index("--workdir") + 1]
-        print(f"{name}, {workdir.name}: {seconds:.0f} s", flush=True)
-
-    few_shot = folder / "few_shot"
-    demo = ("--config", "demo", *map("--config.{}".format, DEMO))
-    module("trainers.train", *demo, "--workdir", few_shot)
-    module("trainers.evaluate", "--workdir", few_shot)
-    collect("few_shot", few_shot)
-
-    resumed = folder / "resumed"
-    words = (*demo, "--workdir", resumed)
-    kill_after_checkpoint(
-        start("trainers.train", folder / "data", *words), resumed
-    )
-    module("trainers.train", *words)
-    collect("resumed", resumed)
-
-    replicas = folder / "replicas"
-    words = (*demo, "--workdir", replicas, "--config.strategy=mirrored")
-    module("trainers.train", *words, EMBEDDINGS_TF_VIRTUAL_CPUS="2")
-    collect("replicas", replicas)
-
-    search = folder / "search"
-    words = (*demo, "--workdir", search, "--space", "stochastic_prototypes")
-    module("tuning.search", *words, "--trials", 2)
-    collect("search", search)
-
-    for name, (recipe, *overrides) in FOLDS.items():
-        words = ("--config", recipe, *map("--config.{}".format, overrides))
-        words += ("--workdir", folder / name, "--folds", 1)
-        module("trainers.cross_validate", *words)
-        collect(name, folder / name)
-
-    for name, workdir, ask in (
-        ("few_shot", few_shot, ask_classifier),
-        ("verification", folder / "verification" / "fold_1", ask_verifier),
-    ):
-        directory = folder / f"{name}_exported"
-        words = ("--workdir", workdir, "--directory", directory)
-        module("trainers.export", *words)
-        found |= numbers(ask(directory / "1"), f"export.{name}.")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for part in pool.map(lambda kind: kind(folder), kinds):
+            found |= part
     return found
+
+
+def few_shot(folder: pathlib.Path) -> dict[str, float]:
+    workdir = folder / "few_shot"
+    run("trainers.train", workdir, *DEMO)
+    run("trainers.evaluate", workdir)
+    return results(workdir) | answers(workdir, ask_classifier)
+
+
+def resumed(folder: pathlib.Path) -> dict[str, float]:
+    workdir = folder / "resumed"
+    kill_after_checkpoint(start("trainers.train", workdir, *DEMO), workdir)
+    run("trainers.train", workdir, *DEMO)
+    return results(workdir)
+
+
+def replicas(folder: pathlib.Path) -> dict[str, float]:
+    workdir = folder / "replicas"
+    words = (*DEMO, "--config.strategy=mirrored")
+    run("trainers.train", workdir, *words, EMBEDDINGS_TF_VIRTUAL_CPUS="2")
+    return results(workdir)
+
+
+def search(folder: pathlib.Path) -> dict[str, float]:
+    workdir = folder / "search"
+    words = (*DEMO, "--space=stochastic_prototypes", "--trials=2")
+    run("tuning.search", workdir, *words)
+    return results(workdir)
+
+
+def cross_validation(name: str, folder: pathlib.Path) -> dict[str, float]:
+    workdir = folder / name
+    run("trainers.cross_validate", workdir, *CROSS_VALIDATIONS[name])
+    found = results(workdir)
+    if name == "verification":
+        found |= answers(workdir / "fold_1", ask_verifier)
+    return found
+
+
+def results(workdir: pathlib.Path) -> dict[str, float]:
+    """All numbers that a run has written."""
+    found = json.loads((workdir / "results.json").read_text())
+    return numbers(found, f"{workdir.name}.")
+
+
+def answers(workdir: pathlib.Path, ask) -> dict[str, float]:
+    """Exports a run; all numbers that `ask` gets from the exported model."""
+    directory = workdir / "exported"
+    run("trainers.export", workdir, "--directory", str(directory))
+    return numbers(ask(directory / "1"), f"{ask.__name__}.")
 
 
 def ask_classifier(saved_model: pathlib.Path) -> dict:
@@ -137,14 +154,14 @@ def ask_classifier(saved_model: pathlib.Path) -> dict:
     x = tf.constant(x[:30], tf.float32)
     # Keep `model` alive: its functions refer to its variables.
     model = tf.saved_model.load(str(saved_model))
-    answers = model.signatures["serving_default"](image=x)
-    answers |= model.signatures["classify"](
+    found = model.signatures["serving_default"](image=x)
+    found |= model.signatures["classify"](
         support=x[:20],
         support_labels=tf.constant(labels[:20], tf.int32),
         query=x[20:],
         seed=tf.constant([0, 0]),
     )
-    return {name: value.numpy().tolist() for name, value in answers.items()}
+    return {name: value.numpy().tolist() for name, value in found.items()}
 
 
 def ask_verifier(saved_model: pathlib.Path) -> dict:
@@ -156,28 +173,29 @@ def ask_verifier(saved_model: pathlib.Path) -> dict:
     first, second = random.normal(0, 1000, (2, 3, 6000)).astype("float32")
     lengths = tf.constant([6000, 5000, 4000])
     model = tf.saved_model.load(str(saved_model))
-    answers = model.signatures["score_pairs"](
+    found = model.signatures["score_pairs"](
         first=tf.constant(first),
         first_length=lengths,
         second=tf.constant(second),
         second_length=lengths[::-1],
     )
-    return {name: value.numpy().tolist() for name, value in answers.items()}
+    return {name: value.numpy().tolist() for name, value in found.items()}
 
 
-def start(module, data_dir, *words, **environment) -> subprocess.Popen:
-    """Starts a command of the library in an interpreter of its own."""
-    environment = {
-        **os.environ,
-        "EMBEDDINGS_TF_DATA": str(data_dir),
-        # Sums depend on the number of threads in their last digit.
-        "TF_NUM_INTRAOP_THREADS": "1",
-        **environment,
-    }
+def run(module: str, workdir: pathlib.Path, *words, **environment) -> None:
+    """Runs a command of the library in an interpreter of its own."""
+    started = time.monotonic()
+    finish(start(module, workdir, *words, **environment))
+    seconds = time.monotonic() - started
+    print(f"{workdir.name}, {module}: {seconds:.0f} s", flush=True)
+
+
+def start(module, workdir, *words, **environment) -> subprocess.Popen:
+    """Starts a command of the library."""
     return subprocess.Popen(
-        [sys.executable, "-m", module, *map(str, words)],
+        [sys.executable, "-m", module, "--workdir", str(workdir), *words],
         cwd=ROOT,
-        env=environment,
+        env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -203,18 +221,18 @@ def kill_after_checkpoint(process, workdir: pathlib.Path) -> None:
     process.communicate()
 
 
-def numbers(results, prefix: str = "") -> dict[str, float]:
+def numbers(found, prefix: str = "") -> dict[str, float]:
     """The numbers of nested results as `outer.inner.position`."""
-    found = {}
-    items = results if isinstance(results, dict) else dict(enumerate(results))
+    flat = {}
+    items = found if isinstance(found, dict) else dict(enumerate(found))
     for name, value in items.items():
         if name in LEFT_OUT:
             continue
         if isinstance(value, dict | list):
-            found |= numbers(value, f"{prefix}{name}.")
+            flat |= numbers(value, f"{prefix}{name}.")
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            found[f"{prefix}{name}"] = value
-    return found
+            flat[f"{prefix}{name}"] = value
+    return flat
 
 
 def differences(before: dict, after: dict) -> list[str]:
@@ -222,10 +240,12 @@ def differences(before: dict, after: dict) -> list[str]:
     lines = []
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
-        if old is None or new is None:
-            lines.append(f"{name}: {old} before, {new} now")
-        elif not math.isclose(
-            old, new, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE
+        if (
+            old is None
+            or new is None
+            or not math.isclose(
+                old, new, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE
+            )
         ):
             lines.append(f"{name}: {old} before, {new} now")
     return lines
