@@ -252,6 +252,37 @@ class TestExplicitness:
         assert explicitness(*fit) == pytest.approx(np.mean(by_factor))
         assert explicitness(*fit) != pytest.approx(np.mean(found["auc"]))
 
+    @pytest.mark.parametrize("variant", ["paper", "disentanglement_lib"])
+    def test_fits_stop_where_scikit_learn_stops(self, variant, monkeypatch):
+        """Its tolerance and its number of iterations, which are quicker."""
+        fitted = []
+
+        class Spy(LogisticRegression):
+            def fit(self, *arguments):
+                fitted.append(self.get_params())
+                return super().fit(*arguments)
+
+        monkeypatch.setattr("sklearn.linear_model.LogisticRegression", Spy)
+        explicitness(*noisy(), variant)
+        default = LogisticRegression().get_params()
+        assert len(fitted) == 4
+        for params in fitted:
+            for name in ("tol", "max_iter"):
+                assert params[name] == default[name]
+
+    def test_a_tighter_tolerance_changes_nothing_to_speak_of(self):
+        codes, factors = noisy(1000)
+        standard = (codes - codes.mean(axis=0)) / codes.std(axis=0)
+        found = explicitness_by_value(codes, factors)
+        for value, auc in zip((-1, 0), found["auc"][-2:], strict=True):
+            model = LogisticRegression(
+                C=1e10, solver="liblinear", tol=1e-10, max_iter=10_000
+            ).fit(standard, factors[:, 1] == value)
+            expected = pairs_in_order(
+                model.decision_function(standard), factors[:, 1] == value
+            )
+            assert auc == pytest.approx(expected, abs=1e-5)
+
     def test_regularisation_is_that_of_the_variant(self):
         """Few examples: fitted hard or gently, other examples show it."""
         codes, factors = noisy()
