@@ -16,6 +16,8 @@ from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 
+# The projector's principal components are three.
+FEWEST_COLUMNS = 3
 # What TensorBoard reads of a sprite, in pixels of a side.
 LARGEST_SPRITE = 8192
 
@@ -32,7 +34,9 @@ class EmbeddingProjector(keras.callbacks.Callback):
     `EarlyStopping` listed before has put the best weights back), it writes in
     `log_dir`, each file as a whole or not at all:
 
-    - `<name>.tsv`, one embedding a line; of Gaussians the mean;
+    - `<name>.tsv`, one embedding a line; of Gaussians the mean. Embeddings of
+      one or two dimensions get columns of zeros up to three: with fewer, the
+      projector shows nothing;
     - `<name>_metadata.tsv`, one column per kind of label, and of Gaussians
       `total_variance`, the sum of the variances over dimensions: colour by it
       to see what the model is unsure of;
@@ -79,7 +83,7 @@ class EmbeddingProjector(keras.callbacks.Callback):
     ...     x, np.arange(20) % 4, verbose=0, callbacks=[projector]
     ... )
     >>> np.loadtxt(f"{log_dir}/embedding.tsv").shape
-    (20, 2)
+    (20, 3)
     """
 
     def __init__(
@@ -133,6 +137,8 @@ class EmbeddingProjector(keras.callbacks.Callback):
                 **columns,
                 "total_variance": [f"{value:.6g}" for value in total],
             }
+        missing = max(0, FEWEST_COLUMNS - embeddings.shape[1])
+        embeddings = np.pad(embeddings, ((0, 0), (0, missing)))
         self.log_dir.mkdir(parents=True, exist_ok=True)
         rows = io.BytesIO()
         np.savetxt(rows, embeddings, fmt="%.9g", delimiter="\t")

@@ -13,16 +13,16 @@ LABELS = np.arange(5) % 2
 INPUTS = np.random.default_rng(0).normal(size=(5, 3)).astype("float32")
 
 
-def point_model():
+def point_model(dim=3):
     keras.utils.set_random_seed(1)
-    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(dim)])
     model.compile(optimizer="adam", loss=ContrastiveLoss())
     return model
 
 
 def gaussian_model():
     keras.utils.set_random_seed(1)
-    return keras.Sequential([keras.Input((3,)), GaussianEmbedding(2)])
+    return keras.Sequential([keras.Input((3,)), GaussianEmbedding(3)])
 
 
 def written(model, folder, labels=LABELS, **options):
@@ -80,6 +80,18 @@ def test_gaussians(tmp_path):
         text, value = row.split("\t")
         assert text == str(label)
         assert float(value) == pytest.approx(total, rel=1e-5)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4])
+def test_three_columns_at_least(dim, tmp_path):
+    """With fewer, the projector shows nothing, and NaN % of variance."""
+    model = point_model(dim)
+    written(model, tmp_path)
+    expected = np.zeros((5, max(3, dim)))
+    expected[:, :dim] = model.predict_on_batch(INPUTS)
+    np.testing.assert_allclose(
+        np.loadtxt(tmp_path / "embedding.tsv"), expected, rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,7 +205,7 @@ def test_the_plugin_reads_it(tmp_path):
     assert entry["tensorName"] == "embedding"
     tensor = get("/tensor", name="embedding").data
     np.testing.assert_allclose(
-        np.frombuffer(tensor, "float32").reshape(5, 2),
+        np.frombuffer(tensor, "float32").reshape(5, 3),
         np.loadtxt(folder / "embedding.tsv"),
         rtol=1e-6,
     )
@@ -235,7 +247,7 @@ def test_embeddings_that_are_not_finite(tmp_path):
     model = point_model()
     written(model, tmp_path)
     before = (tmp_path / "embedding.tsv").read_bytes()
-    model.layers[-1].bias.assign([np.nan, 0])
+    model.layers[-1].bias.assign([np.nan, 0, 0])
     with pytest.raises(ValueError, match="input 0 is not finite"):
         written(model, tmp_path)
     assert (tmp_path / "embedding.tsv").read_bytes() == before
