@@ -1,27 +1,52 @@
 """Checks of the arrays that metrics receive, with one wording for all."""
 
+import operator
 from typing import Any
 
 import numpy as np
 
+# Up to here float64 holds every integer.
+_LARGEST_INTEGER = 2**53
+
 
 def numbers(
-    name: str, value: Any, ndim: int, shape: str, infinite: bool = False
+    name: str,
+    value: Any,
+    ndim: int,
+    shape: str,
+    infinite: bool = False,
+    ordered: bool = False,
 ) -> np.ndarray:
     """`value` as float32 or float64 of rank `ndim`, non-empty and finite.
 
-    `infinite` lets -inf and inf through, and refuses NaN only.
+    `infinite` lets -inf and inf through, and refuses NaN only. `ordered` is
+    for callers that compare and do not compute: integers stay as they are.
     """
     array = _shaped(name, value, ndim, shape)
+    if array.dtype.kind == "c":
+        raise ValueError(
+            f"`{name}` must be real numbers; received dtype {array.dtype}. "
+            "Pass the real and the imaginary parts as columns of their own."
+        )
+    if not _is_real(array.dtype):
+        raise ValueError(
+            f"`{name}` must be numbers; received dtype {array.dtype}. "
+            "Convert it to floating point first."
+        )
+    if ordered and array.dtype.kind in "iu":
+        return array
+    outside = beyond_float64(array)
+    if outside.any():
+        raise ValueError(
+            f"`{name}` must be numbers that float64 can hold; received the "
+            f"integer {array[outside][0]}, beyond 2**53. Subtract a constant "
+            "or divide first."
+        )
     if array.dtype not in (np.float32, np.float64):
-        wide = array.dtype.kind in "biu"
-        try:
-            array = array.astype(np.float64 if wide else np.float32)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"`{name}` must be numbers; received dtype {array.dtype}. "
-                "Convert it to floating point first."
-            ) from error
+        narrow = array.dtype.kind not in "biu"
+        narrow = narrow and np.can_cast(array.dtype, np.float32)
+        with np.errstate(over="ignore"):  # of a long double, refused below
+            array = array.astype(np.float32 if narrow else np.float64)
     refused = np.isnan(array) if infinite else ~np.isfinite(array)
     if refused.any():
         where = tuple(map(int, np.argwhere(refused)[0]))
@@ -33,12 +58,21 @@ def numbers(
     return array
 
 
+def beyond_float64(array: np.ndarray) -> np.ndarray:
+    """Where there are integers that float64 may round."""
+    if array.dtype.kind not in "iu":
+        return np.zeros(array.shape, bool)
+    return (array > _LARGEST_INTEGER) | (array < -_LARGEST_INTEGER)
+
+
 def booleans(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     """`value`, booleans or 0 and 1 of rank `ndim`, non-empty, as booleans."""
     array = _shaped(name, value, ndim, shape)
     if array.dtype == bool:
         return array
-    refused = ~np.isin(array, (0, 1))
+    refused = np.ones(array.shape, bool)
+    if _is_real(array.dtype):
+        refused = ~np.isin(array, (0, 1))
     if refused.any():
         raise ValueError(
             f"`{name}` must hold booleans, or 0 and 1; received "
@@ -72,11 +106,65 @@ def same_length(**arrays: np.ndarray) -> None:
         )
 
 
+def scaled(
+    array: np.ndarray, axis: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """`array * 2.0**-exponent` as float64, in (-1, 1), and the exponent.
+
+    Nothing is rounded, and sums and squares neither overflow nor, unless they
+    are of values that are tiny beside the largest, underflow. With `axis=0`
+    each column has its own exponent.
+    """
+    array = array.astype(np.float64)
+    exponent = np.frexp(np.max(np.abs(array), axis=axis))[1]
+    return np.ldexp(array, -exponent), exponent
+
+
+def function(name: str, value: Any, arguments: str) -> None:
+    """ValueError unless `value` can be called."""
+    if not callable(value):
+        raise ValueError(
+            f"`{name}` must be a function of {arguments}; received {value!r}."
+        )
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """NumPy's random numbers from a seed; ValueError unless it is one."""
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if number < 0 or isinstance(seed, bool):
+        raise ValueError(
+            f"`seed` must be an integer of at least 0; received {seed!r}."
+        )
+    return np.random.default_rng(number)
+
+
 def _shaped(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
-    array = np.asarray(value)
+    if np.ma.is_masked(value):
+        raise ValueError(
+            f"`{name}` must have no masked entries; received "
+            f"{np.ma.count_masked(value)}. Drop these rows first."
+        )
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise ValueError(
+            f"`{name}` must be an array of shape {shape}; received "
+            f"{type(value).__name__}, which is none: {error}. Pass a NumPy "
+            "array, an eager tensor or lists of one length."
+        ) from error
     if array.ndim != ndim or not array.size:
         raise ValueError(
             f"`{name}` must have shape {shape} and not be empty; received "
             f"shape {array.shape}. Reshape or select what you pass."
         )
     return array
+
+
+def _is_real(dtype: np.dtype) -> bool:
+    # Bfloat16 and its like are of a kind of their own, but can be cast.
+    return dtype.kind in "biuf" or (
+        dtype.names is None and np.can_cast(dtype, np.float64)
+    )

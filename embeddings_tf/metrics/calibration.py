@@ -7,6 +7,8 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import positive_integer
 
+_MOST_BINS = 100_000
+
 
 def expected_calibration_error(
     probabilities: Any, labels: Any, num_bins: int = 15
@@ -89,9 +91,16 @@ def reliability_curve(
     labels = arrays.integers("labels", labels, 1, "(n,)")
     arrays.same_length(probabilities=probabilities, labels=labels)
     num_bins = positive_integer("num_bins", num_bins)
+    if num_bins > _MOST_BINS:
+        raise ValueError(
+            f"`num_bins` must be at most {_MOST_BINS:,}; received {num_bins}. "
+            "Bins of less than one prediction tell nothing."
+        )
     probabilities = probabilities.astype(np.float64)
-    gap = np.max(np.abs(np.sum(probabilities, axis=1) - 1))
-    if gap > 0.01 or np.min(probabilities) < -1e-6:
+    with np.errstate(over="ignore"):
+        gap = np.max(np.abs(np.sum(probabilities, axis=1) - 1))
+    # Written so that NaN, of infinite sums, is refused too.
+    if not gap <= 0.01 or np.min(probabilities) < -1e-6:
         raise ValueError(
             "`probabilities` must be at least 0 and sum to 1 in each row; "
             f"received a smallest value of {np.min(probabilities):g} and a "
@@ -173,7 +182,9 @@ def error_versus_reject(uncertainty: Any, is_error: Any) -> dict[str, Any]:
     >>> curve["error"].tolist(), curve["area"], curve["random_area"]
     ([0.25, 0.0, 0.0, 0.0], 0.0625, 0.25)
     """
-    uncertainty = arrays.numbers("uncertainty", uncertainty, 1, "(n,)")
+    uncertainty = arrays.numbers(
+        "uncertainty", uncertainty, 1, "(n,)", ordered=True
+    )
     is_error = arrays.booleans("is_error", is_error, 1, "(n,)")
     arrays.same_length(uncertainty=uncertainty, is_error=is_error)
     _, group, size = np.unique(

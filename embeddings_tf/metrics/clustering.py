@@ -119,18 +119,20 @@ def k_means_centroids(
 
     embeddings = arrays.numbers("embeddings", embeddings, 2, "(n, dim)")
     num_clusters = positive_integer("num_clusters", num_clusters)
+    arrays.generator(seed)  # refuses what is no seed
     distinct = len(np.unique(embeddings, axis=0))
     if distinct < num_clusters:
         raise ValueError(
             f"`num_clusters` is {num_clusters}, and there are only {distinct} "
             "distinct embeddings; ask for fewer clusters."
         )
+    scaled, exponent = arrays.scaled(embeddings)
     found = KMeans(
         num_clusters,
         n_init=positive_integer("num_starts", num_starts),
         random_state=seed,
-    ).fit(embeddings)
-    return found.cluster_centers_
+    ).fit(scaled.astype(embeddings.dtype))
+    return np.ldexp(found.cluster_centers_, exponent)
 
 
 def class_means(embeddings: Any, labels: Any) -> np.ndarray:
@@ -169,9 +171,9 @@ def class_means(embeddings: Any, labels: Any) -> np.ndarray:
     _, starts, counts = np.unique(
         labels[order], return_index=True, return_counts=True
     )
-    # Sums are in float64, whatever is summed.
-    sums = np.add.reduceat(embeddings[order], starts, dtype=np.float64)
-    return (sums / counts[:, None]).astype(embeddings.dtype)
+    scaled, exponent = arrays.scaled(embeddings)
+    means = np.add.reduceat(scaled[order], starts) / counts[:, None]
+    return np.ldexp(means, exponent).astype(embeddings.dtype)
 
 
 def assign_clusters(
@@ -214,13 +216,15 @@ def assign_clusters(
     """
     embeddings = arrays.numbers("embeddings", embeddings, 2, "(n, dim)")
     centroids = arrays.numbers("centroids", centroids, 2, "(num_clusters, dim)")
+    if score is None:
+        return _nearest(embeddings, centroids)
     size = max(1, _SCORES_BLOCK // len(centroids))
     blocks = range(0, len(embeddings), size)
     return np.concatenate(
         [
             np.argmax(
                 score_all_pairs(
-                    score or _nearness,
+                    score,
                     centroids,
                     embeddings[first : first + size],
                 ),
@@ -231,14 +235,28 @@ def assign_clusters(
     )
 
 
-def _nearness(centroids: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
-    """Minus the squared Euclidean distance, in float64."""
-    # Relative to a point among them, where little is lost in products.
-    middle = centroids.mean(axis=0, dtype=np.float64)
-    centroids, embeddings = centroids - middle, embeddings - middle
-    squares = np.einsum("cd,cd->c", centroids, centroids)[:, None]
-    return (
-        2 * centroids @ embeddings.T
-        - squares
-        - np.einsum("nd,nd->n", embeddings, embeddings)
+def _nearest(embeddings: np.ndarray, centroids: np.ndarray) -> np.ndarray:
+    """The nearest centroid by Euclidean distance; of equals the first."""
+    from scipy.spatial.distance import cdist
+
+    if embeddings.shape[1] != centroids.shape[1]:
+        raise ValueError(
+            "`embeddings` and `centroids` must have the same dim; received "
+            f"shapes {embeddings.shape} and {centroids.shape}. Use one encoder."
+        )
+    scaled, _ = arrays.scaled(np.concatenate([embeddings, centroids]))
+    embeddings, centroids = np.split(scaled, [len(embeddings)])
+    size = max(1, _SCORES_BLOCK // len(centroids))
+    # Sums of squared differences: products would lose what is small beside
+    # the distance from the origin, or from a single centroid far away.
+    return np.concatenate(
+        [
+            np.argmin(
+                cdist(
+                    embeddings[first : first + size], centroids, "sqeuclidean"
+                ),
+                axis=1,
+            )
+            for first in range(0, len(embeddings), size)
+        ]
     )

@@ -77,7 +77,7 @@ def distance_properties(
     first, second = np.triu_indices(n, 1)
     rows = np.arange(n)
     if num_items < n:
-        rng = np.random.default_rng(seed)
+        rng = arrays.generator(seed)
         rows = np.sort(rng.choice(n, num_items, replace=False))
     sample = distance[np.ix_(rows, rows)]
     b, c = np.triu_indices(len(rows), 1)

@@ -10,6 +10,7 @@ import numpy as np
 
 from embeddings_tf import sampling
 from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import number_between
 from embeddings_tf.ops.arguments import positive_integer
 
 
@@ -148,6 +149,12 @@ def few_shot_episodes(
                 f"{query_embeddings.shape} and {embeddings.shape}. Embed the "
                 "same examples with the same encoder."
             )
+    if log_prob is not None:
+        arrays.function(
+            "log_prob",
+            log_prob,
+            "(support, support_labels, query, num_classes, seed)",
+        )
     num_support = positive_integer("num_support", num_support)
     num_query = positive_integer("num_query", num_query)
     num_episodes = positive_integer("num_episodes", num_episodes)
@@ -200,15 +207,18 @@ def _episodes(support_from, query_from, batches, counts, seed, log_prob):
 
 def _nearest_mean(support, support_labels, query, num_classes, seed):
     """Log softmax of minus the squared distance to each class mean."""
+    from scipy.spatial.distance import cdist
+
+    scaled, exponent = arrays.scaled(np.concatenate([support, query]))
+    support, query = np.split(scaled, [len(support)])
     support = support.reshape(num_classes, -1, support.shape[1])
-    means = support.mean(axis=1, dtype=np.float64)
-    # The squared length of a query cancels in the softmax. Centring keeps
-    # embeddings far from the origin precise.
-    centre = means.mean(axis=0)
-    means = means - centre
-    logits = 2 * (query - centre) @ means.T - np.sum(means**2, axis=1)
-    logits -= logits.max(axis=1, keepdims=True)
-    return logits - np.log(np.sum(np.exp(logits), axis=1, keepdims=True))
+    # Sums of squared differences: products would lose what is small beside
+    # the distance from the origin, or from a single class far away.
+    distances = cdist(query, support.mean(axis=1), "sqeuclidean")
+    distances -= distances.min(axis=1, keepdims=True)
+    with np.errstate(over="ignore", under="ignore"):
+        logits = -np.ldexp(distances, 2 * exponent)
+        return logits - np.log(np.sum(np.exp(logits), axis=1, keepdims=True))
 
 
 def confidence_interval(values: Any, level: float = 0.95) -> float:
@@ -244,14 +254,11 @@ def confidence_interval(values: Any, level: float = 0.95) -> float:
     0.113
     """
     values = arrays.numbers("values", values, 1, "(n,)")
-    if not 0 < level < 1:
-        raise ValueError(
-            f"`level` must be between 0 and 1, for instance 0.95; received "
-            f"{level!r}."
-        )
+    level = number_between("level", level, 0, 1)
     if len(values) == 1:
         return math.inf
-    spread = np.std(values, ddof=1, dtype=np.float64)
-    return float(
-        NormalDist().inv_cdf((1 + level) / 2) * spread / math.sqrt(len(values))
-    )
+    scaled, exponent = arrays.scaled(values)
+    error = np.std(scaled, ddof=1) / math.sqrt(len(values))
+    # The lower quantile: (1 + level) / 2 may round to 1.
+    quantile = -NormalDist().inv_cdf((1 - level) / 2)
+    return float(np.ldexp(quantile * error, exponent))

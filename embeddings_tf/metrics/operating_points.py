@@ -12,14 +12,22 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import number_between
 
 # Twice the number of pairs of a target and a nontarget trial fits in int64.
 MOST_PAIRS = 2**62 - 1
+# Of the weights of both errors.
+_WIDEST_RATIO = 1e100
 
 
 def trials(scores: Any, is_target: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Scores, which may be infinite, and booleans, both `(n,)`, n > 0."""
-    scores = arrays.numbers("scores", scores, 1, "(n,)", infinite=True)
+    """Scores, which may be infinite, and booleans, both `(n,)`, n > 0.
+
+    Integer scores stay integers, because float64 would tie large ones.
+    """
+    scores = arrays.numbers(
+        "scores", scores, 1, "(n,)", infinite=True, ordered=True
+    )
     is_target = arrays.booleans("is_target", is_target, 1, "(n,)")
     arrays.same_length(scores=scores, is_target=is_target)
     return scores, is_target
@@ -34,7 +42,8 @@ class OperatingPoints:
     thresholds; where the thresholds are all the scores, it is exact.
 
     Args:
-        thresholds: Descending; the first is inf.
+        thresholds: Descending; the first is inf. Of dtype object where they
+            are integers that floats would tie.
         targets, nontargets: Trials of each kind accepted at each threshold.
     """
 
@@ -85,7 +94,8 @@ class OperatingPoints:
         high = min(false_alarm[after], miss[before])
         error = max(0.0, rate - low, high - rate)
         nearest = after if gaps[1] <= -gaps[0] else before
-        return rate, float(self.thresholds[nearest]), float(error)
+        (threshold,) = self.thresholds[[nearest]].tolist()
+        return rate, threshold, float(error)
 
     def roc_auc(self) -> tuple[float, float]:
         """The area and the largest error."""
@@ -100,26 +110,30 @@ class OperatingPoints:
         self, target_prior: float, miss_cost: float, false_alarm_cost: float
     ) -> tuple[float, float]:
         """The normalised cost and the largest error."""
-        if not 0 < target_prior < 1:
-            raise ValueError(
-                "`target_prior` must be between 0 and 1, for instance 0.01; "
-                f"received {target_prior!r}."
-            )
+        target_prior = number_between("target_prior", target_prior, 0, 1)
+        miss_cost = number_between("miss_cost", miss_cost, 0, math.inf)
+        false_alarm_cost = number_between(
+            "false_alarm_cost", false_alarm_cost, 0, math.inf
+        )
         miss_weight = miss_cost * target_prior
         false_alarm_weight = false_alarm_cost * (1 - target_prior)
-        for name, cost, weight in (
-            ("miss_cost", miss_cost, miss_weight),
-            ("false_alarm_cost", false_alarm_cost, false_alarm_weight),
-        ):
-            if not 0 < weight < math.inf:
-                raise ValueError(
-                    f"`{name}` must be positive and finite; received {cost!r}. "
-                    "Pass for instance 1."
-                )
         scale = min(miss_weight, false_alarm_weight)
+        # Beyond this, sums of both would not be finite, or equal the larger.
+        if max(miss_weight, false_alarm_weight) > _WIDEST_RATIO * scale:
+            raise ValueError(
+                "`target_prior`, `miss_cost` and `false_alarm_cost` must make "
+                "misses and false alarms comparable; received "
+                f"{target_prior!r}, {miss_cost!r} and {false_alarm_cost!r}, "
+                "of which one error hardly counts. Pass for instance costs of "
+                "1."
+            )
+        miss_weight, false_alarm_weight = (
+            miss_weight / scale,
+            false_alarm_weight / scale,
+        )
         miss = miss_weight * self.miss
         false_alarm = false_alarm_weight * self.false_alarm
         cost = np.min(miss + false_alarm)
         # The best that a threshold between two of these could do.
         least = np.min(miss[1:] + false_alarm[:-1])
-        return float(cost / scale), float(max(0.0, cost - least) / scale)
+        return float(cost), float(max(0.0, cost - least))

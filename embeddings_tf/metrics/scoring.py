@@ -109,7 +109,10 @@ def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
     >>> embeddings_tf.metrics.fuse_scores([0.9, 0.1], [1.0, 0.0])
     array([0.95, 0.3 ])
     """
-    probability, cosine = np.asarray(probability), np.asarray(cosine)
+    shape = "(n,) or (m, n)"
+    ndim = 2 if np.ndim(probability) == 2 else 1
+    probability = arrays.numbers("probability", probability, ndim, shape)
+    cosine = arrays.numbers("cosine", cosine, ndim, shape)
     if probability.shape != cosine.shape:
         raise ValueError(
             "`probability` and `cosine` must be of the same trials; received "
@@ -316,18 +319,17 @@ def score_enrolments(
     classes, starts, counts = np.unique(
         enrol_labels[order], return_index=True, return_counts=True
     )
-    # Sums are in float64, whatever is summed.
     if combine == "embedding":
-        sums = np.add.reduceat(enrol, starts, axis=0, dtype=np.float64)
-        enrol = (sums / counts[:, None]).astype(enrol.dtype)
+        scaled, exponent = arrays.scaled(enrol)
+        means = np.add.reduceat(scaled, starts, axis=0) / counts[:, None]
+        enrol = np.ldexp(means, exponent).astype(enrol.dtype)
     found = []
     for columns in _blocks(len(test), block_size):
         scores = score_all_pairs(
             score, enrol, test[columns], block_size=block_size
         )
         if combine == "mean":
-            sums = np.add.reduceat(scores, starts, axis=0, dtype=np.float64)
-            scores = sums / counts[:, None]
+            scores = _mean_scores(scores, starts, counts)
         elif combine == "max":
             scores = np.maximum.reduceat(scores, starts, axis=0)
         found.append(scores)
@@ -376,6 +378,7 @@ def score_trials(
     """
     embeddings = arrays.numbers("embeddings", embeddings, 2, "(m, dim)")
     block_size = positive_integer("block_size", block_size)
+    names = _names("names", names)
     arrays.same_length(embeddings=embeddings, names=names)
     rows = {name: row for row, name in enumerate(names)}
     if len(rows) < len(names):
@@ -384,7 +387,12 @@ def score_trials(
             "`names` must name each embedding by itself; received "
             f"{repeated!r} more than once. Drop the copies."
         )
-    trials = [tuple(trial) for trial in trials]
+    if not hasattr(trials, "__iter__") or isinstance(trials, str):
+        raise ValueError(
+            "`trials` must be a sequence of pairs of names; received "
+            f"{trials!r}."
+        )
+    trials = [tuple(_names("trials", trial)) for trial in trials]
     wrong = next((trial for trial in trials if len(trial) != 2), None)
     if wrong is not None or not trials:
         raise ValueError(
@@ -410,6 +418,22 @@ def score_trials(
     )
 
 
+def _mean_scores(
+    scores: np.ndarray, starts: np.ndarray, counts: np.ndarray
+) -> np.ndarray:
+    """Means of groups of rows, in float64."""
+    # Divided first: a sum of large scores may not be finite.
+    shares = scores / np.repeat(counts, counts)[:, None].astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        means = np.add.reduceat(shares, starts, axis=0)
+    if np.isnan(means).any():
+        raise ValueError(
+            "Scores of one class must not be -inf and inf both, which have no "
+            "mean; received both from `score`. Use combine='max'."
+        )
+    return means
+
+
 def _two_sides(
     first: Any, second: Any, names: tuple[str, str] = ("first", "second")
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -425,6 +449,21 @@ def _two_sides(
             f"shapes {first.shape} and {second.shape}. Use one encoder."
         )
     return first, second
+
+
+def _names(name: str, value: Any) -> list:
+    """`value` as a list; ValueError unless it is a sequence of names."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError("it is a text")
+        found = list(value)
+        hash(tuple(found))
+    except TypeError as error:
+        raise ValueError(
+            f"`{name}` must hold sequences of strings or integers; received "
+            f"{value!r}: {error}. Pass lists, or NumPy arrays."
+        ) from error
+    return found
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
@@ -445,12 +484,17 @@ def _blocks(length: int, size: int) -> list[slice]:
 def _call(
     score: Callable, first: np.ndarray, second: np.ndarray, pairs: bool = False
 ) -> np.ndarray:
+    arrays.function("score", score, "two arrays of embeddings")
     scores = np.asarray(score(first, second))
     shape = (len(first),) if pairs else (len(first), len(second))
     if scores.shape != shape:
         raise ValueError(
             f"The score of embeddings {first.shape} and {second.shape} must "
             f"have shape {shape}; received {scores.shape}."
+        )
+    if scores.dtype.kind == "c" or not np.can_cast(scores.dtype, np.float64):
+        raise ValueError(
+            f"Scores must be real numbers; received dtype {scores.dtype}."
         )
     if np.isnan(scores).any():
         raise ValueError(

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.operating_points import MOST_PAIRS
 from embeddings_tf.metrics.operating_points import OperatingPoints
 from embeddings_tf.metrics.operating_points import trials
@@ -69,8 +70,8 @@ class TrialHistogram:
         """Counts a block of trials, which may be empty.
 
         Args:
-            scores: `(n,)`, as in `equal_error_rate`. float64 is sorted into
-                bins exactly, not rounded to float32 first.
+            scores: `(n,)`, as in `equal_error_rate`. float64 and integers are
+                sorted into bins exactly, not rounded to float32 first.
             is_target: `(n,)` booleans (or 0 and 1).
 
         Raises:
@@ -79,8 +80,7 @@ class TrialHistogram:
                 and 1, or if there are too many trials to count pairs of them
                 (four billion). Nothing of the block is counted then.
         """
-        scores, is_target = np.asarray(scores), np.asarray(is_target)
-        if scores.shape == is_target.shape == (0,):
+        if np.shape(scores) == np.shape(is_target) == (0,):
             return  # the last block of all pairs has one example and no pair
         scores, is_target = trials(scores, is_target)
         num_trials = self._num_trials + np.bincount(is_target, minlength=2)
@@ -145,6 +145,12 @@ class TrialHistogram:
 
 def _ordered(scores: np.ndarray) -> np.ndarray:
     """uint32 that are ordered as the scores, which are rounded down."""
+    if scores.dtype.kind in "iu":
+        # Where float64 would round, the last 11 bits go first.
+        down = np.where(
+            arrays.beyond_float64(scores), scores >> 11 << 11, scores
+        )
+        scores = down.astype(np.float64)
     with np.errstate(over="ignore"):  # to inf, and down again
         rounded = scores.astype(np.float32)
     if scores.dtype == np.float64:

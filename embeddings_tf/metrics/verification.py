@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.operating_points import OperatingPoints
 from embeddings_tf.metrics.operating_points import trials
+from embeddings_tf.ops.arguments import number_between
 from embeddings_tf.ops.arguments import positive_integer
 
 
@@ -47,7 +49,8 @@ def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
 
     Args:
         scores: `(n,)`, one per trial; the larger, the more the same. Only the
-            order matters. -inf and inf are scores like others.
+            order matters. -inf and inf are scores like others, and integers
+            are compared as such, exactly.
         is_target: `(n,)` booleans (or 0 and 1), whether the two examples of
             the trial are of the same class.
 
@@ -55,7 +58,8 @@ def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
         The EER, in `[0, 1]`: 0 if all targets score higher than all
         nontargets, 0.5 by chance, 1 if all score lower. And the threshold: of
         the two scores next to the crossing, the one at which misses and false
-        alarms differ least (of equals the lower).
+        alarms differ least (of equals the lower). It is a float, or an int if
+        there are integer scores beyond `2**53`, which floats would tie.
 
     Raises:
         ValueError: If arrays are empty, of the wrong rank or of different
@@ -182,7 +186,8 @@ def det_curve(scores: Any, is_target: Any) -> dict[str, np.ndarray]:
 
     Returns:
         A dictionary of arrays with one entry per threshold: `threshold`, the
-        distinct scores in ascending order and then inf, and the rates
+        distinct scores in ascending order and then inf (of dtype object if
+        there are integer scores beyond `2**53`), and the rates
         `false_alarm`, falling from 1 to 0, and `miss`, rising from 0 to 1, both
         as in `equal_error_rate`. The last entry stands for accepting nothing,
         not even a score of inf.
@@ -269,8 +274,9 @@ def bootstrap_interval(
 
     Raises:
         ValueError: As `equal_error_rate`, or if `groups` are not integers of
-            one of these shapes or all the same, or the level is not between 0
-            and 1.
+            one of these shapes or all the same, the level is not between 0
+            and 1, the seed is no integer of at least 0, or the measure is not
+            a function or returns anything but finite numbers.
 
     Example:
 
@@ -286,12 +292,9 @@ def bootstrap_interval(
     scores, is_target = trials(scores, is_target)
     _operating_points(scores, is_target)  # refuses a single kind of trials
     num_resamples = positive_integer("num_resamples", num_resamples)
-    if not 0 < level < 1:
-        raise ValueError(
-            "`level` must be between 0 and 1, for instance 0.95; received "
-            f"{level!r}."
-        )
-    rng = np.random.default_rng(seed)
+    arrays.function("measure", measure, "(scores, is_target)")
+    level = number_between("level", level, 0, 1)
+    rng = arrays.generator(seed)
     if groups is None:
         kinds = [np.flatnonzero(is_target), np.flatnonzero(~is_target)]
 
@@ -315,17 +318,20 @@ def bootstrap_interval(
         if np.any(is_target[rows]) and not np.all(is_target[rows]):
             value = measure(scores[rows], is_target[rows])
             values.append(value[0] if isinstance(value, tuple) else value)
+    values = arrays.numbers("measure", values, 1, "(num_resamples,)")
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def _operating_points(scores: Any, is_target: Any) -> OperatingPoints:
     scores, is_target = trials(scores, is_target)
-    thresholds = np.unique(scores)
+    thresholds = distinct = np.unique(scores)
+    if arrays.beyond_float64(thresholds).any():
+        thresholds = thresholds.astype(object)
 
-    def accepted(scores):
-        below = np.searchsorted(np.sort(scores), thresholds, side="left")
-        return np.append(0, (len(scores) - below)[::-1])
+    def accepted(kind):
+        below = np.searchsorted(np.sort(kind), distinct, side="left")
+        return np.append(0, (len(kind) - below)[::-1])
 
     return OperatingPoints(
         np.append(np.inf, thresholds[::-1]),
@@ -336,7 +342,10 @@ def _operating_points(scores: Any, is_target: Any) -> OperatingPoints:
 
 def _groups(groups: Any, num_trials: int) -> tuple[np.ndarray, int]:
     """Groups numbered from 0, and how many there are."""
-    groups = np.asarray(groups)
+    try:
+        groups = np.asarray(groups)
+    except ValueError:  # lists of different lengths
+        groups = np.array(None)
     shapes = ((num_trials,), (num_trials, 2))
     if groups.dtype.kind not in "iu" or groups.shape not in shapes:
         raise ValueError(

@@ -29,6 +29,16 @@ def number_at_least(name: str, value, minimum: float) -> float:
     return float(value)
 
 
+def number_between(name: str, value, low: float, high: float) -> float:
+    """`value` as a float; ValueError unless it is inside (low, high)."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not low < value < high:
+        raise ValueError(
+            f"`{name}` must be between {low} and {high}; received {value!r}."
+        )
+    return float(value)
+
+
 def one_of(name: str, value, choices: tuple):
     """`value` itself; ValueError unless it is among `choices`."""
     if value not in choices:

@@ -158,7 +158,8 @@ def _centre(points: np.ndarray) -> np.ndarray:
     """The point with the least sum of distances to the others."""
     # Of many, every so often one: all with all is quadratic.
     few = points[:: -(-len(points) // 1000)]
-    apart = np.linalg.norm(few[:, None] - few, axis=-1)
+    scaled, _ = arrays.scaled(few)
+    apart = np.linalg.norm(scaled[:, None] - scaled, axis=-1)
     return few[np.argmin(apart.sum(axis=1))]
 
 

@@ -8,6 +8,9 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import positive_integer
 
+# In standard deviations; sums of squares of it are finite.
+_FURTHEST = 1e100
+
 
 def traversal_indices(
     codes: Any,
@@ -61,12 +64,7 @@ def traversal_indices(
     codes = arrays.numbers("codes", codes, 2, "(n, dims)")
     num_steps = positive_integer("num_steps", num_steps)
     num_dims = codes.shape[1]
-    dims = np.arange(num_dims) if dims is None else np.asarray(dims)
-    if dims.ndim != 1 or not np.isin(dims, np.arange(num_dims)).all():
-        raise ValueError(
-            f"`dims` must be a list of dimensions from 0 to {num_dims - 1}; "
-            f"received {dims.tolist()}."
-        )
+    dims = checked_dims(dims, num_dims)
     if len(codes) < num_steps:
         raise ValueError(
             f"`codes` must have at least `num_steps` = {num_steps} examples; "
@@ -83,19 +81,41 @@ def traversal_indices(
     return chosen
 
 
+def checked_dims(dims: Sequence[int] | None, num_dims: int) -> np.ndarray:
+    """Dimensions to move, by default all; ValueError unless they exist."""
+    if dims is None:
+        return np.arange(num_dims)
+    found = np.asarray(dims)
+    if found.ndim != 1 or not np.isin(found, np.arange(num_dims)).all():
+        raise ValueError(
+            f"`dims` must be a list of dimensions from 0 to {num_dims - 1}; "
+            f"received {found.tolist()}."
+        )
+    return found
+
+
 def squared_distances(codes: np.ndarray, reference: Any) -> np.ndarray:
     """Of each code and dimension to the reference, in standard deviations."""
-    codes = codes.astype("float64")
-    reference = reference_point(codes, reference)
+    reference = reference_point(codes, reference).astype("float64")
+    codes, exponent = arrays.scaled(codes, axis=0)
+    with np.errstate(over="ignore"):  # refused below
+        reference = np.ldexp(reference, -exponent)
     constant = np.ptp(codes, axis=0) == 0
     stddev = np.where(constant, np.inf, np.std(codes, axis=0))
-    return ((codes - reference) / stddev) ** 2
+    off = (codes - np.where(constant, codes[0], reference)) / stddev
+    if np.abs(off).max() > _FURTHEST:
+        raise ValueError(
+            "`reference` must be near the codes; received a value more than "
+            f"{_FURTHEST:g} standard deviations away."
+        )
+    return off**2
 
 
 def reference_point(codes: np.ndarray, reference: Any) -> np.ndarray:
     """The given point or the median; ValueError if it does not fit."""
     if reference is None:
-        return np.median(codes, axis=0)
+        scaled, exponent = arrays.scaled(codes, axis=0)
+        return np.ldexp(np.median(scaled, axis=0), exponent)
     reference = arrays.numbers("reference", reference, 1, "(dims,)")
     if len(reference) != codes.shape[1]:
         raise ValueError(

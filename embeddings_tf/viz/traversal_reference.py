@@ -7,6 +7,7 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.viz.traversal_indices import checked_dims
 from embeddings_tf.viz.traversal_indices import squared_distances
 from embeddings_tf.viz.traversal_indices import traversal_indices
 
@@ -58,7 +59,7 @@ def traversal_reference(
     """
     codes = arrays.numbers("codes", codes, 2, "(n, dims)").astype("float64")
     max_candidates = positive_integer("max_candidates", max_candidates)
-    dims = range(codes.shape[1]) if dims is None else dims
+    dims = checked_dims(dims, codes.shape[1])
 
     def others_off(reference):
         chosen = traversal_indices(codes, dims, num_steps, reference=reference)

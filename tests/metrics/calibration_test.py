@@ -194,3 +194,16 @@ class TestErrorVersusReject:
     def test_errors(self, uncertainty, is_error, message):
         with pytest.raises(ValueError, match=message):
             error_versus_reject(uncertainty, is_error)
+
+
+def test_large_integers_are_uncertainties_of_their_own():
+    """float64 ties them."""
+    curve = error_versus_reject(2**53 + np.arange(4), [0, 0, 0, 1])
+    assert curve["error"].tolist() == [0.25, 0.0, 0.0, 0.0]
+
+
+def test_hostile_probabilities():
+    with pytest.raises(ValueError, match="sum to 1"):
+        expected_calibration_error([[1e308, 1e308], [0.5, 0.5]], [0, 1])
+    with pytest.raises(ValueError, match="`num_bins` must be at most"):
+        expected_calibration_error([[0.5, 0.5]], [0], num_bins=10**12)

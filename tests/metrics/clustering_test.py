@@ -201,3 +201,40 @@ def test_assigned_by_a_score_that_has_an_order(monkeypatch):
 def test_bad_clusters(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+class TestHostileEmbeddings:
+    def test_a_centroid_far_away(self):
+        """It took the digits of all others."""
+        rng = np.random.default_rng(0)
+        centroids = np.concatenate([rng.normal(size=(20, 3)), [[1e9] * 3]])
+        points = rng.normal(size=(200, 3))
+        apart = [[math.dist(p, c) for c in centroids] for p in points]
+        np.testing.assert_array_equal(
+            assign_clusters(points, centroids), np.argmin(apart, axis=1)
+        )
+
+    @pytest.mark.parametrize("exponent", [-1000, 1000])
+    def test_any_scale(self, exponent):
+        rng = np.random.default_rng(0)
+        points, labels = rng.normal(size=(40, 2)), np.arange(40) % 4
+        points[:, 0] += 9 * labels
+        scaled = np.ldexp(points, exponent)
+        for found, expected in (
+            (class_means(scaled, labels), class_means(points, labels)),
+            (k_means_centroids(scaled, 4), k_means_centroids(points, 4)),
+        ):
+            np.testing.assert_array_equal(found, np.ldexp(expected, exponent))
+        np.testing.assert_array_equal(
+            assign_clusters(scaled, scaled[:5]),
+            assign_clusters(points, points[:5]),
+        )
+
+    def test_means_of_the_largest_numbers(self):
+        largest = np.finfo(float).max
+        means = class_means([[largest], [largest], [-largest]], [0, 0, 1])
+        assert means.tolist() == [[largest], [-largest]]
+
+    def test_another_dim(self):
+        with pytest.raises(ValueError, match=r"same dim; received .*\(3, 2\)"):
+            assign_clusters(np.zeros((4, 1)), np.zeros((3, 2)))

@@ -236,3 +236,45 @@ class TestConfidenceInterval:
         for level in (0, 1, 95):
             with pytest.raises(ValueError, match=f"received {level}"):
                 confidence_interval([0.5, 0.6], level)
+
+
+def test_a_class_far_away():
+    """Its mean took the digits of all others."""
+    embeddings, labels = blobs(spread=0.5)
+    alone = np.concatenate([embeddings.astype(float), np.full((25, 3), 1e9)])
+    named = np.concatenate([labels, np.full(25, 99)])
+    accuracy = few_shot_accuracy(alone, named, 5, 10, num_episodes=50)
+    rest = few_shot_accuracy(embeddings, labels, 5, 10, num_episodes=50)
+    # The class far away is always right, one of 7.
+    assert accuracy == pytest.approx((6 * rest + 1) / 7, abs=0.02)
+
+
+def test_distances_whose_squares_overflow():
+    embeddings, labels = blobs(spread=0.05)
+    embeddings = np.ldexp(embeddings.astype(float), 900)
+    for log_probability, target in few_shot_episodes(embeddings, labels, 5, 10):
+        np.testing.assert_array_equal(log_probability.max(axis=1), 0)
+        assert np.mean(log_probability.argmax(axis=1) == target) > 0.9
+
+
+def test_log_prob_must_be_a_function():
+    embeddings, labels = blobs()
+    with pytest.raises(ValueError, match="`log_prob` must be a function"):
+        few_shot_accuracy(embeddings, labels, 1, log_prob="nearest")
+
+
+class TestIntervalOfHostileValues:
+    def test_squares_that_overflow(self):
+        values = np.array([1.0, 2.0, 4.0])
+        assert confidence_interval(np.ldexp(values, 1000)) == np.ldexp(
+            confidence_interval(values), 1000
+        )
+
+    def test_a_level_next_to_1(self):
+        level = math.nextafter(1, 0)
+        assert 8 < confidence_interval([-1, 1], level) < 9
+
+    @pytest.mark.parametrize("level", ["a", None, np.nan])
+    def test_levels(self, level):
+        with pytest.raises(ValueError, match="`level` must be between"):
+            confidence_interval([0.5, 0.6], level)

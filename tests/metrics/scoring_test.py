@@ -66,9 +66,12 @@ class TestFuseScores:
         ("probability", "cosine", "message"),
         [
             ([3.0], [0.0], "sigmoid"),
-            ([np.nan], [0.0], "between 0 and 1"),
+            ([np.nan], [0.0], "`probability` must be finite"),
             ([0.5], [1.5], "between -1 and 1"),
             ([0.5], [0.0, 0.0], "shapes"),
+            ([], [], "not be empty"),
+            ([0.5], [0.5 + 1j], "must be real numbers"),
+            (["0.5"], [0.5], "must be numbers"),
         ],
     )
     def test_bad_input(self, probability, cosine, message):
@@ -240,3 +243,54 @@ class TestScoreTrials:
     def test_bad_input(self, names, trials, message):
         with pytest.raises(ValueError, match=message):
             score_trials(cosine_score_pairs, np.eye(2), names, trials)
+
+
+class TestHostileScores:
+    def test_mean_of_both_infinities(self):
+        def score(a, b):
+            return np.where(a > 0, np.inf, -np.inf) + 0 * b.T
+
+        with pytest.raises(ValueError, match="-inf and inf both"):
+            score_enrolments(score, [[1.0], [-1.0]], [0, 0], [[2.0]], "mean")
+
+    def test_means_of_the_largest_numbers(self):
+        largest = np.finfo(float).max
+
+        def score(a, b):
+            return a + 0 * b.T
+
+        for combine in ("mean", "embedding"):
+            _, scores = score_enrolments(
+                score, [[largest], [largest]], [0, 0], [[2.0]], combine
+            )
+            assert scores.tolist() == [[largest]]
+
+    @pytest.mark.parametrize(
+        ("score", "message"),
+        [
+            ("cosine", "`score` must be a function"),
+            (lambda a, b: (a @ b.T) * 1j, "real numbers; received .*complex"),
+            (lambda a, b: (a @ b.T).astype(str), "real numbers; received"),
+        ],
+    )
+    def test_scores_of_no_sense(self, score, message):
+        with pytest.raises(ValueError, match=message):
+            score_all_pairs(score, embeddings(3))
+
+    @pytest.mark.parametrize(
+        ("names", "trials"),
+        [
+            ("ab", [("a", "b")]),
+            (["a", "b"], ["ab"]),
+            (["a", "b"], "ab"),
+            (["a", "b"], [1, 2]),
+            (["a", "b"], None),
+            (["a", ["b"]], [("a", "a")]),
+            (3, [("a", "b")]),
+        ],
+    )
+    def test_names_of_no_sense(self, names, trials):
+        with pytest.raises(ValueError, match="must (be|hold) (a )?sequence"):
+            score_trials(
+                lambda a, b: a[:, 0] + b[:, 0], embeddings(2), names, trials
+            )

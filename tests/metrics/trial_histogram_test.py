@@ -276,3 +276,26 @@ def test_cost_arguments():
         )
     with pytest.raises(ValueError, match="target_prior"):
         histogram.min_dcf(2)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.int64([2**62 - 1, 2**62, -(2**62) - 1, -(2**62), 5, -5]),
+        np.int64([2**63 - 1, -(2**63), 2**53 + 1, -(2**53) - 1, 0, 1]),
+        np.uint64([2**64 - 1, 2**63 - 1, 2**63, 2**53 + 1, 0, 1]),
+    ],
+)
+def test_large_integers_are_rounded_down(scores):
+    """What was counted for a threshold is what it really accepts."""
+    for target in range(len(scores)):
+        is_target = np.arange(len(scores)) == target
+        histogram = histogram_of(scores, is_target, 26)
+        rate, threshold, error = histogram.equal_error_rate()
+        accepted = np.array([int(score) >= threshold for score in scores])
+        miss = np.mean(~accepted[is_target])
+        false_alarm = np.mean(accepted[~is_target])
+        assert min(miss, false_alarm) - 1e-12 <= rate + error
+        assert rate - error <= max(miss, false_alarm) + 1e-12
+        exact = equal_error_rate(scores, is_target)[0]
+        assert abs(rate - exact) <= error + 1e-12

@@ -490,3 +490,99 @@ class TestBootstrapInterval:
     def test_errors(self, arguments, message):
         with pytest.raises(ValueError, match=message):
             bootstrap_interval(roc_auc, [0.1, 0.5, 0.2], [0, 1, 1], **arguments)
+
+
+# Neighbours of these integers are one number in float64.
+LARGE = [
+    np.int64([2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2]),
+    np.int64([-(2**63), -(2**63) + 1, 2**63 - 2, 2**63 - 1]),
+    np.uint64([2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1]),
+]
+
+
+@pytest.mark.parametrize("scores", LARGE)
+def test_large_integers_are_compared_exactly(scores):
+    """As their ranks, which floats hold."""
+    for is_target in itertools.product([0, 1], repeat=4):
+        if sum(is_target) in (0, 4):
+            continue
+        is_target, ranks = np.array(is_target, bool), np.arange(4)
+        rate, threshold = equal_error_rate(scores, is_target)
+        expected, rank = equal_error_rate(ranks, is_target)
+        assert rate == expected
+        assert threshold == int(scores[int(rank)])
+        np.testing.assert_array_equal(
+            scores >= threshold, ranks >= rank, strict=True
+        )
+        assert roc_auc(scores, is_target) == roc_auc(ranks, is_target)
+        for prior in (0.01, 0.5):
+            assert min_dcf(scores, is_target, prior) == min_dcf(
+                ranks, is_target, prior
+            )
+        curve, of_ranks = (
+            det_curve(scores, is_target),
+            det_curve(ranks, is_target),
+        )
+        assert curve["threshold"].tolist() == [*map(int, scores), math.inf]
+        for rate in ("miss", "false_alarm"):
+            np.testing.assert_array_equal(curve[rate], of_ranks[rate])
+
+
+def test_thresholds_are_floats_where_floats_are_exact():
+    is_target = np.array([0, 1, 0, 1])
+    for scores in (
+        np.arange(4),
+        np.arange(4) / 4,
+        LARGE[0][:3].repeat([1, 2, 1]) - 9,
+    ):
+        assert type(equal_error_rate(scores, is_target)[1]) is float
+        assert det_curve(scores, is_target)["threshold"].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"target_prior": "a"}, "`target_prior` .* received 'a'"),
+        ({"target_prior": None}, "`target_prior` .* received None"),
+        ({"miss_cost": None}, "`miss_cost` .* received None"),
+        ({"miss_cost": math.nan}, "`miss_cost` .* received nan"),
+        ({"false_alarm_cost": 1j}, "`false_alarm_cost` .* received 1j"),
+        ({"miss_cost": 1e-300}, "comparable; received .*1e-300"),
+        ({"miss_cost": 1e300}, "comparable; received .*1e\\+300"),
+    ],
+)
+def test_min_dcf_of_no_sense(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        min_dcf([0.1, 0.2], [0, 1], **arguments)
+
+
+def test_large_costs_of_one_size():
+    """Their sums overflow."""
+    scores, is_target = gaussian_trials()
+    assert min_dcf(scores, is_target, 0.5, 1.7e308, 1.7e308) == min_dcf(
+        scores, is_target, 0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"measure": 3}, "`measure` must be a function"),
+        ({"measure": lambda s, t: math.nan}, "`measure` must be finite"),
+        ({"measure": lambda s, t: "a"}, "`measure` must be numbers"),
+        ({"level": "a"}, "`level` .* received 'a'"),
+        ({"seed": -1}, "`seed` must be an integer"),
+        ({"groups": [[0], [1, 2]]}, "`groups` must be integers"),
+    ],
+)
+def test_bootstrap_of_no_sense(arguments, message):
+    scores, is_target = gaussian_trials(9)
+    with pytest.raises(ValueError, match=message):
+        bootstrap_interval(
+            **{
+                "measure": roc_auc,
+                "scores": scores,
+                "is_target": is_target,
+                **arguments,
+            }
+        )
