@@ -845,6 +845,7 @@ PLAIN_FUNCTIONS = {
     layers.as_distribution: "a helper that returns a TFP distribution",
     metrics.TrialHistogram: "fed in blocks; compared with the functions",
     metrics.assign_clusters: "gives clusters, not a measure",
+    metrics.chance_information: "the floor of a measure, not a measure",
     metrics.class_means: "gives centroids, not a measure",
     metrics.cosine_score_pairs: "gives scores, not a measure",
     metrics.cosine_scores: "gives scores, not a measure",

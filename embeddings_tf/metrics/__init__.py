@@ -8,6 +8,7 @@ from embeddings_tf.metrics.clustering import class_means
 from embeddings_tf.metrics.clustering import k_means_centroids
 from embeddings_tf.metrics.clustering import normalized_mutual_information
 from embeddings_tf.metrics.disentanglement import best_rotation
+from embeddings_tf.metrics.disentanglement import chance_information
 from embeddings_tf.metrics.disentanglement import explicitness
 from embeddings_tf.metrics.disentanglement import explicitness_by_value
 from embeddings_tf.metrics.disentanglement import modularity
@@ -39,6 +40,7 @@ __all__ = [
     "assign_clusters",
     "best_rotation",
     "bootstrap_interval",
+    "chance_information",
     "class_means",
     "confidence_interval",
     "cosine_score_pairs",

@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.multiclass import OneVsRestClassifier
 
 from embeddings_tf.metrics import best_rotation
+from embeddings_tf.metrics import chance_information
 from embeddings_tf.metrics import explicitness
 from embeddings_tf.metrics import explicitness_by_value
 from embeddings_tf.metrics import modularity
@@ -126,6 +127,138 @@ class TestMutualInformation:
                 codes, factors, 2, min_probability=threshold
             )
             assert value[0, 0] == pytest.approx(expected)
+
+
+def null_information(codes, factors, orders):
+    """Of permuted factors, `(orders, dims, num_factors)`."""
+    return np.stack(
+        [mutual_information(codes, factors[order]) for order in orders]
+    )
+
+
+class TestBeyondChance:
+    """What codes tell beyond what they tell about permuted factors."""
+
+    @pytest.mark.parametrize(
+        "values", [(2, 30), (2, 4, 3, 6, 2, 2, 2), (2, 2), (2, 100)]
+    )
+    @pytest.mark.parametrize("seed", range(5))
+    def test_random_codes_tell_nothing(self, values, seed):
+        rng = np.random.default_rng(seed)
+        factors = np.stack([rng.integers(0, v, 400) for v in values], 1)
+        codes = rng.normal(size=(400, 8))
+        corrected = mutual_information(
+            codes, factors, correction="permutation", seed=seed
+        )
+        assert corrected.tolist() == np.zeros((8, len(values))).tolist()
+        assert modularity(codes, factors, correction="permutation") == 0
+        # The published ones flatter where factors differ in their values.
+        assert mutual_information(codes, factors).min() > 0.003
+        if max(values) >= 30:
+            assert modularity(codes, factors) > 0.98
+
+    def test_against_the_formula(self):
+        """One order of the rows for all dimensions and factors."""
+        rng = np.random.default_rng(3)
+        factors = rng.integers(0, 4, (500, 3))
+        codes = np.stack([factors[:, 0], factors[:, 1]], 1) * 0.8
+        codes = np.concatenate([codes, np.zeros((500, 2))], axis=1)
+        codes = codes + rng.normal(size=(500, 4))
+        drawn = np.random.default_rng(11)
+        orders = [drawn.permutation(500) for _ in range(40)]
+        null = null_information(codes, factors, orders)
+        chance, spread = null.mean(axis=0), null.std(axis=0, ddof=1)
+        np.testing.assert_allclose(
+            chance_information(codes, factors, num_permutations=40, seed=11),
+            chance,
+        )
+        largest = ((null - chance) / spread).max(axis=(1, 2))
+        bound = largest.mean() + 7 * largest.std(ddof=1)
+        found = mutual_information(codes, factors)
+        tells = ((found - chance) / spread > bound).any(axis=1)
+        assert tells.tolist() == [True, True, False, False]
+        expected = np.where(tells[:, None], np.maximum(found - chance, 0), 0)
+        options = {"correction": "permutation", "num_permutations": 40}
+        np.testing.assert_allclose(
+            mutual_information(codes, factors, **options, seed=11), expected
+        )
+        ratio = expected[:2] / expected[:2].max(axis=1, keepdims=True)
+        scores = 1 - (np.sum(ratio**2, axis=1) - 1) / (3 - 1)
+        assert modularity(codes, factors, **options, seed=11) == pytest.approx(
+            np.average(scores, weights=expected[:2].sum(axis=1))
+        )
+        assert modularity(codes, factors, **options, seed=12) != modularity(
+            codes, factors, **options, seed=11
+        )
+
+    def test_codes_that_are_the_factors(self):
+        factors = factorial(10)
+        codes = one_hot(factors)
+        assert modularity(
+            codes, factors, correction="permutation"
+        ) == pytest.approx(1, abs=1e-3)
+
+    def test_dimensions_without_information_have_weight_0(self):
+        rng = np.random.default_rng(0)
+        codes, factors = grid(1000, noise=0.3)
+        padded = np.concatenate(
+            [codes, rng.normal(size=(1000, 20)), np.ones((1000, 1))], axis=1
+        )
+        corrected = mutual_information(
+            padded, factors, correction="permutation"
+        )
+        assert corrected[2:].max() == 0
+        value = modularity(padded, factors, correction="permutation")
+        assert value == pytest.approx(
+            modularity(codes, factors, correction="permutation"), abs=1e-3
+        )
+        assert value > 0.99 > modularity(padded, factors)
+
+    def test_mixtures_stay_mixtures(self):
+        """Every dimension tells as much of the one factor as of the other."""
+        factors = np.stack(np.unravel_index(np.arange(25), (5, 5)), axis=1)
+        factors = np.tile(factors, (40, 1))
+        both = factors[:, :1] * 5 + factors[:, 1:]
+        assert modularity(
+            both, factors, 25, correction="permutation"
+        ) == pytest.approx(0, abs=1e-2)
+
+    def test_chance_is_the_bias(self):
+        """By the distribution of 2 n I, chi-square of independent ones."""
+        rng = np.random.default_rng(0)
+        codes, factors = (
+            rng.uniform(size=(5000, 1)),
+            rng.integers(0, 4, (5000, 1)),
+        )
+        bias = 19 * 3 / (2 * 5000)
+        chance = chance_information(codes, factors, num_permutations=400)
+        error = np.sqrt(2 * 19 * 3) / (2 * 5000) / np.sqrt(400)
+        assert abs(chance.item() - bias) < 5 * error
+
+    def test_all_bins_differ(self):
+        """No order tells less: nothing is beyond chance."""
+        codes = np.arange(16.0)[:, None]
+        factors = np.stack([np.arange(16) % 2, np.arange(16) // 8], axis=1)
+        found = mutual_information(codes, factors, 16, correction="permutation")
+        assert found.tolist() == [[0, 0]]
+        assert mutual_information(codes, factors, 16).min() > 0.69
+
+    @pytest.mark.parametrize(
+        "measure", [mutual_information, modularity, chance_information]
+    )
+    def test_options(self, measure):
+        codes, factors = grid(50)
+        options = {}
+        if measure is not chance_information:
+            options["correction"] = "permutation"
+            with pytest.raises(ValueError, match="None, 'permutation'"):
+                measure(codes, factors, correction="miller_madow")
+        with pytest.raises(ValueError, match="at least 20.*received 19"):
+            measure(codes, factors, num_permutations=19, **options)
+        with pytest.raises(ValueError, match="`seed` must be an integer"):
+            measure(codes, factors, seed=-1, **options)
+        with pytest.raises(ValueError, match="`bins` must be at most"):
+            measure(codes, factors, bins=10**9, **options)
 
 
 class TestModularity:
@@ -419,6 +552,16 @@ class TestExplicitness:
         codes, factors = rng.normal(size=(30, 50)), rng.integers(0, 3, (30, 1))
         assert explicitness(codes, factors) == 1
 
+    def test_test_codes_of_another_scale(self):
+        codes, factors = noisy(50)
+        with pytest.raises(ValueError, match="`test_codes` must be of the sca"):
+            explicitness(
+                np.ldexp(codes, -1000),
+                factors,
+                test_codes=codes,
+                test_factors=factors,
+            )
+
     def test_errors(self):
         codes, factors = noisy(50)
         with pytest.raises(ValueError, match="'paper', 'disentanglement_lib'"):
@@ -501,6 +644,12 @@ class TestSingleDimensionAUC:
         with pytest.raises(ValueError, match="1 columns that are constant"):
             single_dimension_auc(codes, factors[:, :1])
 
+    def test_large_integers_are_in_order(self):
+        """float64 ties them."""
+        codes = 2**53 + np.arange(8)[:, None]
+        factors = np.arange(8)[:, None] // 4
+        assert single_dimension_auc(codes, factors) == 1
+
     def test_other_codes_of_the_values_change_nothing(self):
         codes, factors = noisy()
         assert single_dimension_auc(codes, -factors) == pytest.approx(
@@ -563,8 +712,8 @@ class TestBestRotation:
             best_rotation(codes[:, :1], factors)
         with pytest.raises(ValueError, match="2 columns each"):
             best_rotation(codes, factors[:, :1])
-        for step in (0, -3, 46):
-            with pytest.raises(ValueError, match=f"received {step}"):
+        for step in (0, -3, 46, 1e-9, "a", np.nan):
+            with pytest.raises(ValueError, match=f"received '?{step}"):
                 best_rotation(codes, factors, step=step)
 
 
@@ -573,6 +722,7 @@ class TestErrors:
         "measure",
         [
             mutual_information,
+            chance_information,
             modularity,
             best_rotation,
             explicitness,
@@ -590,6 +740,8 @@ class TestErrors:
             (np.zeros((4, 2)), np.zeros((3, 2), int), "3 rows of `factors`"),
             (np.full((4, 2), np.nan), np.zeros((4, 2), int), "finite"),
             (np.zeros((4, 2)), np.zeros((4, 2)), "must be integers"),
+            (np.zeros((4, 2)), np.full((4, 2), 0.3), "must be integers"),
+            (1j * np.ones((4, 2)), np.zeros((4, 2), int), "real numbers"),
         ],
     )
     def test_arrays(self, measure, codes, factors, message):

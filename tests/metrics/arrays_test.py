@@ -1,0 +1,200 @@
+"""What all metrics take for numbers, and what they refuse."""
+
+from functools import partial
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf import metrics
+from embeddings_tf import viz
+from embeddings_tf.metrics import arrays
+
+RNG = np.random.default_rng(0)
+LABELS = np.repeat([0, 1, 2], 8)
+EMBEDDINGS = RNG.normal(size=(24, 2)) + LABELS[:, None]
+FACTORS = np.stack([LABELS, np.arange(24) % 2], 1)
+
+# Every function that computes with vectors, and the rest of its arguments.
+OF_VECTORS = {
+    "recall_at_k": lambda x: metrics.recall_at_k(x, LABELS),
+    "few_shot_accuracy": lambda x: metrics.few_shot_accuracy(x, LABELS, 1, 2),
+    "few_shot_episodes": lambda x: next(
+        iter(metrics.few_shot_episodes(x, LABELS, 1, 2))
+    ),
+    "query_embeddings": lambda x: metrics.few_shot_accuracy(
+        EMBEDDINGS, LABELS, 1, 2, query_embeddings=x
+    ),
+    "k_means_centroids": lambda x: metrics.k_means_centroids(x, 2),
+    "class_means": lambda x: metrics.class_means(x, LABELS),
+    "assign_clusters": lambda x: metrics.assign_clusters(x, x[:3]),
+    "centroids": lambda x: metrics.assign_clusters(EMBEDDINGS, x),
+    "cosine_scores": lambda x: metrics.cosine_scores(x, EMBEDDINGS),
+    "cosine_score_pairs": lambda x: metrics.cosine_score_pairs(EMBEDDINGS, x),
+    "score_all_pairs": lambda x: metrics.score_all_pairs(
+        metrics.cosine_scores, x
+    ),
+    "stream_trials": lambda x: metrics.stream_trials(
+        metrics.cosine_scores, x, LABELS, metrics.TrialHistogram().update
+    ),
+    "score_enrolments": lambda x: metrics.score_enrolments(
+        metrics.cosine_scores, x, LABELS, EMBEDDINGS
+    ),
+    "score_trials": lambda x: metrics.score_trials(
+        metrics.cosine_score_pairs, x, range(24), [(0, 1)]
+    ),
+    "mutual_information": lambda x: metrics.mutual_information(x, FACTORS),
+    "chance_information": lambda x: metrics.chance_information(x, FACTORS),
+    "modularity": lambda x: metrics.modularity(x, FACTORS),
+    "explicitness": lambda x: metrics.explicitness(x, FACTORS),
+    "explicitness_by_value": lambda x: metrics.explicitness_by_value(
+        x, FACTORS
+    ),
+    "test_codes": lambda x: metrics.explicitness(
+        EMBEDDINGS, FACTORS, test_codes=x, test_factors=FACTORS
+    ),
+    "single_dimension_auc": lambda x: metrics.single_dimension_auc(x, FACTORS),
+    "best_rotation": lambda x: metrics.best_rotation(x, FACTORS),
+    "acceptance_figure": lambda x: viz.acceptance_figure(
+        x, LABELS, metrics.cosine_scores, grid_size=4
+    ),
+    "embedding_figure": lambda x: viz.embedding_figure(
+        x, None, LABELS, LABELS == 0, {"label": LABELS}
+    ),
+    "traversal_indices": lambda x: viz.traversal_indices(x),
+    "traversal_reference": lambda x: viz.traversal_reference(x),
+}
+
+
+@pytest.mark.parametrize("name", OF_VECTORS)
+def test_complex_embeddings_are_refused(name):
+    """Their imaginary part was dropped, with a warning at most."""
+    with pytest.raises(ValueError, match="must be real numbers.*complex128"):
+        OF_VECTORS[name](EMBEDDINGS + 1j)
+
+
+@pytest.mark.parametrize("name", OF_VECTORS)
+@pytest.mark.parametrize("make", [str, object])
+def test_strings_and_objects_are_refused(name, make):
+    """Strings were parsed, objects rounded to float32."""
+    with pytest.raises(ValueError, match="must be numbers"):
+        OF_VECTORS[name](EMBEDDINGS.astype(make))
+
+
+COMPUTED = [n for n in OF_VECTORS if n != "single_dimension_auc"]
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_integers_that_float64_would_round_are_refused(name):
+    with pytest.raises(ValueError, match=r"9007199254740993, beyond 2\*\*53"):
+        OF_VECTORS[name](np.arange(48).reshape(24, 2) + 2**53 + 1)
+
+
+@pytest.mark.parametrize("name", OF_VECTORS)
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_any_scale(name, scale):
+    """Without a warning, which is an error here."""
+    scale = np.ldexp(1.0, int(np.log2(scale)))
+    if name not in ("recall_at_k", "test_codes"):
+        OF_VECTORS[name](EMBEDDINGS * scale)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mutual_information",
+        "modularity",
+        "explicitness",
+        "single_dimension_auc",
+        "assign_clusters",
+    ],
+)
+def test_the_scale_does_not_matter(name):
+    for exponent in (-1020, 1010):
+        assert np.array_equal(
+            OF_VECTORS[name](np.ldexp(EMBEDDINGS, exponent)),
+            OF_VECTORS[name](EMBEDDINGS),
+        )
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (np.float16, np.float32),
+        (ml_dtypes.bfloat16, np.float32),
+        (np.float32, np.float32),
+        (np.float64, np.float64),
+        (np.longdouble, np.float64),
+        (np.int8, np.float64),
+        (np.uint64, np.float64),
+        (bool, np.float64),
+    ],
+)
+def test_types_of_numbers(make, expected):
+    found = arrays.numbers("x", np.array([1, 0, 1]).astype(make), 1, "(n,)")
+    assert found.dtype == expected
+    assert found.tolist() == [1, 0, 1]
+
+
+def test_a_long_double_keeps_what_float64_holds():
+    value = np.array([1 + 2.0**-40], np.longdouble)
+    assert arrays.numbers("x", value, 1, "(n,)")[0] == 1 + 2.0**-40
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "text",
+        [[1.0], [1.0, 2.0]],
+        {"a": 1},
+        tf.ragged.constant([[1], [1, 2]]),
+        np.array([("a", 1.0)], [("name", "U1"), ("value", "f8")]),
+        np.array(["2020-01-01"], "M8[D]"),
+        [10**400],
+    ],
+)
+def test_what_is_no_array_of_numbers(value):
+    for check in (arrays.numbers, arrays.booleans, arrays.integers):
+        with pytest.raises(ValueError, match="`x` must"):
+            check("x", value, 1, "(n,)")
+
+
+def test_masked_entries():
+    value = np.ma.masked_array([1.0, 2.0], [False, True])
+    with pytest.raises(ValueError, match="no masked entries; received 1"):
+        arrays.numbers("x", value, 1, "(n,)")
+    assert arrays.numbers("x", value[:1], 1, "(n,)").tolist() == [1.0]
+
+
+@pytest.mark.parametrize("value", [["0", "1"], [0, 1j], [None, True]])
+def test_what_is_no_boolean(value):
+    with pytest.raises(ValueError, match="must hold booleans"):
+        arrays.booleans("x", value, 1, "(n,)")
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, None, "a", True])
+@pytest.mark.parametrize(
+    "measure",
+    [
+        partial(
+            metrics.mutual_information,
+            EMBEDDINGS,
+            FACTORS,
+            correction="permutation",
+        ),
+        partial(metrics.chance_information, EMBEDDINGS, FACTORS),
+        partial(
+            metrics.bootstrap_interval,
+            metrics.roc_auc,
+            EMBEDDINGS[:, 0],
+            LABELS == 0,
+        ),
+        partial(metrics.distance_properties, np.ones((4, 4)), num_items=3),
+        partial(metrics.k_means_centroids, EMBEDDINGS, 2),
+    ],
+)
+def test_seeds(measure, seed):
+    with pytest.raises(ValueError, match="`seed` must be an integer"):
+        measure(seed=seed)
