@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import number_at_least
+
 
 def embedding_figure(
     mean,
@@ -26,19 +29,21 @@ def embedding_figure(
     Args:
         mean: `(n, dim)`; the first two dimensions are drawn.
         variance: `(n, dim)`, or None for a point embedding (no ellipses).
-        labels: `(n,)` class ids, written at the class centres.
+        labels: `(n,)` class ids, integers or strings, written at the class
+            centres.
         seen: `(n,)` bool, whether the class was trained on.
         factors: From panel titles to `(n,)` small integers, the colours: for
             numbers, the first and the second digit.
         title: Above all panels.
-        num_ellipses: Ellipses drawn per class.
+        num_ellipses: Ellipses drawn per class, at least 0.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
 
     Raises:
-        ValueError: If lengths differ or the embedding has fewer than two
-            dimensions.
+        ValueError: If arrays are empty, not finite, of the wrong rank, type
+            or length, if the embedding has fewer than two dimensions, if a
+            variance is negative, or if there is no factor.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
@@ -58,15 +63,33 @@ def embedding_figure(
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    mean, labels = np.asarray(mean), np.asarray(labels)
-    seen = np.asarray(seen, bool)
-    if mean.ndim != 2 or mean.shape[1] < 2:
+    mean = arrays.numbers("mean", mean, 2, "(n, dim)")
+    if mean.shape[1] < 2:
         raise ValueError(
             "A figure needs embeddings of at least two dimensions; received "
             f"shape {mean.shape}."
         )
+    labels = _names(labels)
+    seen = arrays.booleans("seen", seen, 1, "(n,)")
+    if not isinstance(factors, Mapping) or not factors:
+        raise ValueError(
+            "`factors` must be a dictionary of at least one factor, the "
+            f"colours of a panel; received {factors!r}. Pass for instance "
+            "{'class': labels}."
+        )
+    factors = {
+        name: arrays.integers(str(name), _as_integers(values), 1, "(n,)")
+        for name, values in factors.items()
+    }
     given = {"labels": labels, "seen": seen, **factors}
     if variance is not None:
+        variance = arrays.numbers("variance", variance, 2, "(n, dim)")
+        if variance.shape[1] < 2 or variance.min() < 0:
+            raise ValueError(
+                "`variance` must be at least 0 and have two dimensions; "
+                f"received shape {variance.shape} and the smallest value "
+                f"{variance.min():g}."
+            )
         given["variance"] = variance
     for name, values in given.items():
         if len(values) != len(mean):
@@ -74,6 +97,10 @@ def embedding_figure(
                 f"{name!r} has {len(values)} entries for {len(mean)} "
                 "embeddings; give one for each."
             )
+    if num_ellipses != int(number_at_least("num_ellipses", num_ellipses, 0)):
+        raise ValueError(
+            f"`num_ellipses` must be an integer; received {num_ellipses!r}."
+        )
     classes = np.unique(labels)
     shown = np.concatenate(
         [np.flatnonzero(labels == c)[:num_ellipses] for c in classes]
@@ -84,10 +111,9 @@ def embedding_figure(
     low, high = np.percentile(mean[:, :2], [0.3, 99.7], axis=0)
     margin = 0.06 * (high - low) + 1e-6
     for panel, (name, values) in zip(panels, factors.items(), strict=True):
-        values = np.asarray(values)
         colours = palette[values % len(palette)]
         if variance is not None:
-            stddev = np.sqrt(np.asarray(variance)[shown, :2])
+            stddev = np.sqrt(variance[shown, :2])
             panel.add_collection(
                 EllipseCollection(
                     2 * stddev[:, 0],
@@ -159,6 +185,22 @@ def embedding_figure(
         + "; ellipses: one standard deviation" * (variance is not None)
     )
     return figure
+
+
+def _names(labels) -> np.ndarray:
+    """Class ids, integers or strings."""
+    if np.asarray(labels).dtype.kind in "US":
+        labels = np.asarray(labels)
+        if labels.ndim == 1 and labels.size:
+            return labels
+    return arrays.integers("labels", labels, 1, "(n,)")
+
+
+def _as_integers(values):
+    """An array of booleans as 0 and 1; the rest as it is."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "b":
+        return values.astype(int)
+    return values
 
 
 _TEN_COLOURS = (

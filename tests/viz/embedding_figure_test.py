@@ -66,11 +66,34 @@ def test_collapsed_embedding(pixels):
     pixels(figure)
 
 
+def test_classes_by_name_and_a_factor_that_is_true_or_false(pixels):
+    figure = viz.embedding_figure(
+        points(), None, [f"c{label}" for label in LABELS], SEEN, {"seen": SEEN}
+    )
+    names = [text.get_text() for text in figure.axes[0].texts]
+    assert names == ["c0", "c1", "c2", "c3", "c4"]
+    pixels(figure)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"mean": points()[:, :1]}, r"two dimensions; received .*\(40, 1"),
-        ({"mean": points()[0]}, "two dimensions"),
+        ({"mean": points()[0]}, r"`mean` must have shape \(n, dim\)"),
+        ({"mean": points()[:0]}, "`mean` .* not be empty"),
+        ({"mean": points() * np.nan}, "`mean` must be finite"),
+        ({"mean": points() * 1j}, "`mean` must be real"),
+        ({"factors": {}}, "at least one factor"),
+        ({"factors": None}, "at least one factor"),
+        ({"factors": {"digit": LABELS * 0.3}}, "`digit` must be integers"),
+        ({"factors": {"digit": LABELS[:, None]}}, "`digit` must have shape"),
+        ({"labels": LABELS * 0.3}, "`labels` must be integers"),
+        ({"labels": LABELS[:, None]}, "`labels` must have shape"),
+        ({"seen": LABELS}, "`seen` must hold booleans"),
+        ({"variance": -np.ones((40, 2))}, "`variance` must be at least 0"),
+        ({"variance": np.ones((40, 1))}, "`variance` must .* two dimensions"),
+        ({"num_ellipses": -1}, "`num_ellipses` must"),
+        ({"num_ellipses": 0.5}, "`num_ellipses` must be an integer"),
         ({"labels": LABELS[1:]}, "'labels' has 39 entries for 40"),
         ({"seen": SEEN[1:]}, "'seen' has 39 entries for 40"),
         ({"factors": {"digit": [1, 2]}}, "'digit' has 2 entries for 40"),
