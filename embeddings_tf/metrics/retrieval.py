@@ -12,13 +12,11 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.scoring import score_all_pairs
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.nearest import Distances
+from embeddings_tf.ops.nearest import nearest
 
-# Queries and gallery rows compared at once.
+# Queries and gallery rows whose scores are computed at once.
 _QUERY_BLOCK, _GALLERY_BLOCK = 1024, 4096
-# Candidates, beyond the largest k, whose order is settled in float64.
-_SPARE = 16
-# Numbers in memory while it is.
-_EXACT_BLOCK = 2**22
 # Distances in memory when the whole gallery is ranked.
 _RANKED_BLOCK = 2**22
 
@@ -40,11 +38,13 @@ def recall_at_k(
     each other, and a query never finds itself (its own row is left out, not
     just the nearest row).
 
-    The search is exhaustive and works in blocks: time is proportional to
-    queries times gallery rows, and memory is that of a copy of the embeddings
-    and a few blocks. Distances are computed in float32, and those of the
-    nearest `max(k) + 16` again in float64, which decide. Rows at the same
-    distance are ranked by their place in the gallery.
+    The search is exact. scikit-learn's blocked search proposes the nearest
+    rows, and their distances are computed again from differences of rows in
+    float64, which decide. Where rounding errors could hide a nearer row, the
+    query is compared with the whole gallery, so neither outliers nor an
+    offset nor near-twins change the result. Rows at the same distance are
+    ranked by their place in the gallery. Time is proportional to queries times
+    gallery rows; memory is a float64 copy of the gallery and a few blocks.
 
     Formula:
 
@@ -67,7 +67,8 @@ def recall_at_k(
             of queries `(a, dim)` and gallery rows `(b, dim)` that returns
             `(a, b)`, larger where they are more the same: for a learned
             distance `layers.PairDistance.all_pairs`, the logits, which rank
-            where probabilities have become 1.
+            where probabilities have become 1. Scores may be infinite or
+            integers.
         gallery: `(m, dim)`, the rows to search. None: `embeddings`.
         gallery_labels: Integers `(m,)`; required with `gallery`.
         exclude: Which gallery rows a query passes over, as if they were not
@@ -110,8 +111,8 @@ def recall_at_k(
     if not ks:
         raise ValueError("`k` must not be empty; pass for instance k=(1,).")
     hits = dict.fromkeys(ks, 0)
-    nearest = _highest if callable(distance) else _nearest
-    for block, neighbours in nearest(search, max(ks)):
+    ranked = _highest if callable(distance) else _nearest
+    for block, neighbours in ranked(search, max(ks)):
         same = search.gallery_labels[neighbours] == search.labels[block, None]
         for value in hits:
             hits[value] += int(np.sum(np.any(same[:, :value], axis=1)))
@@ -147,10 +148,11 @@ def mean_average_precision(
     precision over recall. The evaluation code of Market-1501, which took it
     from Oxford Buildings, does so, and its values are lower.
 
-    The blocks are of queries: memory is that of a float64 copy of the
-    embeddings and of a few blocks, time that of sorting the gallery for every
-    query. Distances are computed in float64; those that differ by no more
-    than its rounding errors are the same, and ranked by place in the gallery.
+    Distances are computed in float64. Where their order is within rounding
+    errors, they are computed again from differences of rows; those that still
+    differ by no more than rounding errors are the same, and ranked by place in
+    the gallery. The blocks are of queries: memory is a float64 copy of the
+    gallery and a few blocks, time that of sorting the gallery for every query.
 
     Reference:
 
@@ -214,14 +216,15 @@ class _Search:
     exclude: np.ndarray | Callable | None
     rows: np.ndarray | None = None
 
-    def hide(self, found: np.ndarray, rows: np.ndarray, start: int) -> None:
-        """Sets what `rows` may not find, from `start` on, to infinity."""
-        stop = start + found.shape[1]
+    def hidden(self, rows: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """Which gallery rows from `start` to `stop` `rows` may not find."""
+        found = np.zeros((len(rows), stop - start), bool)
         if self.among_themselves:
             own = (rows >= start) & (rows < stop)
-            found[own, rows[own] - start] = np.inf
+            found[own, rows[own] - start] = True
         if self.exclude is not None:
-            found[self.excluded(rows, start, stop)] = np.inf
+            found |= self.excluded(rows, start, stop)
+        return found
 
     def excluded(self, rows: np.ndarray, start: int, stop: int) -> np.ndarray:
         if not callable(self.exclude):
@@ -329,39 +332,26 @@ def _nearest(
 
     Where a query may find fewer than `count`, rows that are hidden from it
     follow; by then it has found every member of its class.
-
-    A candidate is one uint64: the float32 distance in the upper half, whose
-    bits sort like the number because it is not negative, and the place in the
-    gallery in the lower half. So one partition gives the nearest, ties by
-    place.
     """
-    gallery, distance = search.gallery, search.distance
-    fast_queries, fast_gallery = _prepare(search, np.float32)
-    available = len(gallery) - search.among_themselves
-    count = min(count, available)
-    num_candidates = min(count + _SPARE, available)
-    squares = np.einsum("nd,nd->n", fast_gallery, fast_gallery)
-    hidden = np.float32(np.inf).view(np.uint32)
-    for first in range(0, len(search.rows), _QUERY_BLOCK):
-        block = search.rows[first : first + _QUERY_BLOCK]
-        query = fast_queries[block]
-        best = np.empty((len(block), 0), np.uint64)
-        for start in range(0, len(gallery), _GALLERY_BLOCK):
-            part = slice(start, start + _GALLERY_BLOCK)
-            found = _distances(
-                query, fast_gallery[part], squares[part], distance
-            )
-            search.hide(found, block, start)
-            keys = found.view(np.uint32).astype(np.uint64)
-            keys <<= np.uint64(32)
-            keys |= np.arange(start, start + keys.shape[1], dtype=np.uint64)
-            best = np.concatenate([best, _smallest(keys, num_candidates)], 1)
-            best = _smallest(best, num_candidates)
-        candidates = (best & np.uint64(2**32 - 1)).astype(np.int64)
-        exact = _exact(search.queries[block], gallery, candidates, distance)
-        exact[best >> np.uint64(32) == hidden] = np.inf
-        order = np.lexsort((candidates, exact), axis=1)[:, :count]
-        yield block, np.take_along_axis(candidates, order, axis=1)
+    size = len(search.gallery)
+    count = min(count, size - search.among_themselves)
+    distances = Distances(search.queries, search.gallery, search.distance)
+    if search.exclude is not None:
+        yield from nearest(
+            distances,
+            search.rows,
+            count,
+            lambda block: search.hidden(block, 0, size),
+        )
+        return
+    found = nearest(distances, search.rows, count + search.among_themselves)
+    for block, places in found:
+        if search.among_themselves:
+            others = places != block[:, None]
+            # Itself is not among them if enough of its twins come before.
+            others[np.all(others, axis=1), -1] = False
+            places = places[others].reshape(len(block), count)
+        yield block, places
 
 
 def _highest(
@@ -371,154 +361,88 @@ def _highest(
     count = min(count, len(search.gallery) - search.among_themselves)
     for first in range(0, len(search.rows), _QUERY_BLOCK):
         block = search.rows[first : first + _QUERY_BLOCK]
-        best = np.empty((len(block), 0))
-        places = np.empty((len(block), 0), np.int64)
+        best = None
         for start in range(0, len(search.gallery), _GALLERY_BLOCK):
-            found = _negated_scores(search, block, start, _GALLERY_BLOCK)
-            here = np.arange(start, start + found.shape[1])
-            here = np.broadcast_to(here, found.shape)
-            best = np.concatenate([best, found], axis=1)
-            places = np.concatenate([places, here], axis=1)
-            # Stable: of equal scores the earlier place stays first.
-            order = np.argsort(best, axis=1, kind="stable")[:, :count]
-            best = np.take_along_axis(best, order, axis=1)
-            places = np.take_along_axis(places, order, axis=1)
-        yield block, places
+            found = _falling_scores(search, block, start, _GALLERY_BLOCK)
+            if best is not None:
+                found = [
+                    np.concatenate(both, axis=1)
+                    for both in zip(best, found, strict=True)
+                ]
+            order = _order(*found)[:, :count]
+            best = [np.take_along_axis(x, order, axis=1) for x in found]
+        yield block, best[-1]
 
 
-def _negated_scores(
+def _falling_scores(
     search: _Search, block: np.ndarray, start: int, size: int
-) -> np.ndarray:
-    """Of the queries `block` with gallery rows from `start`, as distances."""
+) -> list[np.ndarray]:
+    """Scores of queries and gallery rows from `start`, the highest smallest.
+
+    With them, each `(rows, size)`, which of them are hidden, and their places.
+    Infinite scores rank like others, so they cannot mark the hidden.
+    """
     scores = score_all_pairs(
         search.distance,
         search.queries[block],
         search.gallery[start : start + size],
     )
-    found = -scores.astype(np.float64)
-    search.hide(found, block, start)
-    return found
+    # Negation would overflow for integers, and float64 would round them.
+    falling = -scores if scores.dtype.kind == "f" else ~scores
+    stop = start + scores.shape[1]
+    places = np.broadcast_to(np.arange(start, stop), scores.shape)
+    return [falling, search.hidden(block, start, stop), places]
+
+
+def _order(falling, hidden, places):
+    """Hidden ones last; of equal scores the earlier place first."""
+    return np.lexsort((places, falling, hidden), axis=1)
 
 
 def _ranked(search: _Search) -> Iterator[np.ndarray]:
     """Yields `(rows, m)` booleans: whether the nearest, second nearest, ...
     gallery row is one of the query's class that it may find."""
-    size = max(1, _RANKED_BLOCK // len(search.gallery))
+    num = len(search.gallery)
+    size = max(1, _RANKED_BLOCK // num)
+    blocks = [
+        search.rows[first : first + size]
+        for first in range(0, len(search.rows), size)
+    ]
     if callable(search.distance):
-        for first in range(0, len(search.rows), size):
-            block = search.rows[first : first + size]
-            found = _negated_scores(search, block, 0, len(search.gallery))
-            order = np.argsort(found, axis=1, kind="stable")
+        for block in blocks:
+            found = _falling_scores(search, block, 0, num)
+            order, hidden = _order(*found), found[1]
             same = search.gallery_labels[order] == search.labels[block, None]
-            yield same & np.isfinite(np.take_along_axis(found, order, axis=1))
+            yield same & ~np.take_along_axis(hidden, order, axis=1)
         return
-    queries, gallery = _prepare(search, np.float64)
-    squares = np.einsum("nd,nd->n", gallery, gallery)
-    for first in range(0, len(search.rows), size):
-        block = search.rows[first : first + size]
-        query = queries[block]
-        found = _distances(query, gallery, squares, search.distance)
-        search.hide(found, block, 0)
+    distances = Distances(search.queries, search.gallery, search.distance)
+    for block in blocks:
+        found, squares = distances.fast(block)
+        found[search.hidden(block, 0, num)] = np.inf
         order = np.argsort(found, axis=1)
         found = np.take_along_axis(found, order, axis=1)
         same = search.gallery_labels[order] == search.labels[block, None]
         same &= np.isfinite(found)
-        # Rounding errors of a product of two rows, and of the sum of three.
-        largest = np.einsum("nd,nd->n", query, query) + np.max(squares)
-        rounding = 4 * (gallery.shape[1] + 1) * np.finfo(float).eps * largest
-        tied = found[:, 1:] <= found[:, :-1] + rounding[:, None]
-        mixed = np.any(tied & (same[:, 1:] != same[:, :-1]), axis=1)
-        for row in np.flatnonzero(mixed):
-            group = np.cumsum(np.append(False, ~tied[row]))
-            same[row] = same[row, np.lexsort((order[row], group))]
+        near = found[:, :-1] + distances.slack(squares, found[:, :-1])
+        unsure = found[:, 1:] <= near
+        mixed = unsure & (same[:, 1:] != same[:, :-1])
+        for row in np.flatnonzero(np.any(mixed, axis=1)):
+            group = np.cumsum(np.append(False, ~unsure[row]))
+            # Only groups of more than one class: others may keep any order.
+            at = np.flatnonzero(np.isin(group, group[:-1][mixed[row]]))
+            places = order[row, at]
+            decided = _settled(distances, block[row], places, group[at])
+            same[row, at] = same[row, at[decided]]
         yield same
 
 
-def _distances(
-    queries: np.ndarray,
-    gallery: np.ndarray,
-    gallery_squares: np.ndarray,
-    distance: str,
+def _settled(
+    distances: Distances, query: int, places: np.ndarray, group: np.ndarray
 ) -> np.ndarray:
-    """Of what `_prepare` returns: squared, or 1 minus the cosine."""
-    found = queries @ gallery.T
-    if distance == "l2":
-        found *= -2
-        found += np.einsum("nd,nd->n", queries, queries)[:, None]
-        found += gallery_squares
-    else:
-        np.subtract(1, found, out=found)
-    return np.abs(found, out=found)  # rounding may leave a little below 0
-
-
-def _smallest(keys: np.ndarray, count: int) -> np.ndarray:
-    if keys.shape[1] <= count:
-        return keys
-    return np.partition(keys, count - 1, axis=1)[:, :count]
-
-
-def _prepare(search: _Search, dtype: type) -> tuple[np.ndarray, np.ndarray]:
-    """Copies with the same ranking that lose little in a product."""
-    queries, gallery = search.queries, search.gallery
-    if search.distance == "cosine":
-
-        def prepare(x):
-            x = x.astype(np.promote_types(x.dtype, dtype), copy=False)
-            return (x / _length(x)[:, None].astype(x.dtype)).astype(
-                dtype, copy=False
-            )
-
-    else:
-        # Moved near the origin, and scaled against overflow. Both by numbers
-        # of few bits: what float32 holds exactly (small integers) stays exact.
-        low, high = gallery.min(axis=0), gallery.max(axis=0)
-        spread = np.max(high - low)
-        grid = 2.0 ** (np.floor(np.log2(spread)) - 2) if spread > 0 else 0
-        centre = np.round((low / 2 + high / 2) / grid) * grid if grid else low
-        largest = max(
-            np.max(np.abs(limit - centre))
-            for x in (queries, gallery)
-            for limit in (x.min(axis=0), x.max(axis=0))
-        )
-        scale = 2.0 ** -np.ceil(np.log2(largest)) if largest > 0 else 1.0
-
-        def prepare(x):
-            x = x.astype(np.promote_types(x.dtype, dtype), copy=False)
-            return ((x - centre.astype(x.dtype)) * x.dtype.type(scale)).astype(
-                dtype, copy=False
-            )
-
-    fast_gallery = prepare(gallery)
-    if search.among_themselves:
-        return fast_gallery, fast_gallery
-    return prepare(queries), fast_gallery
-
-
-def _exact(
-    queries: np.ndarray,
-    gallery: np.ndarray,
-    candidates: np.ndarray,
-    distance: str,
-) -> np.ndarray:
-    """float64 distances of each query and its candidates."""
-    exact = np.empty(candidates.shape)
-    per_query = candidates.shape[1] * gallery.shape[1]
-    size = max(1, _EXACT_BLOCK // per_query)
-    for first in range(0, len(queries), size):
-        part = slice(first, first + size)
-        query = queries[part].astype(np.float64)
-        found = gallery[candidates[part]].astype(np.float64)
-        if distance == "l2":
-            found -= query[:, None]
-            exact[part] = np.einsum("qcd,qcd->qc", found, found)
-        else:
-            product = np.einsum("qcd,qd->qc", found, query)
-            lengths = _length(found) * _length(query)[:, None]
-            exact[part] = 1 - product / lengths
-    return exact
-
-
-def _length(x: np.ndarray) -> np.ndarray:
-    """Length of each row; 1 for a row of zeros, to divide by."""
-    length = np.sqrt(np.einsum("...d,...d->...", x, x, dtype=np.float64))
-    return np.where(length > 0, length, 1.0)
+    """Order of gallery rows `places`, whose `group` is in order already."""
+    exact = distances.exact(np.full(len(places), query), places)
+    order = np.lexsort((exact, group))
+    exact, ordered = exact[order], group[order]
+    differ = exact[1:] > exact[:-1] + distances.rounding(exact[1:])
+    differ |= ordered[1:] != ordered[:-1]
+    return order[np.lexsort((places[order], np.cumsum(np.append(0, differ))))]

@@ -10,6 +10,7 @@ from sklearn.metrics import pairwise_distances
 from embeddings_tf.metrics import mean_average_precision
 from embeddings_tf.metrics import recall_at_k
 from embeddings_tf.metrics import retrieval
+from embeddings_tf.ops import nearest
 
 
 def blobs(n=300, num_classes=40, dim=6, spread=0.8, seed=0):
@@ -22,17 +23,18 @@ def blobs(n=300, num_classes=40, dim=6, spread=0.8, seed=0):
 
 def rankings(distances, labels, gallery_labels, own=False, exclude=None):
     """Whether the nearest, second, ... is of the class, for each query."""
+    gallery_labels = np.asarray(gallery_labels)
     for row, (distance, label) in enumerate(
         zip(distances, labels, strict=True)
     ):
-        places = [
-            place
-            for place in range(len(gallery_labels))
-            if not (own and place == row)
-            and not (exclude is not None and exclude[row][place])
-        ]
-        nearest = sorted(places, key=lambda place: (distance[place], place))
-        same = [bool(gallery_labels[place] == label) for place in nearest]
+        hidden = np.zeros(len(gallery_labels), bool)
+        if own:
+            hidden[row] = True
+        if exclude is not None:
+            hidden |= exclude[row]
+        nearest = np.argsort(distance, kind="stable")
+        nearest = nearest[~hidden[nearest]]
+        same = (gallery_labels[nearest] == label).tolist()
         if any(same):
             yield same
 
@@ -68,8 +70,10 @@ def blocks(request, monkeypatch):
     query, gallery = request.param
     monkeypatch.setattr(retrieval, "_QUERY_BLOCK", query)
     monkeypatch.setattr(retrieval, "_GALLERY_BLOCK", gallery)
-    monkeypatch.setattr(retrieval, "_EXACT_BLOCK", query * 200)
     monkeypatch.setattr(retrieval, "_RANKED_BLOCK", query * 300)
+    monkeypatch.setattr(nearest, "_QUERY_BLOCK", query)
+    monkeypatch.setattr(nearest, "_BLOCK", query * 200)
+    monkeypatch.setattr(nearest, "_DIRECT_BLOCK", query * 5)
 
 
 class TestRecallAtK:
@@ -202,6 +206,182 @@ class TestRecallAtK:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 8000 * 8000 * 4  # the matrix of distances
+
+
+def squared_distances(queries, gallery, distance):
+    """Brute force by direct differences, in float64 or wider."""
+    queries, gallery = (
+        np.asarray(x, np.longdouble) for x in (queries, gallery)
+    )
+    if distance == "cosine":
+        queries, gallery = (
+            x / np.sqrt(np.sum(x**2, axis=1, keepdims=True))
+            for x in (queries, gallery)
+        )
+    else:
+        queries, gallery = queries.astype(float), gallery.astype(float)
+    return np.stack([np.sum((gallery - query) ** 2, -1) for query in queries])
+
+
+def hostile_set(seed):
+    """Embeddings that are hard to search, their labels, and a distance."""
+    rng = np.random.default_rng(seed)
+    n, dim = int(rng.integers(20, 90)), int(rng.integers(1, 20))
+    labels = rng.integers(0, rng.integers(2, 12), n)
+    distance = ("l2", "cosine")[seed % 2]
+    spread = 10.0 ** -rng.integers(0, 4)
+    x = rng.normal(size=(labels.max() + 1, dim))[labels]
+    x += spread * rng.normal(size=x.shape)
+    trouble = set(
+        rng.choice(
+            ["outlier", "offset", "twins", "ties", "cone", "tight"],
+            rng.integers(1, 4),
+            replace=False,
+        )
+    )
+    if "ties" in trouble and distance == "l2":
+        x = np.round(3 * x)
+    if "tight" in trouble:
+        x[: n // 2] = x[0] + 1e-6 * x[: n // 2]
+    if "cone" in trouble:
+        x = 1e-3 * x + 1
+    if "offset" in trouble:
+        x += 1e6 * rng.choice([-1, 1], dim)
+    if rng.random() < 0.7:
+        x = x.astype(np.float32)
+    if "outlier" in trouble:
+        x[rng.integers(n, size=2)] *= 10.0 ** rng.integers(2, 12)
+    if "twins" in trouble:
+        # More of them than any list of candidates has room for.
+        x = x[rng.integers(0, 1 + n // 8, n)]
+        if distance == "cosine":  # also twice as long, exactly
+            x *= x.dtype.type(2) ** rng.integers(-1, 2, n)[:, None]
+    return x, labels, distance
+
+
+class TestHostileEmbeddings:
+    """No outlier, offset, twin, tie or narrow cone changes the answer."""
+
+    @pytest.mark.parametrize("seeds", np.split(np.arange(500), 10))
+    def test_500_random_sets_against_brute_force(self, seeds):
+        for seed in seeds:
+            x, labels, distance = hostile_set(int(seed))
+            if np.max(np.bincount(labels)) < 2:
+                continue
+            distances = squared_distances(x, x, distance)
+            for k, value in recall_at_k(x, labels, (1, 3), distance).items():
+                assert value == pytest.approx(
+                    expected_recall(distances, labels, labels, k, own=True),
+                    abs=1e-12,
+                ), (seed, distance, k)
+            half = len(x) // 2
+            if np.isin(labels[:half], labels[half:]).any():
+                found = recall_at_k(
+                    x[:half],
+                    labels[:half],
+                    2,
+                    distance,
+                    x[half:],
+                    labels[half:],
+                )
+                assert found[2] == pytest.approx(
+                    expected_recall(
+                        distances[:half, half:], labels[:half], labels[half:], 2
+                    ),
+                    abs=1e-12,
+                ), (seed, distance)
+            mask = np.random.default_rng(seed).random(distances.shape) < 0.3
+            np.fill_diagonal(mask, True)
+            try:
+                found = recall_at_k(x, labels, 1, distance, exclude=mask)
+            except ValueError:
+                continue
+            assert found[1] == pytest.approx(
+                expected_recall(
+                    distances, labels, labels, 1, own=True, exclude=mask
+                ),
+                abs=1e-12,
+            ), (seed, distance)
+
+    @pytest.mark.parametrize("factor", [1, 3e3, 1e4, 1e8])
+    def test_one_outlier(self, factor):
+        """It takes the digits of no other row."""
+        rng = np.random.default_rng(0)
+        labels = np.arange(2000) % 200
+        x = rng.normal(size=(200, 16))[labels]
+        x += 0.1 * rng.normal(size=x.shape)
+        x[7] *= factor
+        x = x.astype(np.float32)
+        distances = squared_distances(x, x, "l2")
+        np.fill_diagonal(distances, np.inf)
+        nearest = labels[np.argmin(distances, axis=1)]
+        expected = np.mean(nearest == labels)
+        assert expected > 0.999
+        assert recall_at_k(x, labels)[1] == expected
+        some = slice(0, 400)
+        assert mean_average_precision(x[some], labels[some]) == pytest.approx(
+            expected_precision(
+                distances[some, some], labels[some], labels[some], own=True
+            ),
+            abs=1e-12,
+        )
+
+    @pytest.mark.parametrize("width", [1e-3, 1e-5, 1e-6])
+    def test_near_twins_in_a_narrow_cone(self, width):
+        rng = np.random.default_rng(0)
+        labels = np.arange(400) // 2
+        x = rng.normal(size=(200, 8))[labels]
+        x = 1 + width * (x + 0.3 * rng.normal(size=x.shape))
+        distances = squared_distances(x, x, "cosine")
+        for measure, expected in (
+            (
+                lambda *a: recall_at_k(*a, distance="cosine")[1],
+                expected_recall(distances, labels, labels, 1, own=True),
+            ),
+            (
+                lambda *a: mean_average_precision(*a, distance="cosine"),
+                expected_precision(distances, labels, labels, own=True),
+            ),
+        ):
+            assert measure(x, labels) == pytest.approx(expected, abs=1e-12)
+        assert 0.5 < expected < 1
+
+    def test_cosine_of_rows_of_any_scale(self):
+        x, labels = blobs(100, 10)
+        distances = squared_distances(x, x, "cosine")
+        scale = 2.0 ** np.random.default_rng(0).integers(-600, 600, (100, 1))
+        for measure in (recall_at_k, mean_average_precision):
+            assert measure(x * scale, labels, distance="cosine") == measure(
+                x, labels, distance="cosine"
+            )
+        assert recall_at_k(x * scale, labels, distance="cosine")[
+            1
+        ] == pytest.approx(
+            expected_recall(distances, labels, labels, 1, own=True)
+        )
+
+    @pytest.mark.parametrize("scale", [1e-200, 1e200])
+    def test_squares_beyond_float64(self, scale):
+        x, labels = blobs()
+        x = x.astype(np.float64)
+        for measure in (recall_at_k, mean_average_precision):
+            assert measure(x * scale, labels) == measure(x, labels)
+
+    @pytest.mark.parametrize("distance", ["l2", "cosine"])
+    def test_dead_rows(self, distance):
+        """A third of the rows are zeros; their ties go by place."""
+        x, labels = blobs(240, 20)
+        x[::3] = 0
+        distances = pairwise_distances(
+            x.astype(float), metric={"l2": "euclidean"}.get(distance, distance)
+        )
+        for k in (1, 4):
+            assert recall_at_k(x, labels, k, distance)[k] == pytest.approx(
+                expected_recall(distances, labels, labels, k, own=True)
+            )
+        assert mean_average_precision(x, labels, distance) == pytest.approx(
+            expected_precision(distances, labels, labels, own=True)
+        )
 
 
 class TestMeanAveragePrecision:
@@ -585,6 +765,66 @@ class TestScore:
         )
         # Rows 0 to 3 find 1, 0, 0 and 1, the nearest to 2 places below.
         assert found == {1: np.mean([True, True, False, False])}
+
+    @pytest.mark.parametrize("own", [True, False])
+    @pytest.mark.parametrize("dtype", [float, np.int64, np.uint8, bool])
+    def test_infinite_and_integer_scores(self, blocks, own, dtype):
+        """Every number ranks; infinite ones first, or last but findable."""
+        rng = np.random.default_rng(2)
+        levels = {
+            float: [-np.inf, -1.5, 0, 2.5, np.inf],
+            np.int64: [-(2**63), -(2**53) - 1, -(2**53), 2**53, 2**53 + 1],
+            np.uint8: [0, 1, 128, 254, 255],
+            bool: [False, True],
+        }[dtype]
+        n, m = 80, 80 if own else 60
+        labels, gallery_labels = rng.integers(0, 9, n), rng.integers(0, 9, m)
+        if own:
+            gallery_labels = labels
+        level = rng.integers(len(levels), size=(n, m))
+        level[:5], level[5:10] = 0, len(levels) - 1
+        scores = np.array(levels, dtype)[level]
+        x = np.arange(n, dtype=float)[:, None]
+        more = () if own else (np.arange(m, dtype=float)[:, None],)
+        more += () if own else (gallery_labels,)
+
+        def score(queries, gallery):
+            return scores[queries[:, 0].astype(int)][
+                :, gallery[:, 0].astype(int)
+            ]
+
+        for exclude in (None, rng.random((n, m)) < 0.3):
+            for rule in ("step", "trapezoid"):
+                assert mean_average_precision(
+                    x, labels, score, *more, exclude=exclude, rule=rule
+                ) == pytest.approx(
+                    expected_precision(
+                        -level, labels, gallery_labels, own, exclude, rule=rule
+                    )
+                )
+            for k in (1, 4):
+                assert recall_at_k(x, labels, k, score, *more, exclude=exclude)[
+                    k
+                ] == pytest.approx(
+                    expected_recall(
+                        -level, labels, gallery_labels, k, own, exclude
+                    )
+                )
+
+    def test_infinite_scores_by_arithmetic(self):
+        def precision(*scores):
+            return mean_average_precision(
+                [[0.0]],
+                [7],
+                lambda a, b: np.array([scores]),
+                [[0.0], [1.0], [2.0]],
+                [7, 5, 7],
+            )
+
+        inf = np.inf
+        assert precision(inf, 1.0, 0.0) == pytest.approx((1 + 2 / 3) / 2)
+        assert precision(-inf, 1.0, 0.0) == pytest.approx((1 / 2 + 2 / 3) / 2)
+        assert precision(-inf, -inf, -inf) == pytest.approx((1 + 2 / 3) / 2)
 
     @pytest.mark.parametrize(
         ("score", "message"),
