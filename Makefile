@@ -2,7 +2,7 @@
 # Kept to what GNU make 3.81 and a POSIX shell understand.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench lock clean environment
+.PHONY: help demo docs test test-all lint bench lock clean environment
 
 # The interpreter the environment is built with; empty: the first that fits.
 PYTHON ?=
@@ -45,6 +45,11 @@ lint: environment ## Check style, formatting and the direction of imports.
 	@.venv/bin/python -m ruff check .
 	@.venv/bin/python -m ruff format --check .
 	@.venv/bin/lint-imports --no-cache --no-logo
+
+docs: environment ## Build the documentation site into site/, strictly.
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict --quiet \
+	  --clean
+	@echo "site/index.html"
 
 bench: environment ## Run every benchmark.
 	@for script in benchmarks/[a-z]*.py; do \

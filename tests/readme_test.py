@@ -13,18 +13,41 @@ def python_blocks(path):
     return re.findall(r"```python\n(.*?)```", path.read_text(), re.S)
 
 
+def run(blocks, name, namespace):
+    for block in blocks:
+        exec(compile(block, name, "exec"), namespace)  # noqa: S102
+
+
 def test_readme_snippets_run_in_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = python_blocks(ROOT / "README.md")
-    assert len(blocks) == 3
+    assert len(blocks) == 2
     namespace = {}
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), namespace)  # noqa: S102
+    run(blocks, "README.md", namespace)
     first, last = namespace["history"].history["loss"]
     assert last < first
     probabilities = namespace["probabilities"]
     assert probabilities.shape == (100, 20)
     assert (tmp_path / "saved_models" / "mine" / "1").is_dir()
+    # The first snippet of the page on training goes on from there.
+    run(python_blocks(ROOT / "docs/training.md")[:1], "training", namespace)
+    assert namespace["stop"].best > 0
+
+
+def test_readme_is_short():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 150
+
+
+def test_snippet_of_the_start_page_runs(capsys):
+    run(python_blocks(ROOT / "docs/index.md"), "index", {})
+    recall = eval(capsys.readouterr().out.splitlines()[-1])  # noqa: S307
+    assert recall[1] > 0.1, "of 30 classes"
+
+
+def test_snippet_of_the_page_on_data_sets_runs(capsys):
+    run(python_blocks(ROOT / "docs/data_sets.md"), "data_sets", {})
+    assert ", 8, 16, 1)" in capsys.readouterr().out
 
 
 def test_first_snippet_is_ten_lines():

@@ -1,0 +1,25 @@
+"""A hook of mkdocs: links that lead out of `docs/` become plain text.
+
+Pages link to files of the checkout, which a reader of the repository can open.
+The site does not have these files.
+"""
+
+import pathlib
+import re
+
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
+
+
+def on_page_markdown(markdown: str, page, config, files) -> str:
+    """Called by mkdocs with the text of each page."""
+    docs = pathlib.Path(config["docs_dir"]).resolve()
+    folder = (docs / page.file.src_uri).parent
+
+    def without_outside(link: re.Match) -> str:
+        text, target = link.groups()
+        if "://" in target or target.startswith("#"):
+            return link.group()
+        path = (folder / target.partition("#")[0]).resolve()
+        return link.group() if path.is_relative_to(docs) else text
+
+    return LINK.sub(without_outside, markdown)
