@@ -2,16 +2,17 @@
 
 import copy
 import os
-import pathlib
 import zipfile
 from typing import Any
 
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.ops import arguments
 from embeddings_tf.ops import plda
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import truth
 
 # Squares of larger numbers and sums of them might overflow.
 LARGEST = 1e100
@@ -104,8 +105,8 @@ class PLDA:
         if num_dims is not None:
             num_dims = positive_integer("num_dims", num_dims)
         self.num_dims = num_dims
-        self.center = bool(center)
-        self.length_normalize = bool(length_normalize)
+        self.center = truth("center", center)
+        self.length_normalize = truth("length_normalize", length_normalize)
         self.max_iterations = positive_integer("max_iterations", max_iterations)
         self.tolerance = number_at_least("tolerance", tolerance, 0)
         self.projection = None
@@ -181,7 +182,7 @@ class PLDA:
             ValueError: As `fit`, if `weight` is out of range, if the model is
                 not fitted, or if `dim` is not that of `fit`.
         """
-        if not 0 <= weight <= 1:
+        if number_at_least("weight", weight, 0) > 1:
             raise ValueError(
                 "`weight` is the share of the new data, between 0 and 1; "
                 f"received {weight!r}."
@@ -269,7 +270,7 @@ class PLDA:
         content = {name: getattr(self, name) for name in FITTED}
         if self.projection is not None:
             content["projection"] = self.projection
-        path = pathlib.Path(path)
+        path = arguments.path("path", path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             with open(temporary, "wb") as file:
@@ -300,6 +301,7 @@ class PLDA:
         Raises:
             OSError: If there is no such file, or it is not such a model.
         """
+        path = arguments.path("path", path)
         try:
             # np.load leaves a broken file open if it opened it itself.
             with (
@@ -411,6 +413,13 @@ class PLDA:
                 raise ValueError(f"{name} is not float64 of shape {shape}")
             if not np.all(np.isfinite(value)):
                 raise ValueError(f"{name} is not finite")
+        for name in ("between_covariance", "within_covariance"):
+            value = getattr(self, name)
+            spread = np.linalg.eigvalsh((value + value.T) / 2)
+            # Rounding may leave a variance of 0 a little below it.
+            least = -1e-6 * np.max(np.abs(spread), initial=0)
+            if not np.allclose(value, value.T) or spread.min() < least:
+                raise ValueError(f"{name} is no covariance")
 
 
 def _examples(embeddings: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:

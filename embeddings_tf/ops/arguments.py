@@ -3,10 +3,17 @@
 import math
 import numbers
 import operator
+import os
+import pathlib
+
+import numpy as np
+
+# No dimension, number of rows or of samples is larger.
+LARGEST = 2**31 - 1
 
 
 def positive_integer(name: str, value) -> int:
-    """`value` as an int; ValueError unless it is a whole number >= 1."""
+    """`value` as an int; ValueError unless it is whole, 1 to `LARGEST`."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -14,6 +21,10 @@ def positive_integer(name: str, value) -> int:
     if number < 1 or isinstance(value, bool):
         raise ValueError(
             f"`{name}` must be an integer of at least 1; received {value!r}."
+        )
+    if number > LARGEST:
+        raise ValueError(
+            f"`{name}` must be at most {LARGEST}; received {value!r}."
         )
     return number
 
@@ -39,11 +50,67 @@ def number_between(name: str, value, low: float, high: float) -> float:
     return float(value)
 
 
+def finite_number(name: str, value) -> float:
+    """`value` as a float; ValueError unless it is a finite number."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value):
+        raise ValueError(
+            f"`{name}` must be a finite number; received {value!r}."
+        )
+    return float(value)
+
+
 def one_of(name: str, value, choices: tuple):
     """`value` itself; ValueError unless it is among `choices`."""
-    if value not in choices:
+    if not isinstance(value, str | None) or value not in choices:
         raise ValueError(
             f"`{name}` must be one of {', '.join(map(repr, choices))}; "
             f"received {value!r}."
         )
     return value
+
+
+def truth(name: str, value) -> bool:
+    """`value` as a bool; ValueError unless it is True, False, 1 or 0."""
+    is_number = isinstance(value, (numbers.Real, np.bool_))
+    if not is_number or value not in (0, 1):
+        raise ValueError(f"`{name}` must be True or False; received {value!r}.")
+    return bool(value)
+
+
+def path(name: str, value) -> pathlib.Path:
+    """`value` as a path; ValueError unless it is text or a path, not empty."""
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+        raise ValueError(
+            f"`{name}` must be the path of a file or folder; received "
+            f"{value!r}."
+        )
+    return pathlib.Path(value)
+
+
+def sequence(name: str, value, length: int | None = None) -> list:
+    """`value` as a list; ValueError unless it is one, of `length` if given."""
+    try:
+        found = None if isinstance(value, (str, bytes, dict)) else list(value)
+    except TypeError:
+        found = None
+    if found is None or length not in (None, len(found)):
+        several = "several values" if length is None else f"{length} values"
+        raise ValueError(
+            f"`{name}` must be a sequence of {several}; received {value!r}."
+        )
+    return found
+
+
+def random_seed(name: str, value) -> int:
+    """`value` as an int; ValueError unless it is whole, 0 to 2^63 - 1."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 2**63 or isinstance(value, bool):
+        raise ValueError(
+            f"`{name}` must be an integer from 0 to 2**63 - 1; received "
+            f"{value!r}."
+        )
+    return number

@@ -1,9 +1,17 @@
+import pathlib
+
 import numpy as np
 import pytest
 
+from embeddings_tf.ops.arguments import LARGEST
+from embeddings_tf.ops.arguments import finite_number
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import sequence
+from embeddings_tf.ops.arguments import truth
 
 
 @pytest.mark.parametrize("value", [1, 7, np.int64(7), np.uint8(7)])
@@ -44,3 +52,43 @@ def test_one_of():
         match="`sampler` must be one of 'intersection', 'naive'; received None",
     ):
         one_of("sampler", None, ("intersection", "naive"))
+
+
+def test_no_count_is_beyond_int32():
+    assert positive_integer("dim", 2**31 - 1) == LARGEST == 2**31 - 1
+    for value in (2**31, 2**62, 2**70):
+        with pytest.raises(
+            ValueError, match="`dim` must be at most 2147483647"
+        ):
+            positive_integer("dim", value)
+
+
+@pytest.mark.parametrize("value", [np.ones(2), ["naive"], b"naive", 0])
+def test_none_of_the_names(value):
+    with pytest.raises(ValueError, match="`sampler` must be one of 'naive'"):
+        one_of("sampler", value, ("naive",))
+
+
+@pytest.mark.parametrize(
+    ("check", "good", "bad"),
+    [
+        (truth, [True, 0, np.True_], ["no", None, 2, 0.5, [1]]),
+        (finite_number, [-1, 2.5], ["1", None, True, float("nan"), 1j]),
+        (path, ["a/b", pathlib.Path("a")], ["", None, 3, b"a"]),
+        (random_seed, [0, np.int64(7), 2**63 - 1], [-1, 2**63, 1.5, None, "1"]),
+        (sequence, [(1, 2), [3]], [None, "ab", 3, {"a": 1}]),
+    ],
+)
+def test_other_kinds(check, good, bad):
+    for value in good:
+        check("argument", value)
+    for value in bad:
+        with pytest.raises(ValueError, match="`argument` must be") as caught:
+            check("argument", value)
+        assert repr(value) in str(caught.value)
+
+
+def test_a_sequence_of_a_length():
+    assert sequence("snr", (1, 2), 2) == [1, 2]
+    with pytest.raises(ValueError, match="sequence of 2 values"):
+        sequence("snr", (1, 2, 3), 2)

@@ -5,6 +5,9 @@ import tensorflow as tf
 from embeddings_tf.datasets.speech import checks
 from embeddings_tf.datasets.speech.repeat_or_crop import repeat_or_crop
 
+# Beyond, the factor of the noise leaves float32.
+_LARGEST_RATIO = 200
+
 
 def add_noise(waveform, noise, snr, seed=None) -> tf.Tensor:
     """Adds noise, music or babble at a signal-to-noise ratio.
@@ -33,7 +36,7 @@ def add_noise(waveform, noise, snr, seed=None) -> tf.Tensor:
     Raises:
         ValueError: If shapes are not what they are described to be, and eagerly
             if a waveform is empty or holds NaN or infinity, or `snr` is not
-            finite. In a graph the last three raise
+            from -200 to 200. In a graph the last three raise
             `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:
@@ -66,7 +69,14 @@ def add_noise(waveform, noise, snr, seed=None) -> tf.Tensor:
         ("snr", snr),
     ):
         checks.require_finite(name, value, tf.ones_like(value, tf.bool))
-    checks.require(tf.size(waveform) > 0, "waveform has no samples.")
+    checks.require(
+        tf.size(waveform) > 0,
+        "waveform has no samples; remove empty recordings.",
+    )
+    checks.require(
+        tf.reduce_all(tf.abs(snr) <= _LARGEST_RATIO),
+        f"snr must be in dB, -{_LARGEST_RATIO} to {_LARGEST_RATIO}.",
+    )
     sources = repeat_or_crop(sources[..., tf.newaxis], tf.size(waveform), seed)[
         ..., 0
     ]

@@ -5,7 +5,10 @@ import numpy as np
 from embeddings_tf.datasets.speech.add_noise import add_noise
 from embeddings_tf.datasets.speech.reverberate import reverberate
 from embeddings_tf.datasets.utterances import Utterances
+from embeddings_tf.ops.arguments import finite_number
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import sequence
 
 
 def augment(
@@ -62,16 +65,33 @@ def augment(
     """
     if noise is None and room_responses is None:
         raise ValueError("Pass `noise`, `room_responses`, or both.")
-    if not (len(snr) == 2 and np.isfinite(snr).all() and snr[0] <= snr[1]):
+    for name, recordings in (
+        ("x", x),
+        ("noise", noise),
+        ("room_responses", room_responses),
+    ):
+        if not isinstance(recordings, Utterances | None) or x is None:
+            raise ValueError(
+                f"`{name}` must be recordings, `datasets.Utterances`; received "
+                f"{type(recordings).__name__}."
+            )
+    quietest, loudest = (
+        finite_number("snr", ratio) for ratio in sequence("snr", snr, 2)
+    )
+    if quietest > loudest:
         raise ValueError(
             f"`snr` must be the least and the largest in dB; received {snr!r}."
         )
-    fewest, most = (positive_integer("num_sources", n) for n in num_sources)
+    fewest, most = (
+        positive_integer("num_sources", number)
+        for number in sequence("num_sources", num_sources, 2)
+    )
+    seed = random_seed("seed", seed)
     for name, others in (("noise", noise), ("room_responses", room_responses)):
         if others is None:
             continue
         if len(others) < 1:
-            raise ValueError(f"`{name}` has no recordings.")
+            raise ValueError(f"`{name}` has no recordings; pass at least one.")
         if None not in (x.sample_rate, others.sample_rate) and (
             x.sample_rate != others.sample_rate
         ):
@@ -100,9 +120,8 @@ def augment(
             if noise is x:
                 rows = rows[rows != number]
             crops = noise.with_num_frames(len(waveform), seed)
-            waveform = add_noise(
-                waveform, crops[rows[:sources]], rng.uniform(*snr, size=sources)
-            )
+            ratios = rng.uniform(quietest, loudest, size=sources)
+            waveform = add_noise(waveform, crops[rows[:sources]], ratios)
         return waveform.numpy()
 
     return Utterances(read, x.lengths, sample_rate=x.sample_rate)

@@ -18,16 +18,26 @@ def require(condition, message: str) -> list[tf.Operation]:
 
 def float_tensor(name: str, value, ranks: tuple[int, ...], axes: str):
     """`value` as float32, whatever its numeric dtype, if it has a rank."""
-    value = tf.convert_to_tensor(value)
-    if value.shape.rank not in ranks:
-        raise ValueError(
-            f"{name} must have shape {axes}, got shape {value.shape}."
-        )
+    value = tensor(name, value)
     if not (value.dtype.is_floating or value.dtype.is_integer):
         raise ValueError(
             f"{name} must be numbers, got dtype {value.dtype.name}."
         )
+    if value.shape.rank not in ranks:
+        raise ValueError(
+            f"{name} must have shape {axes}, got shape {value.shape}."
+        )
     return tf.cast(value, tf.float32)
+
+
+def tensor(name: str, value) -> tf.Tensor:
+    """`value` as a tensor; ValueError if there is none of it."""
+    try:
+        return tf.convert_to_tensor(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must be an array of numbers, got {value!r}: {error}"
+        ) from error
 
 
 def lengths_of(values, length, minimum: int, unit: str):
@@ -36,12 +46,15 @@ def lengths_of(values, length, minimum: int, unit: str):
     if length is None:
         length = tf.fill([tf.shape(values)[0]], size)
     else:
-        length = tf.convert_to_tensor(length)
+        length = tensor("length", length)
         if length.shape.rank not in (0, 1) or not length.dtype.is_integer:
             raise ValueError(
                 "length must be integers, one for each utterance, got shape "
                 f"{length.shape} and dtype {length.dtype.name}."
             )
+        # Clipped first: beyond int32 lengths would come back from below.
+        length = tf.cast(length, tf.int64)
+        length = tf.clip_by_value(length, -1, tf.int32.max)
         length = tf.reshape(tf.cast(length, tf.int32), [-1])
         check = require(
             tf.equal(tf.size(length), tf.shape(values)[0]),

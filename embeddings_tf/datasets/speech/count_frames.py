@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from embeddings_tf.datasets.speech import checks
 from embeddings_tf.ops.arguments import positive_integer
 
 _WINDOW_MILLISECONDS = 25
@@ -30,21 +31,29 @@ def count_frames(
         Numbers of frames, `int32` of the shape of `length`.
 
     Raises:
-        ValueError: If `length` are not integers or `sample_rate` is below 400.
+        ValueError: If `length` are not integers of at least 0 that fit int32,
+            or `sample_rate` is below 400.
 
     Example:
 
     >>> embeddings_tf.datasets.speech.count_frames([16000, 80, 79]).numpy()
     array([100,   1,   0], dtype=int32)
     """
-    length = tf.convert_to_tensor(length)
+    length = checks.tensor("length", length)
     if not length.dtype.is_integer:
         raise ValueError(
             "length must be integers, numbers of samples, got dtype "
             f"{length.dtype.name}."
         )
-    length = tf.cast(length, tf.int32)
     window, shift = window_and_shift(sample_rate)
+    length = tf.cast(length, tf.int64)
+    limit = tf.int32.max - sample_rate  # of sums below
+    checks.require(
+        tf.reduce_all((length >= 0) & (length <= limit)),
+        f"length must be numbers of samples, from 0 to {limit}; check it, or "
+        "cut the recording.",
+    )
+    length = tf.cast(tf.clip_by_value(length, 0, limit), tf.int32)
     if snip_edges:
         return tf.maximum((length - window) // shift + 1, 0)
     return (length + shift // 2) // shift

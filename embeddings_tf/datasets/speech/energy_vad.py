@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from embeddings_tf.datasets.speech import checks
+from embeddings_tf.ops.arguments import finite_number
 from embeddings_tf.ops.arguments import number_at_least
 
 
@@ -57,6 +58,7 @@ def energy_vad(
     log_energy = checks.float_tensor(
         "log_energy", log_energy, (1, 2), "(frames,) or (batch, frames)"
     )
+    threshold = finite_number("threshold", threshold)
     mean_scale = number_at_least("mean_scale", mean_scale, 0)
     proportion = number_at_least("proportion", proportion, 0)
     if proportion > 1:
@@ -67,6 +69,8 @@ def energy_vad(
         raise ValueError(
             f"`context` must be a whole number of frames; received {context!r}."
         )
+    # The longest utterance has fewer frames.
+    context = min(int(context), 2**30)
     batch = log_energy[tf.newaxis] if log_energy.shape.rank == 1 else log_energy
     length = checks.lengths_of(batch, length, 0, "frames")[:, tf.newaxis]
     frame = tf.range(tf.shape(batch)[1])
@@ -80,8 +84,8 @@ def energy_vad(
     num_loud = tf.pad(
         tf.cumsum(tf.cast(is_loud, tf.int32), axis=1), [[0, 0], [1, 0]]
     )
-    first = tf.minimum(tf.maximum(frame - int(context), 0), length)
-    end = tf.minimum(frame + int(context) + 1, length)
+    first = tf.minimum(tf.maximum(frame - context, 0), length)
+    end = tf.minimum(frame + context + 1, length)
     found = tf.gather(num_loud, end, batch_dims=1) - tf.gather(
         num_loud, first, batch_dims=1
     )

@@ -38,7 +38,7 @@ def keep_frames(features, keep) -> tuple[tf.Tensor, tf.Tensor]:
     features = checks.float_tensor(
         "features", features, (2, 3), "(frames, dim) or (batch, frames, dim)"
     )
-    keep = tf.convert_to_tensor(keep)
+    keep = checks.tensor("keep", keep)
     if keep.dtype != tf.bool or not keep.shape.is_compatible_with(
         features.shape[:-1]
     ):

@@ -8,11 +8,14 @@ import tensorflow as tf
 from embeddings_tf.datasets.speech import checks
 from embeddings_tf.datasets.speech.count_frames import count_frames
 from embeddings_tf.datasets.speech.count_frames import window_and_shift
+from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 
 _PRE_EMPHASIS = 0.97
 _LIFTER = 22
 # The floor of energies before the logarithm, as in Kaldi.
+# The energy of a frame of larger samples leaves float32.
+_LARGEST_SAMPLE = 1e15
 _FLOOR = float(np.finfo(np.float32).eps)
 
 
@@ -116,10 +119,12 @@ def mfcc(
         f"A recording is too short for a frame: expected at least {shortest} "
         f"samples at {sample_rate} Hz; remove such recordings.",
     )
-    checks.require_finite(
-        "waveform",
-        batch,
-        tf.sequence_mask(length, tf.shape(batch)[1]),
+    is_sample = tf.sequence_mask(length, tf.shape(batch)[1])
+    checks.require_finite("waveform", batch, is_sample)
+    checks.require(
+        tf.reduce_all((tf.abs(batch) <= _LARGEST_SAMPLE) | ~is_sample),
+        "waveform must be samples in the range of 16-bit integers, got some "
+        f"above {_LARGEST_SAMPLE:g}, whose energy is no float32; scale it.",
     )
 
     num_samples = batch.shape[1]
@@ -176,7 +181,9 @@ def _mel(frequency):
 
 def _mel_weights(sample_rate, fft_length, num_bins, low, high):
     """Triangles on the mel scale, shape (frequencies, bins)."""
-    if not 0 <= low < high <= sample_rate / 2:
+    for name, value in (("low_frequency", low), ("high_frequency", high)):
+        number_at_least(name, value, 0)
+    if not low < high <= sample_rate / 2:
         raise ValueError(
             "Frequencies must satisfy 0 <= `low_frequency` < `high_frequency` "
             f"<= `sample_rate` / 2, received {low}, {high} and a sample rate "

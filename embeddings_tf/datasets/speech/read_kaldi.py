@@ -1,7 +1,6 @@
 """Data directories of Kaldi."""
 
 import os
-import pathlib
 import re
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from embeddings_tf.datasets.speech import kaldi_matrix
 from embeddings_tf.datasets.speech import wave_files
 from embeddings_tf.datasets.utterances import Utterances
+from embeddings_tf.ops import arguments
 
 _PLACE = re.compile(r"(.+):(\d+)")
 # By as much a segment may reach beyond its recording, in seconds, as in Kaldi.
@@ -78,8 +78,8 @@ def read_kaldi(
     (['a'], ['a-1'])
     >>> folder.cleanup()
     """
-    folder = pathlib.Path(folder)
-    root = folder if root is None else pathlib.Path(root)
+    folder = arguments.path("folder", folder)
+    root = folder if root is None else arguments.path("root", root)
     speaker_of = _speakers(folder)
     if (folder / "feats.scp").exists():
         names, x = _features(folder / "feats.scp", root)
@@ -121,7 +121,9 @@ def _table(path):
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no text ({error}).") from error
     if not rows:
-        raise ValueError(f"{path} is empty.")
+        raise ValueError(
+            f"{path} is empty; expected a line for each name, fetch it again."
+        )
     return rows
 
 

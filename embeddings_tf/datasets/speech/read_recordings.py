@@ -1,12 +1,12 @@
 """Folders of recordings, one subfolder a speaker."""
 
 import os
-import pathlib
 
 import numpy as np
 
 from embeddings_tf.datasets.speech import wave_files
 from embeddings_tf.datasets.utterances import Utterances
+from embeddings_tf.ops import arguments
 
 
 def read_recordings(
@@ -50,7 +50,7 @@ def read_recordings(
     ((400,), ['id10270'], ['id10270/x6uYqmx31kE/1.wav'])
     >>> folder.cleanup()
     """
-    folder = pathlib.Path(folder)
+    folder = arguments.path("folder", folder)
     names = sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*.wav")
     )

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from embeddings_tf.ops import arguments
+
 _TARGET = {"1": True, "0": False}
 _TARGET_LAST = {"target": True, "nontarget": False}
 
@@ -51,7 +53,10 @@ def read_trials(
     array([ True, False])
     >>> folder.cleanup()
     """
-    opener = gzip.open if os.fspath(path).endswith(".gz") else open
+    path = arguments.path("path", path)
+    if names is not None:
+        names = arguments.sequence("names", names)
+    opener = gzip.open if path.suffix == ".gz" else open
     trials = []
     try:
         with opener(path, "rt", encoding="utf-8") as file:

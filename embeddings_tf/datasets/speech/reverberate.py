@@ -49,7 +49,10 @@ def reverberate(waveform, room_response) -> tf.Tensor:
     )
     for name, value in (("waveform", waveform), ("room_response", response)):
         checks.require_finite(name, value, tf.ones_like(value, tf.bool))
-    checks.require(tf.size(waveform) > 0, "waveform has no samples.")
+    checks.require(
+        tf.size(waveform) > 0,
+        "waveform has no samples; remove empty recordings.",
+    )
     checks.require(
         tf.reduce_any(tf.not_equal(response, 0.0)),
         "room_response must have a sample that is not 0.",
