@@ -1,8 +1,9 @@
-"""Photographs of different sizes, as examples of `batches`."""
+"""Images read when they are asked for, as examples of `batches`."""
 
 import operator
 import threading
 from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -17,12 +18,14 @@ ATTEMPTS = 10
 
 
 class Images:
-    """Images of different sizes: one by one, or as batches of one size.
+    """Images read when asked for: one by one, or as batches of one size.
 
     Use it for photographs that are too many, or too different in size, for one
     array. `load` gives one for such sets. `x[3]` is one image, whole. For
     training, `x.with_size(...)` is an object for `datasets.batches`:
     `x[indices]` reads, crops and resizes what is asked for, nothing else.
+    Images that all have the size of the first make batches without it, as
+    they are.
     `x.cached(num_bytes)` keeps what it has read, for sets that fit in memory.
 
     ```
@@ -37,19 +40,22 @@ class Images:
             `uint8` of shape `(height, width, channels)`, possibly from several
             threads.
         num_images: How many there are.
-        size: Height and width of each example of a batch. Without it there are
-            no batches.
+        size: Height and width of each example of a batch. Without it batches
+            have images as they are, and all must have the size of the first.
         seed: Integer, at least 0. If given, crops and mirroring are random: a
             pure function of the seed and the whole index vector `indices`, so
             that a run that resumes sees the same crops. If None, crops are in
             the middle.
+        names: What errors call the images, for example their files.
 
     Attributes:
         size: As above.
+        names: As above.
 
     Raises:
-        ValueError: If `size` is not positive, the seed is negative, what `read`
-            gives is no image, or `x[indices]` is asked for without `size`.
+        ValueError: If `size` is not positive, the seed is negative, there are
+            more or fewer `names` than images, what `read` gives is no image, or
+            `x[indices]` is asked for without `size` and images differ in size.
         IndexError: If an index is out of range.
 
     Reference:
@@ -73,6 +79,8 @@ class Images:
         num_images: int,
         size: int | None = None,
         seed: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
     ):
         if size is not None:
             size = positive_integer("size", size)
@@ -80,8 +88,15 @@ class Images:
             raise ValueError(f"seed must be at least 0, got {seed}.")
         self._read = read
         self._num_images = operator.index(num_images)
+        if names is not None and len(names) != self._num_images:
+            raise ValueError(
+                f"names must be one for each of {self._num_images} images, got "
+                f"{len(names)}."
+            )
         self.size = size
+        self.names = names
         self._seed = seed
+        self._first_shape = None
 
     def __len__(self) -> int:
         return self._num_images
@@ -101,10 +116,7 @@ class Images:
         if index.ndim == 0:
             return self._image(index)
         if self.size is None:
-            raise ValueError(
-                "Images differ in size, so that there is no array of several; "
-                "say x.with_size(...), which crops and resizes."
-            )
+            return self._as_they_are(index)
         # Without any, one is read for its channels.
         images = map(self._image, index if len(index) else [0])
         if self._seed is None:
@@ -116,7 +128,7 @@ class Images:
 
     def with_size(self, size: int, seed: int | None = None) -> "Images":
         """The same images, as batches of another size."""
-        return Images(self._read, len(self), size, seed)
+        return Images(self._read, len(self), size, seed, names=self.names)
 
     def cached(self, num_bytes: int) -> "Images":
         """The same images, each kept in memory once it has been read.
@@ -132,7 +144,11 @@ class Images:
         """
         number_at_least("num_bytes", num_bytes, 0)
         return Images(
-            _Cache(self._image, num_bytes), len(self), self.size, self._seed
+            _Cache(self._image, num_bytes),
+            len(self),
+            self.size,
+            self._seed,
+            names=self.names,
         )
 
     def take(self, indices) -> "Images":
@@ -149,12 +165,13 @@ class Images:
                 f"{indices.dtype}."
             )
         indices = self._checked(indices)
-        read = self._read
+        read, names = self._read, self.names
         return Images(
             lambda number: read(int(indices[number])),
             len(indices),
             self.size,
             self._seed,
+            names=None if names is None else [names[i] for i in indices],
         )
 
     def _checked(self, index):
@@ -171,10 +188,33 @@ class Images:
         image = np.asarray(self._read(int(number)))
         if image.ndim != 3 or image.dtype != np.uint8 or not image.size:
             raise ValueError(
-                f"Image {number} must be uint8 of shape (height, width, "
-                f"channels), got shape {image.shape} and dtype {image.dtype}."
+                f"{self._called(number)} must be uint8 of shape (height, "
+                f"width, channels), got shape {image.shape} and dtype "
+                f"{image.dtype}."
             )
         return image
+
+    def _as_they_are(self, index):
+        """A batch of whole images; every one must have the first's shape."""
+        if self._first_shape is None:
+            self._first_shape = self._image(0).shape
+        batch = np.empty((len(index), *self._first_shape), np.uint8)
+        for row, number in enumerate(index):
+            image = self._image(number)
+            if image.shape != self._first_shape:
+                raise ValueError(
+                    f"Images differ in size: {self._called(0)} has shape "
+                    f"{self._first_shape}, {self._called(number)} has shape "
+                    f"{image.shape}; say x.with_size(...), which crops and "
+                    "resizes (config.images.size in a recipe)."
+                )
+            batch[row] = image
+        return batch
+
+    def _called(self, number):
+        if self.names is None:
+            return f"Image {number}"
+        return f"Image {number} ({self.names[number]})"
 
 
 class _Cache:

@@ -101,9 +101,41 @@ def test_slices(x):
     assert sized[np.array([], int)].shape == (0, 6, 6, 3)
 
 
+class TestAsTheyAre:
+    """Batches without a size, of images that all have one size."""
+
+    def test_batches(self):
+        images = np.arange(4 * 2 * 3 * 3, dtype=np.uint8).reshape(4, 2, 3, 3)
+        x = Images(images.__getitem__, 4)
+        for some in (x, x.cached(10**6), x.take([0, 1, 2, 3])):
+            np.testing.assert_array_equal(
+                some[np.array([3, 0, 3])], images[[3, 0, 3]]
+            )
+            np.testing.assert_array_equal(some[1:], images[1:])
+            assert some[np.array([], int)].shape == (0, 2, 3, 3)
+
+    def test_different_sizes(self, x):
+        message = (
+            r"differ in size: Image 0 has shape \(40, 60, 3\), Image 1 has "
+            r"shape \(30, 30, 3\); say x.with_size"
+        )
+        for index in ([0, 1], [1, 1]):
+            with pytest.raises(ValueError, match=message):
+                x[np.array(index)]
+
+    def test_names(self, photographs):
+        names = ["a", "b", "c", "d"]
+        x = Images(photographs.__getitem__, 4, names=names)
+        assert x.with_size(3, seed=0).cached(9).names == names
+        some = x.take([2, -1])
+        assert some.names == ["c", "d"] and x.take([]).names == []
+        with pytest.raises(ValueError, match=r"Image 0 \(c\) .*Image 1 \(d\)"):
+            some[:]
+        with pytest.raises(ValueError, match="one for each of 4 .*, got 3"):
+            Images(photographs.__getitem__, 4, names=names[:3])
+
+
 def test_bad_arguments(x):
-    with pytest.raises(ValueError, match="x.with_size"):
-        x[np.array([0, 1])]
     with pytest.raises(ValueError, match="`size` must be"):
         x.with_size(0)
     with pytest.raises(ValueError, match="seed must be at least 0"):
