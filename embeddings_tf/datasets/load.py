@@ -22,6 +22,7 @@ from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     n_digit_from_scikit_learn,
 )
+from embeddings_tf.datasets.read_image_folder import read_image_folder
 from embeddings_tf.datasets.speech import read_kaldi
 from embeddings_tf.datasets.speech import read_recordings
 from embeddings_tf.datasets.tfrecords import image_reader
@@ -40,6 +41,7 @@ _IN_MEMORY = {
 }
 # Sets that are read where their original files are.
 _IN_PLACE = ("kaldi", "voxceleb1", "voxceleb2")
+_IMAGE_FOLDER = "image_folder"
 # The label of sets of TensorFlow Datasets that name none themselves.
 _LABELS = {"stanford_online_products": "class_id"}
 
@@ -82,8 +84,17 @@ def load(
     `kaldi`, from which their relative paths start. The label is the speaker;
     `label="name"` gives the names that lists of trials have.
 
+    Images of your own: `"image_folder:PATH"` reads `PATH/class/*.jpg`, or
+    `PATH/train/class/*.jpg` with the splits `"train"`, `"validation"` and
+    `"test"`. Names end in .jpg, .jpeg or .png. Without folders of splits the
+    classes are divided by their names, 60 % in `"train"`, 20 % in
+    `"validation"` and 20 % in `"test"`. `"all"` has every image;
+    `label="class"` gives the names of the classes, `label="name"` the paths of
+    the images. docs/folder_of_images.md has the details.
+
     Args:
-        name: `"builder/config"`, or `"builder"` for its default config.
+        name: `"builder/config"`, or `"builder"` for its default config; or
+            `"image_folder:PATH"`, the path from the current folder.
         split: A split of the set, for example `"train"`. Sets that are prepared
             on disk accept slices such as `"train[:10%]"`, sums such as
             `"train+test"`, and `"all"`, too.
@@ -144,6 +155,14 @@ def load(
                 f"{name!r} has one label, got label={label!r}; leave it out."
             )
         return n_digit_from_scikit_learn(num_digits, gap, split)
+    kind, _, path = name.partition(":")
+    if kind == _IMAGE_FOLDER:
+        if not path:
+            raise ValueError(
+                f"{name!r} names no folder: expected image_folder:PATH, for "
+                "example image_folder:photos."
+            )
+        return read_image_folder(path, split, label)
     manual_dir = _folder(manual_dir, _MANUAL_VARIABLE)
     if name in _IN_PLACE:
         return _read_in_place(name, split, manual_dir, label)
@@ -252,7 +271,7 @@ def _make_builder(tfds, name, data_dir):
 
 
 def _unknown_name(name, theirs):
-    ours = sorted([*_own_builders(), *_IN_PLACE])
+    ours = sorted([*_own_builders(), *_IN_PLACE, f"{_IMAGE_FOLDER}:PATH"])
     close = difflib.get_close_matches(name, [*ours, *sorted(theirs)])
     hint = f"; did you mean {' or '.join(close)}?" if close else "."
     return (

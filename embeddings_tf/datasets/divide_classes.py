@@ -1,0 +1,49 @@
+"""Classes divided into training, validation and test."""
+
+import hashlib
+from collections.abc import Iterable
+
+
+def divide_classes(names: Iterable[str], seed: int = 0) -> dict[str, list[str]]:
+    """Divides class names into training, validation and test classes.
+
+    Use it for data that come without a split by class. The names are sorted by
+    the SHA-256 of `"seed/name"`. The last fifth are test classes, the fifth
+    before are validation classes, each at least two; the others are training
+    classes. The result depends on the set of the names and on the seed, not on
+    the order of the names. One class more moves at most three others.
+
+    Args:
+        names: Names of the classes; repeated names count once.
+        seed: Another seed gives another division.
+
+    Returns:
+        The names in `"train"`, `"validation"` and `"test"`, each sorted.
+
+    Raises:
+        ValueError: If there are fewer than six classes, two for each part.
+
+    Example:
+
+    >>> parts = divide_classes(["ant", "bee", "cat", "dog", "eel", "fox"])
+    >>> [len(part) for part in parts.values()]
+    [2, 2, 2]
+    """
+
+    def digest(name):
+        text = f"{seed}/{name}"
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+
+    names = sorted(set(names), key=digest)
+    num_held_out = max(2, round(len(names) / 5))
+    num_train = len(names) - 2 * num_held_out
+    if num_train < 2:
+        raise ValueError(
+            f"{len(names)} classes cannot be divided into training, validation "
+            "and test classes; expected at least 6, two for each."
+        )
+    return {
+        "train": sorted(names[:num_train]),
+        "validation": sorted(names[num_train:-num_held_out]),
+        "test": sorted(names[-num_held_out:]),
+    }

@@ -1,0 +1,37 @@
+"""Small folders of images, for the tests."""
+
+import numpy as np
+from PIL import Image
+
+
+def write_image(path, image):
+    """Writes an array `(height, width)` or `(height, width, channels)`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.asarray(image, np.uint8)).save(path)
+    return path
+
+
+def write_classes(folder, names, num_images=2, shape=(4, 5, 3)):
+    """Writes `class/0.png`, ..., each of one random colour; path to array."""
+    rng = np.random.default_rng(0)
+    written = {}
+    for name in names:
+        for number in range(num_images):
+            image = np.broadcast_to(rng.integers(0, 256, shape[2:]), shape)
+            path = write_image(folder / name / f"{number}.png", image)
+            written[path.relative_to(folder).as_posix()] = np.asarray(
+                image, np.uint8
+            )
+    return written
+
+
+def write_digits(folder):
+    """Writes scikit-learn's 1,797 handwritten digits as 8 x 8 grey PNGs."""
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    images = np.rint(digits.images * 255 / 16)
+    for number, image in enumerate(images):
+        label = digits.target[number]
+        write_image(folder / str(label) / f"{number:04}.png", image)
+    return folder
