@@ -10,6 +10,7 @@ from trainers.recipes import every_recipe
 RECIPES = pathlib.Path(__file__).parent / "recipes"
 # Of every recipe; one that does not name them, or an older run, has these.
 COMMON_FIELDS = {
+    "images": {"size": 0, "cache_gib": 1.0},
     "initial_weights": "",
     "piece_size": 0,
     "precision": "float32",
@@ -35,11 +36,14 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
 
     Returns:
         A locked `ml_collections.ConfigDict`, which has the `COMMON_FIELDS`
-        whether or not the recipe names them: `precision`, the dtype policy of
-        the model; `piece_size`, the rows of a batch that are encoded at a
-        time, 0 for all; `initial_weights`, the workdir or `.keras` file
-        whose encoder and learned distance the training starts from; and
-        `strategy`, the devices it runs on (`trainers.strategy`).
+        whether or not the recipe names them: `images.size`, to which images
+        that are read when needed are cropped and resized, 0 to take them as
+        they are, and `images.cache_gib`, how much memory keeps those read;
+        `precision`, the dtype policy of the model; `piece_size`, the rows of a
+        batch that are encoded at a time, 0 for all; `initial_weights`, the
+        workdir or `.keras` file whose encoder and learned distance the
+        training starts from; and `strategy`, the devices it runs on
+        (`trainers.strategy`).
 
     Raises:
         ValueError: For an unknown recipe or field, or a value of the wrong
@@ -123,7 +127,10 @@ def _check_common_fields(config) -> None:
 
 
 def apply_override(config, override: str) -> None:
-    """Sets one `field.inner=value` in place."""
+    """Sets one `field.inner=value` in place.
+
+    Also an argument of the encoder that the recipe leaves at its default.
+    """
     name, equals, text = override.partition("=")
     if not equals or not name:
         raise ValueError(
@@ -142,12 +149,16 @@ def apply_override(config, override: str) -> None:
                 f"unknown field config.{name}: {parent!r} is no section; the "
                 f"sections are {', '.join(_sections(config))}"
             )
-    if field not in section:
+    left_out = {}
+    if parents == ["encoder"]:
+        left_out = _defaults(section.name)
+    if field not in section and field not in left_out:
+        known = sorted({*section.keys(), *left_out})
         raise ValueError(
             f"unknown field config.{name}; the fields there are "
-            f"{', '.join(sorted(section.keys()))}"
+            f"{', '.join(known)}"
         )
-    old = section[field]
+    old = section[field] if field in section else left_out[field]
     if isinstance(old, str):
         value = text
     if isinstance(old, tuple | list) and isinstance(value, tuple | list):
@@ -164,7 +175,38 @@ def apply_override(config, override: str) -> None:
             f"config.{name} is a section with the fields "
             f"{', '.join(sorted(old.keys()))}; set one of them"
         )
-    section[field] = value
+    with section.unlocked():
+        section[field] = value
+
+
+def _defaults(encoder: str) -> dict:
+    """Arguments of a published encoder that have a default.
+
+    Read from its source, so that TensorFlow need not be imported for that.
+    """
+    library = importlib.util.find_spec("embeddings_tf")
+    folder = pathlib.Path(library.submodule_search_locations[0]) / "models"
+    path = folder / f"{encoder}.py"
+    if not path.is_file():
+        return {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == encoder:
+            found = node.args
+            break
+    else:
+        return {}
+    with_default = found.args[len(found.args) - len(found.defaults) :]
+    pairs = [
+        *zip(with_default, found.defaults, strict=True),
+        *zip(found.kwonlyargs, found.kw_defaults, strict=True),
+    ]
+    defaults = {
+        argument.arg: ast.literal_eval(default)
+        for argument, default in pairs
+        if default is not None
+    }
+    # None tells no type.
+    return {k: value for k, value in defaults.items() if value is not None}
 
 
 def _sections(config) -> list[str]:

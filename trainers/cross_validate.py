@@ -58,9 +58,9 @@ def cross_validate(
     from trainers.workdir import open_workdir
 
     config = load_recipe(recipe, overrides)
-    if "folds" not in config:
+    if "folds" not in config or config.folds.num_folds == 0:
         raise ValueError(
-            f"{recipe} has no section `folds`; train it with "
+            f"{recipe} has no folds; train it with "
             f"{command_line.module_command('trainers.train')}"
         )
     if config.strategy == "multi_worker":

@@ -24,7 +24,8 @@ def load(config, split: str):
     A recipe with a section `label` has another feature of the set as its label,
     of text the part that the group in the `pattern` matches.
 
-    A recipe with a section `folds` has the splits `train`, `validation` and
+    With `folds.num_folds=0` the splits are those of the data set. Otherwise a
+    recipe with a section `folds` has the splits `train`, `validation` and
     `test` of its fold instead of those of the data set. With a `test_split`
     of the data set in it, that one is `test` in every fold, and the classes
     that a fold would hold out for the test are its `validation`. Whole classes
@@ -33,17 +34,32 @@ def load(config, split: str):
 
     A recipe with a section `front_end` has the features of recordings. One
     with a section `utterances` repeats those shorter than its
-    `min_num_frames`, whole, until they have as many; one with a section
-    `images` has images of its `size`, cut from the middle; of those that it
-    has read, it keeps as many in memory as `cache_gib` hold.
+    `min_num_frames`, whole, until they have as many.
+
+    Of images that are read when they are asked for, it keeps as many in memory
+    as `images.cache_gib` hold. With `images.size` they are cut from the middle
+    and have that size; with 0 they stay as they are.
     """
     x, labels = _split(config, split, _frozen(config, "front_end"))
-    if "images" in config:
-        kept = config.images.get("cache_gib", 0.0) * 2**30
-        x = x.cached(kept).with_size(config.images.size)
+    x = _sized(x, config)
     if "utterances" in config:
         x = _repeat(x, config.utterances.min_num_frames)
     return x, labels
+
+
+def _sized(x, config):
+    """Images read when needed: cached, and of the recipe's size if any."""
+    size = config.images.size
+    if isinstance(x, datasets.Images):
+        x = x.cached(config.images.get("cache_gib", 0.0) * 2**30)
+        return x.with_size(size) if size else x
+    if size:
+        raise ValueError(
+            f"config.images.size={size} is for images that are read when "
+            f"needed; {config.dataset} is {type(x).__name__} of one size. "
+            "Leave the field at 0."
+        )
+    return x
 
 
 def load_for_training(config):
@@ -119,7 +135,7 @@ def _split(config, split: str, front_end):
         x, labels, _ = _examples(config.dataset, name, *place, label)
         return _features(x, front_end), labels
 
-    if "folds" not in config:
+    if "folds" not in config or config.folds.num_folds == 0:
         return whole(split)
     test_split = config.folds.get("test_split", "")
     if test_split and split == "test":

@@ -35,7 +35,7 @@ def training_data(config, first_step: int) -> tf.data.Dataset:
     x, labels = load_for_training(config)
     if config.batches.name != "factor_batches":
         labels = class_ids(labels)
-    if "images" in config:
+    if config.images.size:
         x = x.with_size(config.images.size, config.seed)
     if "utterances" in config:
         x = x.with_num_frames(config.utterances.num_frames, config.seed)
@@ -119,6 +119,7 @@ def _fit(config, recipe, workdir, strategy) -> dict:
                 saver,
             ]
         data = training_data(config, first_epoch * config.steps_per_epoch)
+        _require_shape(plain or model, data)
         data = input_wait.measured(data)
         _train(config, model, plain, strategy, data, first_epoch, callbacks)
     elif workdir is not None:
@@ -179,6 +180,24 @@ def _validation(config, model, state) -> list[keras.callbacks.Callback]:
         return [held_out]
     plateau = ReduceOnPlateau(config.monitor, state, **config.plateau)
     return [held_out, plateau]
+
+
+def _require_shape(model, data) -> None:
+    """Raises unless the encoder takes images of the shape that there are."""
+    found = tuple(data.element_spec[0].shape)[1:]
+    expected = getattr(model, "encoder", model).input_shape[1:]
+    if len(expected) == len(found) == 3 and found != expected:
+        height, width, channels = expected
+        resize = ""
+        if height == width and channels == found[2]:
+            resize = (
+                ", or, for images that are read when needed, "
+                f"--config.images.size={height}"
+            )
+        raise ValueError(
+            f"the images have shape {found}, the encoder takes {expected}; set "
+            f"--config.encoder.image_shape='{found}'{resize}"
+        )
 
 
 def _train(config, model, plain, strategy, data, first_epoch, callbacks):

@@ -125,6 +125,36 @@ def test_common_fields_reach_the_model():
         assert keras.config.dtype_policy().name == "float32", "put back"
 
 
+def test_an_argument_that_the_recipe_leaves_to_the_encoder():
+    recipe = "omniglot_retrieval_triplet"
+    assert "image_shape" not in load_recipe(recipe).encoder
+    config = load_recipe(
+        recipe, ["encoder.image_shape=(8, 9, 1)", "encoder.dark_ink=False"]
+    )
+    assert build_model(config).input_shape == (None, 8, 9, 1)
+    assert config.encoder.dark_ink is False
+    for override, message in (
+        ("encoder.image_shape=8", r"is of type tuple \(now \(105, 105, 3\)\)"),
+        ("encoder.shape=8", "are dark_ink, dim, image_shape, name"),
+        (
+            "batches.allow_fewer=True",
+            "unknown field config.batches.allow",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_recipe(recipe, [override])
+
+
+def test_every_recipe_says_whether_images_are_resized():
+    assert load_recipe("demo").images.to_dict() == {
+        "size": 0,
+        "cache_gib": 1.0,
+    }
+    config = load_recipe("mini_imagenet_triplet", ["images.size=84"])
+    assert config.images.size == 84
+    assert load_recipe("cars196_learned_distance").images.size == 224
+
+
 def test_build_names_what_is_wrong():
     with pytest.raises(ValueError, match="has no 'Adem'"):
         build(keras.optimizers, {"name": "Adem"})

@@ -144,7 +144,7 @@ def test_retrieval(loss, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("demo",), "no section `folds`"),
+        (("demo",), "demo has no folds"),
         (("sprites_triplet", "--folds", "5"), "there is no fold 5"),
         (
             ("sprites_triplet", "--config.folds.fold=2"),

@@ -1,0 +1,190 @@
+"""A folder of images, trained and evaluated by the commands."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from embeddings_tf import datasets
+from embeddings_tf.datasets.divide_classes import divide_classes
+from tests.datasets.image_folders import write_classes
+from tests.datasets.image_folders import write_digits
+from tests.datasets.image_folders import write_image
+from trainers import cross_validate
+from trainers import data
+from trainers import evaluate
+from trainers import train
+from trainers.config import load_recipe
+from trainers.fit import training_data
+
+# The threads of TensorFlow are of one process.
+pytestmark = pytest.mark.xdist_group("trainers")
+RECIPE = "omniglot_retrieval_triplet"
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    return write_digits(tmp_path_factory.mktemp("digits"))
+
+
+@pytest.fixture(autouse=True)
+def no_data_kept():
+    data._selected.cache_clear()
+
+
+def words(folder, *overrides):
+    return [
+        f"--config.{override}"
+        for override in (f"dataset=image_folder:{folder}", *overrides)
+    ]
+
+
+SHORT = (
+    "deterministic=False",
+    "batches.num_classes=6",
+    "encoder.dim=16",
+    "encoder.dark_ink=False",
+    "steps_per_epoch=10",
+    "num_epochs=2",
+)
+SMALL = "encoder.image_shape=(8, 8, 3)"
+
+
+def test_digits_are_trained_and_evaluated(digits, tmp_path, capsys):
+    """Digits that were never trained on find each other."""
+    arguments = ["--config", RECIPE, "--workdir", str(tmp_path / "run")]
+    arguments += words(digits, *SHORT, SMALL, "folds.num_folds=0")
+    assert train.main(arguments) == 0, capsys.readouterr().err
+    assert evaluate.main(["--workdir", str(tmp_path / "run")]) == 0
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    test = results["evaluation"]["test"]
+    held_out = divide_classes(map(str, range(10)))["test"]
+    files = [file for name in held_out for file in (digits / name).iterdir()]
+    assert test["examples"] == len(files)
+    # Two digits: by chance half of the nearest are of the same.
+    assert test["recall_at_1"] > 0.9
+    assert test["ceiling"] == 1
+
+
+def test_folds_of_a_folder(digits, tmp_path, capsys):
+    """Every class is in the test of one fold."""
+    arguments = ["--config", RECIPE, "--workdir", str(tmp_path)]
+    arguments += words(digits, *SHORT, SMALL, "folds.split=all")
+    arguments += ["--config.folds.num_per_class=20", "--folds", "1"]
+    assert cross_validate.main(arguments) == 0, capsys.readouterr().err
+    results = json.loads((tmp_path / "fold_1" / "results.json").read_text())
+    assert results["evaluation"]["test"]["examples"] == 40
+    seen = []
+    for fold in range(5):
+        config = load_recipe(
+            RECIPE,
+            [
+                f"dataset=image_folder:{digits}",
+                "folds.split=all",
+                f"folds.fold={fold}",
+            ],
+        )
+        seen += np.unique(data.load(config, "test")[1]).tolist()
+    assert sorted(seen) == list(range(10))
+    without = words(digits, "folds.num_folds=0")
+    arguments = ["--config", RECIPE, "--workdir", str(tmp_path / "none")]
+    assert cross_validate.main([*arguments, *without]) == 1
+    assert "has no folds" in capsys.readouterr().err
+
+
+@pytest.fixture
+def sizes(tmp_path):
+    """Images of six classes, of two sizes."""
+    write_classes(tmp_path / "photos", list("abcdef"), shape=(9, 12, 3))
+    write_image(tmp_path / "photos" / "a" / "x.png", np.full((20, 10), 3))
+    return tmp_path / "photos"
+
+
+def batch_of(folder, *overrides):
+    config = load_recipe(
+        RECIPE,
+        [
+            f"dataset=image_folder:{folder}",
+            "folds.num_folds=0",
+            "split=all",
+            "batches.num_classes=6",
+            "batches.num_per_class=2",
+            *overrides,
+        ],
+    )
+    return next(iter(training_data(config, 0)))[0]
+
+
+def test_different_sizes_need_a_size(sizes):
+    assert batch_of(sizes, "images.size=7").shape == (12, 7, 7, 3)
+    (sizes / "a" / "x.png").unlink()
+    assert batch_of(sizes).shape == (12, 9, 12, 3)
+
+
+@pytest.mark.parametrize(
+    ("damage", "overrides", "message"),
+    [
+        (
+            lambda folder: None,
+            (),
+            r"Images differ in size: Image 0 (a/0.png) has shape (9, 12, 3), "
+            "Image 2 (a/x.png) has shape (20, 10, 3); say x.with_size(...), "
+            "which crops and resizes (config.images.size in a recipe).",
+        ),
+        (
+            lambda folder: (folder / "a" / "x.png").unlink(),
+            (),
+            "the images have shape (9, 12, 3), the encoder takes (105, 105, "
+            "3); set --config.encoder.image_shape='(9, 12, 3)', or, for images "
+            "that are read when needed, --config.images.size=105",
+        ),
+        (
+            lambda folder: (folder / "b" / "0.png").write_bytes(b"no image"),
+            ("images.size=105",),
+            "b/0.png is no whole JPEG or PNG image: it is empty, truncated, "
+            "damaged or of another format. Replace or remove it.",
+        ),
+        (
+            lambda folder: shutil.rmtree(folder),
+            (),
+            "There is no folder ",
+        ),
+        (
+            lambda folder: (folder / "g").mkdir(),
+            (),
+            "photos/g has no images; ",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    sizes, damage, overrides, message, tmp_path, capsys
+):
+    damage(sizes)
+    arguments = ["--config", RECIPE, "--workdir", str(tmp_path / "run")]
+    arguments += words(
+        sizes,
+        "deterministic=False",
+        "folds.num_folds=0",
+        "split=all",
+        "validation.split=all",
+        "batches.num_classes=6",
+        "batches.num_per_class=2",
+        "encoder.image_shape=(9, 12, 3)"
+        if "differ" in message
+        else "encoder.dim=64",
+        "steps_per_epoch=30",
+        "num_epochs=1",
+        *overrides,
+    )
+    assert train.main(arguments) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ") and message in line
+
+
+def test_a_size_is_for_images_read_when_needed(monkeypatch):
+    arrays = np.zeros((2, 4, 4, 3), np.uint8), np.zeros(2, np.int32)
+    monkeypatch.setattr(datasets, "load", lambda *_: arrays)
+    config = load_recipe("mini_imagenet_triplet", ["images.size=4"])
+    with pytest.raises(ValueError, match="config.images.size=4 is for images"):
+        data.load(config, "train")
