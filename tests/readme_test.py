@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from tests.datasets.image_folders import write_classes
+
 ROOT = pathlib.Path(__file__).parents[1]
 LINK = re.compile(r'\[[^\]"]+\]\(([^)#]+)\)')
 
@@ -48,6 +50,15 @@ def test_snippet_of_the_start_page_runs(capsys):
 def test_snippet_of_the_page_on_data_sets_runs(capsys):
     run(python_blocks(ROOT / "docs/data_sets.md"), "data_sets", {})
     assert ", 8, 16, 1)" in capsys.readouterr().out
+
+
+def test_snippet_of_the_page_on_folders_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_classes(tmp_path / "photos", list("abcdef"))
+    namespace = {}
+    run(python_blocks(ROOT / "docs/folder_of_images.md"), "folder", namespace)
+    assert "(4, 5, 3) " in capsys.readouterr().out
+    assert set(namespace["names"]) == {n[0] for n in namespace["x"].names}
 
 
 def test_first_snippet_is_ten_lines():

@@ -1,0 +1,151 @@
+"""A folder of 100,000 images: how long until the first batch.
+
+    python -m benchmarks.image_folder
+    python -m benchmarks.image_folder --folder PATH
+
+Writes 200 classes of 500 JPEG files of 32 x 32 pixels to a temporary folder,
+or takes a folder that is there. Two processes, one after the other, list its
+training classes and make the first batch of 60 images, then 50 more. Importing
+TensorFlow is not counted. CPU seconds hardly depend on what else the machine
+does, nor on the disk; the others do. The result of the fabricated folder is
+written, and its table in docs/folder_of_images.md.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from tools.generated_text import hardware
+from tools.generated_text import write_between
+
+NUM_CLASSES, NUM_PER_CLASS, SIZE = 200, 500, 32
+NUM_BATCHES = 50
+ROOT = pathlib.Path(__file__).parents[1]
+RESULT = ROOT / "benchmarks" / "results" / "image_folder.json"
+PAGE = ROOT / "docs" / "folder_of_images.md"
+BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
+
+
+def write_folder(folder: pathlib.Path) -> None:
+    """Noise, so that files have the length of photographs of that size."""
+    import keras
+    import numpy as np
+    import tensorflow as tf
+
+    rng = np.random.default_rng(0)
+    bar = keras.utils.Progbar(NUM_CLASSES, unit_name="class")
+    for number in range(NUM_CLASSES):
+        place = folder / f"class_{number:03}"
+        place.mkdir()
+        for image in range(NUM_PER_CLASS):
+            pixels = rng.integers(0, 256, (SIZE, SIZE, 3), np.uint8)
+            content = tf.io.encode_jpeg(pixels, quality=50).numpy()
+            (place / f"{image:03}.jpg").write_bytes(content)
+        bar.update(number + 1)
+
+
+def measure(folder: str) -> dict:
+    """Seconds of this process; printed as JSON."""
+    from embeddings_tf import datasets
+    from embeddings_tf import sampling
+
+    started, cpu_started = time.perf_counter(), time.process_time()
+    x, labels = datasets.load(f"image_folder:{folder}", "train")
+    listed, cpu_listed = time.perf_counter(), time.process_time()
+    indices = sampling.class_balanced_batches(labels, 12, 5, seed=0)
+    batches = iter(datasets.batches(x, labels, indices))
+    shape = next(batches)[0].shape
+    first, cpu_first = time.perf_counter(), time.process_time()
+    for _ in range(NUM_BATCHES):
+        next(batches)
+    last = time.perf_counter()
+    return {
+        "training_images": len(x),
+        "seconds_to_list": listed - started,
+        "cpu_seconds_to_list": cpu_listed - cpu_started,
+        "seconds_to_first_batch": first - started,
+        "cpu_seconds_to_first_batch": cpu_first - cpu_started,
+        "images_per_second": NUM_BATCHES * shape[0] / (last - first),
+    }
+
+
+def in_process(folder) -> dict:
+    command = (sys.executable, "-m", "benchmarks.image_folder")
+    done = subprocess.run(
+        [*command, "--measure", "--folder", str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def text(result: dict) -> str:
+    """The markdown between the marks."""
+    lines = ["| | first process | second process |", "|---|---|---|"]
+    for name, digits in (
+        ("seconds_to_list", 2),
+        ("cpu_seconds_to_list", 2),
+        ("seconds_to_first_batch", 2),
+        ("cpu_seconds_to_first_batch", 2),
+        ("images_per_second", 0),
+    ):
+        found = [result[run][name] for run in ("first", "second")]
+        cells = " | ".join(f"{value:,.{digits}f}" for value in found)
+        title = name.replace("_", " ").replace("cpu", "CPU")
+        lines.append(f"| {title} | {cells} |")
+    return "\n".join(
+        [
+            f"{result['images']:,} JPEG files of {SIZE} x {SIZE} pixels in "
+            f"{result['classes']} classes, on {hardware([result])}, load "
+            f"{result['load']:.1f} (`{result['command']}`):",
+            "",
+            *lines,
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--folder", help="a folder that is there")
+    parser.add_argument(
+        "--measure", action="store_true", help=argparse.SUPPRESS
+    )
+    arguments = parser.parse_args()
+
+    from trainers.provenance import provenance
+    from trainers.quiet import import_tensorflow
+    from trainers.workdir import write_json
+
+    import_tensorflow()
+    if arguments.measure:
+        print(json.dumps(measure(arguments.folder)))
+        return
+    with tempfile.TemporaryDirectory() as made:
+        folder = arguments.folder
+        if folder is None:
+            folder = made
+            write_folder(pathlib.Path(made))
+        runs = [in_process(folder) for _ in range(2)]
+    result = {
+        "command": "python -m benchmarks.image_folder",
+        "classes": NUM_CLASSES,
+        "images": NUM_CLASSES * NUM_PER_CLASS,
+        "first": runs[0],
+        "second": runs[1],
+        **provenance(),
+    }
+    if arguments.folder is None:
+        write_json(RESULT, result)
+        write_between(PAGE, BEGIN, END, text(result))
+    else:
+        result = {"folder": folder, "first": runs[0], "second": runs[1]}
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()
