@@ -11,6 +11,7 @@ from benchmarks import _side_by_side as side_by_side
 from benchmarks import batch_size
 from benchmarks import distributed_step
 from benchmarks import f_statistic_loss
+from benchmarks import image_folder
 from benchmarks import kill_runs
 from benchmarks import recall_at_k
 from benchmarks import rival_losses
@@ -37,6 +38,12 @@ from tools.generated_text import read_between
 def test_tables_of_results_are_generated_from_the_result_files(module, found):
     between = read_between(module.PAGE, module.BEGIN, module.END)
     assert between.strip() == module.table(found()).strip()
+
+
+def test_the_speed_of_a_folder_is_that_of_the_result_file():
+    module = image_folder
+    between = read_between(module.PAGE, module.BEGIN, module.END)
+    assert between.strip() == module.text(side_by_side.load("image_folder"))
 
 
 @pytest.mark.parametrize("module", [f_statistic_loss, rival_losses])
