@@ -1,13 +1,17 @@
 """What a score of pairs accepts, in a plane of embeddings."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics import score_all_pairs
+from embeddings_tf.ops.arguments import number_between
 from embeddings_tf.ops.arguments import positive_integer
 
+# Points in each direction; each class has a score for each point.
+_LARGEST_GRID = 2000
 # Ten hues that stay apart on a light ground; further classes begin again.
 _COLOURS = (
     "#3366cc #e8743b #19a979 #d62f4b #945ecf "
@@ -44,7 +48,7 @@ def acceptance_figure(
             likelihood ratio at equal priors and costs.
         title: Above the figure.
         grid_size: Points of the plane at which the score is computed, in
-            each direction, at least 2.
+            each direction, from 2 to 2,000.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
@@ -78,8 +82,12 @@ def acceptance_figure(
             "A plane needs embeddings of two dimensions; received shape "
             f"{embeddings.shape}. Train an encoder with dim=2."
         )
-    if positive_integer("grid_size", grid_size) < 2:
-        raise ValueError("`grid_size` must be at least 2; received 1.")
+    if not 2 <= positive_integer("grid_size", grid_size) <= _LARGEST_GRID:
+        raise ValueError(
+            f"`grid_size` must be at least 2 and at most {_LARGEST_GRID:,}; "
+            f"received {grid_size}."
+        )
+    threshold = number_between("threshold", threshold, -math.inf, math.inf)
     classes = np.unique(labels)
     centres = np.stack([_centre(embeddings[labels == c]) for c in classes])
     low, high = _limits(embeddings)
@@ -94,10 +102,11 @@ def acceptance_figure(
     panel = figure.subplots()
     for index, (name, accepted) in enumerate(zip(classes, scores, strict=True)):
         colour = _COLOURS[index % len(_COLOURS)]
-        accepted = accepted.reshape(grid_size, grid_size)
+        accepted = _finite(accepted, threshold).reshape(grid_size, grid_size)
         largest = accepted.max()
         if largest > threshold:
-            levels = np.linspace(threshold, largest, 5)
+            # Fewer where numbers next to each other leave no room for five.
+            levels = np.unique(np.linspace(threshold, largest, 5))
             panel.contourf(
                 x,
                 y,
@@ -152,6 +161,13 @@ def acceptance_figure(
     )
     figure.suptitle(title)
     return figure
+
+
+def _finite(scores: np.ndarray, threshold: float) -> np.ndarray:
+    """float64, infinite scores next to the finite ones or the threshold."""
+    scores = scores.astype(np.float64)
+    finite = np.append(scores[np.isfinite(scores)], threshold)
+    return np.clip(scores, finite.min() - 1, finite.max() + 1)
 
 
 def _centre(points: np.ndarray) -> np.ndarray:

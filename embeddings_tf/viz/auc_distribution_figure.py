@@ -48,7 +48,7 @@ def auc_distribution_figure(
     """
     from matplotlib.figure import Figure
 
-    methods.not_empty("`aucs`", aucs, "one method")
+    methods.by_name("`aucs`", aucs, "one method")
     pooled = {}
     for name, runs in aucs.items():
         methods.not_empty(f"`{name}`", runs, "one run")
@@ -57,11 +57,16 @@ def auc_distribution_figure(
         )
     low = min(0.5, *(values[0] for values in pooled.values()))
     edges = np.linspace(low, 1, _NUM_BINS + 1)
-    height = max(4.2, 0.6 + 0.9 * len(pooled))
+    # Rows of the legend, below the panels; a letter is about 0.1 inches wide.
+    columns = 3 if max(len(str(name)) for name in pooled) <= 24 else 2
+    rows = -(-len(pooled) // columns)
+    height = max(4.2, 1.2 + 1.05 * len(pooled)) + 0.25 * rows
     figure = Figure(figsize=(10, height), layout="constrained")
-    grid = figure.add_gridspec(len(pooled), 2, width_ratios=(1.1, 1))
-    curves = figure.add_subplot(grid[:, 0])
-    histograms = None
+    left, right = figure.subfigures(1, 2, width_ratios=(1.1, 1))
+    curves = left.subplots()
+    panels = right.subplots(
+        len(pooled), sharex=True, sharey=True, squeeze=False
+    )[:, 0]
     for index, (name, values) in enumerate(pooled.items()):
         style = methods.style(index)
         rank = (np.arange(len(values)) + 0.5) / len(values)
@@ -73,10 +78,8 @@ def auc_distribution_figure(
             markersize=5,
             **style,
         )
-        histograms = figure.add_subplot(
-            grid[index, 1], sharex=histograms, sharey=histograms
-        )
-        histograms.hist(
+        panel = panels[index]
+        panel.hist(
             values,
             edges,
             weights=np.full(len(values), 1 / len(values)),
@@ -85,31 +88,27 @@ def auc_distribution_figure(
             edgecolor="black",
             linewidth=0.4,
         )
-        histograms.axvline(np.median(values), color="black", linewidth=1.6)
-        histograms.text(
-            0.02,
-            0.92,
+        panel.axvline(np.median(values), color="black", linewidth=1.6)
+        panel.set_title(
             f"{name}: median {np.median(values):.3f}",
-            transform=histograms.transAxes,
-            va="top",
-            # Not lost where the median is as low as the text.
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+            loc="left",
+            fontsize=10,
+            pad=3,
         )
-        histograms.tick_params(labelbottom=index == len(pooled) - 1)
     curves.set(
         xlabel="share of the factor values, worst told first",
-        ylabel="area under the ROC curve of the best dimension",
+        ylabel="area under the ROC curve\nof the best dimension",
         xlim=(0, 1),
         ylim=(low - 0.01, 1.01),
     )
     curves.grid(alpha=0.3)
     # Below the panels: a curve may pass anywhere in its own.
     handles, names = curves.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=3)
-    histograms.set(
+    figure.legend(handles, names, loc="outside lower center", ncols=columns)
+    panels[-1].set(
         xlabel="area under the ROC curve of the best dimension", xlim=(low, 1)
     )
-    middle = figure.axes[1 + (len(pooled) - 1) // 2]
-    middle.set_ylabel("share of the factor values")
+    # Of all panels, each of which may be lower than the label is long.
+    right.supylabel("share of the factor values", fontsize=10)
     figure.suptitle(title)
     return figure

@@ -63,16 +63,20 @@ def bars_figure(
     """
     from matplotlib.figure import Figure
 
-    methods.not_empty("`measures`", measures, "one measure")
-    baselines, starts = dict(baselines or {}), dict(starts or {})
+    methods.by_name("`measures`", measures, "one measure")
+    for values in measures.values():
+        methods.by_name("`measures`", values, "one method")
+    baselines = {} if baselines is None else baselines
+    starts = {} if starts is None else starts
     for name, given in (("baselines", baselines), ("starts", starts)):
-        if unknown := sorted(set(given) - set(measures)):
+        if given:
+            methods.by_name(f"`{name}`", given, "one measure")
+        if unknown := [m for m in given if m not in measures]:
             raise ValueError(
                 f"`{name}` names {unknown}, which are not among the measures "
                 f"{list(measures)}."
             )
     names = list(next(iter(measures.values())))
-    methods.not_empty("`measures`", names, "one method")
     width = max(3.2, 1.2 + 0.55 * len(names))
     stacked = len(names) > 6
     if stacked:  # Side by side, the letters would be small.
@@ -88,7 +92,7 @@ def bars_figure(
                 f"All measures must be of the same methods; {measure!r} has "
                 f"{list(values)}, the first {names}."
             )
-        start = methods.fractions("starts", starts.get(measure, 0)).item()
+        start = methods.fraction("starts", starts.get(measure, 0))
         if start == 1:
             raise ValueError(
                 f"The axis of {measure!r} must start below 1; received 1."

@@ -54,7 +54,7 @@ def det_figure(
     from matplotlib.figure import Figure
     from scipy.stats import norm
 
-    methods.not_empty("`curves`", curves, "one score")
+    methods.by_name("`curves`", curves, "one score")
     rates = {name: _rates(name, curve) for name, curve in curves.items()}
     every = np.concatenate([both.ravel() for both in rates.values()])
     smallest = every[every > 0].min(initial=_HIGHEST)
@@ -88,6 +88,7 @@ def det_figure(
 
 def _rates(name: str, curve: Mapping[str, np.ndarray]) -> np.ndarray:
     """False alarms and misses `(2, n)`."""
+    methods.by_name(f"The curve of {name!r}", curve, "one rate")
     for rate in ("false_alarm", "miss"):
         if rate not in curve:
             raise ValueError(

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.viz import methods
 
+_MOST_BINS = 1000
 _PANELS = {
     "self_distance": ("distance of a point from itself", "points"),
     "asymmetry": ("difference of both orders of a pair", "pairs"),
@@ -37,7 +39,8 @@ def distance_properties_figure(
         A `matplotlib.figure.Figure`; `save_figure` writes it.
 
     Raises:
-        ValueError: If one of the three is missing, empty, or outside [0, 1].
+        ValueError: If one of the three is missing, empty, or outside [0, 1],
+            or if `num_bins` is not from 1 to 1,000.
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Figure 3.
@@ -53,6 +56,15 @@ def distance_properties_figure(
     """
     from matplotlib.figure import Figure
 
+    if not isinstance(properties, Mapping):
+        raise ValueError(
+            "`properties` must be a dictionary, the result of "
+            f"metrics.distance_properties; received {properties!r}."
+        )
+    if positive_integer("num_bins", num_bins) > _MOST_BINS:
+        raise ValueError(
+            f"`num_bins` must be at most {_MOST_BINS:,}; received {num_bins}."
+        )
     missing = [name for name in _PANELS if name not in properties]
     if missing:
         raise ValueError(

@@ -1,6 +1,8 @@
 """How far a model's uncertainty can be trusted."""
 
-import numpy as np
+from collections.abc import Mapping
+
+from embeddings_tf.viz import methods
 
 _FEW = 100
 
@@ -25,6 +27,10 @@ def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
     Returns:
         A `matplotlib.figure.Figure`.
 
+    Raises:
+        ValueError: If an argument is no dictionary, or a curve lacks an entry
+            or has entries that are empty, not finite or of different lengths.
+
     Example:
 
     >>> curve = embeddings_tf.metrics.error_versus_reject([0.1, 0.9], [0, 1])
@@ -32,22 +38,36 @@ def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
     """
     from matplotlib.figure import Figure
 
+    given = {"reliability": reliability, "reject": reject}
+    for name, value in {**given, "occlusion": occlusion}.items():
+        if not isinstance(value, Mapping):
+            raise ValueError(
+                f"`{name}` must be a dictionary, which may be empty; received "
+                f"{value!r}."
+            )
     panels = 2 + bool(occlusion)
     figure = Figure(figsize=(5 * panels, 4.5), layout="constrained")
     axes = figure.subplots(1, panels)
     axes[0].plot([0, 1], [0, 1], color="grey", linewidth=0.8)
     for name, curve in reliability.items():
-        filled = np.asarray(curve["count"]) >= _FEW
+        count, confidence, accuracy = methods.columns(
+            f"The reliability of {name!r}",
+            curve,
+            ("count", "confidence", "accuracy"),
+        )
         axes[0].plot(
-            np.asarray(curve["confidence"])[filled],
-            np.asarray(curve["accuracy"])[filled],
+            confidence[count >= _FEW],
+            accuracy[count >= _FEW],
             marker="o",
             markersize=3,
             label=name,
         )
     axes[0].set(xlabel="confidence", ylabel="accuracy", title="reliability")
     for name, curve in reject.items():
-        axes[1].plot(curve["reject"], curve["error"], label=name)
+        x, y = methods.columns(
+            f"The rejection of {name!r}", curve, ("reject", "error")
+        )
+        axes[1].plot(x, y, label=name)
     axes[1].set(
         xlabel="fraction rejected, least certain first",
         ylabel="error rate of the rest",
@@ -58,7 +78,8 @@ def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
         if panel.get_legend_handles_labels()[0]:
             panel.legend(fontsize=8)
     if occlusion:
-        axes[2].plot(occlusion["occluded"], occlusion["stddev"], marker="o")
+        x, y = methods.columns("`occlusion`", occlusion, ("occluded", "stddev"))
+        axes[2].plot(x, y, marker="o")
         axes[2].set(
             xlabel="occluded part of the image",
             ylabel="predicted standard deviation",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from embeddings_tf.metrics import arrays
 from embeddings_tf.viz import methods
 
 
@@ -47,7 +48,7 @@ def learning_curves_figure(
     """
     from matplotlib.figure import Figure
 
-    methods.not_empty("`curves`", curves, "one method")
+    methods.by_name("`curves`", curves, "one method")
     lines = {name: methods.curves(name, runs) for name, runs in curves.items()}
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     panel = figure.subplots()
@@ -87,4 +88,5 @@ def _mean(name: str, runs) -> tuple[np.ndarray, np.ndarray]:
             "of their own."
         )
     values = [value[np.isin(steps, shared)] for steps, value in runs]
-    return shared, np.mean(values, axis=0)
+    scaled, exponent = arrays.scaled(np.array(values))
+    return shared, np.ldexp(np.mean(scaled, axis=0), exponent)

@@ -28,9 +28,40 @@ def style(index: int) -> dict[str, str]:
 
 
 def not_empty(name: str, value: Any, one: str) -> None:
-    """ValueError if there is nothing to draw in `value`."""
+    """ValueError unless `value` is a sequence with something to draw."""
+    if not hasattr(value, "__len__") or isinstance(value, str):
+        raise ValueError(
+            f"{name} must be a sequence of at least {one}; received {value!r}."
+        )
     if not len(value):
         raise ValueError(f"{name} must have at least {one}; received none.")
+
+
+def by_name(name: str, value: Any, one: str) -> None:
+    """ValueError unless `value` is a mapping with something to draw."""
+    if not isinstance(value, Mapping):
+        raise ValueError(
+            f"{name} must be a dictionary, from names to what is drawn; "
+            f"received {value!r}."
+        )
+    not_empty(name, value, one)
+
+
+def columns(name: str, value: Any, of: Sequence[str]) -> list[np.ndarray]:
+    """The vectors named `of` in `value`, finite and of one length."""
+    by_name(name, value, "one entry")
+    missing = [column for column in of if column not in value]
+    if missing:
+        raise ValueError(
+            f"{name} must have the entries {', '.join(of)}; received "
+            f"{', '.join(map(str, value))}."
+        )
+    found = {
+        column: arrays.numbers(f"{name}: {column}", value[column], 1, "(n,)")
+        for column in of
+    }
+    arrays.same_length(**found)
+    return [*found.values()]
 
 
 def fractions(name: str, values: Any) -> np.ndarray:
@@ -43,6 +74,14 @@ def fractions(name: str, values: Any) -> np.ndarray:
             "Divide percentages by 100."
         )
     return values
+
+
+def fraction(name: str, value: Any) -> float:
+    """`value` as a float in [0, 1]."""
+    found = fractions(name, value)
+    if len(found) != 1:
+        raise ValueError(f"`{name}` must be one fraction; received {value!r}.")
+    return found.item()
 
 
 def curves(

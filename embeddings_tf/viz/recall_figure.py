@@ -69,9 +69,9 @@ def recall_figure(
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
-    methods.not_empty("`recalls`", recalls, "one method")
+    methods.by_name("`recalls`", recalls, "one method")
     if ceiling is not None:
-        ceiling = methods.fractions("ceiling", ceiling).item()
+        ceiling = methods.fraction("ceiling", ceiling)
     lines = {name: _same_k(name, runs) for name, runs in recalls.items()}
     figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     panel = figure.subplots()

@@ -21,13 +21,23 @@ def save_figure(
     Returns:
         The path.
 
+    Raises:
+        ValueError: If `figure` is none.
+        OSError: If the file cannot be written.
+
     Example:
 
     >>> from matplotlib.figure import Figure
     >>> path = embeddings_tf.viz.save_figure(Figure(), "/tmp/empty.png")
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
+    if not isinstance(figure, Figure):
+        raise ValueError(
+            "`figure` must be a matplotlib.figure.Figure; received "
+            f"{type(figure).__name__}."
+        )
     path = pathlib.Path(path)
     canvas = FigureCanvasAgg(figure)
     temporary = path.with_name(f".{path.name}")

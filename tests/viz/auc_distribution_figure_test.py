@@ -29,7 +29,7 @@ def test_curves_and_histograms(pixels):
         np.testing.assert_allclose(
             panel.lines[0].get_xdata(), np.median(pooled)
         )
-        assert panel.texts[0].get_text().startswith(name)
+        assert panel.get_title("left").startswith(f"{name}: median ")
     assert figure.get_suptitle() == "Sprites"
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [*aucs]
@@ -52,6 +52,41 @@ def test_below_chance_is_seen():
         heights = [bar.get_height() for bar in panel.patches]
         assert sum(heights) == 1
         assert max(heights) == start
+
+
+@pytest.mark.parametrize("name", ["a loss", "F statistic, dimension dropout"])
+@pytest.mark.parametrize("num_methods", [1, 2, 3, 4, 6, 10])
+def test_all_letters_are_seen(num_methods, name):
+    """Within the figure, and none over another."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
+    figure = viz.auc_distribution_figure(
+        {
+            f"{name} {i}": [np.linspace(0.5 + i / 30, 1, 17)]
+            for i in range(num_methods)
+        },
+        title="Sprites, frames that show the weapon",
+    )
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    # Not those of ticks, some of which are outside of the axes and not drawn.
+    ticks = {
+        text
+        for panel in figure.axes
+        for axis in (panel.xaxis, panel.yaxis)
+        for text in axis.get_ticklabels(which="both")
+    }
+    boxes = [
+        text.get_window_extent()
+        for text in figure.findobj(Text)
+        if text.get_text() and text.get_visible() and text not in ticks
+    ]
+    assert len(boxes) >= 5 + 2 * num_methods
+    for box in boxes:
+        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 and box.y1 <= figure.bbox.y1
+        assert [box.overlaps(other) for other in boxes].count(True) == 1
 
 
 def test_many_methods(pixels):

@@ -1,0 +1,168 @@
+"""What cannot be drawn is refused with one error, by every figure."""
+
+import numpy as np
+import pytest
+
+from embeddings_tf import metrics
+from embeddings_tf import viz
+
+NOTHING = [None, 3, "text", [], np.nan, [0.5]]
+PROPERTIES = metrics.distance_properties(np.random.rand(5, 5))
+CURVE = metrics.det_curve([0.1, 0.2], [0, 1])
+RELIABILITY = metrics.reliability_curve([[0.75, 0.25]] * 4, [0, 0, 1, 1])
+REJECT = metrics.error_versus_reject([0.1, 0.9], [0, 1])
+PLANE = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 4.0]])
+
+
+@pytest.mark.parametrize("value", [*NOTHING, {}])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        viz.auc_distribution_figure,
+        viz.bars_figure,
+        viz.recall_figure,
+        viz.det_figure,
+        viz.distance_properties_figure,
+        lambda value: viz.learning_curves_figure(value, "recall@1"),
+        lambda value: viz.auc_distribution_figure({"a": value}),
+        lambda value: viz.bars_figure({"a": value}),
+        lambda value: viz.bars_figure({"a": {"b": value}}),
+        lambda value: viz.recall_figure({"a": value}),
+        lambda value: viz.recall_figure({"a": [value]}),
+        lambda value: viz.learning_curves_figure({"a": value}, "recall@1"),
+        lambda value: viz.learning_curves_figure({"a": [value]}, "recall@1"),
+        lambda value: viz.det_figure({"a": value}),
+        lambda value: viz.det_figure({"a": {**CURVE, "miss": value}}),
+        lambda value: viz.distance_properties_figure(
+            {**PROPERTIES, "asymmetry": value}
+        ),
+        lambda value: viz.evaluation_figure({"a": value}, {}, {}),
+        lambda value: viz.evaluation_figure({}, {"a": value}, {}),
+        lambda value: viz.evaluation_figure(
+            {"a": {**RELIABILITY, "count": value}}, {}, {}
+        ),
+        lambda value: viz.evaluation_figure(
+            {}, {"a": {**REJECT, "error": value}}, {}
+        ),
+        lambda value: viz.evaluation_figure(
+            {}, {}, {"occluded": [0.1, 0.2], "stddev": value}
+        ),
+        lambda value: viz.save_figure(value, "/dev/null"),
+        lambda value: viz.acceptance_figure(
+            value, [0, 1, 1], metrics.cosine_scores, grid_size=3
+        ),
+        lambda value: viz.acceptance_figure(
+            PLANE, value, metrics.cosine_scores, grid_size=3
+        ),
+        lambda value: viz.acceptance_figure(
+            PLANE, [0, 1, 1], value, grid_size=3
+        ),
+        lambda value: viz.traversal_reference(value),
+        lambda value: viz.traversal_indices(value),
+        lambda value: viz.mutual_information_figure(value, ["a"]),
+        lambda value: viz.embedding_figure(
+            PLANE, None, [0, 1, 1], [True] * 3, value
+        ),
+    ],
+)
+def test_nothing_that_can_be_drawn(draw, value):
+    is_a_fraction = isinstance(value, list) and value
+    try:
+        draw(value)
+    except ValueError as error:
+        assert "received" in str(error) or "shape" in str(error)
+    else:
+        assert is_a_fraction, "drawn without data"
+
+
+@pytest.mark.parametrize("value", [None, 3, "text", []])
+def test_parts_of_an_evaluation(value):
+    for arguments in ((value, {}, {}), ({}, value, {}), ({}, {}, value)):
+        with pytest.raises(ValueError, match="must be a dictionary"):
+            viz.evaluation_figure(*arguments)
+
+
+@pytest.mark.parametrize("threshold", [np.nan, np.inf, "0", None])
+def test_thresholds(threshold):
+    with pytest.raises(ValueError, match="`threshold` must be between"):
+        viz.acceptance_figure(
+            PLANE, [0, 1, 1], metrics.cosine_scores, threshold=threshold
+        )
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        lambda a, b: np.full((len(a), len(b)), np.inf),
+        lambda a, b: np.full((len(a), len(b)), -np.inf),
+        lambda a, b: (
+            np.where(np.arange(len(b)) % 2, np.inf, -1.0)
+            + np.zeros((len(a), 1))
+        ),
+        lambda a, b: np.full((len(a), len(b)), np.nextafter(0, 1)),
+        lambda a, b: 1e300 * (a @ b.T),
+    ],
+)
+def test_scores_of_any_size(score, pixels):
+    figure = viz.acceptance_figure(PLANE, [0, 1, 1], score, grid_size=9)
+    pixels(figure)
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (
+            lambda: viz.acceptance_figure(
+                PLANE, [0, 1, 1], metrics.cosine_scores, grid_size=10**6
+            ),
+            "`grid_size` must be",
+        ),
+        (
+            lambda: viz.distance_properties_figure(PROPERTIES, num_bins=10**9),
+            "`num_bins` must be at most",
+        ),
+        (
+            lambda: viz.distance_properties_figure(PROPERTIES, num_bins=-1),
+            "`num_bins` must be an integer",
+        ),
+        (
+            lambda: viz.bars_figure({"a": {"b": [1]}}, starts={"a": [0, 0]}),
+            "`starts` must be one fraction",
+        ),
+        (
+            lambda: viz.bars_figure({"a": {"b": [1]}}, baselines=[0.5]),
+            "`baselines` must be a dictionary",
+        ),
+        (
+            lambda: viz.bars_figure({"a": {"b": [1]}}, baselines={3: [0.5]}),
+            "`baselines` names",
+        ),
+        (
+            lambda: viz.recall_figure({"a": [{1: 0.5}]}, ceiling=[0.5, 0.6]),
+            "`ceiling` must be one fraction",
+        ),
+        (
+            lambda: viz.evaluation_figure(
+                {"a": {**RELIABILITY, "count": [1, 2]}}, {}, {}
+            ),
+            "1 rows of|2 rows of",
+        ),
+        (
+            lambda: viz.traversal_indices(
+                np.arange(20.0)[:, None] * 1e-300, [0], 3, reference=[1.0]
+            ),
+            "`reference` must be near the codes",
+        ),
+    ],
+)
+def test_errors(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()
+
+
+def test_large_values_have_a_mean():
+    largest = np.finfo(float).max
+    figure = viz.learning_curves_figure(
+        {"a": [{0: largest, 1: 1.0}, {0: largest, 1: 3.0}]}, "loss"
+    )
+    assert figure.axes[0].lines[0].get_ydata().tolist() == [largest, 2.0]
