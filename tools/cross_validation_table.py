@@ -85,6 +85,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
         for found in run["evaluation"].values():
             if isinstance(found, dict):
                 found.pop("mutual_information", None)  # drawn in the workdir
+                found.pop("mutual_information_corrected", None)
     kept = {
         "recipe": results["recipe"],
         "dataset": config["dataset"],

@@ -19,6 +19,8 @@ def mutual_information_figure(
     information: Any,
     factor_names: Sequence[str],
     *,
+    factors: Any = None,
+    chance: Any = None,
     unit: str = "nats",
     title: str = "",
 ):
@@ -30,10 +32,19 @@ def mutual_information_figure(
     Dimensions that tell nothing come last. Dimensions are counted from 1, as
     in `embedding_figure`.
 
+    Pass `factors`: factors with many values have more to tell, and colours
+    are then the share of each factor's entropy, which is named above its
+    column. Pass `chance` too: a last row shows what codes of no meaning seem
+    to tell, and numbers below the chance of their own cell are grey.
+
     Args:
         information: `(dims, num_factors)` in nats, at least 0, as from
             `metrics.mutual_information`.
         factor_names: One name for each factor.
+        factors: Integers `(n, num_factors)`, those of `information`; None:
+            colours are information, on one scale for all factors.
+        chance: `(dims, num_factors)` in nats, as from
+            `metrics.chance_information`; None: no row of chance.
         unit: `"nats"` or `"bits"`, what is drawn.
         title: Above the figure.
 
@@ -43,8 +54,8 @@ def mutual_information_figure(
 
     Raises:
         ValueError: If `information` is not a matrix of finite numbers of at
-            least 0, if there is not one name per factor, or if `unit` is
-            unknown.
+            least 0, if there is not one name per factor, if `factors` or
+            `chance` do not fit `information`, or if `unit` is unknown.
 
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), whose
@@ -62,13 +73,24 @@ def mutual_information_figure(
 
     information = checked_information(information, factor_names)
     one_of("unit", unit, ("nats", "bits"))
-    if unit == "bits":
-        information = information / np.log(2)
+    size = np.log(2) if unit == "bits" else 1.0
+    information = information / size
+    entropy = None
+    if factors is not None:
+        entropy = entropies(factors, information.shape[1]) / size
+    if chance is not None:
+        chance = _checked_chance(chance, information.shape) / size
     factor, most = information.argmax(axis=1), information.max(axis=1)
     factor[most <= _NOTHING] = len(factor_names)
     order = np.lexsort((-most, factor))
     shown = information[order]
     num_dims, num_factors = shown.shape
+    is_noise = np.zeros(shown.shape, bool)
+    if chance is not None:
+        is_noise = shown <= chance[order]
+        # Below all dimensions: the mean over them.
+        shown = np.vstack([shown, chance.mean(axis=0)])
+        is_noise = np.vstack([is_noise, np.ones((1, num_factors), bool)])
     numbers = (
         num_dims <= _ROWS_WITH_NUMBERS and num_factors <= _COLUMNS_WITH_NUMBERS
     )
@@ -78,9 +100,15 @@ def mutual_information_figure(
     width = max(4.5, 2.8 + 0.75 * num_factors)
     figure = Figure(figsize=(width, height), layout="constrained")
     panel = figure.subplots()
-    largest = max(shown.max(), _NOTHING)
+    if entropy is None:
+        colours, largest = shown, max(shown.max(), _NOTHING)
+        meaning = f"mutual information in {unit}"
+    else:
+        # A factor of one value has nothing to tell.
+        colours = shown / np.where(entropy > _NOTHING, entropy, np.inf)
+        largest, meaning = 1.0, "share of the factor's entropy"
     image = panel.imshow(
-        shown,
+        colours,
         cmap="Blues",
         vmin=0,
         vmax=largest,
@@ -89,39 +117,80 @@ def mutual_information_figure(
     )
     if numbers:
         for row, column in np.ndindex(shown.shape):
-            value = shown[row, column]
+            dark = colours[row, column] > 0.6 * largest
+            light = "#808080" if is_noise[row, column] else "black"
             panel.text(
                 column,
                 row,
-                f"{value:.2f}",
+                f"{shown[row, column]:.2f}",
                 ha="center",
                 va="center",
                 fontsize=8,
-                color="white" if value > 0.6 * largest else "black",
+                color="white" if dark else light,
             )
     # Between the blocks of rows that tell most about the same factor.
     for row in np.flatnonzero(np.diff(factor[order])):
         panel.axhline(row + 0.5, color="black", linewidth=0.8)
+    if chance is not None:
+        panel.axhline(num_dims - 0.5, color="black", linewidth=2)
     panel.xaxis.tick_top()
-    crowded = max(map(len, map(str, factor_names))) > 9
+    columns = [*map(str, factor_names)]
+    if entropy is not None:
+        columns = [
+            f"{n}, {h:.2f}" for n, h in zip(columns, entropy, strict=True)
+        ]
+    crowded = max(map(len, columns)) > 9
     panel.set_xticks(
         range(num_factors),
-        factor_names,
+        columns,
         rotation=40 if crowded else 0,
         ha="left" if crowded else "center",
     )
-    if names:
-        panel.set_yticks(
-            range(num_dims),
-            [f"dimension {i + 1}" for i in order],
-            fontsize=9 if numbers else 7,
-        )
-    else:
-        panel.set_yticks([])
+    rows = [f"dimension {i + 1}" for i in order] if names else []
+    places = [*range(len(rows))]
+    if chance is not None:
+        rows, places = [*rows, "chance"], [*places, num_dims]
+    panel.set_yticks(places, rows, fontsize=9 if numbers else 7)
+    if not names:
         panel.set_ylabel(f"{num_dims} dimensions, sorted by factor")
-    figure.colorbar(image, label=f"mutual information in {unit}")
+    figure.colorbar(image, label=meaning)
+    notes = []
+    if entropy is not None:
+        notes.append(f"beside a factor: its entropy in {unit}")
+        if numbers:
+            notes.append(f"numbers: mutual information in {unit}")
+    if chance is not None:
+        notes.append("chance: of permuted factors, mean over dimensions")
+    if notes:
+        figure.supxlabel("\n".join(notes), fontsize=8)
     figure.suptitle(title)
     return figure
+
+
+def entropies(factors: Any, num_factors: int) -> np.ndarray:
+    """Of each factor, in nats; ValueError unless there are `num_factors`."""
+    factors = arrays.integers("factors", factors, 2, "(n, num_factors)")
+    if factors.shape[1] != num_factors:
+        raise ValueError(
+            f"`factors` has {factors.shape[1]} columns for the {num_factors} "
+            "factors of `information`; pass those it was computed from."
+        )
+    found = []
+    for column in factors.T:
+        share = np.unique(column, return_counts=True)[1] / len(column)
+        found.append(np.sum(share * np.log(1 / share)))
+    return np.array(found)
+
+
+def _checked_chance(chance: Any, shape: tuple[int, int]) -> np.ndarray:
+    chance = arrays.numbers("chance", chance, 2, "(dims, num_factors)")
+    if chance.shape != shape or chance.min() < 0:
+        raise ValueError(
+            f"`chance` must be at least 0 and of shape {shape}, as "
+            f"`information`; received shape {chance.shape} and the smallest "
+            f"value {chance.min():g}. Pass metrics.chance_information."
+        )
+    return chance
 
 
 def checked_information(
@@ -135,6 +204,11 @@ def checked_information(
         raise ValueError(
             "`information` must be at least 0; received "
             f"{information.min():g}. metrics.mutual_information gives it."
+        )
+    if not hasattr(factor_names, "__len__"):
+        raise ValueError(
+            "`factor_names` must be a list of names; received "
+            f"{factor_names!r}."
         )
     if information.shape[1] != len(factor_names):
         raise ValueError(

@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import math
 from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
@@ -11,14 +12,16 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.viz.mutual_information_figure import checked_information
+from embeddings_tf.viz.mutual_information_figure import entropies
 from embeddings_tf.viz.traversal_indices import reference_point
 from embeddings_tf.viz.traversal_indices import squared_distances
 from embeddings_tf.viz.traversal_indices import traversal_indices
 
 # Between images, as a fraction of their width.
 _GAP = 0.06
-# On paper, in inches.
+# On paper, in inches: an image, and the values below it.
 _IMAGE_WIDTH = 0.95
+_STRIP = 0.2
 # In points, of which an inch has 72.
 _LETTERS = 9
 
@@ -31,6 +34,7 @@ def traversal_figure(
     *,
     num_dims: int = 8,
     num_steps: int = 7,
+    factors: Any = None,
     reference: Any = None,
     decode: Callable[[np.ndarray], Any] | None = None,
     title: str = "",
@@ -48,6 +52,10 @@ def traversal_figure(
     distance from the reference, in standard deviations. Rows that are off by
     about 1 show no more than random images in the order of the dimension.
 
+    With `factors` the value of the row's factor stands below each image, and
+    the entropy of the factor, which is all there is to tell, beside the
+    information.
+
     With `decode` a second row under each shows decoded codes: the reference
     with the dimension alone moved to its values in the images above.
 
@@ -61,6 +69,8 @@ def traversal_figure(
         factor_names: One name for each factor.
         num_dims: Rows; fewer if the embedding has fewer dimensions.
         num_steps: Images in a row.
+        factors: Integers `(n, num_factors)`, of each image; None: no values
+            below the images.
         reference: `(dims,)`; None: the median of each dimension.
         decode: From codes `(num_steps, dims)` to as many images, in `[0, 1]`
             and of the images' shape, such as the decoder of a `BetaVAE`.
@@ -71,7 +81,8 @@ def traversal_figure(
 
     Raises:
         ValueError: If there is not one code per image and one row of
-            `information` per dimension, if arrays are not finite, if there
+            `information` per dimension, if `factors` do not fit, if arrays are
+            not finite, if there
             are fewer images than steps, or if images differ in shape or are
             not in the range of their type.
 
@@ -90,6 +101,10 @@ def traversal_figure(
 
     codes = arrays.numbers("codes", codes, 2, "(n, dims)")
     information = checked_information(information, factor_names)
+    if not hasattr(images, "__len__"):
+        raise ValueError(
+            f"`images` must be a sequence; received {type(images).__name__}."
+        )
     if len(images) != len(codes):
         raise ValueError(
             f"`images` has {len(images)} entries for {len(codes)} codes; give "
@@ -100,19 +115,32 @@ def traversal_figure(
             f"`information` has {len(information)} rows for codes of "
             f"{codes.shape[1]} dimensions; compute it from these codes."
         )
+    entropy = None
+    if factors is not None:
+        entropy = entropies(factors, information.shape[1])
+        factors = np.asarray(factors)
+        arrays.same_length(codes=codes, factors=factors)
     num_dims = positive_integer("num_dims", num_dims)
+    if decode is not None:
+        arrays.function("decode", decode, "codes")
     dims = _factors_in_turn(information)[:num_dims]
     chosen = traversal_indices(codes, dims, num_steps, reference=reference)
     distances = squared_distances(codes, reference)
-    rows, labels = [], []
+    rows, labels, captions = [], [], []
     for dim, indices in zip(dims, chosen, strict=True):
         rows.append(_as_colours([images[int(i)] for i in indices]))
         others = np.delete(distances[indices], dim, axis=1)
         off = np.sqrt(others.mean()) if others.size else 0.0
         factor = information[dim].argmax()
+        told = f"{information[dim, factor]:.2f}"
+        if entropy is not None:
+            told += f" of {entropy[factor]:.2f}"
         labels.append(
-            f"dimension {dim + 1}\n{factor_names[factor]}: "
-            f"{information[dim, factor]:.2f} nats\nothers off by {off:.2f}"
+            f"dimension {dim + 1}\n{factor_names[factor]}: {told} nats\n"
+            f"others off by {off:.2f}"
+        )
+        captions.append(
+            None if factors is None else factors[indices, factor].tolist()
         )
         if decode is not None:
             points = np.tile(reference_point(codes, reference), (num_steps, 1))
@@ -125,18 +153,23 @@ def traversal_figure(
                 )
             rows.append(_as_colours(decoded))
             labels.append("decoded")
+            captions.append(None)
     if len({row.shape for row in rows}) > 1:
         raise ValueError(
             "All images must have the same height and width; received "
             f"{sorted({row.shape[1:3] for row in rows})}."
         )
     figure = Figure()
-    _draw_sheet(figure, rows, labels, top_margin=0.5 if title else 0.15)
-    figure.supxlabel(
-        "others off by: root mean square distance of the other dimensions\n"
-        "from the reference, in standard deviations",
-        fontsize=8,
+    _draw_sheet(
+        figure, rows, labels, captions, top_margin=0.5 if title else 0.15
     )
+    note = (
+        "others off by: root mean square distance of the other dimensions\n"
+        "from the reference, in standard deviations"
+    )
+    if factors is not None:
+        note += "; below an image: value of the factor"
+    figure.supxlabel(note, fontsize=8)
     figure.suptitle(title)
     return figure
 
@@ -150,22 +183,30 @@ def _factors_in_turn(information: np.ndarray) -> list[int]:
     return [dim for turn in turns for dim in turn if dim is not None]
 
 
-def _draw_sheet(figure, rows, labels, top_margin: float) -> None:
-    """All images as one, at a fixed size on paper, labels beside the rows."""
+def _draw_sheet(figure, rows, labels, captions, top_margin: float) -> None:
+    """All images as one, at a fixed size on paper, labels beside the rows.
+
+    A row that has captions, one per image, has a white strip for them below.
+    """
     from matplotlib.textpath import TextPath
 
     num_steps, height, width = rows[0].shape[:3]
     gap = max(1, round(_GAP * width))
+    scale = _IMAGE_WIDTH / width
+    strips = [
+        0 if row is None else math.ceil(_STRIP / scale) for row in captions
+    ]
+    bottoms = np.cumsum([height + strip + gap for strip in strips])
+    tops = np.append(0, bottoms[:-1])
     # Grey between the images, which may be white at their borders.
     sheet = np.full(
-        (len(rows) * (height + gap) - gap, num_steps * (width + gap) - gap, 3),
-        0.8,
+        (bottoms[-1] - gap, num_steps * (width + gap) - gap, 3), 0.8
     )
-    for row, images in enumerate(rows):
+    for top, strip, images in zip(tops, strips, rows, strict=True):
+        sheet[top + height : top + height + strip] = 1.0
         for step, image in enumerate(images):
-            top, left = row * (height + gap), step * (width + gap)
+            left = step * (width + gap)
             sheet[top : top + height, left : left + width] = image
-    scale = _IMAGE_WIDTH / width
     sheet_height, sheet_width = (scale * side for side in sheet.shape[:2])
     lines = [line for label in labels for line in label.split("\n")]
     left = 0.2 + max(
@@ -184,13 +225,22 @@ def _draw_sheet(figure, rows, labels, top_margin: float) -> None:
     )
     panel.imshow(sheet, interpolation="nearest")
     # Pixel i reaches from i - 0.5 to i + 0.5.
-    panel.set_yticks(
-        np.arange(len(rows)) * (height + gap) + (height - 1) / 2,
-        labels,
-        fontsize=_LETTERS,
-    )
+    panel.set_yticks(tops + (height - 1) / 2, labels, fontsize=_LETTERS)
+    middles = np.arange(num_steps) * (width + gap) + (width - 1) / 2
+    for top, strip, texts in zip(tops, strips, captions, strict=True):
+        if texts is None:
+            continue
+        for middle, text in zip(middles, texts, strict=True):
+            panel.text(
+                middle,
+                top + height + (strip - 1) / 2,
+                str(text),
+                ha="center",
+                va="center",
+                fontsize=_LETTERS,
+            )
     panel.set_xticks(
-        np.arange(num_steps) * (width + gap) + (width - 1) / 2,
+        middles,
         [f"{100 * (i + 0.5) / num_steps:.0f} %" for i in range(num_steps)],
     )
     panel.tick_params(length=0)

@@ -89,6 +89,12 @@ def test_folds_are_run_once_and_summarised(tmp_path, capsys):
     # Folds hold out other classes: 5 of 20, of 6 images each.
     assert both["mean"]["test.examples"] == 30
     assert 0 < both["mean"]["test.modularity_of_ideal"] <= 1
+    for run in both["folds"].values():
+        for found in (run["evaluation"][s] for s in ("test", "test_untrained")):
+            assert 0 <= found["modularity_corrected"] <= 1
+            corrected = np.array(found["mutual_information_corrected"])
+            assert np.all(corrected >= 0)
+            assert np.all(corrected <= found["mutual_information"])
     for fold in (1, 3):
         folder = tmp_path / "cv" / f"fold_{fold}"
         for picture in ("mutual_information", "traversal", "auc_distribution"):

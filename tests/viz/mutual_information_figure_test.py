@@ -38,6 +38,58 @@ def test_sorted_rows(unit, size, pixels):
     assert pixels(figure).std() > 10
 
 
+FACTORS = np.stack([np.arange(60) % 6, np.arange(60) % 2, np.zeros(60)], 1)
+FACTORS = FACTORS.astype(int)
+
+
+@pytest.mark.parametrize(("unit", "size"), [("nats", 1), ("bits", np.log(2))])
+def test_a_scale_of_colours_for_each_factor(unit, size, pixels):
+    """Shares of ln 6, of ln 2, and of nothing."""
+    figure = viz.mutual_information_figure(
+        INFORMATION, NAMES, unit=unit, factors=FACTORS
+    )
+    panel, bar = figure.axes
+    entropy = np.array([np.log(6), np.log(2), np.inf])
+    np.testing.assert_allclose(
+        panel.images[0].get_array(), INFORMATION[ORDER] / entropy
+    )
+    assert panel.images[0].get_clim() == (0, 1)
+    assert bar.get_ylabel() == "share of the factor's entropy"
+    assert [text.get_text() for text in panel.get_xticklabels()] == [
+        f"hair, {np.log(6) / size:.2f}",
+        f"arms, {np.log(2) / size:.2f}",
+        "body, 0.00",
+    ]
+    # The numbers are information all the same.
+    assert [text.get_text() for text in panel.texts] == [
+        f"{value / size:.2f}" for value in INFORMATION[ORDER].ravel()
+    ]
+    assert pixels(figure).std() > 10
+
+
+@pytest.mark.parametrize("num_dims", [5, 40, 70])
+def test_the_floor_of_chance(num_dims, pixels):
+    information = np.resize(INFORMATION, (num_dims, 3))
+    chance = np.full((num_dims, 3), 0.15)
+    chance[0] = 0.25
+    figure = viz.mutual_information_figure(
+        information, NAMES, factors=FACTORS, chance=chance
+    )
+    panel = figure.axes[0]
+    shown = np.asarray(panel.images[0].get_array())
+    assert shown.shape == (num_dims + 1, 3)
+    np.testing.assert_allclose(
+        shown[-1, :2], chance.mean(axis=0)[:2] / np.log([6, 2])
+    )
+    assert panel.get_yticklabels()[-1].get_text() == "chance"
+    assert panel.lines[-1].get_ydata()[0] == num_dims - 0.5
+    if num_dims == 5:
+        grey = [text.get_color() == "#808080" for text in panel.texts]
+        expected = INFORMATION[ORDER] <= chance[ORDER]
+        assert grey == [*expected.ravel(), True, True, True]
+    assert pixels(figure).std() > 5
+
+
 def test_leaves_the_input_alone():
     before = INFORMATION.copy()
     viz.mutual_information_figure(INFORMATION, NAMES, unit="bits")
@@ -83,6 +135,14 @@ def test_a_code_that_tells_nothing(shape, pixels):
         ({"information": -INFORMATION}, "at least 0; received -0.9"),
         ({"factor_names": ["hair"]}, "1 names for the 3 factors"),
         ({"unit": "bytes"}, "`unit` must be one of 'nats', 'bits'"),
+        ({"factor_names": 3}, "`factor_names` must be a list"),
+        ({"information": INFORMATION * 1j}, "must be real numbers"),
+        ({"factors": FACTORS[:, :2]}, "2 columns for the 3 factors"),
+        ({"factors": FACTORS * 0.3}, "`factors` must be integers"),
+        ({"factors": FACTORS[:0]}, "`factors` .* not be empty"),
+        ({"chance": INFORMATION[:2]}, r"of shape \(5, 3\).*received shape"),
+        ({"chance": -INFORMATION}, "`chance` must be at least 0"),
+        ({"chance": INFORMATION * np.nan}, "`chance` must be finite"),
     ],
 )
 def test_errors(change, message):

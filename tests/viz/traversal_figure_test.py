@@ -59,6 +59,39 @@ def test_shows_the_chosen_images(pixels):
     assert pixels(figure).std() > 10
 
 
+@pytest.mark.parametrize("decode", [None, lambda z: np.zeros((5, 9, 9, 3))])
+def test_values_of_the_factor_below_the_images(decode, pixels):
+    """Of the factor that the row tells most about."""
+    factors = np.stack([np.arange(NUM) % 6, np.arange(NUM) % 2 + 7], 1)
+    figure = viz.traversal_figure(
+        **ARGUMENTS, num_steps=5, num_dims=2, factors=factors, decode=decode
+    )
+    chosen = viz.traversal_indices(CODES, [1, 2], num_steps=5)
+    (panel,) = figure.axes
+    shown = [text.get_text() for text in panel.texts]
+    expected = [*factors[chosen[0], 1], *factors[chosen[1], 0]]
+    assert shown == [str(value) for value in expected]
+    real = labels(figure)[:: 1 if decode is None else 2]
+    assert [label.split("\n")[1] for label in real] == [
+        f"arms: 0.70 of {np.log(2):.2f} nats",
+        f"hair: 0.50 of {np.log(6):.2f} nats",
+    ]
+    # The images are where they are without values, but for the strips.
+    drawn = tiles(figure, 2 if decode is None else 4, 5)
+    np.testing.assert_allclose(
+        drawn[:: 1 if decode is None else 2], COLOURS[chosen] / 255, atol=1e-6
+    )
+    # Each value is below its image, in a white strip.
+    sheet = np.asarray(panel.images[0].get_array())
+    for text, tick in zip(
+        panel.texts, np.tile(panel.get_xticks(), 2), strict=True
+    ):
+        x, y = text.get_position()
+        assert x == tick
+        assert np.all(sheet[round(y), round(x)] == 1)
+    assert pixels(figure).std() > 10
+
+
 def test_factors_come_in_turn():
     """The best dimension of each factor, then the second of each."""
     information = [[0.9, 0.0], [0.8, 0.1], [0.7, 0.0], [0.2, 0.3], [0.0, 0.2]]
@@ -172,6 +205,11 @@ def test_labels_are_within_the_figure():
         ({"information": INFORMATION * np.nan}, "must be finite"),
         ({"factor_names": ["hair"]}, "1 names for the 2 factors"),
         ({"num_dims": 0}, "`num_dims` must be an integer"),
+        ({"images": 3}, "`images` must be a sequence; received int"),
+        ({"factors": np.zeros((60, 3), int)}, "3 columns for the 2 factors"),
+        ({"factors": np.zeros((59, 2), int)}, "59 rows of `factors`"),
+        ({"factors": np.full((60, 2), 0.3)}, "`factors` must be integers"),
+        ({"decode": "decoder"}, "`decode` must be a function"),
         ({"num_steps": 61}, "`num_steps` = 61 examples; received 60"),
         ({"reference": [0, 0]}, "each of the 3 dimensions; received 2"),
         (
