@@ -56,9 +56,9 @@ def mutual_information(
     `(m[i, f] - chance[i, f]) / (standard deviation over the orders)` lies
     7 standard deviations above the mean of its largest value, over
     dimensions and factors, in a permuted order. Codes that tell nothing pass
-    this bound with a probability of about 1e-4; Miller and Madow's
-    correction, which counts the cells that are not empty, leaves 10 % to 70 %
-    of their information.
+    this bound with a probability of about 1e-4. Miller and Madow's
+    correction, which counts the cells that are not empty, is not offered: on
+    the sets of random codes tried, it left 16 % to 74 % of the information.
 
     Reference:
 

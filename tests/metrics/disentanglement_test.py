@@ -157,6 +157,26 @@ class TestBeyondChance:
         if max(values) >= 30:
             assert modularity(codes, factors) > 0.98
 
+    def test_miller_and_madow_would_leave_random_codes_modular(self):
+        """Why only permutation is offered: sparse tables have empty cells."""
+        rng = np.random.default_rng(0)
+        factors = np.stack([rng.integers(0, v, 400) for v in (2, 30)], 1)
+        codes = rng.normal(size=(400, 8))
+        plain = mutual_information(codes, factors)
+        left = np.zeros_like(plain)
+        for i, j in np.ndindex(left.shape):
+            table = np.histogram2d(codes[:, i], factors[:, j], (20, 30))[0]
+            filled = np.count_nonzero(table)
+            rows, columns = (
+                np.count_nonzero(table.any(axis=a)) for a in (1, 0)
+            )
+            excess = (filled - rows - columns + 1) / (2 * 400)
+            left[i, j] = max(0, plain[i, j] - excess)
+        assert left.mean() > 0.3 * plain.mean()
+        best = left.max(axis=1)
+        # Of two factors, modularity is 1 - (smaller / larger)^2.
+        assert np.mean(1 - (left.min(axis=1) / best) ** 2) > 0.98
+
     def test_against_the_formula(self):
         """One order of the rows for all dimensions and factors."""
         rng = np.random.default_rng(3)
