@@ -1,10 +1,11 @@
 """A softmax classifier on angles, with a margin for the true class."""
 
 import keras
-import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import positive_number
 from embeddings_tf.ops.distances import unit_rows
 from embeddings_tf.ops.episode import class_labels
 
@@ -69,16 +70,8 @@ class AdditiveMargin(keras.layers.Layer):
     ):
         super().__init__(dtype=dtype, **kwargs)
         self.num_classes = positive_integer("num_classes", num_classes)
-        if not 0 < scale < np.inf:
-            raise ValueError(
-                f"`scale` must be positive and finite; received {scale!r}."
-            )
-        if not 0 <= margin < np.inf:
-            raise ValueError(
-                f"`margin` must be finite and at least 0; received {margin!r}."
-            )
-        self.scale = scale
-        self.margin = margin
+        self.scale = positive_number("scale", scale)
+        self.margin = number_at_least("margin", margin, 0)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
     def build(self, input_shape):

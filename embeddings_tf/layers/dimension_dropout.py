@@ -2,7 +2,8 @@
 
 import keras
 
-from embeddings_tf.ops.arguments import number_at_least
+from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import share
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -59,12 +60,8 @@ class DimensionDropout(keras.layers.Layer):
 
     def __init__(self, rate: float, *, seed=None, dtype="float32", **kwargs):
         super().__init__(dtype=dtype, **kwargs)
-        self.rate = number_at_least("rate", rate, 0)
-        if self.rate >= 1:
-            raise ValueError(
-                f"`rate` must be below 1, or nothing is left; received {rate}."
-            )
-        self.seed = seed
+        self.rate = share("rate", rate)
+        self.seed = seed = None if seed is None else random_seed("seed", seed)
         # By the name `seed_generator`, `prepare_for_replicas` would make each
         # replica leave out dimensions of its own.
         self.shared_generator = keras.random.SeedGenerator(seed)

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import positive_number
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -65,13 +66,10 @@ class GaussianEmbedding(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(dtype=dtype, **kwargs)
-        if not 0 < minimum_variance < np.inf:
-            raise ValueError(
-                "`minimum_variance` must be positive and finite; received "
-                f"{minimum_variance!r}. The default is 1e-8."
-            )
-        if initial_variance is not None and not (
-            minimum_variance < initial_variance < np.inf
+        minimum_variance = positive_number("minimum_variance", minimum_variance)
+        if initial_variance is not None and (
+            positive_number("initial_variance", initial_variance)
+            <= minimum_variance
         ):
             raise ValueError(
                 "`initial_variance` must be None or larger than "
@@ -79,7 +77,7 @@ class GaussianEmbedding(keras.layers.Layer):
                 f"{initial_variance!r}."
             )
         self.dim = positive_integer("dim", dim)
-        self.minimum_variance = float(minimum_variance)
+        self.minimum_variance = minimum_variance
         self.initial_variance = initial_variance
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 

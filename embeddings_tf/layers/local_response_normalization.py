@@ -1,10 +1,11 @@
 """Local response normalisation across channels."""
 
 import keras
-import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import positive_number
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -57,26 +58,17 @@ class LocalResponseNormalization(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.depth_radius = positive_integer("depth_radius", depth_radius)
-        for name, value, in_range, expected in (
-            ("bias", bias, 0 < bias < np.inf, "positive"),
-            ("alpha", alpha, 0 <= alpha < np.inf, "0 or larger"),
-            ("beta", beta, 0 < beta < np.inf, "positive"),
-        ):
-            if not in_range:
-                raise ValueError(
-                    f"`{name}` must be finite and {expected}; received "
-                    f"{value!r}."
-                )
-        self.bias = float(bias)
-        self.alpha = float(alpha)
-        self.beta = float(beta)
+        self.bias = positive_number("bias", bias)
+        self.alpha = number_at_least("alpha", alpha, 0)
+        self.beta = positive_number("beta", beta)
         self.input_spec = keras.layers.InputSpec(ndim=4)
 
     def call(self, inputs):
         # TensorFlow has no bfloat16 or float64 kernel on CPU.
         normalized = tf.nn.local_response_normalization(
             tf.cast(inputs, tf.float32),
-            depth_radius=self.depth_radius,
+            # No window is wider than all channels.
+            depth_radius=min(self.depth_radius, inputs.shape[-1]),
             bias=self.bias,
             alpha=self.alpha,
             beta=self.beta,

@@ -5,6 +5,9 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import share
+from embeddings_tf.ops.arguments import truth
 
 SLOPE = 0.1
 # Of one hidden layer of one block of pairs, 1 MiB: blocks stay in the cache.
@@ -94,14 +97,9 @@ class PairDistance(keras.layers.Layer):
         self.hidden_units = [
             positive_integer("hidden_units", units) for units in hidden_units
         ]
-        if not 0 <= dropout < 1:
-            raise ValueError(
-                "`dropout` is the fraction of units dropped, at least 0 and "
-                f"below 1; received {dropout!r}."
-            )
-        self.dropout = dropout
-        self.symmetric = bool(symmetric)
-        self.seed = seed
+        self.dropout = share("dropout", dropout)
+        self.symmetric = truth("symmetric", symmetric)
+        self.seed = seed = None if seed is None else random_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     def build(self, input_shape):

@@ -387,8 +387,9 @@ class PLDA:
     def _check_dim(self, **embeddings) -> None:
         self._check_fitted()
         for name, value in embeddings.items():
-            shape, dim = np.shape(value), len(self.offset)
-            if len(shape) == 2 and shape[1] != dim:
+            shape = arrays.numbers(name, value, 2, "(n, dim)").shape
+            dim = len(self.offset)
+            if shape[1] != dim:
                 raise ValueError(
                     f"`{name}` must have shape (n, {dim}), as the embeddings "
                     f"that PLDA was fitted to; received shape {shape}. Use "

@@ -40,6 +40,25 @@ def number_at_least(name: str, value, minimum: float) -> float:
     return float(value)
 
 
+def positive_number(name: str, value) -> float:
+    """`value` as a float; ValueError unless it is finite and above 0."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not 0 < value < math.inf:
+        raise ValueError(
+            f"`{name}` must be positive and finite; received {value!r}."
+        )
+    return float(value)
+
+
+def share(name: str, value) -> float:
+    """`value` as a float; ValueError unless it is in [0, 1)."""
+    if number_at_least(name, value, 0) >= 1:
+        raise ValueError(
+            f"`{name}` must be at least 0 and below 1; received {value!r}."
+        )
+    return float(value)
+
+
 def number_between(name: str, value, low: float, high: float) -> float:
     """`value` as a float; ValueError unless it is inside (low, high)."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)

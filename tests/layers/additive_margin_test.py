@@ -74,8 +74,8 @@ def test_labels_as_keras_hands_them_over(dtype):
         ({"num_classes": 0}, "`num_classes` must be an integer"),
         ({"scale": 0.0}, "`scale` must be positive and finite; received 0.0"),
         ({"scale": np.inf}, "`scale` must be positive"),
-        ({"margin": -0.1}, "`margin` must be finite and at least 0"),
-        ({"margin": np.nan}, "`margin` must be finite.*received nan"),
+        ({"margin": -0.1}, "`margin` must be a finite number of at least 0"),
+        ({"margin": np.nan}, "`margin` must be a finite.*received nan"),
     ],
 )
 def test_errors(arguments, message):

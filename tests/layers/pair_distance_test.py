@@ -310,9 +310,9 @@ class TestDropout:
         ({"hidden_units": ()}, "`hidden_units` must be a tuple of at least"),
         ({"hidden_units": 256}, "`hidden_units` must be a tuple.*256"),
         ({"hidden_units": (8, 0)}, "`hidden_units` must be an integer"),
-        ({"dropout": 1.0}, "`dropout` is the fraction.*received 1.0"),
-        ({"dropout": -0.1}, "`dropout` is the fraction"),
-        ({"dropout": float("nan")}, "`dropout` is the fraction.*nan"),
+        ({"dropout": 1.0}, "`dropout` must be .* below 1; received 1.0"),
+        ({"dropout": -0.1}, "`dropout` must be"),
+        ({"dropout": float("nan")}, "`dropout` must be.*nan"),
     ],
 )
 def test_bad_arguments(arguments, message):

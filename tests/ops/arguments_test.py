@@ -1,3 +1,4 @@
+import math
 import pathlib
 
 import numpy as np
@@ -9,8 +10,10 @@ from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import positive_number
 from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import sequence
+from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
 
 
@@ -74,6 +77,8 @@ def test_none_of_the_names(value):
     [
         (truth, [True, 0, np.True_], ["no", None, 2, 0.5, [1]]),
         (finite_number, [-1, 2.5], ["1", None, True, float("nan"), 1j]),
+        (positive_number, [1, 2.5], [0, "1", None, True, math.nan, math.inf]),
+        (share, [0, 0.5], [1.0, -0.1, "0", None, True, math.nan, 1j]),
         (path, ["a/b", pathlib.Path("a")], ["", None, 3, b"a"]),
         (random_seed, [0, np.int64(7), 2**63 - 1], [-1, 2**63, 1.5, None, "1"]),
         (sequence, [(1, 2), [3]], [None, "ab", 3, {"a": 1}]),
