@@ -24,7 +24,7 @@ def load(config, split: str):
     A recipe with a section `label` has another feature of the set as its label,
     of text the part that the group in the `pattern` matches.
 
-    With `folds.num_folds=0` the splits are those of the data set. Otherwise a
+    With `folds.num_folds=0` the data set's own splits are used. Otherwise a
     recipe with a section `folds` has the splits `train`, `validation` and
     `test` of its fold instead of those of the data set. With a `test_split`
     of the data set in it, that one is `test` in every fold, and the classes

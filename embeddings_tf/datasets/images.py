@@ -46,7 +46,7 @@ class Images:
             pure function of the seed and the whole index vector `indices`, so
             that a run that resumes sees the same crops. If None, crops are in
             the middle.
-        names: What errors call the images, for example their files.
+        names: Names of the images in error messages, for example their files.
 
     Attributes:
         size: As above.

@@ -259,7 +259,7 @@ class TestRefused:
     def test_empty_class(self, folder):
         write_classes(folder, CLASSES)
         (folder / "dodo").mkdir()
-        # Whatever the split: not first after hours of training.
+        # Loading any split finds it, before hours of training.
         for split in ("train", "validation", "test", "all"):
             fails(folder, "photos/dodo has no images; .* found nothing", split)
         for name in ("1.webp", "2.webp", "3.tiff", "notes"):
