@@ -1,5 +1,6 @@
 """Exact nearest neighbours: fast distances propose, direct ones decide."""
 
+import copy
 from collections.abc import Callable
 from collections.abc import Iterator
 
@@ -118,6 +119,15 @@ class Distances:
             found[block] = compute(rows[block], columns[block])
         return found
 
+    def of_gallery(self, places: np.ndarray) -> "Distances":
+        """Distances to some rows of the gallery only."""
+        part = copy.copy(self)
+        part.gallery, part.points = self.gallery[places], self.points[places]
+        part._squares = self._squares[places]
+        if self.cosine:
+            part._gallery_lengths = self._gallery_lengths[places]
+        return part
+
     def _l2_distances(self, rows, columns):
         difference = self.gallery[columns].astype(np.float64)
         difference -= self.queries[rows]
@@ -176,7 +186,7 @@ def nearest(
 
     index = NearestNeighbors(algorithm="brute", metric="sqeuclidean")
     index.fit(distances.points)
-    num_candidates = min(count + _SPARE, size)
+    num_candidates, fewer = min(count + _SPARE, size), None
     most = min(_QUERY_BLOCK, max(1, _BLOCK // num_candidates))
     for block in _blocks(len(rows), most):
         block = rows[block]
@@ -192,10 +202,23 @@ def nearest(
             reach = fast[:, -1] - distances.slack(squares, fast[:, -1])
             unsure = np.flatnonzero(last >= reach)
             if len(unsure):
-                places[unsure] = _exhaustive_once(
-                    distances, block[unsure], count
-                )
+                if fewer is None:
+                    kept = _without_surplus(distances.gallery, count)
+                    fewer = distances.of_gallery(kept)
+                found = _exhaustive_once(fewer, block[unsure], count)
+                places[unsure] = kept[found]
         yield block, places
+
+
+def _without_surplus(gallery, count):
+    """Numbers of the rows with fewer than `count` equal rows before them.
+
+    No query has another among its nearest `count`.
+    """
+    group = np.unique(gallery, axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(group, kind="stable")
+    start = np.searchsorted(group[order], group[order])
+    return np.sort(order[np.arange(len(order)) - start < count])
 
 
 def _exhaustive_once(distances, rows, count):
@@ -203,11 +226,10 @@ def _exhaustive_once(distances, rows, count):
     _, first, equal = np.unique(
         distances.queries[rows], axis=0, return_index=True, return_inverse=True
     )
-    rows = rows[first]
     size = max(1, _BLOCK // len(distances.gallery))
     found = [
-        _exhaustive(distances, rows[block], count)
-        for block in _blocks(len(rows), size)
+        _exhaustive(distances, rows[first[block]], count)
+        for block in _blocks(len(first), size)
     ]
     return np.concatenate(found)[equal.ravel()]
 
@@ -223,7 +245,7 @@ def _exhaustive(distances, rows, count, hidden=None):
     exact = distances.exact(rows[row], column)
     if hidden is not None:
         exact[hidden[row, column]] = np.inf
-    order = np.lexsort((column, exact, row))
+    order = np.lexsort((exact, row))  # stable: equal ones stay by column
     start = np.searchsorted(row, np.arange(len(rows)))
     return column[order[start[:, None] + np.arange(count)]]
 

@@ -95,6 +95,24 @@ def test_collapsed_rows_take_one_exhaustive_search(exhaustive):
     assert len(exhaustive) == 1
 
 
+def test_dead_rows_that_are_everyones_nearest(monkeypatch):
+    """Only as many of them are compared as can be found."""
+    compared = []
+    exact = nearest.Distances.exact
+    monkeypatch.setattr(
+        nearest.Distances,
+        "exact",
+        lambda self, rows, columns: (
+            compared.append(len(rows)) or exact(self, rows, columns)
+        ),
+    )
+    x = points(900, 64)
+    x[::2] = 0
+    found = search(x, x, 3)
+    np.testing.assert_array_equal(found, brute_force(x, x, 3))
+    assert sum(compared) < 900 * 40
+
+
 def test_ties_of_different_rows():
     codes = np.random.default_rng(0).integers(0, 2, (500, 9)) * 2.0 - 1
     for moved in (codes, codes + 1e6):
