@@ -16,6 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import truth
+
 __all__ = ["class_balanced_batches", "episodes", "factor_batches"]
 
 # Independent streams of random numbers, folded into the seed.
@@ -89,7 +92,7 @@ def class_balanced_batches(
     num_classes = _count("num_classes", num_classes)
     num_per_class = _count("num_per_class", num_per_class)
     table = _group(_check_labels(labels))
-    if allow_fewer:
+    if truth("allow_fewer", allow_fewer):
         return _published_epochs(
             [table], ["labels"], num_classes, num_per_class, seed, start
         ).map(_without_factor)
@@ -227,7 +230,7 @@ def factor_batches(
     """
     num_values = _count("num_values", num_values)
     num_per_value = _count("num_per_value", num_per_value)
-    factors = np.asarray(factors)
+    factors = array("factors", factors)
     if factors.ndim != 2 or not factors.size:
         raise ValueError(
             f"factors have shape {factors.shape}; expected a non-empty matrix "
@@ -237,7 +240,7 @@ def factor_batches(
     _check_integers("factors", factors)
     names = [f"factors[:, {i}]" for i in range(factors.shape[1])]
     tables = [_group(column) for column in factors.T]
-    if allow_fewer:
+    if truth("allow_fewer", allow_fewer):
         return _published_epochs(
             tables, names, num_values, num_per_value, seed, start
         )
@@ -533,7 +536,7 @@ def _count(name: str, value: int) -> int:
 
 
 def _check_labels(labels: Any) -> np.ndarray:
-    labels = np.asarray(labels)
+    labels = array("labels", labels)
     if labels.ndim != 1:
         raise ValueError(
             f"labels have shape {labels.shape}; expected one class id per "

@@ -9,6 +9,9 @@ import numpy as np
 from embeddings_tf import metrics as embedding_metrics
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import function
+from embeddings_tf.ops.arguments import positive_integer
 
 
 def _recall_at_1(embeddings, labels):
@@ -68,9 +71,23 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
     ):
         super().__init__()
         self.x = x
-        self.labels = np.asarray(labels)
-        self.metrics = dict(metrics or {})
-        self.batch_size = batch_size
+        self.labels = array("labels", labels)
+        metrics = {} if metrics is None else metrics
+        if not isinstance(metrics, Mapping):
+            raise ValueError(
+                "`metrics` must be a dictionary from names to functions; "
+                f"received {metrics!r}."
+            )
+        self.metrics = {
+            name: function(f"metrics[{name!r}]", metric, "embeddings, labels")
+            for name, metric in metrics.items()
+        }
+        self.batch_size = positive_integer("batch_size", batch_size)
+        if not hasattr(x, "__len__") or self.labels.ndim == 0:
+            raise ValueError(
+                "`x` and `labels` must have a row for each input; received "
+                f"{type(x).__name__} and labels of shape {self.labels.shape}."
+            )
         if len(x) != len(self.labels) or len(x) == 0:
             raise ValueError(
                 "`x` and `labels` must have the same length of at least 1; "

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import array
+
 _CHECK_BLOCK_BYTES = 1 << 24
 
 
@@ -260,7 +262,7 @@ def _not_finite_message(example):
 
 def _label_tensor(labels):
     """Returns labels as an int32 tensor of rank 1 or 2."""
-    values = np.asarray(labels)
+    values = array("labels", labels)
     if values.ndim not in (1, 2):
         raise ValueError(
             "labels must have shape (examples,) or (examples, factors), got "

@@ -1,11 +1,13 @@
 """Sequences of different lengths, as examples of `batches`."""
 
-import operator
 from collections.abc import Callable
 
 import numpy as np
 
+from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import function as checked_function
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import random_seed
 
 
 class Utterances:
@@ -70,7 +72,7 @@ class Utterances:
         sample_rate: int | None = None,
     ):
         if not callable(values) and not hasattr(values, "shape"):
-            values = np.array(values)
+            values = array("values", values)
         self._values = values
         lengths = np.array(lengths)
         if lengths.ndim != 1 or (
@@ -97,8 +99,8 @@ class Utterances:
             sample_rate = positive_integer("sample_rate", sample_rate)
         if num_frames is not None:
             num_frames = positive_integer("num_frames", num_frames)
-        if seed is not None and operator.index(seed) < 0:
-            raise ValueError(f"seed must be at least 0, got {seed}.")
+        if seed is not None:
+            seed = random_seed("seed", seed)
         lengths.flags.writeable = False
         self.lengths = lengths
         self.num_frames = num_frames
@@ -202,6 +204,7 @@ class Utterances:
         the number of frames. What it raises as a ValueError names the
         utterance.
         """
+        checked_function("function", function, "an utterance")
         parts = []
         for number in range(len(self)):
             try:

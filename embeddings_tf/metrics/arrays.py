@@ -120,14 +120,6 @@ def scaled(
     return np.ldexp(array, -exponent), exponent
 
 
-def function(name: str, value: Any, arguments: str) -> None:
-    """ValueError unless `value` can be called."""
-    if not callable(value):
-        raise ValueError(
-            f"`{name}` must be a function of {arguments}; received {value!r}."
-        )
-
-
 def generator(seed: Any) -> np.random.Generator:
     """NumPy's random numbers from a seed; ValueError unless it is one."""
     try:

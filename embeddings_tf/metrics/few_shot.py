@@ -10,6 +10,7 @@ import numpy as np
 
 from embeddings_tf import sampling
 from embeddings_tf.metrics import arrays
+from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import number_between
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -150,7 +151,7 @@ def few_shot_episodes(
                 "same examples with the same encoder."
             )
     if log_prob is not None:
-        arrays.function(
+        arguments.function(
             "log_prob",
             log_prob,
             "(support, support_labels, query, num_classes, seed)",

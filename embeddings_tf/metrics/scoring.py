@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -484,7 +485,7 @@ def _blocks(length: int, size: int) -> list[slice]:
 def _call(
     score: Callable, first: np.ndarray, second: np.ndarray, pairs: bool = False
 ) -> np.ndarray:
-    arrays.function("score", score, "two arrays of embeddings")
+    arguments.function("score", score, "two arrays of embeddings")
     scores = np.asarray(score(first, second))
     shape = (len(first),) if pairs else (len(first), len(second))
     if scores.shape != shape:

@@ -8,6 +8,7 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.operating_points import OperatingPoints
 from embeddings_tf.metrics.operating_points import trials
+from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import number_between
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -292,7 +293,7 @@ def bootstrap_interval(
     scores, is_target = trials(scores, is_target)
     _operating_points(scores, is_target)  # refuses a single kind of trials
     num_resamples = positive_integer("num_resamples", num_resamples)
-    arrays.function("measure", measure, "(scores, is_target)")
+    arguments.function("measure", measure, "(scores, is_target)")
     level = number_between("level", level, 0, 1)
     rng = arrays.generator(seed)
     if groups is None:

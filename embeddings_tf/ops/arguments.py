@@ -107,6 +107,26 @@ def path(name: str, value) -> pathlib.Path:
     return pathlib.Path(value)
 
 
+def function(name: str, value, arguments: str):
+    """`value` itself; ValueError unless it can be called."""
+    if not callable(value):
+        raise ValueError(
+            f"`{name}` must be a function of {arguments}; received {value!r}."
+        )
+    return value
+
+
+def array(name: str, value) -> np.ndarray:
+    """`value` as an array; ValueError if it is none, as a ragged list."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise ValueError(
+            f"`{name}` must be an array, or lists of one length; received "
+            f"{type(value).__name__}, which is none: {error}"
+        ) from error
+
+
 def sequence(name: str, value, length: int | None = None) -> list:
     """`value` as a list; ValueError unless it is one, of `length` if given."""
     try:

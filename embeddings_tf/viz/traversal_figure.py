@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.viz.mutual_information_figure import checked_information
 from embeddings_tf.viz.mutual_information_figure import entropies
@@ -122,7 +123,7 @@ def traversal_figure(
         arrays.same_length(codes=codes, factors=factors)
     num_dims = positive_integer("num_dims", num_dims)
     if decode is not None:
-        arrays.function("decode", decode, "codes")
+        arguments.function("decode", decode, "codes")
     dims = _factors_in_turn(information)[:num_dims]
     chosen = traversal_indices(codes, dims, num_steps, reference=reference)
     distances = squared_distances(codes, reference)

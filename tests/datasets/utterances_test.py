@@ -154,7 +154,7 @@ def test_values_that_a_function_reads(x, parts):
         ({"lengths": [2.5, 2.5]}, "dtype float64"),
         ({"lengths": [[5]]}, r"shape \(1, 1\)"),
         ({"lengths": [5], "num_frames": 0}, "`num_frames` must be an integer"),
-        ({"lengths": [5], "seed": -1}, "seed must be at least 0"),
+        ({"lengths": [5], "seed": -1}, "`seed` must be an integer from 0"),
         ({"lengths": [5], "sample_rate": 0}, "`sample_rate` must be an int"),
     ],
 )

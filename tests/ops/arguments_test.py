@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from embeddings_tf.ops.arguments import LARGEST
+from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import finite_number
+from embeddings_tf.ops.arguments import function
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import path
@@ -97,3 +99,17 @@ def test_a_sequence_of_a_length():
     assert sequence("snr", (1, 2), 2) == [1, 2]
     with pytest.raises(ValueError, match="sequence of 2 values"):
         sequence("snr", (1, 2, 3), 2)
+
+
+def test_array():
+    assert array("labels", [[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(ValueError, match="`labels` must be an array.*list"):
+        array("labels", [[1, 2], [3]])
+
+
+def test_function():
+    assert function("score", abs, "two arrays") is abs
+    with pytest.raises(
+        ValueError, match="`score` must be a function of two arrays; received 3"
+    ):
+        function("score", 3, "two arrays")
