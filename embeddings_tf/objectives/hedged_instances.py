@@ -150,7 +150,14 @@ class HedgedInstances(keras.layers.Layer):
         positive, negative = positive_and_negative(labels)
         z = _samples(mean, variance, self.num_samples, self._seed(None))
         sign = 2 * tf.cast(positive, z.dtype) - 1
-        cost = -self._log_average(z, z, sign, self.average)
+        cost = -_log_average(
+            z,
+            z,
+            self.scale,
+            tf.convert_to_tensor(self.offset),
+            sign,
+            self.average == "probability",
+        )
         value = (mean_over(positive, cost) + mean_over(negative, cost)) / 2
         if self.beta:
             divergence = gaussian.kl_to_standard_normal(
@@ -165,7 +172,11 @@ class HedgedInstances(keras.layers.Layer):
         """Log-probability that each row of one set matches each of another.
 
         1 minus the probability that a row matches itself tells how unclear
-        it is. With a seed it is a score for `metrics.score_all_pairs`.
+        it is. With a seed it is a score for `metrics.score_all_pairs`. All
+        rows of a set share one set of standard normal draws, scaled by each
+        row's own variance. The answer for a pair therefore depends on the
+        seed, not on the other rows. Probabilities are computed in float64:
+        every finite embedding has a finite log-probability.
 
         Args:
             packed_first: `(first, 2 * dim)`.
@@ -181,8 +192,9 @@ class HedgedInstances(keras.layers.Layer):
         first, second = self._samples_of_both(
             packed_first, packed_second, num_samples, seed
         )
-        sign = tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
-        return self._log_average(first, second, sign, "probability")
+        return self._finite(
+            _log_match(first, second, *self._scale_and_offset())
+        )
 
     def match_logit(
         self, packed_first, packed_second, num_samples=None, seed=None
@@ -201,14 +213,14 @@ class HedgedInstances(keras.layers.Layer):
         first, second = self._samples_of_both(
             packed_first, packed_second, num_samples, seed
         )
+        scale, offset = self._scale_and_offset()
         square = tf.math.squared_difference(first[:, None], second)
-        logit = self.offset - self.scale * square_root(
-            tf.reduce_sum(square, axis=-1)
+        logit = offset - scale * square_root(tf.reduce_sum(square, axis=-1))
+        # The logarithms of the two means, except for the number of samples.
+        return self._finite(
+            tf.reduce_logsumexp(tf.math.log_sigmoid(logit), axis=(0, 1))
+            - tf.reduce_logsumexp(tf.math.log_sigmoid(-logit), axis=(0, 1))
         )
-        # The logarithms of the two means, but for the number of samples.
-        return tf.reduce_logsumexp(
-            tf.math.log_sigmoid(logit), axis=(0, 1)
-        ) - tf.reduce_logsumexp(tf.math.log_sigmoid(-logit), axis=(0, 1))
 
     def log_prob(
         self,
@@ -255,23 +267,39 @@ class HedgedInstances(keras.layers.Layer):
         return tf.nn.log_softmax(tf.transpose(best))
 
     def _samples_of_both(self, first, second, num_samples, seed):
-        """Samples of two sets, each with noise of its own."""
+        """Samples of two sets in float64, each set with draws of its own."""
         if num_samples is None:
             num_samples = self.num_samples
         num_samples = positive_integer("num_samples", num_samples)
-        seed = self._seed(seed)
-        return tuple(
-            _samples(
-                *gaussian.unpack(
-                    tf.convert_to_tensor(packed, self.compute_dtype)
-                ),
+        seed, samples = self._seed(seed), []
+        for side, packed in enumerate((first, second)):
+            mean, variance = gaussian.unpack(
+                tf.convert_to_tensor(packed, self.compute_dtype)
+            )
+            noise = gaussian.standard_normal(
                 num_samples,
+                mean.shape[-1],
                 tf.random.experimental.stateless_fold_in(
                     seed, side, alg="philox"
                 ),
+                mean.dtype,
             )
-            for side, packed in enumerate((first, second))
-        )
+            mean, variance, noise = (
+                tf.cast(tensor, tf.float64)
+                for tensor in (mean, variance, noise)
+            )
+            samples.append(mean + square_root(variance) * noise[:, None])
+        return samples
+
+    def _scale_and_offset(self) -> tuple[tf.Tensor, tf.Tensor]:
+        scale, offset = self.scale, tf.convert_to_tensor(self.offset)
+        return tf.cast(scale, tf.float64), tf.cast(offset, tf.float64)
+
+    def _finite(self, values) -> tf.Tensor:
+        """Values of float64 in the dtype of the objective, not infinite."""
+        dtype = tf.as_dtype(self.compute_dtype)
+        limits = tf.cast([dtype.min, dtype.max], values.dtype)
+        return tf.cast(tf.clip_by_value(values, *tf.unstack(limits)), dtype)
 
     def _seed(self, seed) -> tf.Tensor:
         if seed is None:
@@ -279,16 +307,6 @@ class HedgedInstances(keras.layers.Layer):
         if isinstance(seed, (int, np.integer)):
             return tf.constant([0, int(seed)])
         return tf.convert_to_tensor(seed, tf.int32)
-
-    def _log_average(self, first, second, sign, average) -> tf.Tensor:
-        return _log_average(
-            first,
-            second,
-            self.scale,
-            tf.convert_to_tensor(self.offset),
-            sign,
-            average == "probability",
-        )
 
     def get_config(self):
         return {
@@ -311,6 +329,20 @@ def _samples(mean, variance, num_samples, seed) -> tf.Tensor:
     return mean + square_root(variance) * noise
 
 
+# Shapes are open, so that it is traced once for all models, shapes and calls.
+@tf.function(
+    input_signature=[
+        *[tf.TensorSpec((None, None, None), tf.float64)] * 2,
+        *[tf.TensorSpec((), tf.float64)] * 2,
+    ],
+    autograph=False,
+)
+def _log_match(first, second, scale, offset) -> tf.Tensor:
+    """Log of the mean probability of a match, see `_log_average`."""
+    sign = tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
+    return _log_average(first, second, scale, offset, sign, True)
+
+
 def _log_average(first, second, scale, offset, sign, of_probability):
     """Log of the mean probability, or mean log-probability, of an outcome.
 
@@ -331,6 +363,8 @@ def _log_average(first, second, scale, offset, sign, of_probability):
         `(n, m)`.
     """
     num_samples = first.shape[0]
+    if num_samples is None:
+        num_samples = tf.shape(first)[0]
     num_pairs = num_samples * num_samples
     dtype = first.dtype
     # Distances do not change, and close points keep their digits.
@@ -376,7 +410,7 @@ def _log_average(first, second, scale, offset, sign, of_probability):
         def gradient(upstream):
             def add_gradient(i, j, by_first, by_second, by_scale, by_offset):
                 a, b, distance, logit = logits(i, j)
-                share = 1 / num_pairs
+                share = 1 / tf.cast(num_pairs, dtype)
                 if of_probability:
                     share = tf.exp(tf.math.log_sigmoid(logit) - total)
                 by_logit = upstream * share * sign * tf.sigmoid(-logit)
@@ -411,7 +445,7 @@ def _log_average(first, second, scale, offset, sign, of_probability):
             return [tf.cast(total, dtype) for total in sums]
 
         if of_probability:
-            return total - np.log(num_pairs), gradient
-        return total / num_pairs, gradient
+            return total - tf.math.log(tf.cast(num_pairs, dtype)), gradient
+        return total / tf.cast(num_pairs, dtype), gradient
 
     return log_average(first - middle, second - middle, scale, offset)

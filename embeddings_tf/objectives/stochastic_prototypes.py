@@ -13,6 +13,9 @@ from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.prototypes import require_support
 
+# Floats of a block of samples in `log_prob`: 16 MiB.
+BLOCK_FLOATS = 2**21
+
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class StochasticPrototypes(keras.layers.Layer):
@@ -218,9 +221,11 @@ class StochasticPrototypes(keras.layers.Layer):
         """Log-probability of every class for every query (Eq. 7).
 
         The naive sampler: an average of softmaxes, so the classes sum to 1.
-        Ten samples are near the limit on digits; one is not. Called eagerly
-        it runs sample by sample; inside a `tf.function` it is far faster
-        (`FewShotClassifier` compiles it).
+        Ten samples are near the limit on digits; one is not. All queries
+        share one set of standard normal draws, scaled by each query's own
+        variance. The answer to a query therefore depends on the seed, not on
+        the other queries of the batch. Probabilities are computed in float64:
+        every finite embedding has finite log-probabilities.
 
         Args:
             packed_queries: `(queries, 2 * dim)`.
@@ -231,17 +236,25 @@ class StochasticPrototypes(keras.layers.Layer):
                 one each time.
 
         Returns:
-            `(queries, classes)`. Memory is that of `queries * classes * dim`
-            floats, whatever the number of samples.
+            `(queries, classes)`. Memory beside the draws is a few times
+            `queries * classes * dim` floats, or tens of MiB if that is more,
+            whatever the number of samples.
         """
         num_samples = positive_integer("num_samples", num_samples)
         queries = self._built_for(packed_queries)
         prototypes = tf.convert_to_tensor(packed_prototypes, queries.dtype)
         if seed is None:
             seed = self._next_seed()
-        elif isinstance(seed, (int, np.integer)):
-            seed = tf.constant([0, int(seed)])
-        return self._naive(queries, prototypes, num_samples, seed)
+        mean, variance = gaussian.unpack(queries)
+        noise = gaussian.standard_normal(
+            num_samples, mean.shape[-1], seed, mean.dtype
+        )
+        tensors = mean, variance, *self._class_likelihood(prototypes), noise
+        log_prob = _log_mean_softmax(
+            *(tf.cast(tensor, tf.float64) for tensor in tensors)
+        )
+        lowest = tf.constant(mean.dtype.min, tf.float64)
+        return tf.cast(tf.maximum(log_prob, lowest), mean.dtype)
 
     def _built_for(self, packed) -> tf.Tensor:
         """Methods called on a fresh object build it from what they receive."""
@@ -332,3 +345,60 @@ class StochasticPrototypes(keras.layers.Layer):
             "noise_transform": self.noise_transform,
             "seed": self.seed,
         }
+
+
+# Shapes are open, so that it is traced once for all models, shapes and calls.
+@tf.function(
+    input_signature=[tf.TensorSpec((None, None), tf.float64)] * 5,
+    autograph=False,
+)
+def _log_mean_softmax(mean, variance, class_mean, class_variance, noise):
+    """Log of the mean over samples of softmax of the classes' densities.
+
+    Args:
+        mean: Of the queries, `(queries, dim)`.
+        variance: Of the queries, `(queries, dim)`.
+        class_mean: `(classes, dim)`.
+        class_variance: `(classes, dim)`, positive.
+        noise: Standard normal draws `(num_samples, dim)`, the same for all
+            queries.
+
+    Returns:
+        `(queries, classes)`.
+    """
+    num_samples, dim = tf.unstack(tf.shape(noise))
+    floats = tf.size(mean) * tf.shape(class_mean)[0]
+    block = tf.clip_by_value(
+        BLOCK_FLOATS // tf.maximum(floats, 1), 1, num_samples
+    )
+    num_blocks = (num_samples + block - 1) // block
+    padding = num_blocks * block - num_samples
+    # Blocks have one length, as XLA needs it: samples that fill the last one
+    # have no weight.
+    noise = tf.reshape(
+        tf.pad(noise, [[0, padding], [0, 0]]), [num_blocks, block, 1, dim]
+    )
+    is_sample = tf.reshape(
+        tf.range(num_blocks * block) < num_samples, [num_blocks, block, 1, 1]
+    )
+    stddev = tf.sqrt(variance)
+    precision = 1 / class_variance
+    log_volume = tf.reduce_sum(tf.math.log(class_variance), axis=-1)
+
+    def add_block(index, total):
+        z = mean + stddev * noise[index]
+        square = tf.math.squared_difference(z[:, :, None], class_mean)
+        exponent = tf.reduce_sum(square * precision, axis=-1) + log_volume
+        log_prob = tf.nn.log_softmax(-exponent / 2)
+        log_prob = tf.where(is_sample[index], log_prob, -np.inf)
+        total = tf.concat([total[None], log_prob], axis=0)
+        return index + 1, tf.reduce_logsumexp(total, axis=0)
+
+    start = tf.fill([tf.shape(mean)[0], tf.shape(class_mean)[0]], -np.inf)
+    _, total = tf.while_loop(
+        lambda index, _: index < num_blocks,
+        add_block,
+        (tf.constant(0), tf.cast(start, tf.float64)),
+        parallel_iterations=1,
+    )
+    return total - tf.math.log(tf.cast(num_samples, tf.float64))

@@ -3,6 +3,8 @@
 A packed Gaussian is `(..., 2 * dim)`: the mean, then the variance.
 """
 
+import numbers
+
 import tensorflow as tf
 
 
@@ -31,6 +33,19 @@ def diagonal_normal(mean: tf.Tensor, variance: tf.Tensor):
 
     return tfp.distributions.MultivariateNormalDiag(
         loc=mean, scale_diag=tf.sqrt(variance)
+    )
+
+
+def standard_normal(num_samples: int, dim: int, seed, dtype) -> tf.Tensor:
+    """Draws `(num_samples, dim)` that depend on the seed alone.
+
+    Scaled by the variance of any number of rows, they are samples of each row
+    that do not depend on the other rows. `seed` is an int or int32 `(2,)`.
+    """
+    if isinstance(seed, numbers.Integral):
+        seed = tf.constant([0, int(seed)])
+    return tf.random.stateless_normal(
+        (num_samples, dim), seed, dtype=dtype, alg="philox"
     )
 
 

@@ -1,6 +1,7 @@
 """Expected values by loops over pairs and samples, in float64."""
 
 import itertools
+import time
 
 import keras
 import numpy as np
@@ -47,16 +48,19 @@ def samples(packed, num_samples, seed):
 
 
 def samples_of_both(first, second, num_samples, seed):
-    return [
-        samples(
-            packed,
-            num_samples,
+    """All rows of a side share `(num_samples, dim)` draws."""
+    found = []
+    for side, packed in enumerate((first, second)):
+        mean, variance = unpack(packed)
+        noise = tf.random.stateless_normal(
+            (num_samples, mean.shape[1]),
             tf.random.experimental.stateless_fold_in(
                 tf.constant([0, seed]), side, alg="philox"
             ),
+            alg="philox",
         )
-        for side, packed in enumerate((first, second))
-    ]
+        found.append(mean + np.sqrt(variance) * noise.numpy()[:, None])
+    return found
 
 
 def next_seed(objective):
@@ -273,6 +277,53 @@ class TestMatch:
         )
         np.testing.assert_array_equal(first, second)
         assert np.any(first != third)
+
+    @pytest.mark.parametrize("compiled", [False, True])
+    def test_does_not_depend_on_the_other_rows(self, compiled):
+        """The place of a row, and the rows around it, change nothing."""
+        objective = HedgedInstances(3)
+        all_pairs, by_row = (
+            tf.function(method) if compiled else method
+            for method in (
+                objective.match_log_probability,
+                objective.match_logit,
+            )
+        )
+        expected = all_pairs(self.first, self.second, seed=4).numpy()
+        backwards = all_pairs(self.first[::-1], self.second[::-1], seed=4)
+        np.testing.assert_allclose(
+            backwards.numpy()[::-1, ::-1], expected, rtol=1e-5
+        )
+        for i, row in enumerate(self.first):
+            for j, other in enumerate(self.second):
+                np.testing.assert_allclose(
+                    all_pairs(row[None], other[None], seed=4),
+                    expected[i : i + 1, j : j + 1],
+                    rtol=1e-5,
+                )
+                logit = by_row(row[None], other[None], seed=4)
+                np.testing.assert_allclose(
+                    special.expit(logit)[0], np.exp(expected[i, j]), rtol=1e-4
+                )
+
+    def test_many_samples_called_eagerly(self):
+        started = time.monotonic()
+        HedgedInstances(150).match_log_probability(self.first, self.second)
+        assert time.monotonic() - started < 30
+
+    @pytest.mark.parametrize("scale", [1e15, 1e19, 1e30, 3e38])
+    def test_huge_embeddings(self, scale):
+        objective = HedgedInstances(2)
+        mean = scale * np.array([[1.0], [-0.5], [0.1]])
+        packed = np.hstack([mean, np.ones_like(mean)]).astype("float32")
+        log_match = objective.match_log_probability(packed, packed, seed=0)
+        logit = objective.match_logit(packed, packed[::-1], seed=0)
+        log_prob = objective.log_prob(
+            packed, packed[:2], [0, 1], 2, num_samples=2, seed=0
+        )
+        for values in (log_match, logit, log_prob):
+            assert np.isfinite(values).all()
+        np.testing.assert_array_equal(np.argmax(log_prob, axis=1), [0, 1, 1])
 
     def test_wide_rows_match_themselves_less(self):
         packed = np.array([[0, 0, 1e-4, 1e-4], [0, 0, 9, 9]], "float32")

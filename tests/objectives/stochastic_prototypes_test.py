@@ -1,6 +1,7 @@
 """Expected values by loops and by integration on a grid, in float64."""
 
 import itertools
+import time
 
 import keras
 import numpy as np
@@ -170,9 +171,13 @@ class TestLogProb:
             queries, problem.prototypes, num_samples, seed
         )
         mean, variance = unpack(queries)
+        # One set of draws, the same for all queries.
+        noise = tf.random.stateless_normal(
+            (num_samples, 2), seed, alg="philox"
+        ).numpy()
         softmaxes = [
-            problem.softmax_at(mean + np.sqrt(variance) * noise)
-            for noise in naive_noise(seed, num_samples, mean.shape)
+            problem.softmax_at(mean + np.sqrt(variance) * draw)
+            for draw in noise
         ]
         np.testing.assert_allclose(
             actual, np.log(np.mean(softmaxes, axis=0)), rtol=1e-4, atol=1e-5
@@ -208,6 +213,80 @@ class TestLogProb:
             np.testing.assert_array_equal(probability(same), probability(3))
         assert (probability(4) != probability(3)).any()
         assert (probability(None) != probability(None)).any()
+
+    @pytest.mark.parametrize("compiled", [False, True])
+    def test_does_not_depend_on_the_other_queries(self, compiled):
+        """Not on their order, their number, or the place among them."""
+        problem = OneQuery(2)
+        queries = random_packed(9, seed=9)
+        log_prob = problem.objective.log_prob
+        if compiled:
+            log_prob = tf.function(log_prob)
+
+        def answer(rows):
+            return log_prob(queries[rows], problem.prototypes, 11, 5).numpy()
+
+        together = answer(np.arange(9))
+        np.testing.assert_allclose(
+            answer(np.arange(9)[::-1])[::-1], together, rtol=1e-6
+        )
+        for row in range(9):
+            np.testing.assert_allclose(
+                answer([row])[0], together[row], rtol=1e-6
+            )
+
+    def test_eager_as_compiled(self):
+        problem, seed = OneQuery(2), tf.constant([3, 4])
+        arguments = random_packed(5, seed=9), problem.prototypes
+        np.testing.assert_array_equal(
+            problem.objective.log_prob(*arguments, 300, seed),
+            tf.function(problem.objective.log_prob)(*arguments, 300, seed),
+        )
+
+    def test_under_xla(self):
+        """XLA draws other numbers; the average is the same."""
+        problem = OneQuery(2)
+        arguments = random_packed(5, seed=9), problem.prototypes
+        compiled = tf.function(problem.objective.log_prob, jit_compile=True)
+        np.testing.assert_allclose(
+            np.exp(compiled(*arguments, 100_000, tf.constant([3, 4]))),
+            np.exp(problem.objective.log_prob(*arguments, 100_000, 0)),
+            atol=0.01,
+        )
+
+    def test_blocks_of_samples_do_not_change_the_answer(self):
+        """The memory of a block holds 9 of the samples, or all of them."""
+        problem = OneQuery(2)
+        few, num_samples = random_packed(3, seed=9), 23
+        padding = np.tile(random_packed(1, seed=1), (38_000, 1))
+        many = np.concatenate([few, padding])
+        prototypes = problem.prototypes
+        assert 9 < 2**21 / many[:, :2].size / len(prototypes) < 10
+        np.testing.assert_allclose(
+            problem.objective.log_prob(many, prototypes, num_samples, 1)[:3],
+            problem.objective.log_prob(few, prototypes, num_samples, 1),
+            rtol=1e-6,
+        )
+
+    def test_many_samples_called_eagerly(self):
+        """20,000 samples took minutes when run one by one."""
+        problem, queries = OneQuery(2), random_packed(50, seed=9)
+        started = time.monotonic()
+        problem.objective.log_prob(queries, problem.prototypes, 20_000, 0)
+        assert time.monotonic() - started < 30
+
+    @pytest.mark.parametrize("scale", [1e15, 1e19, 1e30, 3e38])
+    def test_huge_embeddings(self, scale):
+        """The nearest class by the distance over its variance, in float64."""
+        objective = StochasticPrototypes(1, initial_noise_variance=0.5)
+        mean = np.float32(scale) * np.float32([[0.9], [-0.8], [0.1]])
+        queries = np.hstack([mean, np.ones_like(mean)])
+        classes = np.float32([[scale, 0.5], [-scale, 1.5]])
+        log_prob = objective.log_prob(queries, classes, 5, 0)
+        distance = np.float64(mean) - np.float64(classes[:, 0])
+        nearest = np.argmin(distance**2 / (classes[:, 1] + 0.5), axis=1)
+        assert np.isfinite(log_prob).all()
+        np.testing.assert_array_equal(tf.exp(log_prob), np.eye(2)[nearest])
 
     def test_extreme_variances(self):
         """Queries and classes of variance 1e-8 to 1e8: finite, sum to 1."""
