@@ -26,6 +26,7 @@ def few_shot_accuracy(
     *,
     log_prob: Callable | None = None,
     query_embeddings: Any = None,
+    gaussian: bool = False,
 ) -> float:
     """Accuracy of naming queries after a few examples of each class.
 
@@ -66,6 +67,10 @@ def few_shot_accuracy(
         query_embeddings: Where queries are taken from instead of
             `embeddings`, same shape and same rows; for instance the same
             images, corrupted.
+        gaussian: Whether embeddings are packed Gaussians `(num_examples,
+            2 * dim)`, as a model that ends in `GaussianEmbedding` gives them:
+            their means are compared. An array cannot say so itself. With
+            `log_prob`, which reads embeddings as they are, leave it out.
 
     Returns:
         Accuracy in `[0, 1]`; chance is `1 / num_classes`.
@@ -73,7 +78,8 @@ def few_shot_accuracy(
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
             different lengths, if there are too few classes or a class has
-            too few examples, or if `log_prob` returns NaN or another shape.
+            too few examples, if `gaussian` comes with an odd width or with
+            `log_prob`, or if `log_prob` returns NaN or another shape.
 
     Example:
 
@@ -94,6 +100,7 @@ def few_shot_accuracy(
             seed,
             log_prob=log_prob,
             query_embeddings=query_embeddings,
+            gaussian=gaussian,
         )
     ]
     return float(np.mean(accuracies))
@@ -110,6 +117,7 @@ def few_shot_episodes(
     *,
     log_prob: Callable | None = None,
     query_embeddings: Any = None,
+    gaussian: bool = False,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yields the log-probabilities and targets of random episodes.
 
@@ -156,6 +164,14 @@ def few_shot_episodes(
             log_prob,
             "(support, support_labels, query, num_classes, seed)",
         )
+    if gaussian:
+        if log_prob is not None:
+            raise ValueError(
+                "`gaussian=True` compares means; `log_prob` reads embeddings "
+                "as they are. Leave one of the two out."
+            )
+        embeddings = _means(embeddings)
+        query_embeddings = _means(query_embeddings)
     num_support = positive_integer("num_support", num_support)
     num_query = positive_integer("num_query", num_query)
     num_episodes = positive_integer("num_episodes", num_episodes)
@@ -173,6 +189,16 @@ def few_shot_episodes(
         seed,
         _nearest_mean if log_prob is None else log_prob,
     )
+
+
+def _means(packed: np.ndarray) -> np.ndarray:
+    width = packed.shape[1]
+    if width % 2:
+        raise ValueError(
+            "Packed Gaussians have an even width, mean and variance side by "
+            f"side; received width {width}. Pass gaussian=False for points."
+        )
+    return packed[:, : width // 2]
 
 
 def _episodes(support_from, query_from, batches, counts, seed, log_prob):

@@ -7,13 +7,14 @@ import tensorflow as tf
 
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
+from embeddings_tf.models.training_loss import OwnLossModel
 from embeddings_tf.models.training_loss import training_loss
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import one_of
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class BetaVAE(keras.Model):
+class BetaVAE(OwnLossModel):
     """A variational auto-encoder whose code is pressed to be independent.
 
     Use it as the baseline that sees no labels: `fit` takes batches of images

@@ -3,17 +3,21 @@
 import keras
 
 from embeddings_tf.models.encode_in_pieces import encode_in_pieces
+from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.models.gaussian_output import reads_gaussians
+from embeddings_tf.models.gaussian_output import require_match
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.prepare_for_replicas import (
     synchronize_batch_normalization,
 )
+from embeddings_tf.models.training_loss import OwnLossModel
 from embeddings_tf.models.training_loss import training_loss
 from embeddings_tf.models.training_loss import with_regularisers
 from embeddings_tf.ops.arguments import positive_integer
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class EmbeddingModel(keras.Model):
+class EmbeddingModel(OwnLossModel):
     """An encoder trained with an objective that owns weights.
 
     Use it with the layers of `embeddings_tf.objectives`; an encoder with a
@@ -40,6 +44,12 @@ class EmbeddingModel(keras.Model):
             `build(y_true_shape, y_pred_shape)`, or a `keras.losses.Loss`,
             such as those of `embeddings_tf.losses`.
         piece_size: Rows that are encoded at a time in training; None: all.
+        gaussian: Whether the encoder's embeddings are packed Gaussians, for a
+            last layer of your own. None: they are if the encoder ends in
+            `GaussianEmbedding`, see `has_gaussian_output`.
+
+    Attributes:
+        gaussian: Whether embeddings are packed Gaussians, True or False.
 
     Call arguments:
         inputs: As the encoder takes them.
@@ -48,11 +58,14 @@ class EmbeddingModel(keras.Model):
     Output shape: that of the encoder.
 
     Raises:
-        ValueError: If `piece_size` is not None or a positive integer; in
-            `fit` and `evaluate`, if the model was compiled with a loss (the
-            objective is the loss), or batches have no labels; in `fit` with a
-            `piece_size`, if the encoder draws random numbers without a
-            `keras.random.SeedGenerator` of its own.
+        ValueError: If `objective` is neither a layer nor a loss object, if
+            the objective reads Gaussians and the encoder gives points or the
+            other way round (an objective says so by its attribute
+            `is_gaussian`, False by default), or if `piece_size` is not None
+            or a positive integer; in `fit` and `evaluate`, if the model was
+            compiled with a loss (the objective is the loss), or batches have
+            no labels; in `fit` with a `piece_size`, if the encoder draws
+            random numbers without a `keras.random.SeedGenerator` of its own.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702)
@@ -80,9 +93,18 @@ class EmbeddingModel(keras.Model):
     """
 
     def __init__(
-        self, encoder, objective, *, piece_size: int | None = None, **kwargs
+        self,
+        encoder,
+        objective,
+        *,
+        piece_size: int | None = None,
+        gaussian: bool | None = None,
+        **kwargs,
     ):
         super().__init__(**kwargs)
+        _require_objective(objective)
+        self._is_given = gaussian is not None
+        self.gaussian = bool(gaussian) if self._is_given else False
         self.encoder = prepare_for_replicas(encoder)
         self.objective = objective
         self.piece_size = piece_size
@@ -93,17 +115,24 @@ class EmbeddingModel(keras.Model):
         if not self._has_loss():
             # Its noise is that of the global batch, alike on every replica.
             synchronize_batch_normalization(objective)
+        self._check_gaussian()
         if encoder.built and getattr(encoder, "input_shape", None) is not None:
             self.build(encoder.input_shape)
 
     def build(self, input_shape):
         if not self.encoder.built:
             self._encode_shapes(input_shape)
+            self._check_gaussian()  # the last layer may be new
         if not self._has_loss() and not self.objective.built:
             self.objective.build(
                 (None,), self.compute_output_shape(input_shape)
             )
         self.built = True
+
+    def _check_gaussian(self) -> None:
+        if not self._is_given:
+            self.gaussian = has_gaussian_output(self.encoder)
+        require_match(self.gaussian, self.objective)
 
     def _has_loss(self) -> bool:
         return isinstance(self.objective, keras.losses.Loss)
@@ -163,6 +192,7 @@ class EmbeddingModel(keras.Model):
             "encoder": keras.saving.serialize_keras_object(self.encoder),
             "objective": keras.saving.serialize_keras_object(self.objective),
             "piece_size": self.piece_size,
+            "gaussian": self.gaussian,
         }
 
     @classmethod
@@ -170,4 +200,15 @@ class EmbeddingModel(keras.Model):
         config = dict(config)
         for part in ("encoder", "objective"):
             config[part] = keras.saving.deserialize_keras_object(config[part])
+        # Older files do not say; they were trained as the objective reads.
+        config.setdefault("gaussian", reads_gaussians(config["objective"]))
         return cls(**config)
+
+
+def _require_objective(objective) -> None:
+    if not isinstance(objective, (keras.layers.Layer, keras.losses.Loss)):
+        raise ValueError(
+            "`objective` must be a layer of embeddings_tf.objectives or a loss "
+            "object, such as embeddings_tf.losses.TripletLoss(); received "
+            f"{objective!r}."
+        )

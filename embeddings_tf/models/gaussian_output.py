@@ -3,19 +3,16 @@
 import keras
 
 from embeddings_tf.layers import GaussianEmbedding
-from embeddings_tf.objectives import HedgedInstances
-from embeddings_tf.objectives import StochasticPrototypes
 
 
 def has_gaussian_output(model) -> bool:
     """True if the model's embeddings are means and variances side by side.
 
     Use it before reading a model's output: `(batch, 2 * dim)` of means and
-    variances, or `(batch, dim)` of points. They are Gaussian if the model's
-    objective is `StochasticPrototypes` or `HedgedInstances`, or if the last
-    layer is a `GaussianEmbedding`: of Sequential and functional models, of
-    encoders of an `EmbeddingModel`, and of models nested in them. A `BetaVAE`
-    gives points, the means of its encoder.
+    variances, or `(batch, dim)` of points. The output is Gaussian if the last
+    layer is a `GaussianEmbedding`: in Sequential and functional models, and in
+    models nested in them. An `EmbeddingModel` knows from its encoder, or from
+    its argument `gaussian`. A `BetaVAE` gives points, the means of its encoder.
 
     Example:
 
@@ -23,16 +20,51 @@ def has_gaussian_output(model) -> bool:
     >>> embeddings_tf.models.has_gaussian_output(encoder)
     False
     """
-    objective = getattr(model, "objective", None)
-    if isinstance(objective, (StochasticPrototypes, HedgedInstances)):
-        return True
     while not isinstance(model, GaussianEmbedding):
+        if isinstance(getattr(model, "gaussian", None), bool):
+            return model.gaussian  # an EmbeddingModel
         if hasattr(model, "decoder"):
             return False  # a BetaVAE gives the mean alone
         if hasattr(model, "encoder"):
             model = model.encoder
+        elif getattr(model, "operations", None):
+            model = model.operations[-1]  # functional: in the order of data
         elif isinstance(model, keras.Model) and model.layers:
             model = model.layers[-1]
         else:
             return False
     return True
+
+
+def reads_gaussians(objective) -> bool:
+    """Whether an objective or a loss takes packed Gaussians, not points.
+
+    Its attribute `is_gaussian` says so; without one it takes points.
+    """
+    return bool(getattr(objective, "is_gaussian", False))
+
+
+def require_match(gaussian: bool, objective) -> None:
+    """ValueError unless embeddings are of the kind that `objective` reads.
+
+    Any even width passes for a mean and a variance side by side, so a
+    mismatch trains without an error, on NaN or on variances as coordinates.
+    """
+    name = type(objective).__name__
+    if reads_gaussians(objective) and not gaussian:
+        raise ValueError(
+            f"{name} reads Gaussians, a mean and a variance for every input; "
+            "the encoder does not end in a GaussianEmbedding layer. End it "
+            "with embeddings_tf.layers.GaussianEmbedding(dim). If its own last "
+            "layer gives packed Gaussians, say so: "
+            "EmbeddingModel(encoder, objective, gaussian=True)."
+        )
+    if gaussian and not reads_gaussians(objective):
+        raise ValueError(
+            f"{name} compares points; the encoder ends in a Gaussian, and its "
+            "variances would count as coordinates. End the encoder with a "
+            "layer of points, such as keras.layers.Dense(dim), or use an "
+            "objective that reads Gaussians, such as StochasticPrototypes. An "
+            "objective of your own that reads them has the attribute "
+            "`is_gaussian = True`."
+        )

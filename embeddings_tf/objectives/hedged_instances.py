@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops import prototypes
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
@@ -102,6 +103,8 @@ class HedgedInstances(keras.layers.Layer):
     >>> np.exp(log_p).round(3)
     array([[0.5  , 0.007]], dtype=float32)
     """
+
+    is_gaussian = True
 
     def __init__(
         self,
@@ -221,6 +224,15 @@ class HedgedInstances(keras.layers.Layer):
             tf.reduce_logsumexp(tf.math.log_sigmoid(logit), axis=(0, 1))
             - tf.reduce_logsumexp(tf.math.log_sigmoid(-logit), axis=(0, 1))
         )
+
+    def represent(self, packed, class_ids, num_classes) -> tuple:
+        """What stands for the classes in few-shot use: all supports.
+
+        Returns:
+            The arguments of `log_prob` after the queries: the supports, their
+            classes in `[0, num_classes)`, and the number of classes.
+        """
+        return prototypes.all_supports(packed, class_ids, num_classes)
 
     def log_prob(
         self,

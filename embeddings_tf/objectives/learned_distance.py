@@ -11,6 +11,8 @@ from embeddings_tf.ops.episode import class_labels
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
+from embeddings_tf.ops.prototypes import all_supports
+from embeddings_tf.ops.prototypes import require_support
 
 # From here on exp goes on as its tangent: no logit leaves float32.
 LARGEST_EXPONENT = 20.0
@@ -267,6 +269,60 @@ class LearnedDistance(keras.layers.Layer):
         return -(1 - smoothing - elsewhere) * of_label - elsewhere * (
             tf.reduce_sum(log_prob, -1)
         )
+
+    def represent(self, embeddings, class_ids, num_classes) -> tuple:
+        """What stands for the classes in few-shot use: all supports.
+
+        Args:
+            embeddings: Supports `(n, dim)`.
+            class_ids: `(n,)` in `[0, num_classes)`, each class at least once.
+            num_classes: Number of classes.
+
+        Returns:
+            The arguments of `log_prob` after the queries.
+
+        Raises:
+            ValueError: If a class has no support (in a graph:
+                `tf.errors.InvalidArgumentError`).
+        """
+        return all_supports(embeddings, class_ids, num_classes)
+
+    def log_prob(
+        self,
+        queries,
+        supports,
+        class_ids,
+        num_classes,
+        num_samples=None,
+        seed=None,
+    ) -> tf.Tensor:
+        """Log-probability of every class for every query.
+
+        The score of a class is the mean, over its supports, of the logit that
+        query and support are of one class, the log-likelihood ratio of the
+        pair; log-probabilities are its log softmax over the classes.
+
+        Args:
+            queries: `(queries, dim)`.
+            supports: `(supports, dim)`.
+            class_ids: `(supports,)` in `[0, num_classes)`, each class at
+                least once.
+            num_classes: Number of classes.
+            num_samples: Ignored: the distance draws no samples.
+            seed: Ignored.
+
+        Returns:
+            `(queries, classes)`.
+
+        Raises:
+            ValueError: As `represent`.
+        """
+        class_ids = require_support(class_ids, num_classes)
+        logits = self.distance.all_pairs(queries, supports)
+        score = tf.math.unsorted_segment_mean(
+            tf.transpose(logits), class_ids, num_classes
+        )
+        return tf.nn.log_softmax(tf.transpose(score))
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

@@ -102,6 +102,8 @@ class StochasticPrototypes(keras.layers.Layer):
     array([0.5, 0. ], dtype=float32)
     """
 
+    is_gaussian = True
+
     def __init__(
         self,
         num_support: int,
@@ -214,6 +216,10 @@ class StochasticPrototypes(keras.layers.Layer):
         packed = self._built_for(packed)
         labels = require_support(labels, num_classes)
         return self._prototypes(packed, labels, num_classes)
+
+    def represent(self, packed, class_ids, num_classes) -> tf.Tensor:
+        """What stands for a class in few-shot use: `prototypes`."""
+        return self.prototypes(packed, class_ids, num_classes)
 
     def log_prob(
         self, packed_queries, packed_prototypes, num_samples=200, seed=None

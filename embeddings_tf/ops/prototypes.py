@@ -53,15 +53,35 @@ def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
         return tf.identity(labels)
 
 
+def all_supports(embeddings, class_ids, num_classes) -> tuple:
+    """Embeddings, int32 classes and their number, checked, as tensors."""
+    return (
+        tf.convert_to_tensor(embeddings),
+        require_support(class_ids, num_classes),
+        tf.convert_to_tensor(num_classes, tf.int32),
+    )
+
+
 def class_means(
     embeddings: tf.Tensor, class_ids: tf.Tensor, num_classes: tf.Tensor
 ) -> tf.Tensor:
     """Mean of the rows of each class, `(num_classes, dim)`."""
-    return tf.math.unsorted_segment_mean(embeddings, class_ids, num_classes)
+    mean = tf.math.unsorted_segment_mean(
+        tf.cast(embeddings, tf.float64), class_ids, num_classes
+    )
+    return tf.cast(mean, embeddings.dtype)
 
 
 def nearest_mean_log_prob(
     queries: tf.Tensor, prototypes: tf.Tensor
 ) -> tf.Tensor:
-    """`log softmax(-||query - prototype||^2)`, `(queries, classes)`."""
-    return tf.nn.log_softmax(-distances.squared_l2(queries, prototypes))
+    """`log softmax(-||query - prototype||^2)`, `(queries, classes)`.
+
+    In float64: finite for all finite embeddings of float32.
+    """
+    queries = tf.convert_to_tensor(queries)
+    square = distances.squared_l2(
+        tf.cast(queries, tf.float64), tf.cast(prototypes, tf.float64)
+    )
+    log_prob = tf.maximum(tf.nn.log_softmax(-square), queries.dtype.min)
+    return tf.cast(log_prob, queries.dtype)

@@ -278,3 +278,48 @@ class TestIntervalOfHostileValues:
     def test_levels(self, level):
         with pytest.raises(ValueError, match="`level` must be between"):
             confidence_interval([0.5, 0.6], level)
+
+
+class TestGaussian:
+    labels = np.repeat(np.arange(6), 10)
+    means = np.random.default_rng(0).normal(size=(60, 2))
+    # Variances that tell nothing, and are larger than the means.
+    packed = np.hstack([means, np.random.default_rng(1).gamma(9, size=(60, 2))])
+
+    def test_means_are_compared(self):
+        for function in (
+            few_shot_accuracy,
+            lambda *a, **k: next(few_shot_episodes(*a, **k))[0],
+        ):
+            np.testing.assert_array_equal(
+                function(
+                    self.packed,
+                    self.labels,
+                    2,
+                    5,
+                    query_embeddings=self.packed[::-1],
+                    gaussian=True,
+                ),
+                function(
+                    self.means,
+                    self.labels,
+                    2,
+                    5,
+                    query_embeddings=self.means[::-1],
+                ),
+            )
+
+    def test_errors(self):
+        with pytest.raises(ValueError, match="received width 3"):
+            few_shot_accuracy(
+                self.packed[:, :3], self.labels, 2, 5, gaussian=True
+            )
+        with pytest.raises(ValueError, match="Leave one of the two out"):
+            few_shot_accuracy(
+                self.packed,
+                self.labels,
+                2,
+                5,
+                gaussian=True,
+                log_prob=lambda *arguments: None,
+            )

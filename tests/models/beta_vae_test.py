@@ -253,6 +253,8 @@ class TestTraining:
         model.compile(optimizer="adam", loss="mse")
         with pytest.raises(ValueError, match="brings its own loss"):
             model.fit(images(), images(), verbose=0)
+        model.compile(optimizer="adam")
+        model.fit(images(), verbose=0)
 
 
 class TestEmbedding:

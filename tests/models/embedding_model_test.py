@@ -4,10 +4,15 @@ import pytest
 import tensorflow as tf
 
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.layers import PairDistance
 from embeddings_tf.losses import PrototypicalLoss
+from embeddings_tf.losses import TripletLoss
 from embeddings_tf.losses import prototypical_loss
 from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models import has_gaussian_output
 from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.objectives import HedgedInstances
+from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 
 SHAPE = (8, 16, 1)
@@ -156,6 +161,20 @@ class TestErrors:
         ):
             getattr(model, use)(images(), LABELS, **quiet)
 
+    def test_compiled_again_without_the_loss(self):
+        """The loss of an earlier compile is forgotten."""
+        model = new_model()
+        model.compile("adam", loss="mse")
+        model.compile("adam")
+        model.fit(images(), LABELS, batch_size=24, verbose=0)
+
+    @pytest.mark.parametrize(
+        "objective", ["mse", None, prototypical_loss, TripletLoss]
+    )
+    def test_no_objective(self, objective):
+        with pytest.raises(ValueError, match="`objective` must be a layer"):
+            EmbeddingModel(n_digit_encoder(2), objective)
+
     @pytest.mark.parametrize("use", ["fit", "evaluate"])
     def test_without_labels(self, use):
         with pytest.raises(ValueError, match="a batch without labels"):
@@ -270,3 +289,84 @@ class TestSaving:
             model.trainable_variables, loaded.trainable_variables, strict=True
         ):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
+
+
+def points_encoder(wrap=False):
+    layers = [keras.layers.Flatten(), keras.layers.Dense(4)]
+    if wrap:
+        layers = [keras.Sequential(layers)]
+    return keras.Sequential([keras.Input(SHAPE), *layers])
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class LateGaussian(keras.Model):
+    """Its last layer does not exist before it is built."""
+
+    def build(self, input_shape):
+        self.flatten = keras.layers.Flatten()
+        self.embedding = GaussianEmbedding(2)
+
+    def call(self, inputs):
+        return self.embedding(self.flatten(inputs))
+
+
+class TestGaussian:
+    """Any even width would pass for mean and variance, and train on NaN."""
+
+    @pytest.mark.parametrize(
+        "objective", [StochasticPrototypes, HedgedInstances]
+    )
+    @pytest.mark.parametrize("wrap", [False, True])
+    def test_points_where_gaussians_are_needed(self, objective, wrap):
+        with pytest.raises(
+            ValueError, match=f"{objective.__name__} reads Gaussians"
+        ):
+            EmbeddingModel(points_encoder(wrap), objective(2))
+
+    @pytest.mark.parametrize(
+        "objective",
+        [
+            TripletLoss(),
+            LearnedDistance(PairDistance((4,))),
+            keras.losses.MeanSquaredError(),
+        ],
+    )
+    @pytest.mark.parametrize("make", [sequential, Subclassed])
+    def test_gaussians_where_points_are_needed(self, objective, make):
+        with pytest.raises(ValueError, match="compares points"):
+            EmbeddingModel(make(), objective)
+
+    def test_last_layer_made_late(self):
+        model = EmbeddingModel(LateGaussian(), TripletLoss())
+        with pytest.raises(ValueError, match="TripletLoss compares points"):
+            model.build((None, *SHAPE))
+
+    def test_said_by_the_user(self, tmp_path):
+        model = EmbeddingModel(
+            points_encoder(), StochasticPrototypes(2), gaussian=True
+        )
+        assert has_gaussian_output(model) and model.gaussian is True
+        model.save(tmp_path / "model.keras")
+        loaded = keras.saving.load_model(tmp_path / "model.keras")
+        assert loaded.gaussian is True
+        with pytest.raises(ValueError, match="compares points"):
+            EmbeddingModel(points_encoder(), TripletLoss(), gaussian=True)
+
+    def test_objective_of_the_user(self):
+        class Mine(keras.losses.Loss):
+            is_gaussian = True
+
+            def call(self, y_true, y_pred):
+                return tf.reduce_sum(y_pred, -1)
+
+        assert EmbeddingModel(sequential(), Mine()).gaussian
+        with pytest.raises(ValueError, match="Mine reads Gaussians"):
+            EmbeddingModel(points_encoder(), Mine())
+
+    def test_files_that_do_not_say(self):
+        """Models saved before there was the argument still load."""
+        config = EmbeddingModel(
+            points_encoder(), StochasticPrototypes(2), gaussian=True
+        ).get_config()
+        del config["gaussian"]
+        assert EmbeddingModel.from_config(config).gaussian is True

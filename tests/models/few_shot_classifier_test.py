@@ -1,12 +1,18 @@
+import importlib
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from scipy import special
 
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.layers import PairDistance
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import FewShotClassifier
 from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.objectives import HedgedInstances
+from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 
 NAMES = np.array(["two", "one", "three", "one", "two", "three", "two"])
@@ -28,7 +34,7 @@ def identity_spe():
     """What goes in is the packed Gaussian."""
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
     objective = StochasticPrototypes(2, initial_noise_variance=0.1)
-    return EmbeddingModel(encoder, objective)
+    return EmbeddingModel(encoder, objective, gaussian=True)
 
 
 def packed_points(rows, seed=0):
@@ -123,15 +129,145 @@ class TestStochasticPrototypes:
         np.testing.assert_array_equal(answer(1), answer(1))
         assert (answer(1) != answer(2)).any()
 
-    def test_batches_have_noise_of_their_own(self, identity_spe):
-        query = np.repeat(packed_points(1), 2, axis=0)
+    @pytest.mark.parametrize("batch_size", [1, 4, 11])
+    def test_batching_does_not_change_the_answer(
+        self, identity_spe, batch_size
+    ):
+        support, query = packed_points(7), packed_points(11, seed=1)
+        together, apart = (
+            FewShotClassifier(identity_spe, num_samples=3, batch_size=size)
+            .fit(support, NAMES)
+            .predict_proba(query)
+            for size in (11, batch_size)
+        )
+        np.testing.assert_allclose(apart, together, rtol=1e-5)
+
+    def test_new_classifiers_do_not_trace_again(self, identity_spe):
+        module = importlib.import_module(StochasticPrototypes.__module__)
+        traced, counts = module._log_mean_softmax, []
+        for number in range(4):
+            classifier = FewShotClassifier(identity_spe, num_samples=2 + number)
+            classifier.fit(packed_points(7 + number), [*NAMES, *"abc"[:number]])
+            classifier.predict(packed_points(3 + number))
+            counts.append(traced.experimental_get_tracing_count())
+        assert counts == [1] * 4
+
+
+class TestHuge:
+    @pytest.mark.parametrize("scale", [1e15, 1e19, 1e38])
+    @pytest.mark.parametrize("kind", ["identity", "identity_spe"])
+    def test_finite_answers(self, request, kind, scale):
+        model = request.getfixturevalue(kind)
+        x = np.array([[1, 0], [0, 1], [-1, -1]]) * scale
+        if kind == "identity_spe":
+            x = np.hstack([x, np.ones_like(x)])
+        x = x.astype("float32")
+        classifier = FewShotClassifier(model).fit(x, ["a", "b", "c"])
+        assert np.isfinite(classifier.predict_log_proba(x * 0.7)).all()
+        np.testing.assert_array_equal(
+            classifier.predict_proba(x * 0.7), np.eye(3)
+        )
+
+
+def objectives(name):
+    if name == "none":
+        return keras.Sequential([keras.Input((4,)), keras.layers.Dense(4)])
+    keras.utils.set_random_seed(0)
+    is_gaussian = name != "distance"
+    head = GaussianEmbedding(2) if is_gaussian else keras.layers.Dense(4)
+    objective = {
+        "prototypes": StochasticPrototypes(2),
+        "hedged": HedgedInstances(2),
+        "distance": LearnedDistance(PairDistance((8,))),
+    }[name]
+    encoder = keras.Sequential([keras.Input((4,)), head])
+    return EmbeddingModel(encoder, objective)
+
+
+class TestSaving:
+    @pytest.mark.parametrize(
+        "name", ["none", "prototypes", "hedged", "distance"]
+    )
+    @pytest.mark.parametrize("how", ["method", "keras"])
+    def test_same_answers(self, name, how, tmp_path):
+        support, query = packed_points(7), packed_points(5, seed=1)
         classifier = FewShotClassifier(
-            identity_spe, num_samples=2, batch_size=1
+            objectives(name), num_samples=3, seed=4, batch_size=2
+        ).fit(support, NAMES)
+        path = tmp_path / "classifier.keras"
+        if how == "method":
+            classifier.save(path)
+        else:
+            keras.saving.save_model(classifier, path)
+        loaded = keras.saving.load_model(path)
+        assert isinstance(loaded, FewShotClassifier)
+        np.testing.assert_allclose(
+            loaded.predict_proba(query),
+            classifier.predict_proba(query),
+            rtol=1e-6,
         )
-        first, second = classifier.fit(packed_points(7), NAMES).predict_proba(
-            query
+        assert loaded.predict(query).tolist() == (
+            classifier.predict(query).tolist()
         )
-        assert (first != second).any()
+        assert (loaded.num_samples, loaded.seed, loaded.batch_size) == (3, 4, 2)
+
+    @pytest.mark.parametrize(
+        "labels", [[7, -2, 10**12], [0.5, 0.1, 2.5], ["b", "a", "hülle"]]
+    )
+    def test_labels_of_any_kind(self, identity, labels, tmp_path):
+        support = 9 * np.array([[0, 0], [1, 1], [2, 2]], "float32")
+        classifier = FewShotClassifier(identity).fit(support, labels)
+        classifier.save(tmp_path / "classifier.keras")
+        loaded = keras.saving.load_model(tmp_path / "classifier.keras")
+        assert loaded.classes_.dtype == classifier.classes_.dtype
+        assert loaded.predict(support).tolist() == labels
+
+    def test_not_fitted(self, identity, tmp_path):
+        FewShotClassifier(identity).save(tmp_path / "classifier.keras")
+        loaded = keras.saving.load_model(tmp_path / "classifier.keras")
+        with pytest.raises(ValueError, match="call fit.* first"):
+            loaded.predict(points(1))
+        loaded.fit(points(7), NAMES)
+        assert len(loaded.predict(points(2))) == 2
+
+    def test_other_labels_are_refused(self, identity, tmp_path):
+        labels = np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")
+        classifier = FewShotClassifier(identity).fit(points(2), labels)
+        with pytest.raises(ValueError, match="numbers or strings can be saved"):
+            classifier.save(tmp_path / "classifier.keras")
+
+
+class TestLearnedDistance:
+    def test_mean_log_likelihood_ratio_by_loop(self):
+        model = objectives("distance")
+        support, query = packed_points(7), packed_points(5, seed=1)
+        classifier = FewShotClassifier(model).fit(support, NAMES)
+        distance = model.objective.distance
+        expected = np.zeros((5, 3))
+        for row, one in enumerate(model(query).numpy()):
+            for column, name in enumerate(CLASSES):
+                others = model(support[NAMES == name]).numpy()
+                ones = np.repeat(one[None], len(others), axis=0)
+                expected[row, column] = np.mean(distance((ones, others)))
+        np.testing.assert_allclose(
+            classifier.predict_log_proba(query),
+            special.log_softmax(expected, axis=1),
+            rtol=1e-4,
+            atol=1e-5,
+        )
+
+    def test_differs_from_euclidean_class_means(self):
+        """The distance prefers a class whose mean is far away."""
+
+        class Opposite(PairDistance):
+            def all_pairs(self, first, second, training=False):
+                return -tf.matmul(first, second, transpose_b=True)
+
+        encoder = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+        model = EmbeddingModel(encoder, LearnedDistance(Opposite((4,))))
+        x = np.array([[1, 0], [-1, 0]], "float32")
+        classifier = FewShotClassifier(model).fit(x, ["right", "left"])
+        assert classifier.predict(x).tolist() == ["left", "right"]
 
 
 class TestLabels:

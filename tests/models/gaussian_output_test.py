@@ -76,6 +76,15 @@ def test_not_where_something_follows():
     assert not has_gaussian_output(model)
 
 
+def test_not_where_an_operation_follows():
+    inputs = keras.Input((3,))
+    packed = GaussianEmbedding(2)(inputs)
+    assert has_gaussian_output(keras.Model(inputs, packed))
+    mean = keras.ops.split(packed, 2, axis=-1)[0]
+    assert not has_gaussian_output(keras.Model(inputs, mean))
+    assert not has_gaussian_output(keras.Model(inputs, packed[:, :2]))
+
+
 def test_single_layers():
     assert has_gaussian_output(GaussianEmbedding(2))
     assert not has_gaussian_output(keras.layers.Dense(2))
@@ -88,7 +97,7 @@ def test_n_digit_encoder(gaussian):
     assert has_gaussian_output(encoder) == gaussian
 
 
-def test_the_objective_tells_where_the_last_layer_does_not():
+def test_the_user_tells_where_the_last_layer_does_not():
     encoder = keras.Sequential(
         [
             keras.Input((3,)),
@@ -96,5 +105,5 @@ def test_the_objective_tells_where_the_last_layer_does_not():
             keras.layers.Activation("linear"),
         ]
     )
-    model = EmbeddingModel(encoder, StochasticPrototypes(2))
+    model = EmbeddingModel(encoder, StochasticPrototypes(2), gaussian=True)
     assert has_gaussian_output(model)

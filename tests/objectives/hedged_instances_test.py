@@ -363,7 +363,7 @@ class TestClasses:
 
     def test_few_shot_classifier(self):
         encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
-        model = EmbeddingModel(encoder, HedgedInstances())
+        model = EmbeddingModel(encoder, HedgedInstances(), gaussian=True)
         classifier = FewShotClassifier(model, seed=6)
         classifier.fit(self.support, self.names)
         expected = self.expected([6, 0], model.objective)

@@ -49,7 +49,7 @@ def test_leave_one_out_of_matches():
     for side in (gallery, queries):
         side[:, 2:] = 1e-12
     distance = np.linalg.norm(queries[:, None, :2] - gallery[:, :2], axis=-1)
-    model = EmbeddingModel(identity(4), HedgedInstances(2))
+    model = EmbeddingModel(identity(4), HedgedInstances(2), gaussian=True)
     accuracy = few_shot.leave_one_out_accuracy(model, gallery, queries, LABELS)
     assert accuracy == pytest.approx(nearest_other(-distance))
 
