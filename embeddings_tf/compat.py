@@ -11,6 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
+def compiles_with_xla() -> bool:
+    """Whether the graph that is traced now is compiled by XLA."""
+    import tensorflow as tf
+    from tensorflow.python.ops import control_flow_util
+
+    graph = tf.compat.v1.get_default_graph()
+    return control_flow_util.GraphOrParentsInXlaContext(graph)
+
+
 def every_layer(model) -> list:
     """All layers of a Keras model, nested ones too, the model itself first."""
     return list(model._flatten_layers())

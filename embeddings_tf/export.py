@@ -10,11 +10,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.layers.pixel_range import CHOICES
+from embeddings_tf.layers.pixel_range import exported_checks
 from embeddings_tf.models.few_shot_classifier import class_log_prob
 from embeddings_tf.models.few_shot_classifier import class_prototypes
 from embeddings_tf.models.gaussian_output import has_gaussian_output
-from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import one_of
 
 
 def export_saved_model(
@@ -24,6 +26,7 @@ def export_saved_model(
     preprocessing: Callable | None = None,
     *,
     num_samples: int | None = None,
+    unit_range: str = "warn",
 ) -> str:
     """Writes a trained model for TensorFlow Serving and TensorFlow users.
 
@@ -33,15 +36,18 @@ def export_saved_model(
 
     Signatures, each with any number of rows:
 
-    - `serving_default` (also `embed`): the model's input by its name, to
-      `embedding` `(batch, dim)` and, for a Gaussian embedding, `variance`
-      `(batch, dim)`.
+    - `serving_default`: the model's input by its name, to `embedding`
+      `(batch, dim)` and, for a Gaussian embedding, `variance` `(batch, dim)`.
+    - `embed`: the same without checks of the input, for converters to other
+      engines.
     - `classify`: `support` inputs, `support_labels` int32 `(supports,)` (any
       ids), `query` inputs and `seed` int32 `(2,)`, to `probability`
       `(queries, classes)` and `classes` int32 `(classes,)`, sorted. With
       `StochasticPrototypes` by the naive sampler and with `HedgedInstances`
-      by the support that matches best, repeatable for one seed; otherwise by
-      the nearest class mean, and `seed` changes nothing.
+      by the support that matches best, repeatable for one seed: the samples
+      are the same for every query, so that an answer does not depend on the
+      other rows. Otherwise by the nearest class mean, and `seed` changes
+      nothing.
     - `score_pairs`, instead of `classify`, where the objective has a
       `.distance` (`LearnedDistance`): inputs `first` and `second`, paired row
       by row, to `logit` and `probability` `(pairs,)`: of one class, as
@@ -53,9 +59,12 @@ def export_saved_model(
     `serving_default`, `first`, `first_length`, `second` and `second_length` of
     `score_pairs`, `support_length` and `query_length` of `classify`.
 
-    Inputs that hold NaN or infinity, a `classify` without supports, and
-    `first` and `second` of two lengths end in an `InvalidArgumentError` that
-    says so.
+    Inputs that hold NaN or infinity, inputs so large that their embedding is
+    not finite, a `classify` without supports, and `first` and `second` of two
+    lengths end in an `InvalidArgumentError` that says so, except in `embed`.
+    Where the model has a `layers.PixelRange`, as the published encoders of
+    images have, images of floats in [0, 1] are warned about on stderr, or
+    refused with `unit_range="refuse"`.
 
     Args:
         model: A built `EmbeddingModel`, or any Keras model from one input to
@@ -70,14 +79,18 @@ def export_saved_model(
         num_samples: Samples per input that is compared. None: 200 per query
             with `StochasticPrototypes`, with `HedgedInstances` those of
             training.
+        unit_range: What the exported `layers.PixelRange` do with images of
+            floats in [0, 1]: `"warn"`, `"refuse"` or `"accept"`. A layer that
+            refuses refuses here too.
 
     Returns:
         Path of the version folder, `directory/version`.
 
     Raises:
         ValueError: If the model is not built, has several inputs, the
-            `input_signature` of `preprocessing` is not as described, or
-            `version` is not a positive integer.
+            `input_signature` of `preprocessing` is not as described,
+            `version` is not a positive integer, or `unit_range` is not one of
+            these.
         FileExistsError: If the version exists.
 
     Reference:
@@ -119,9 +132,12 @@ def export_saved_model(
             "Only a built model can be exported; call it on a batch, or fit "
             "it, first."
         )
+    one_of("unit_range", unit_range, CHOICES)
     target = _version_folder(pathlib.Path(directory), version)
     specs = _input_specs(model, preprocessing)
-    signatures = _signatures(model, specs, preprocessing, num_samples)
+    signatures = _signatures(
+        model, specs, preprocessing, num_samples, unit_range
+    )
 
     archive = keras.export.ExportArchive()
     archive.track(model)
@@ -223,10 +239,9 @@ def _check_input_signature(signature) -> None:
         )
 
 
-def _signatures(model, specs, preprocessing, num_samples) -> dict:
+def _signatures(model, specs, preprocessing, num_samples, unit_range) -> dict:
     is_gaussian = has_gaussian_output(model)
     objective = getattr(model, "objective", None)
-    is_hedged = isinstance(objective, HedgedInstances)
 
     def encode(inputs, specs):
         inputs = [
@@ -237,6 +252,15 @@ def _signatures(model, specs, preprocessing, num_samples) -> dict:
             else x
             for x, spec in zip(inputs, specs, strict=True)
         ]
+        with exported_checks(unit_range):
+            embedding = encode_unchecked(inputs)
+        return tf.debugging.assert_all_finite(
+            embedding,
+            f"The embedding of `{specs[0].name}` is not finite: its values "
+            "are too large for the model",
+        )
+
+    def encode_unchecked(inputs):
         x = inputs[0] if preprocessing is None else preprocessing(*inputs)
         # TensorFlow's convolutions on an empty batch give the wrong shape
         # (oneDNN): such a batch passes as one row, which is dropped.
@@ -260,8 +284,14 @@ def _signatures(model, specs, preprocessing, num_samples) -> dict:
     first, second = named("first"), named("second")
     support, query = named("support"), named("query")
 
+    def serving_default(*inputs):
+        return unpacked(encode(inputs, specs))
+
     def embed(*inputs):
-        embedding = encode(inputs, specs)
+        with exported_checks("accept"):
+            return unpacked(encode_unchecked(inputs))
+
+    def unpacked(embedding):
         if not is_gaussian:
             return {"embedding": embedding}
         mean, variance = gaussian.unpack(embedding)
@@ -316,7 +346,7 @@ def _signatures(model, specs, preprocessing, num_samples) -> dict:
     classify_signature = [*support, labels_spec, *query, seed_spec]
     pair_signature = [*first, *second]
     signatures = {
-        "serving_default": (embed, specs),
+        "serving_default": (serving_default, specs),
         "embed": (embed, specs),
     }
     # A plain loss may have a `distance`, too: the name of one.
@@ -324,7 +354,7 @@ def _signatures(model, specs, preprocessing, num_samples) -> dict:
         signatures["score_pairs"] = (score_pairs, pair_signature)
     else:
         signatures["classify"] = (classify, classify_signature)
-    if is_hedged:
+    if hasattr(objective, "match_logit"):
         pair_signature += [seed_spec]
         signatures["score_pairs"] = (score_sampled_pairs, pair_signature)
     return signatures

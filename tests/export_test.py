@@ -246,8 +246,14 @@ def bad_inputs():
     unlabelled = np.array(SUPPORT_LABELS[:-1], "int32")
     none = {"support": images(0), "support_labels": unlabelled[:0]}
     return {
-        "embed nan": ({"image": holed}, "`image` holds NaN or infinity"),
-        "embed inf": ({"image": endless}, "`image` holds NaN or infinity"),
+        "image nan": (
+            {"image": holed},
+            "`image` holds NaN or infinity",
+        ),
+        "image inf": (
+            {"image": endless},
+            "`image` holds NaN or infinity",
+        ),
         "query nan": ({"query": holed}, "`query` holds NaN or infinity"),
         "support inf": ({"support": endless}, "`support` holds NaN"),
         "no support": (none, "`classify` needs at least one support"),
@@ -315,7 +321,8 @@ def served(tmp_path_factory):
         )
         for name, (change, _) in bad_inputs().items():
             if "image" in change:
-                served.add(f"{model} {name}", model, "embed", **change)
+                signature = "serving_default"
+                served.add(f"{model} {name}", model, signature, **change)
             else:
                 served.classify(f"{model} {name}", model, **change)
     for size in SIZES:
@@ -812,3 +819,133 @@ class TestModels:
         before = model.encoder.layers[-1].kernel.numpy()
         model.train_on_batch(images(8), np.arange(8) // 4)
         assert (model.encoder.layers[-1].kernel.numpy() != before).any()
+
+
+class TestPixels:
+    """Images of 0 to 1 in a model of images of 0 to 255."""
+
+    def exported(self, folder, **arguments):
+        keras.utils.set_random_seed(0)
+        encoder = n_digit_encoder(2, image_shape=SHAPE)
+        model = EmbeddingModel(encoder, StochasticPrototypes(2))
+        return tf.saved_model.load(
+            export_saved_model(model, folder, **arguments)
+        )
+
+    def calls(self, signatures, scale):
+        """All signatures with checks, on images times `scale`."""
+        x = tf.constant(images(4) * np.float32(scale))
+        labels = tf.constant([0, 1, 0, 1])
+        yield lambda: signatures["serving_default"](image=x)
+        for support, query in ((images(4), x), (x, images(4))):
+            yield lambda support=support, query=query: signatures["classify"](
+                support=tf.constant(support),
+                support_labels=labels,
+                query=tf.constant(query),
+                seed=tf.constant([0, 0]),
+            )
+
+    def test_warns_on_stderr(self, tmp_path, capfd):
+        loaded = self.exported(tmp_path)
+        for scale, words in ((1 / 255, ["Multiply them by 255"]), (1, [])):
+            for call in self.calls(loaded.signatures, scale):
+                call()
+                printed = capfd.readouterr().err
+                assert ("Multiply them by 255" in printed) == bool(words)
+
+    def test_refuses(self, tmp_path):
+        loaded = self.exported(tmp_path, unit_range="refuse")
+        for call in self.calls(loaded.signatures, 1 / 255):
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match="Multiply them by 255"
+            ):
+                call()
+        for call in self.calls(loaded.signatures, 1):
+            call()
+
+    def test_a_layer_that_refuses(self, tmp_path):
+        encoder = n_digit_encoder(2, image_shape=SHAPE)
+        encoder.get_layer("pixel_range").unit_range = "refuse"
+        loaded = tf.saved_model.load(export_saved_model(encoder, tmp_path))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="by 255"):
+            loaded.signatures["serving_default"](
+                image=tf.constant(images(2) / 255)
+            )
+
+    def test_accept(self, tmp_path, capfd):
+        loaded = self.exported(tmp_path, unit_range="accept")
+        for call in self.calls(loaded.signatures, 1 / 255):
+            call()
+        assert "Multiply" not in capfd.readouterr().err
+
+    def test_unknown_choice(self, tmp_path):
+        with pytest.raises(ValueError, match="`unit_range` must be one of"):
+            self.exported(tmp_path, unit_range="no")
+
+    def test_embed_is_without_checks(self, tmp_path):
+        """Converters to other engines know none of these operations."""
+        loaded = self.exported(tmp_path, unit_range="refuse")
+        checks = {"Assert", "CheckNumerics", "PrintV2", "If", "StatelessIf"}
+        checks |= {"EagerPyFunc", "PyFunc"}
+
+        def operations(name):
+            graph = loaded.signatures[name].graph.as_graph_def()
+            nodes = [node.op for node in graph.node]
+            for function in graph.library.function:
+                nodes += [node.op for node in function.node_def]
+            return set(nodes)
+
+        assert not checks & operations("embed")
+        assert checks & operations("serving_default")
+        x = tf.constant(images(3))
+        for name, value in loaded.signatures["embed"](image=x).items():
+            np.testing.assert_array_equal(
+                value, loaded.signatures["serving_default"](image=x)[name]
+            )
+
+
+@pytest.mark.parametrize("objective", [StochasticPrototypes, HedgedInstances])
+class TestClassifyRows:
+    """What `classify` says of a row, whatever the other rows."""
+
+    def classify(self, folder, objective, **arguments):
+        inputs = keras.Input((2,), name="x")
+        model = EmbeddingModel(
+            keras.Model(inputs, GaussianEmbedding(2)(inputs)), objective(3)
+        )
+        loaded = tf.saved_model.load(export_saved_model(model, folder))
+        x = np.random.default_rng(0).normal(size=(6, 2)).astype("float32")
+
+        def probability(query):
+            return loaded.signatures["classify"](
+                support=tf.constant(x),
+                support_labels=tf.constant([0, 1, 2, 0, 1, 2]),
+                query=tf.constant(query),
+                seed=tf.constant([3, 4]),
+            )["probability"].numpy()
+
+        return x, probability
+
+    def test_position(self, tmp_path, objective):
+        x, probability = self.classify(tmp_path, objective)
+        together = probability(x)
+        np.testing.assert_allclose(probability(x[::-1])[::-1], together, 1e-4)
+        for row in range(6):
+            np.testing.assert_allclose(
+                probability(x[row : row + 1])[0], together[row], rtol=1e-4
+            )
+
+    @pytest.mark.parametrize("scale", [1e19, 1e30])
+    def test_huge_inputs(self, tmp_path, objective, scale):
+        x, probability = self.classify(tmp_path, objective)
+        found = probability(x * np.float32(scale))
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-5)
+
+    def test_too_large_for_the_model(self, tmp_path, objective):
+        x, probability = self.classify(tmp_path, objective)
+        with pytest.raises(
+            tf.errors.InvalidArgumentError,
+            match="embedding of `query` is not finite",
+        ):
+            probability(np.copysign(np.float32(3.4e38), x))

@@ -108,10 +108,10 @@ def modularity_of_ideal(factors) -> float:
 
 
 def _decode(model):
-    """Images in [0, 1] of codes, if the model has a decoder."""
+    """Images of codes, pixels 0 to 255, if the model has a decoder."""
     if not hasattr(model, "decoder"):
         return None
-    return lambda codes: keras.ops.sigmoid(model.decoder(codes)).numpy()
+    return lambda codes: 255 * keras.ops.sigmoid(model.decoder(codes)).numpy()
 
 
 def _measures(codes, factors) -> dict:

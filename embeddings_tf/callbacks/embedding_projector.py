@@ -15,6 +15,7 @@ from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.pixels import warn_if_in_unit_range
 
 # The projector's principal components are three.
 FEWEST_COLUMNS = 3
@@ -244,6 +245,7 @@ def _pixels(images, length: int) -> np.ndarray:
             "`images` must have pixels from 0 to 255; received "
             f"{images.min()} to {images.max()}."
         )
+    warn_if_in_unit_range(images)
     largest = math.ceil(math.sqrt(length)) * max(images.shape[1:3])
     if largest > LARGEST_SPRITE:
         raise ValueError(

@@ -8,6 +8,7 @@ from embeddings_tf.layers.local_response_normalization import (
     LocalResponseNormalization,
 )
 from embeddings_tf.layers.pair_distance import PairDistance
+from embeddings_tf.layers.pixel_range import PixelRange
 from embeddings_tf.layers.statistics_pooling import StatisticsPooling
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "GaussianEmbedding",
     "LocalResponseNormalization",
     "PairDistance",
+    "PixelRange",
     "StatisticsPooling",
     "as_distribution",
 ]

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.training_loss import OwnLossModel
 from embeddings_tf.models.training_loss import training_loss
@@ -31,9 +32,10 @@ class BetaVAE(OwnLossModel):
     loss = beta * kl - reconstruction
     ```
 
-    "bernoulli": `t = x / 255`, `p = sigmoid(logit)`. "compressed_bernoulli",
-    the authors' code: both mapped by `v -> (v + 1) / 2`, so that black counts
-    as a fair coin; the same optimum, weaker gradients. (The authors' clips to
+    "bernoulli": `t = x / 255` (the layer `rescaling`), `p = sigmoid(logit)`.
+    "compressed_bernoulli", the authors' code: both mapped by `v -> (v + 1) /
+    2`, so that black counts as a fair coin; the same optimum, weaker
+    gradients. (The authors' clips to
     `[1e-7, 1 - 1e-7]` are left out: sums of logarithms need none.)
 
     `fit` and `evaluate` log `loss`, `reconstruction` (nats, larger is better)
@@ -102,6 +104,9 @@ class BetaVAE(OwnLossModel):
         self.likelihood = one_of(
             "likelihood", likelihood, ("bernoulli", "compressed_bernoulli")
         )
+        # What the likelihood reads: pixels of 0 to 255, then of 0 to 1.
+        self.pixel_range = PixelRange()
+        self.rescaling = keras.layers.Rescaling(1 / 255, dtype="float32")
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
         self._reconstruction = keras.metrics.Mean(name="reconstruction")
@@ -129,7 +134,7 @@ class BetaVAE(OwnLossModel):
         Returns:
             `(batch,)`, the sum over pixels and channels.
         """
-        target = tf.cast(images, "float32") / 255.0
+        target = self.rescaling(self.pixel_range(tf.cast(images, "float32")))
         logits = tf.cast(self.decoder(code, training=training), "float32")
         log_bright = tf.math.log_sigmoid(logits)
         log_dark = tf.math.log_sigmoid(-logits)

@@ -2,6 +2,7 @@
 
 import keras
 
+from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.pre_activation_resnet18 import convolution
 from embeddings_tf.models.pre_activation_resnet18 import normalized_relu
 from embeddings_tf.models.pre_activation_resnet18 import residual_stages
@@ -59,7 +60,7 @@ def cifar_resnet18_encoder(
     image = keras.Input(image_shape, name="image")
     x = keras.layers.Normalization(
         mean=MEAN, variance=[deviation**2 for deviation in STANDARD_DEVIATION]
-    )(image)
+    )(PixelRange()(image))
     x = normalized_relu(convolution(x, 64, 3, padding=1))
     embedding = keras.layers.GlobalAveragePooling2D(
         name="embedding", dtype="float32"

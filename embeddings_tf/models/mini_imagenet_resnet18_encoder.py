@@ -2,6 +2,7 @@
 
 import keras
 
+from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.pre_activation_resnet18 import convolution
 from embeddings_tf.models.pre_activation_resnet18 import normalized_relu
 from embeddings_tf.models.pre_activation_resnet18 import residual_stages
@@ -62,7 +63,7 @@ def mini_imagenet_resnet18_encoder(
     x = keras.layers.Normalization(
         mean=[255 * mean for mean in MEAN],
         variance=[(255 * deviation) ** 2 for deviation in STANDARD_DEVIATION],
-    )(image)
+    )(PixelRange()(image))
     x = normalized_relu(convolution(x, 64, 5, padding=1))
     # No activation is below the zeros around it.
     x = keras.layers.MaxPooling2D(3, strides=2)(

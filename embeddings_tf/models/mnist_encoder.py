@@ -2,6 +2,8 @@
 
 import keras
 
+from embeddings_tf.layers import PixelRange
+
 
 def mnist_encoder(
     dim: int = 2, *, image_shape: tuple[int, int, int] = (28, 28, 1)
@@ -38,7 +40,7 @@ def mnist_encoder(
     (None, 2)
     """
     image = keras.Input(image_shape, name="image")
-    x = keras.layers.Rescaling(1 / 255)(image)
+    x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (32, 64):
         x = keras.layers.Conv2D(filters, 5, padding="same", activation="relu")(
             x

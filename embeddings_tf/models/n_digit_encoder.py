@@ -3,6 +3,7 @@
 import keras
 
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.layers import PixelRange
 
 
 def n_digit_encoder(
@@ -47,7 +48,7 @@ def n_digit_encoder(
     (None, 4)
     """
     image = keras.Input(image_shape, name="image")
-    x = keras.layers.Rescaling(1 / 255)(image)
+    x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (6, 16):
         x = keras.layers.Conv2D(filters, 5, padding="same", activation="relu")(
             x

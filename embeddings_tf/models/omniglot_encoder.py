@@ -2,6 +2,7 @@
 
 import keras
 
+from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 
 
@@ -47,7 +48,9 @@ def omniglot_encoder(
     """
     image = keras.Input(image_shape, name="image")
     scale, offset = (-1 / 255, 1.0) if dark_ink else (1 / 255, 0.0)
-    x = keras.layers.Rescaling(scale, offset=offset)(image)[..., :1]
+    x = keras.layers.Rescaling(scale, offset=offset)(PixelRange()(image))[
+        ..., :1
+    ]
     x = keras.layers.Resizing(28, 28, antialias=True)(x)
     for _ in range(3):
         x = keras.layers.Conv2D(

@@ -3,6 +3,7 @@
 import keras
 
 from embeddings_tf.layers import LocalResponseNormalization
+from embeddings_tf.layers import PixelRange
 
 
 def person_re_identification_encoder(
@@ -69,7 +70,7 @@ def person_re_identification_encoder(
         )
 
     image = keras.Input(image_shape, name="image")
-    scaled = keras.layers.Rescaling(1 / 255)(image)
+    scaled = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     shared = convolution(7, "shared")
     third = height // 3
     ends = (0, third, 2 * third, height)

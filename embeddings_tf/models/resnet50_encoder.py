@@ -2,6 +2,7 @@
 
 import keras
 
+from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 
 # Of ImageNet, in pixels: blue, green, red, as the pretrained weights want it.
@@ -81,7 +82,7 @@ def resnet50_encoder(
         ) from error
     image = keras.Input(image_shape, name="image")
     x = keras.layers.Rescaling(1.0, offset=[-mean for mean in MEAN])(
-        image[..., ::-1]
+        PixelRange()(image)[..., ::-1]
     )
     embedding = keras.layers.Dense(dim, name="embedding", dtype="float32")(
         backbone(x)

@@ -4,6 +4,8 @@ import math
 
 import keras
 
+from embeddings_tf.layers import PixelRange
+
 
 def small_norb_encoder(dim: int = 20) -> keras.Model:
     """The convolutional network for 96x96 grey images of toys.
@@ -38,7 +40,7 @@ def small_norb_encoder(dim: int = 20) -> keras.Model:
     (None, 20)
     """
     image = keras.Input((96, 96, 1), name="image")
-    x = keras.layers.Rescaling(1 / 255)(image)
+    x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters, size in ((48, 7), (64, 3), (72, 3)):
         x = keras.layers.Conv2D(
             filters,

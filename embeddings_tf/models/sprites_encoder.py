@@ -4,6 +4,7 @@ import keras
 
 from embeddings_tf.layers import DimensionDropout
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.layers import PixelRange
 
 
 def sprites_encoder(
@@ -62,7 +63,7 @@ def sprites_encoder(
         )
     bias = keras.initializers.Constant(0.01)
     image = keras.Input(image_shape, name="image")
-    x = keras.layers.Rescaling(1 / 255)(image)
+    x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (64, 32):
         x = keras.layers.Conv2D(
             filters, 5, strides=2, activation="relu", bias_initializer=bias

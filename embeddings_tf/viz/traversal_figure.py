@@ -12,6 +12,7 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.pixels import warn_if_in_unit_range
 from embeddings_tf.viz.mutual_information_figure import checked_information
 from embeddings_tf.viz.mutual_information_figure import entropies
 from embeddings_tf.viz.traversal_indices import reference_point
@@ -61,9 +62,9 @@ def traversal_figure(
     with the dimension alone moved to its values in the images above.
 
     Args:
-        images: `n` images, `(height, width)` or with 1 or 3 channels, whole
-            numbers from 0 to 255 or floats in `[0, 1]`. Only those shown are
-            read, one by one, so this may be a data set on disk.
+        images: `n` images, `(height, width)` or with 1 or 3 channels, pixels
+            0 to 255. Only those shown are read, one by one, so this may be a
+            data set on disk.
         codes: `(n, dims)`, the embedding of the images.
         information: `(dims, num_factors)` in nats, as from
             `metrics.mutual_information`.
@@ -73,8 +74,9 @@ def traversal_figure(
         factors: Integers `(n, num_factors)`, of each image; None: no values
             below the images.
         reference: `(dims,)`; None: the median of each dimension.
-        decode: From codes `(num_steps, dims)` to as many images, in `[0, 1]`
-            and of the images' shape, such as the decoder of a `BetaVAE`.
+        decode: From codes `(num_steps, dims)` to as many images, pixels 0 to
+            255 and of the images' shape; with a `BetaVAE`, 255 times the
+            sigmoid of its decoder.
         title: Above the figure.
 
     Returns:
@@ -83,14 +85,14 @@ def traversal_figure(
     Raises:
         ValueError: If there is not one code per image and one row of
             `information` per dimension, if `factors` do not fit, if arrays are
-            not finite, if there
-            are fewer images than steps, or if images differ in shape or are
-            not in the range of their type.
+            not finite, if there are fewer images than steps, or if images
+            differ in shape or have pixels outside 0 to 255. Floats in [0, 1]
+            that are not whole numbers are warned about.
 
     Example:
 
     >>> codes = np.random.rand(50, 2)
-    >>> images = np.ones((50, 8, 8)) * codes[:, :1, None]
+    >>> images = np.full((50, 8, 8), 255) * codes[:, :1, None]
     >>> information = [[1.2, 0.0], [0.0, 0.7]]
     >>> figure = embeddings_tf.viz.traversal_figure(
     ...     images, codes, information, ["brightness", "nothing"]
@@ -264,12 +266,12 @@ def _as_colours(images) -> np.ndarray:
             "Images must have shape (height, width) or (height, width, "
             f"channels) with 1 or 3 channels; received {images.shape[1:]}."
         )
-    highest = 255 if images.dtype.kind in "iu" else 1
     # Written so that NaN fails too.
-    if not (images.min() >= 0 and images.max() <= highest):
+    if not (images.min() >= 0 and images.max() <= 255):
         raise ValueError(
-            f"Images of {images.dtype} must lie in [0, {highest}]; received "
-            f"values from {images.min():g} to {images.max():g}. Rescale them."
+            "Images must have pixels from 0 to 255; received values from "
+            f"{images.min():g} to {images.max():g}. Rescale them."
         )
-    images = (images / highest).astype("float32")
+    warn_if_in_unit_range(images)
+    images = (images / 255).astype("float32")
     return np.broadcast_to(images, (*images.shape[:3], 3))

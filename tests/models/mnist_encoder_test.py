@@ -29,7 +29,7 @@ def test_other_images_and_dimensions():
 def test_pixels_are_scaled_inside():
     """The first layer sees 0 to 1 where the model is given 0 to 255."""
     encoder = mnist_encoder()
-    first = keras.Model(encoder.input, encoder.layers[1].output)
+    first = keras.Model(encoder.input, encoder.layers[2].output)
     np.testing.assert_allclose(first(images()), images() / 255, rtol=1e-6)
 
 
@@ -48,4 +48,4 @@ def test_embedding_is_float32_under_mixed_precision():
     finally:
         keras.config.set_dtype_policy(policy)
     assert encoder.output.dtype == "float32"
-    assert encoder.layers[2].compute_dtype == "bfloat16"
+    assert encoder.layers[3].compute_dtype == "bfloat16"

@@ -29,7 +29,7 @@ def test_default_is_two_mnist_digits():
 def test_pixels_are_scaled_inside():
     """The first layer sees 0 to 1 where the model is given 0 to 255."""
     encoder = n_digit_encoder(2, image_shape=(8, 16, 1))
-    first = keras.Model(encoder.input, encoder.layers[1].output)
+    first = keras.Model(encoder.input, encoder.layers[2].output)
     x = np.full((1, 8, 16, 1), 255, "float32")
     np.testing.assert_allclose(first(x), np.ones_like(x), rtol=1e-6)
 

@@ -99,7 +99,7 @@ def test_initial_weights():
 def test_pixels_are_scaled_inside():
     """The first layer sees 0 to 1 where the model is given 0 to 255."""
     encoder = person_re_identification_encoder(2, (12, 8, 3))
-    first = keras.Model(encoder.input, encoder.layers[1].output)
+    first = keras.Model(encoder.input, encoder.layers[2].output)
     x = np.full((1, 12, 8, 3), 255, "uint8")
     np.testing.assert_allclose(first(x), np.ones_like(x), rtol=1e-6)
 

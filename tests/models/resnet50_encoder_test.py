@@ -40,7 +40,12 @@ def test_shapes(encoder):
 
 def test_pixels_are_preprocessed_inside(encoder):
     backbone = encoder.get_layer("resnet50")
-    before = keras.Model(encoder.input, encoder.layers[1].output)
+    (rescaling,) = (
+        layer
+        for layer in encoder.layers
+        if isinstance(layer, keras.layers.Rescaling)
+    )
+    before = keras.Model(encoder.input, rescaling.output)
     expected = images()[..., ::-1] - [103.939, 116.779, 123.68]
     np.testing.assert_allclose(before(images()), expected, rtol=1e-5, atol=1e-4)
     np.testing.assert_allclose(

@@ -27,7 +27,7 @@ def test_shapes_as_published():
 def test_pixels_are_scaled_inside():
     """The first layer sees 0 to 1 where the model is given 0 to 255."""
     encoder = small_norb_encoder()
-    first = keras.Model(encoder.input, encoder.layers[1].output)
+    first = keras.Model(encoder.input, encoder.layers[2].output)
     x = np.full((1, 96, 96, 1), 255, "uint8")
     np.testing.assert_allclose(first(x), np.ones_like(x), rtol=1e-6)
 

@@ -41,7 +41,7 @@ def test_shapes(gaussian, outputs, image_shape, positions):
 def test_pixels_are_scaled_inside():
     """The first layer sees 0 to 1 where the model is given 0 to 255."""
     encoder = small()
-    first = keras.Model(encoder.input, encoder.layers[1].output)
+    first = keras.Model(encoder.input, encoder.layers[2].output)
     x = np.full((1, 60, 60, 3), 255, "uint8")
     np.testing.assert_allclose(first(x), np.ones_like(x), rtol=1e-6)
 
@@ -81,7 +81,7 @@ def test_embedding_is_float32_under_mixed_precision():
     finally:
         keras.config.set_dtype_policy(policy)
     assert encoder.output.dtype == "float32"
-    assert encoder.layers[2].compute_dtype == "bfloat16"
+    assert encoder.layers[3].compute_dtype == "bfloat16"
 
 
 def test_dimension_dropout():

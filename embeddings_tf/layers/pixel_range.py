@@ -1,0 +1,140 @@
+"""A check that images have pixels of 0 to 255."""
+
+import contextlib
+import contextvars
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf import compat
+from embeddings_tf.ops import pixels
+from embeddings_tf.ops.arguments import one_of
+
+CHOICES = ("warn", "refuse", "accept")
+# In a graph that leaves this process: what its checks do, None elsewhere.
+_EXPORTED = contextvars.ContextVar("embeddings_tf_exported", default=None)
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class PixelRange(keras.layers.Layer):
+    """Passes images on, and warns where pixels are 0 to 1 instead of 0 to 255.
+
+    Use it as the first layer of an encoder of images, before
+    `keras.layers.Rescaling(1 / 255)` or a normalisation. The published
+    encoders of this library start with it. A model trained on pixels of 0 to
+    255 gives wrong embeddings for pixels of 0 to 1, without any error.
+
+    A batch is suspicious if its dtype is floating, all values lie in [0, 1],
+    and some are not whole numbers. Black images and masks of 0 and 1 pass.
+
+    To refuse such batches in a published encoder, before it is compiled or
+    called:
+
+        encoder.get_layer("pixel_range").unit_range = "refuse"
+
+    XLA cannot warn, nor raise: with `jit_compile=True` nothing is checked.
+    `embeddings_tf.export.export_saved_model` exports the check. For other
+    exporters and converters, such as `keras.Model.export`, set `unit_range`
+    to `"accept"` first: a graph with `"warn"` calls back into Python.
+
+    Args:
+        unit_range: What to do with a suspicious batch: `"warn"` (a
+            `UserWarning`, once by Python's default), `"refuse"` (an error) or
+            `"accept"`.
+
+    Input shape: any.
+    Output shape: that of the input.
+
+    Raises:
+        ValueError: If `unit_range` is not one of these; with `"refuse"`, for
+            a suspicious batch (in a graph: `tf.errors.InvalidArgumentError`).
+
+    Example:
+
+    >>> layer = embeddings_tf.layers.PixelRange(unit_range="refuse")
+    >>> layer(np.array([[0.0, 128.5, 255.0]])).numpy()
+    array([[  0. , 128.5, 255. ]])
+    """
+
+    def __init__(
+        self, unit_range: str = "warn", *, name="pixel_range", **kwargs
+    ):
+        # Half precision would round the pixels.
+        super().__init__(name=name, autocast=False, **kwargs)
+        self.unit_range = unit_range
+        self.built = True
+
+    @property
+    def unit_range(self) -> str:
+        """What to do with a batch whose pixels look like 0 to 1."""
+        return self._unit_range
+
+    @unit_range.setter
+    def unit_range(self, value: str):
+        self._unit_range = one_of("unit_range", value, CHOICES)
+
+    def call(self, inputs):
+        images = tf.convert_to_tensor(inputs)
+        exported = _EXPORTED.get()
+        unit_range = self.unit_range
+        if exported == "accept" or (exported and unit_range == "warn"):
+            unit_range = exported
+        if not images.dtype.is_floating or unit_range == "accept":
+            return inputs
+        is_suspicious = pixels.in_unit_range(images)
+        if unit_range == "refuse":
+            return _refuse(images, is_suspicious)
+        if tf.executing_eagerly():
+            if is_suspicious:
+                pixels.warn()
+        elif exported or not compat.compiles_with_xla():
+            tell = _print if exported else _call_python
+            tf.cond(is_suspicious, tell, lambda: False)
+        return inputs
+
+    def compute_output_spec(self, inputs, **kwargs):
+        return keras.KerasTensor(inputs.shape, inputs.dtype)
+
+    def get_config(self):
+        config = super().get_config()
+        return {**config, "unit_range": self.unit_range}
+
+
+@contextlib.contextmanager
+def exported_checks(unit_range: str):
+    """In the block, checks are traced for a graph that leaves this process.
+
+    With `"accept"` nothing is checked. Otherwise layers that warn do as
+    `unit_range` says. To warn, such a graph prints to stderr.
+    """
+    token = _EXPORTED.set(unit_range)
+    try:
+        yield
+    finally:
+        _EXPORTED.reset(token)
+
+
+def _refuse(images, is_suspicious):
+    if tf.executing_eagerly():
+        if is_suspicious:
+            raise ValueError(pixels.MESSAGE)
+        return images
+    check = tf.debugging.Assert(tf.logical_not(is_suspicious), [pixels.MESSAGE])
+    with tf.control_dependencies([check]):
+        return tf.identity(images)
+
+
+def _print() -> tf.Tensor:
+    printed = tf.print("warning:", pixels.MESSAGE, output_stream=sys.stderr)
+    with tf.control_dependencies([printed]):
+        return tf.constant(True)
+
+
+def _call_python() -> tf.Tensor:
+    def warn():
+        pixels.warn()
+        return np.True_
+
+    return tf.ensure_shape(tf.numpy_function(warn, [], tf.bool), ())
