@@ -465,6 +465,12 @@ LAYERS = [
         not_applicable={"sequential": "takes two inputs"},
     ),
     Layer(
+        partial(layers.PixelRange),
+        inputs=lambda: [255 * np.abs(conformance.features()[0])],
+        arguments={"unit_range": "refuse"},
+        not_applicable={"mixed_precision": "gives what it takes"},
+    ),
+    Layer(
         partial(layers.StatisticsPooling),
         inputs=lambda: [conformance.features()[0].reshape(NUM_ROWS, 3, -1)],
     ),

@@ -17,7 +17,6 @@ from embeddings_tf.datasets import corrupt
 from embeddings_tf.datasets import occlusion_mask
 from embeddings_tf.models.few_shot_classifier import class_log_prob
 from embeddings_tf.models.few_shot_classifier import class_prototypes
-from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.ops import gaussian
 from trainers.data import load
 from trainers.data import preprocessing
@@ -239,7 +238,7 @@ def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
     `gallery` and of `queries` is about the same image, which is left out.
     """
     objective, distance = getattr(model, "objective", None), "l2"
-    if isinstance(objective, HedgedInstances):
+    if hasattr(objective, "match_log_probability"):
         distance = tf.function(
             functools.partial(objective.match_log_probability, seed=0),
             jit_compile=True,

@@ -44,12 +44,16 @@ class PixelRange(keras.layers.Layer):
             `UserWarning`, once by Python's default), `"refuse"` (an error) or
             `"accept"`.
 
-    Input shape: any.
-    Output shape: that of the input.
+    Input shape: `(batch, ...)`.
+    Output shape: `(batch, ...)`, the input's.
 
     Raises:
         ValueError: If `unit_range` is not one of these; with `"refuse"`, for
             a suspicious batch (in a graph: `tf.errors.InvalidArgumentError`).
+
+    Reference:
+        - [Rescaling in Keras](https://keras.io/api/layers/preprocessing_layers/image_preprocessing/rescaling/),
+          which takes any range without a word.
 
     Example:
 
@@ -93,6 +97,9 @@ class PixelRange(keras.layers.Layer):
             tell = _print if exported else _call_python
             tf.cond(is_suspicious, tell, lambda: False)
         return inputs
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
 
     def compute_output_spec(self, inputs, **kwargs):
         return keras.KerasTensor(inputs.shape, inputs.dtype)
