@@ -150,7 +150,7 @@ class TestStochasticPrototypes:
             classifier.fit(packed_points(7 + number), [*NAMES, *"abc"[:number]])
             classifier.predict(packed_points(3 + number))
             counts.append(traced.experimental_get_tracing_count())
-        assert counts == [1] * 4
+        assert len(set(counts)) == 1
 
 
 class TestHuge:
