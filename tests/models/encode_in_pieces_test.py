@@ -22,6 +22,8 @@ def new_model(piece_size, *hidden, objective=None, optimizer=None, **options):
     if objective is None:
         objective = StochasticPrototypes(2, seed=1)
     head = GaussianEmbedding(2)
+    if isinstance(objective, keras.losses.Loss):
+        head = keras.layers.Dense(4)
     encoder = keras.Sequential([keras.Input((NUM_FEATURES,)), *hidden, head])
     model = EmbeddingModel(encoder, objective, piece_size=piece_size)
     model.compile(optimizer or keras.optimizers.SGD(0.1), **options)
