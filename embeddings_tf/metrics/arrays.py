@@ -1,9 +1,10 @@
 """Checks of the arrays that metrics receive, with one wording for all."""
 
-import operator
 from typing import Any
 
 import numpy as np
+
+from embeddings_tf.ops.arguments import random_seed
 
 # Up to here float64 holds every integer.
 _LARGEST_INTEGER = 2**53
@@ -122,15 +123,7 @@ def scaled(
 
 def generator(seed: Any) -> np.random.Generator:
     """NumPy's random numbers from a seed; ValueError unless it is one."""
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        number = -1
-    if number < 0 or isinstance(seed, bool):
-        raise ValueError(
-            f"`seed` must be an integer of at least 0; received {seed!r}."
-        )
-    return np.random.default_rng(number)
+    return np.random.default_rng(random_seed("seed", seed))
 
 
 def _shaped(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:

@@ -31,8 +31,7 @@ def positive_integer(name: str, value) -> int:
 
 def number_at_least(name: str, value, minimum: float) -> float:
     """`value` as a float; ValueError unless it is finite and >= minimum."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < minimum:
+    if not _is_number(value) or not math.isfinite(value) or value < minimum:
         raise ValueError(
             f"`{name}` must be a finite number of at least {minimum}; "
             f"received {value!r}."
@@ -42,8 +41,7 @@ def number_at_least(name: str, value, minimum: float) -> float:
 
 def positive_number(name: str, value) -> float:
     """`value` as a float; ValueError unless it is finite and above 0."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not 0 < value < math.inf:
+    if not _is_number(value) or not 0 < value < math.inf:
         raise ValueError(
             f"`{name}` must be positive and finite; received {value!r}."
         )
@@ -61,8 +59,7 @@ def share(name: str, value) -> float:
 
 def number_between(name: str, value, low: float, high: float) -> float:
     """`value` as a float; ValueError unless it is inside (low, high)."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not low < value < high:
+    if not _is_number(value) or not low < value < high:
         raise ValueError(
             f"`{name}` must be between {low} and {high}; received {value!r}."
         )
@@ -71,8 +68,7 @@ def number_between(name: str, value, low: float, high: float) -> float:
 
 def finite_number(name: str, value) -> float:
     """`value` as a float; ValueError unless it is a finite number."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value):
+    if not _is_number(value) or not math.isfinite(value):
         raise ValueError(
             f"`{name}` must be a finite number; received {value!r}."
         )
@@ -153,3 +149,14 @@ def random_seed(name: str, value) -> int:
             f"{value!r}."
         )
     return number
+
+
+def _is_number(value) -> bool:
+    """Whether `value` is a number that a float can hold, and no boolean."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:  # an integer of more than 308 digits
+        return False
+    return True

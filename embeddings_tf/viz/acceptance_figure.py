@@ -1,14 +1,14 @@
 """What a score of pairs accepts, in a plane of embeddings."""
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics import score_all_pairs
-from embeddings_tf.ops.arguments import number_between
+from embeddings_tf.ops.arguments import finite_number
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.viz import methods
 
 # Points in each direction; each class has a score for each point.
 _LARGEST_GRID = 2000
@@ -77,6 +77,7 @@ def acceptance_figure(
     embeddings = arrays.numbers("embeddings", embeddings, 2, "(n, 2)")
     labels = arrays.integers("labels", labels, 1, "(n,)")
     arrays.same_length(embeddings=embeddings, labels=labels)
+    methods.drawable("embeddings", embeddings)
     if embeddings.shape[1] != 2:
         raise ValueError(
             "A plane needs embeddings of two dimensions; received shape "
@@ -87,7 +88,7 @@ def acceptance_figure(
             f"`grid_size` must be at least 2 and at most {_LARGEST_GRID:,}; "
             f"received {grid_size}."
         )
-    threshold = number_between("threshold", threshold, -math.inf, math.inf)
+    threshold = finite_number("threshold", threshold)
     classes = np.unique(labels)
     centres = np.stack([_centre(embeddings[labels == c]) for c in classes])
     low, high = _limits(embeddings)

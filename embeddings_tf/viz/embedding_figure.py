@@ -6,6 +6,7 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import number_at_least
+from embeddings_tf.viz import methods
 
 
 def embedding_figure(
@@ -69,6 +70,7 @@ def embedding_figure(
             "A figure needs embeddings of at least two dimensions; received "
             f"shape {mean.shape}."
         )
+    methods.drawable("mean", mean)
     labels = _names(labels)
     seen = arrays.booleans("seen", seen, 1, "(n,)")
     if not isinstance(factors, Mapping) or not factors:

@@ -14,6 +14,7 @@ from embeddings_tf.metrics import arrays
 _COLOURS = (
     "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #777777 #882255 #999933"
 ).split()
+_LARGEST = 1e305
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = "osD^vP*"
 
@@ -74,6 +75,16 @@ def fractions(name: str, values: Any) -> np.ndarray:
             "Divide percentages by 100."
         )
     return values
+
+
+def drawable(name: str, values: np.ndarray) -> None:
+    """ValueError if axes cannot be as long as `values` are large."""
+    largest = float(np.abs(values).max())
+    if largest > _LARGEST:
+        raise ValueError(
+            f"`{name}` must be at most {_LARGEST:g} to be drawn; received "
+            f"{largest:g}. Rescale or drop it."
+        )
 
 
 def fraction(name: str, value: Any) -> float:

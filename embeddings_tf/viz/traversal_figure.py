@@ -149,10 +149,10 @@ def traversal_figure(
             points = np.tile(reference_point(codes, reference), (num_steps, 1))
             points[:, dim] = codes[indices, dim]
             decoded = np.asarray(decode(points.astype(codes.dtype)))
-            if len(decoded) != num_steps:
+            if decoded.shape[:1] != (num_steps,):
                 raise ValueError(
                     f"`decode` must give an image for each of {num_steps} "
-                    f"codes; received {len(decoded)}."
+                    f"codes; received shape {decoded.shape}."
                 )
             rows.append(_as_colours(decoded))
             labels.append("decoded")

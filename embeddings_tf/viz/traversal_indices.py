@@ -86,7 +86,10 @@ def checked_dims(dims: Sequence[int] | None, num_dims: int) -> np.ndarray:
     if dims is None:
         return np.arange(num_dims)
     found = np.asarray(dims)
-    if found.ndim != 1 or not np.isin(found, np.arange(num_dims)).all():
+    if not found.size:  # an empty list has no type of its own
+        found = found.astype(int)
+    is_list = found.ndim == 1 and found.dtype.kind in "iu"
+    if not is_list or not np.isin(found, np.arange(num_dims)).all():
         raise ValueError(
             f"`dims` must be a list of dimensions from 0 to {num_dims - 1}; "
             f"received {found.tolist()}."

@@ -277,6 +277,10 @@ class TestHostileScores:
         with pytest.raises(ValueError, match=message):
             score_all_pairs(score, embeddings(3))
 
+    def test_update_must_be_a_function(self):
+        with pytest.raises(ValueError, match="`update` must be a function"):
+            stream_trials(lopsided, embeddings(3), [0, 0, 1], None)
+
     @pytest.mark.parametrize(
         ("names", "trials"),
         [

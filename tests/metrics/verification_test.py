@@ -545,6 +545,7 @@ def test_thresholds_are_floats_where_floats_are_exact():
         ({"target_prior": "a"}, "`target_prior` .* received 'a'"),
         ({"target_prior": None}, "`target_prior` .* received None"),
         ({"miss_cost": None}, "`miss_cost` .* received None"),
+        ({"miss_cost": 10**400}, "`miss_cost` .* received 10000"),
         ({"miss_cost": math.nan}, "`miss_cost` .* received nan"),
         ({"false_alarm_cost": 1j}, "`false_alarm_cost` .* received 1j"),
         ({"miss_cost": 1e-300}, "comparable; received .*1e-300"),

@@ -82,9 +82,9 @@ def test_parts_of_an_evaluation(value):
             viz.evaluation_figure(*arguments)
 
 
-@pytest.mark.parametrize("threshold", [np.nan, np.inf, "0", None])
+@pytest.mark.parametrize("threshold", [np.nan, np.inf, "0", None, 10**400])
 def test_thresholds(threshold):
-    with pytest.raises(ValueError, match="`threshold` must be between"):
+    with pytest.raises(ValueError, match="`threshold` must be a finite"):
         viz.acceptance_figure(
             PLANE, [0, 1, 1], metrics.cosine_scores, threshold=threshold
         )
@@ -146,6 +146,22 @@ def test_scores_of_any_size(score, pixels):
                 {"a": {**RELIABILITY, "count": [1, 2]}}, {}, {}
             ),
             "1 rows of|2 rows of",
+        ),
+        (
+            lambda: viz.traversal_indices(PLANE, [0.0], 2),
+            "`dims` must be a list",
+        ),
+        (
+            lambda: viz.acceptance_figure(
+                PLANE * 1e307, [0, 1, 1], metrics.cosine_scores, grid_size=3
+            ),
+            r"at most 1e\+305 to be drawn; received 4e\+307",
+        ),
+        (
+            lambda: viz.embedding_figure(
+                PLANE * -1e307, None, [0, 1, 1], [True] * 3, {"a": [0, 1, 1]}
+            ),
+            "at most 1e.* to be drawn",
         ),
         (
             lambda: viz.traversal_indices(

@@ -222,6 +222,7 @@ def test_labels_are_within_the_figure():
         ({"factors": np.zeros((59, 2), int)}, "59 rows of `factors`"),
         ({"factors": np.full((60, 2), 0.3)}, "`factors` must be integers"),
         ({"decode": "decoder"}, "`decode` must be a function"),
+        ({"decode": lambda z: 1.0}, r"each of 7 codes; received shape \(\)"),
         ({"num_steps": 61}, "`num_steps` = 61 examples; received 60"),
         ({"reference": [0, 0]}, "each of the 3 dimensions; received 2"),
         (
