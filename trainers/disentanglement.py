@@ -9,7 +9,8 @@ from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import viz
 from trainers.data import load
-from trainers.embed import embed
+from trainers.embed import HeldOut
+from trainers.embed import embed_points
 from trainers.folds import class_ids
 from trainers.model import build_model
 
@@ -43,7 +44,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
             return float(np.mean(model.log_likelihood(x[rows], codes[rows])))
 
         measures["log_likelihood"] = log_likelihood
-    return callbacks.EmbeddingEvaluation(x, factors, measures)
+    return HeldOut(x, factors, measures)
 
 
 def evaluate(config, model, workdir: pathlib.Path) -> dict:
@@ -53,10 +54,12 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     results = {}
     for split in config.evaluation.splits:
         x, factors = load(config, split)
-        codes = embed(model, x)
+        codes = embed_points(model, x)
         results[split] = _measures(codes, factors)
         results[split]["modularity_of_ideal"] = modularity_of_ideal(factors)
-        results[f"{split}_untrained"] = _measures(embed(untrained, x), factors)
+        results[f"{split}_untrained"] = _measures(
+            embed_points(untrained, x), factors
+        )
     names = config.evaluation.factor_names
     information = metrics.mutual_information(codes, factors)
     figures = {

@@ -3,9 +3,27 @@
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf import callbacks
+from embeddings_tf import models
 from embeddings_tf.datasets import Utterances
+from embeddings_tf.ops import gaussian
 
 BLOCK = 256
+
+
+class HeldOut(callbacks.EmbeddingEvaluation):
+    """Embeds as the evaluation does: points, and utterances whole."""
+
+    def embed(self) -> np.ndarray:
+        return embed_points(self.model, self.x)
+
+
+def embed_points(model, x) -> np.ndarray:
+    """Embeddings of all of `x` as points: of Gaussians the means."""
+    embeddings = embed(model, x)
+    if models.has_gaussian_output(model):
+        embeddings = gaussian.unpack(embeddings)[0].numpy()
+    return embeddings
 
 
 def embed(model, x) -> np.ndarray:

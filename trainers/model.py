@@ -10,6 +10,7 @@ from embeddings_tf import losses
 from embeddings_tf import models
 from embeddings_tf import objectives
 from embeddings_tf import optimizers
+from embeddings_tf.models.gaussian_output import require_match
 from trainers.config import build
 from trainers.data import load
 from trainers.folds import class_ids
@@ -62,7 +63,9 @@ def _build_model(config) -> keras.Model:
         model.compile(optimizer=optimizer)
     else:
         model = models.prepare_for_replicas(encoder)
-        model.compile(optimizer=optimizer, loss=build(losses, config.loss))
+        loss = build(losses, config.loss)
+        require_match(models.has_gaussian_output(model), loss)
+        model.compile(optimizer=optimizer, loss=loss)
     return model
 
 

@@ -11,7 +11,8 @@ from embeddings_tf import metrics
 from embeddings_tf import viz
 from trainers.data import load
 from trainers.embed import BLOCK
-from trainers.embed import embed
+from trainers.embed import HeldOut
+from trainers.embed import embed_points
 from trainers.folds import class_ids
 from trainers.model import build_model
 from trainers.verification import learned_score
@@ -37,7 +38,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     measures = {"recall_at_1": recall_at_1}
     if "max_k" in config.validation:
         measures["mean_recall"] = mean_recall
-    return callbacks.EmbeddingEvaluation(x, class_ids(labels), measures)
+    return HeldOut(x, class_ids(labels), measures)
 
 
 def evaluate(config, model, workdir: pathlib.Path) -> dict:
@@ -54,10 +55,13 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     for split in config.evaluation.splits:
         x, labels = load(config, split)
         classes = class_ids(labels)
-        embeddings, learned = embed(model, x), learned_score(model)
+        embeddings, learned = embed_points(model, x), learned_score(model)
         rankings = {
             "": (embeddings, config.evaluation.distance),
-            "_untrained": (embed(untrained, x), config.evaluation.distance),
+            "_untrained": (
+                embed_points(untrained, x),
+                config.evaluation.distance,
+            ),
         }
         if learned is not None:
             rankings["_learned_distance"] = embeddings, learned

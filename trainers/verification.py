@@ -11,7 +11,8 @@ from embeddings_tf import models
 from embeddings_tf import viz
 from trainers.data import load
 from trainers.data import load_trials
-from trainers.embed import embed
+from trainers.embed import HeldOut
+from trainers.embed import embed_points
 from trainers.folds import class_ids
 
 # More than these are not held in memory but counted in bins.
@@ -20,13 +21,6 @@ EXACT_TRIALS = 5_000_000
 PROPERTY_ITEMS = 2_000
 # 64 MiB of bins; fused scores crowd near 1.
 NUM_BITS = 22
-
-
-class _HeldOut(callbacks.EmbeddingEvaluation):
-    """Embeds utterances whole, as the evaluation does."""
-
-    def embed(self) -> np.ndarray:
-        return embed(self.model, self.x)
 
 
 def validation(config, model) -> callbacks.EmbeddingEvaluation:
@@ -52,7 +46,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
         return 1 - metrics.equal_error_rate(scores, is_target)[0]
 
     measures = {"accuracy_at_equal_error": accuracy_at_equal_error}
-    return _HeldOut(x, class_ids(labels), measures)
+    return HeldOut(x, class_ids(labels), measures)
 
 
 def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
@@ -71,7 +65,7 @@ def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
         return 1 - metrics.equal_error_rate(scores, is_target)[0]
 
     measures = {"accuracy_at_equal_error": accuracy_at_equal_error}
-    return _HeldOut(x, np.arange(len(x)), measures)
+    return HeldOut(x, np.arange(len(x)), measures)
 
 
 def learned_score(model, of: str = "all_pairs"):
@@ -108,13 +102,13 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
     """
     x, labels = load(config, config.split)
     plda = models.PLDA(**config.evaluation.plda)
-    embeddings = embed(model, x)
+    embeddings = embed_points(model, x)
     plda.fit(embeddings, class_ids(labels))
     scores = all_scores(model, plda)
     results, curves, figures = {}, {}, {}
     for split in config.evaluation.splits:
         x, labels = load(config, split)
-        classes, embeddings = class_ids(labels), embed(model, x)
+        classes, embeddings = class_ids(labels), embed_points(model, x)
         num_trials = len(x) * (len(x) - 1) // 2
         pairs_of_class = np.bincount(classes) * (np.bincount(classes) - 1) // 2
         results[split] = {
@@ -252,7 +246,7 @@ def listed_trials(config, model, plda, path: str) -> tuple[dict, dict]:
     x, first, second, is_target = load_trials(
         config, config.evaluation.trials_split, path
     )
-    embeddings = embed(model, x)
+    embeddings = embed_points(model, x)
     results = {
         "examples": len(x),
         "trials": len(is_target),
