@@ -40,7 +40,9 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         x: Held-out inputs, anything `model.predict` takes in slices.
         labels: `(n,)` integers.
         metrics: From names to functions `(embeddings, labels) -> float`.
-            They receive what the model returns. None: `recall_at_1` by
+            They receive what the model returns, packed Gaussians too, which
+            `metrics.few_shot_accuracy(..., gaussian=True)` reads and
+            `layers.as_distribution` unpacks. None: `recall_at_1` by
             Euclidean distance, between means if the embedding is Gaussian.
         batch_size: Inputs embedded at once.
 

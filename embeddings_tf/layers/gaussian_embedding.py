@@ -18,6 +18,9 @@ class GaussianEmbedding(keras.layers.Layer):
     loss reads one tensor: the mean, then the variance.
     `embeddings_tf.layers.as_distribution` turns it into a TFP distribution.
 
+    A loss that compares points, such as `TripletLoss`, refuses this output:
+    variances would count as coordinates.
+
     Formula:
 
     ```
@@ -103,7 +106,9 @@ class GaussianEmbedding(keras.layers.Layer):
         mean, raw = tf.split(
             tf.matmul(inputs, self.kernel) + self.bias, 2, axis=-1
         )
-        return gaussian.pack(mean, tf.nn.softplus(raw) + self.minimum_variance)
+        return gaussian.mark(
+            gaussian.pack(mean, tf.nn.softplus(raw) + self.minimum_variance)
+        )
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], 2 * self.dim)

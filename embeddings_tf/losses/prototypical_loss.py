@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import prototypes
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.episode import class_labels
@@ -31,6 +32,7 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
     >>> embeddings_tf.losses.prototypical_loss([0, 0, 1, 1], z, 1).numpy()
     array([0., 0., 0., 0.], dtype=float32)
     """
+    gaussian.require_points(y_pred)
     local = tf.convert_to_tensor(y_pred)
     labels, embeddings = gather_global_batch(class_labels(y_true), local)
     episode = split_episode(labels, num_support)

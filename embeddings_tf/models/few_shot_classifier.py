@@ -22,9 +22,12 @@ def class_prototypes(model, embeddings, class_ids, num_classes):
     if represent is not None:
         return represent(embeddings, class_ids, num_classes)
     class_ids = require_support(class_ids, num_classes)
-    return prototypes.class_means(
-        _points(model, embeddings), class_ids, num_classes
+    points = _points(model, embeddings)
+    # In float64 no sum or square of finite embeddings overflows.
+    means = prototypes.class_means(
+        tf.cast(points, tf.float64), class_ids, num_classes
     )
+    return tf.cast(means, points.dtype)
 
 
 def class_log_prob(
@@ -38,8 +41,11 @@ def class_log_prob(
     """
     objective = _objective(model)
     if not hasattr(objective, "represent"):
-        embeddings = _points(model, embeddings)
-        return prototypes.nearest_mean_log_prob(embeddings, prototypes_)
+        points = _points(model, embeddings)
+        log_prob = prototypes.nearest_mean_log_prob(
+            tf.cast(points, tf.float64), tf.cast(prototypes_, tf.float64)
+        )
+        return tf.cast(tf.maximum(log_prob, points.dtype.min), points.dtype)
     if not isinstance(prototypes_, (tuple, list)):
         prototypes_ = (prototypes_,)
     arguments = {} if num_samples is None else {"num_samples": num_samples}

@@ -27,6 +27,29 @@ def unpack(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return mean, variance
 
 
+def mark(packed: tf.Tensor) -> tf.Tensor:
+    """The tensor itself, refused by `require_points`.
+
+    The mark is an attribute of the Python object, as Keras's masks are: the
+    output of a model's last layer has it where a loss is called, eagerly and
+    in graphs. A tensor computed from it does not.
+    """
+    packed._embeddings_tf_is_gaussian = True
+    return packed
+
+
+def require_points(embeddings) -> None:
+    """ValueError if embeddings came out of `mark`."""
+    if getattr(embeddings, "_embeddings_tf_is_gaussian", False):
+        raise ValueError(
+            "This loss compares points; it received Gaussians, the output of a "
+            "GaussianEmbedding, and their variances would count as "
+            "coordinates. End the model with a layer of points, such as "
+            "keras.layers.Dense(dim), or train it with an objective that "
+            "reads Gaussians, such as StochasticPrototypes."
+        )
+
+
 def diagonal_normal(mean: tf.Tensor, variance: tf.Tensor):
     """The TFP distribution `N(mean, diag(variance))`."""
     import tensorflow_probability as tfp

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.episode import class_labels
 from embeddings_tf.ops.global_batch import balance_replicas
 from embeddings_tf.ops.global_batch import gather_global_batch
@@ -21,6 +22,7 @@ def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
     Returns:
         `(batch,)`.
     """
+    gaussian.require_points(y_pred)
     local = tf.convert_to_tensor(y_pred)
     if local.dtype != tf.float64:
         local = tf.cast(local, tf.float32)

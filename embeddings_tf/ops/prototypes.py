@@ -66,22 +66,11 @@ def class_means(
     embeddings: tf.Tensor, class_ids: tf.Tensor, num_classes: tf.Tensor
 ) -> tf.Tensor:
     """Mean of the rows of each class, `(num_classes, dim)`."""
-    mean = tf.math.unsorted_segment_mean(
-        tf.cast(embeddings, tf.float64), class_ids, num_classes
-    )
-    return tf.cast(mean, embeddings.dtype)
+    return tf.math.unsorted_segment_mean(embeddings, class_ids, num_classes)
 
 
 def nearest_mean_log_prob(
     queries: tf.Tensor, prototypes: tf.Tensor
 ) -> tf.Tensor:
-    """`log softmax(-||query - prototype||^2)`, `(queries, classes)`.
-
-    In float64: finite for all finite embeddings of float32.
-    """
-    queries = tf.convert_to_tensor(queries)
-    square = distances.squared_l2(
-        tf.cast(queries, tf.float64), tf.cast(prototypes, tf.float64)
-    )
-    log_prob = tf.maximum(tf.nn.log_softmax(-square), queries.dtype.min)
-    return tf.cast(log_prob, queries.dtype)
+    """`log softmax(-||query - prototype||^2)`, `(queries, classes)`."""
+    return tf.nn.log_softmax(-distances.squared_l2(queries, prototypes))
