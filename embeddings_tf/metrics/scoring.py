@@ -228,7 +228,7 @@ def stream_trials(
     (1.0, 0.0)
     """
     labels = arrays.integers("labels", labels, 1, "(m,)")
-    function("update", update, "(scores, is_target)")
+    arguments.function("update", update, "(scores, is_target)")
     among = test is None
     if among != (test_labels is None):
         raise ValueError(
