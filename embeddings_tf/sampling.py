@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import LARGEST
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import truth
 
@@ -527,10 +528,11 @@ def _without_factor(indices: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
 
 def _count(name: str, value: int) -> int:
     if isinstance(value, bool) or not (
-        isinstance(value, Integral) and value > 0
+        isinstance(value, Integral) and 0 < value <= LARGEST
     ):
         raise ValueError(
-            f"{name} is {value!r}; expected an integer of at least 1."
+            f"{name} is {value!r}; expected an integer of at least 1 (and at "
+            f"most {LARGEST})."
         )
     return int(value)
 

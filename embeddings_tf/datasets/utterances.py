@@ -73,8 +73,13 @@ class Utterances:
     ):
         if not callable(values) and not hasattr(values, "shape"):
             values = array("values", values)
+        if not callable(values) and np.dtype(values.dtype).kind not in "biuf":
+            raise ValueError(
+                "values must be numbers, or a function that reads an "
+                f"utterance, got dtype {values.dtype}."
+            )
         self._values = values
-        lengths = np.array(lengths)
+        lengths = np.array(array("lengths", lengths))
         if lengths.ndim != 1 or (
             lengths.size and lengths.dtype.kind not in "iu"
         ):

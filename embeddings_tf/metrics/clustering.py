@@ -9,6 +9,7 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.scoring import score_all_pairs
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import random_seed
 
 # Scores of embeddings with centroids in memory at once.
 _SCORES_BLOCK = 2**22
@@ -119,7 +120,7 @@ def k_means_centroids(
 
     embeddings = arrays.numbers("embeddings", embeddings, 2, "(n, dim)")
     num_clusters = positive_integer("num_clusters", num_clusters)
-    arrays.generator(seed)  # refuses what is no seed
+    seed = random_seed("seed", seed, num_bits=32)
     distinct = len(np.unique(embeddings, axis=0))
     if distinct < num_clusters:
         raise ValueError(

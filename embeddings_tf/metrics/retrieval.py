@@ -10,6 +10,7 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.scoring import score_all_pairs
+from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.nearest import Distances
@@ -107,7 +108,9 @@ def recall_at_k(
     search = _search(
         embeddings, labels, distance, gallery, gallery_labels, exclude
     )
-    ks = [positive_integer("k", value) for value in np.atleast_1d(k)]
+    ks = [
+        positive_integer("k", value) for value in np.atleast_1d(array("k", k))
+    ]
     if not ks:
         raise ValueError("`k` must not be empty; pass for instance k=(1,).")
     hits = dict.fromkeys(ks, 0)

@@ -111,7 +111,8 @@ def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
     array([0.95, 0.3 ])
     """
     shape = "(n,) or (m, n)"
-    ndim = 2 if np.ndim(probability) == 2 else 1
+    probability = arguments.array("probability", probability)
+    ndim = 2 if probability.ndim == 2 else 1
     probability = arrays.numbers("probability", probability, ndim, shape)
     cosine = arrays.numbers("cosine", cosine, ndim, shape)
     if probability.shape != cosine.shape:

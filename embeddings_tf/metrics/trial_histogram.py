@@ -8,6 +8,7 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.operating_points import MOST_PAIRS
 from embeddings_tf.metrics.operating_points import OperatingPoints
 from embeddings_tf.metrics.operating_points import trials
+from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import positive_integer
 
 
@@ -80,7 +81,11 @@ class TrialHistogram:
                 and 1, or if there are too many trials to count pairs of them
                 (four billion). Nothing of the block is counted then.
         """
-        if np.shape(scores) == np.shape(is_target) == (0,):
+        scores, is_target = (
+            array("scores", scores),
+            array("is_target", is_target),
+        )
+        if scores.shape == is_target.shape == (0,):
             return  # the last block of all pairs has one example and no pair
         scores, is_target = trials(scores, is_target)
         num_trials = self._num_trials + np.bincount(is_target, minlength=2)

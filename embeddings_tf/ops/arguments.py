@@ -137,16 +137,16 @@ def sequence(name: str, value, length: int | None = None) -> list:
     return found
 
 
-def random_seed(name: str, value) -> int:
-    """`value` as an int; ValueError unless it is whole, 0 to 2^63 - 1."""
+def random_seed(name: str, value, num_bits: int = 63) -> int:
+    """`value` as an int; ValueError unless it is whole and has `num_bits`."""
     try:
         number = operator.index(value)
     except TypeError:
         number = -1
-    if not 0 <= number < 2**63 or isinstance(value, bool):
+    if not 0 <= number < 2**num_bits or isinstance(value, bool):
         raise ValueError(
-            f"`{name}` must be an integer from 0 to 2**63 - 1; received "
-            f"{value!r}."
+            f"`{name}` must be an integer from 0 to 2**{num_bits} - 1; "
+            f"received {value!r}."
         )
     return number
 
