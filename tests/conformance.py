@@ -779,6 +779,40 @@ class Objective(_Trainer):
             "a weight changes nothing"
         )
 
+    def check_few_shot(self):
+        """What is said of a query depends on the seed, not on the others."""
+        labels, z = self.batch()
+        objective = self.new()
+        classes, class_ids = np.unique(labels, return_inverse=True)
+        found = objective.represent(z, class_ids, len(classes))
+        found = found if isinstance(found, tuple) else (found,)
+
+        def answer(queries):
+            return objective.log_prob(queries, *found, seed=3).numpy()
+
+        together = answer(z)
+        assert together.shape == (len(z), len(classes)), "no log_prob per class"
+        assert_close(np.exp(together).sum(axis=1), 1.0, "no probabilities")
+        assert_close(answer(z[::-1])[::-1], together, "rows have places")
+        assert_close(answer(z[2:3]), together[2:3], "rows change others")
+        assert np.isfinite(answer(1e19 * z)).all(), "huge embeddings"
+
+    def check_kind_of_embedding(self):
+        """Points where Gaussians are read are refused, and the reverse."""
+        heads = {
+            True: keras.layers.Dense(4),
+            False: embeddings_tf.layers.GaussianEmbedding(2),
+        }
+        objective = self.make()
+        head = heads[getattr(objective, "is_gaussian", False)]
+        encoder = keras.Sequential([keras.Input((NUM_FEATURES,)), head])
+        try:
+            embeddings_tf.models.EmbeddingModel(encoder, objective)
+        except ValueError as error:
+            assert "Gaussian" in str(error), "the error is about something else"
+        else:
+            raise AssertionError("an encoder of the other kind is accepted")
+
     def check_samples(self):
         """Each call draws new samples."""
         labels, z = self.batch()
