@@ -18,11 +18,13 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
     width `W` and a height `H` from the integers `0..size` inclusive, then the
     corner `Tx` from `0..size - W` and `Ty` from `0..size - H`. A rectangle
     with `W = 0` or `H = 0` occludes nothing. With `size = 28` that is 6.8 % of
-    the digits, and a quarter of all pixels is occluded on average.
+    the digits, and a quarter of all pixels is occluded on average. In a cell
+    that is not square, widths go up to its width and heights up to its height.
 
     Args:
         batch: Number of images, an integer or a scalar integer tensor.
-        size: Height and width of one digit in pixels.
+        size: Height and width of one digit in pixels, one integer for both or
+            two.
         num_digits: Number of digits side by side in one image.
         seed: Integers of shape `(2,)`. The mask depends on nothing else: equal
             seeds give equal masks.
@@ -30,8 +32,9 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
             a number or a scalar tensor.
 
     Returns:
-        Boolean tensor of shape `(batch, size, size * num_digits, 1)`, true
-        where a pixel is occluded.
+        Boolean tensor of shape `(batch, size, size * num_digits, 1)`, or
+        `(batch, height, width * num_digits, 1)`, true where a pixel is
+        occluded.
 
     Raises:
         ValueError: If `size`, `num_digits`, `seed` or `probability` cannot be
@@ -49,58 +52,70 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
     >>> mask.shape
     TensorShape([4, 28, 56, 1])
     """
-    _check_positive("size", size)
+    sides = size if isinstance(size, tuple | list) else (size, size)
+    if len(sides) != 2:
+        raise ValueError(
+            f"size must be an integer or (height, width), got {size!r}."
+        )
+    for side in sides:
+        _check_positive("size", side)
+    cell_height, cell_width = sides
     _check_positive("num_digits", num_digits)
     _check_probability(probability)
     uniform = tf.random.stateless_uniform(
         (batch, num_digits, 5), seed=seed_pair(seed), alg="philox"
     )
     is_corrupted = uniform[..., 0] < tf.cast(probability, tf.float32)
-    width = _integers_up_to(size, uniform[..., 1])
-    height = _integers_up_to(size, uniform[..., 2])
-    left = _integers_up_to(size - width, uniform[..., 3])
-    top = _integers_up_to(size - height, uniform[..., 4])
+    width = _integers_up_to(cell_width, uniform[..., 1])
+    height = _integers_up_to(cell_height, uniform[..., 2])
+    left = _integers_up_to(cell_width - width, uniform[..., 3])
+    top = _integers_up_to(cell_height - height, uniform[..., 4])
 
-    pixel = tf.range(size)
-    columns = _is_inside(pixel, left, width) & is_corrupted[..., tf.newaxis]
-    rows = _is_inside(pixel, top, height)
+    columns = _is_inside(tf.range(cell_width), left, width)
+    columns &= is_corrupted[..., tf.newaxis]
+    rows = _is_inside(tf.range(cell_height), top, height)
     # (batch, digit, row, column) -> (batch, row, digit, column)
     mask = rows[..., :, tf.newaxis] & columns[..., tf.newaxis, :]
     mask = tf.transpose(mask, (0, 2, 1, 3))
-    mask = tf.reshape(mask, (batch, size, num_digits * size, 1))
-    return tf.ensure_shape(
-        mask, (tf.get_static_value(batch), size, num_digits * size, 1)
-    )
+    shape = (cell_height, num_digits * cell_width, 1)
+    mask = tf.reshape(mask, (batch, *shape))
+    return tf.ensure_shape(mask, (tf.get_static_value(batch), *shape))
 
 
-def corrupt(images, seed, probability=1.0) -> tf.Tensor:
-    """Sets one random rectangle in every digit of every image to zero.
+def corrupt(
+    images, seed, probability=1.0, *, num_digits: int | None = None
+) -> tf.Tensor:
+    """Sets one random rectangle in every image, or every digit of it, to zero.
 
     Use it to train on partly unreadable inputs and to test how an embedding
     expresses that it does not know: in `batches(..., preprocess=...)`, in any
     `tf.data` map, in a `tf.function` or eagerly. Zero is the background of
     MNIST; invert images that are dark on light first.
 
-    An image is a row of square digits, `height` pixels each, and each digit is
-    corrupted independently of the others as `occlusion_mask` describes.
+    An image is a row of `num_digits` cells of equal width, and each cell is
+    corrupted independently of the others as `occlusion_mask` describes. By
+    default, an image whose width is a multiple of its height is a row of
+    square digits, and any other image is one cell. Pass `num_digits=1` for wide
+    images that are no rows of digits.
 
     Args:
         images: Tensor or array of any numeric dtype and of shape
-            `(batch, height, width, channels)`, where the width is a multiple
-            of the height. Height and width have to be known when a graph is
-            traced, the batch size need not be.
+            `(batch, height, width, channels)`. Height and width have to be
+            known when a graph is traced, the batch size need not be.
         seed: Integers of shape `(2,)`. The result is a pure function of the
             images and the seed: pass another seed for other rectangles.
         probability: Chance of each digit to be corrupted, in `[0, 1]`; a
             number or a scalar tensor.
+        num_digits: Cells side by side in an image; divides the width. None: as
+            described above.
 
     Returns:
         Tensor with the shape and the dtype of `images`.
 
     Raises:
-        ValueError: If `images` are not a batch of images whose width is a
-            multiple of their height, or `seed` or `probability` cannot be what
-            they are described to be.
+        ValueError: If `images` are not a batch of numeric images, or
+            `num_digits`, `seed` or `probability` cannot be what they are
+            described to be.
 
     Reference:
 
@@ -126,14 +141,22 @@ def corrupt(images, seed, probability=1.0) -> tf.Tensor:
             "corrupt needs images whose height and width are known and not "
             f"zero, got shape {images.shape}; call tf.ensure_shape first."
         )
-    if width % height:
+    if not (images.dtype.is_floating or images.dtype.is_integer):
         raise ValueError(
-            "corrupt expects images whose width is a multiple of their height "
-            f"(a row of square digits), got height {height} and width {width}."
+            f"corrupt expects numeric images, got dtype {images.dtype.name}."
+        )
+    if num_digits is None:
+        num_digits = 1 if width % height else width // height
+    _check_positive("num_digits", num_digits)
+    if width % num_digits:
+        raise ValueError(
+            "num_digits must divide the width of the images, got num_digits="
+            f"{num_digits} and width {width}."
         )
     if batch is None:
         batch = tf.shape(images)[0]
-    mask = occlusion_mask(batch, height, width // height, seed, probability)
+    size = (height, width // num_digits)
+    mask = occlusion_mask(batch, size, num_digits, seed, probability)
     return tf.where(mask, tf.zeros((), images.dtype), images)
 
 

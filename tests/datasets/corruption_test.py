@@ -120,7 +120,9 @@ def test_in_a_graph_and_in_a_pipeline():
     ("images", "arguments", "message"),
     [
         (np.ones((4, 8)), {}, "shape \\(batch, height, width, channels\\)"),
-        (np.ones((2, 4, 6, 1)), {}, "height 4 and width 6"),
+        (np.ones((2, 4, 6, 1)), {"num_digits": 4}, "must divide the width"),
+        (np.ones((2, 4, 6, 1)), {"num_digits": 0}, "num_digits must be"),
+        (np.ones((2, 4, 4, 1), str), {}, "numeric images"),
         (np.ones((2, 0, 6, 1)), {}, "not zero"),
         (np.ones((2, 4, 4, 1)), {"probability": 1.5}, "between 0 and 1"),
         (np.ones((2, 4, 4, 1)), {"probability": float("nan")}, "got nan"),
@@ -141,3 +143,32 @@ def test_bad_input(images, arguments, message):
 def test_bad_mask_size(size, num_digits, message):
     with pytest.raises(ValueError, match=message):
         occlusion_mask(2, size, num_digits, seed=(1, 2))
+
+
+@pytest.mark.parametrize("shape", [(10, 7), (6, 8), (1, 1), (3, 9)])
+def test_images_of_any_shape_are_one_cell(shape):
+    height, width = shape
+    images = np.ones((20_000, height, width, 3), np.uint8)
+    corrupted = corrupt(images, (1, 2), num_digits=1).numpy()
+    hidden = corrupted[..., 0] == 0
+    # Each side is uniform in 0..side, and both are independent.
+    assert abs(hidden.mean() - 0.25) < 0.01
+    nothing = 1 - height * width / ((height + 1) * (width + 1))
+    assert abs((~hidden.any(axis=(1, 2))).mean() - nothing) < 0.015
+    coverage = np.outer(_expected_coverage(height), _expected_coverage(width))
+    np.testing.assert_allclose(hidden.mean(axis=0), coverage, atol=0.02)
+    # One rectangle: as many pixels as its rows times its columns.
+    rows, columns = hidden.any(axis=2).sum(1), hidden.any(axis=1).sum(1)
+    np.testing.assert_array_equal(hidden.sum(axis=(1, 2)), rows * columns)
+
+
+def test_an_image_of_no_whole_number_of_squares_is_one_cell():
+    images = np.ones((50, 6, 8, 1), np.float32)
+    np.testing.assert_array_equal(
+        corrupt(images, (3, 4)), corrupt(images, (3, 4), num_digits=1)
+    )
+    mask = occlusion_mask(50, (6, 8), 1, (3, 4)).numpy()
+    np.testing.assert_array_equal(corrupt(images, (3, 4)), ~mask)
+    # Two cells of 6 x 4 are drawn independently.
+    halves = corrupt(images, (3, 4), num_digits=2).numpy()
+    assert len(np.unique([halves[..., :4, :], halves[..., 4:, :]])) == 2
