@@ -1,6 +1,5 @@
 """Images read when they are asked for, as examples of `batches`."""
 
-import operator
 import threading
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -8,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import integer_at_least
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -30,9 +30,11 @@ class Images:
 
     ```
     without a seed: shorter side to 8/7 of `size` (256 for 224), the square in
-                    the middle
+                    the middle; an image that has the size stays as it is
     with a seed:    a rectangle of 8 to 100 % of the area, 3:4 to 4:3, to
                     `size` x `size`; mirrored half of the time
+    crop=False:     the whole image to `size` x `size`, whatever its shape;
+                    with a seed, mirrored half of the time
     ```
 
     Args:
@@ -47,6 +49,8 @@ class Images:
             that a run that resumes sees the same crops. If None, crops are in
             the middle.
         names: Names of the images in error messages, for example their files.
+        crop: Whether to crop. If False, the whole image is resized, which
+            changes its proportions unless it is square.
 
     Attributes:
         size: As above.
@@ -81,13 +85,17 @@ class Images:
         seed: int | None = None,
         *,
         names: Sequence[str] | None = None,
+        crop: bool = True,
     ):
+        if not callable(read):
+            raise ValueError(
+                "read must be a function of the number of an image, got "
+                f"{type(read).__name__}."
+            )
         if size is not None:
             size = positive_integer("size", size)
-        if seed is not None and operator.index(seed) < 0:
-            raise ValueError(f"seed must be at least 0, got {seed}.")
         self._read = read
-        self._num_images = operator.index(num_images)
+        self._num_images = integer_at_least("num_images", num_images, 0)
         if names is not None and len(names) != self._num_images:
             raise ValueError(
                 f"names must be one for each of {self._num_images} images, got "
@@ -95,7 +103,8 @@ class Images:
             )
         self.size = size
         self.names = names
-        self._seed = seed
+        self._seed = None if seed is None else integer_at_least("seed", seed, 0)
+        self._crop = bool(crop)
         self._first_shape = None
 
     def __len__(self) -> int:
@@ -119,16 +128,24 @@ class Images:
             return self._as_they_are(index)
         # Without any, one is read for its channels.
         images = map(self._image, index if len(index) else [0])
-        if self._seed is None:
+        rng = None
+        if self._seed is not None:
+            rng = np.random.default_rng([self._seed, *index.tolist()])
+        if not self._crop:
+            images = [_whole(image, self.size, rng) for image in images]
+        elif rng is None:
             images = [_middle(image, self.size) for image in images]
         else:
-            rng = np.random.default_rng([int(self._seed), *index.tolist()])
             images = [_random_crop(image, self.size, rng) for image in images]
         return np.stack(images)[: len(index)]
 
-    def with_size(self, size: int, seed: int | None = None) -> "Images":
+    def with_size(
+        self, size: int, seed: int | None = None, *, crop: bool = True
+    ) -> "Images":
         """The same images, as batches of another size."""
-        return Images(self._read, len(self), size, seed, names=self.names)
+        return Images(
+            self._read, len(self), size, seed, crop=crop, names=self.names
+        )
 
     def cached(self, num_bytes: int) -> "Images":
         """The same images, each kept in memory once it has been read.
@@ -149,6 +166,7 @@ class Images:
             self.size,
             self._seed,
             names=self.names,
+            crop=self._crop,
         )
 
     def take(self, indices) -> "Images":
@@ -172,6 +190,7 @@ class Images:
             self.size,
             self._seed,
             names=None if names is None else [names[i] for i in indices],
+            crop=self._crop,
         )
 
     def _checked(self, index):
@@ -240,7 +259,15 @@ class _Cache:
         return image
 
 
+def _whole(image, size, rng):
+    image = _resize(image, (size, size))
+    mirrored = rng is not None and rng.uniform() < 0.5
+    return image[:, ::-1] if mirrored else image
+
+
 def _middle(image, size):
+    if image.shape[:2] == (size, size):
+        return image
     shape = np.array(image.shape[:2])
     sides = np.maximum(np.rint(shape * (size * 8 / 7) / shape.min()), size)
     image = _resize(image, sides.astype(int))

@@ -29,6 +29,20 @@ def positive_integer(name: str, value) -> int:
     return number
 
 
+def integer_at_least(name: str, value, minimum: int) -> int:
+    """`value` as an int; ValueError unless it is a whole number >= minimum."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = minimum - 1
+    if number < minimum or isinstance(value, bool):
+        raise ValueError(
+            f"`{name}` must be at least {minimum}, an integer; received "
+            f"{value!r}."
+        )
+    return number
+
+
 def number_at_least(name: str, value, minimum: float) -> float:
     """`value` as a float; ValueError unless it is finite and >= minimum."""
     if not _is_number(value) or not math.isfinite(value) or value < minimum:

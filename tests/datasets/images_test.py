@@ -138,7 +138,7 @@ class TestAsTheyAre:
 def test_bad_arguments(x):
     with pytest.raises(ValueError, match="`size` must be"):
         x.with_size(0)
-    with pytest.raises(ValueError, match="seed must be at least 0"):
+    with pytest.raises(ValueError, match="`seed` must be at least 0"):
         x.with_size(3, seed=-1)
     for index in (4, -5):
         with pytest.raises(IndexError, match=r"must be in 0..3, got"):
@@ -211,3 +211,51 @@ class TestCached:
     def test_bad_size(self, slow, num_bytes):
         with pytest.raises(ValueError, match="`num_bytes` must be a finite"):
             slow.cached(num_bytes)
+
+
+@pytest.mark.parametrize("side", [1, 7, 32])
+def test_an_image_that_has_the_size_stays_as_it_is(side):
+    rng = np.random.default_rng(0)
+    image = rng.integers(0, 256, (side, side, 3), np.uint8)
+    sized = Images(lambda _: image, 2).with_size(side)
+    for same in (sized, sized.take([1, 0]), sized.cached(10**6)):
+        np.testing.assert_array_equal(same[np.array([0, 1])][1], image)
+
+
+def test_resizing_without_a_crop(x, photographs):
+    batch = x.with_size(20, crop=False)[np.array([0, 1])]
+    # 40 x 60 halves its rows and takes a third of its columns.
+    centre = np.arange(20) + 0.5
+    np.testing.assert_allclose(
+        batch[0, :, 5, 0], 255 * (2 * centre - 0.5) / 39, atol=3
+    )
+    np.testing.assert_allclose(
+        batch[0, 5, :, 1], 255 * (3 * centre - 0.5) / 59, atol=3
+    )
+    whole = x.with_size(30, crop=False)
+    for same in (whole, whole.take([0, 1]), whole.cached(10**6)):
+        np.testing.assert_array_equal(
+            same[np.array([1])][0], photographs[1], "30 x 30 stays"
+        )
+    seeded = x.with_size(30, seed=1, crop=False)[np.full(100, 1)]
+    mirrored = (seeded == photographs[1][:, ::-1]).all(axis=(1, 2, 3))
+    same = (seeded == photographs[1]).all(axis=(1, 2, 3))
+    assert (mirrored | same).all() and 25 < mirrored.sum() < 75
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((None, 3), "read must be a function"),
+        ((len, -1), "num_images"),
+        ((len, 2.5), "num_images"),
+        ((len, 3, 0), "size"),
+        ((len, 3, 2.5), "size"),
+        ((len, 3, 4, -1), "`seed` must be at least 0"),
+        ((len, 3, 4, 0.5), "seed"),
+        ((len, 3, 4, "1"), "seed"),
+    ],
+)
+def test_hostile_arguments_are_value_errors(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Images(*arguments)
