@@ -75,14 +75,23 @@ clean: ## Remove the environment and everything built; runs are kept.
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # .venv holds a copy of the lock it was built from, written last: without an
-# equal copy, or with an interpreter that does not run, it is built again.
+# equal copy, or with an interpreter that does not run, it is built again. The
+# package is installed in editable form, so that .venv has it in any folder;
+# .venv/checkout says from where.
 environment:
 	@version() { "$$1" -c '$(PROBE)' 2>/dev/null; }; \
 	ready() { \
 	  cmp -s requirements.lock .venv/requirements.lock \
 	  && version .venv/bin/python >/dev/null; \
 	}; \
-	if [ -z "$(PYTHON)" ] && ready; then exit 0; fi; \
+	editable() { \
+	  [ "$$(cat .venv/checkout 2>/dev/null)" = "$(CURDIR)" ] && return 0; \
+	  .venv/bin/python -m pip install --quiet --no-input \
+	    --disable-pip-version-check --no-index --no-deps \
+	    --no-build-isolation --editable . \
+	  && echo "$(CURDIR)" > .venv/checkout; \
+	}; \
+	if [ -z "$(PYTHON)" ] && ready; then editable; exit $$?; fi; \
 	for python in $(CANDIDATES) ""; do \
 	  if version "$$python" >/dev/null; then break; fi; \
 	done; \
@@ -93,10 +102,11 @@ environment:
 	fi; \
 	wanted=$$(version "$$python"); \
 	if ready && [ "$$(version .venv/bin/python)" = "$$wanted" ]; then \
-	  exit 0; \
+	  editable; exit $$?; \
 	fi; \
 	echo "Building .venv with Python $$wanted: about 2 GB, some minutes."; \
 	"$$python" -m venv --clear .venv \
 	&& .venv/bin/python -m pip install --quiet --no-input \
 	  --disable-pip-version-check --require-hashes -r requirements.lock \
+	&& editable \
 	&& cp requirements.lock .venv/requirements.lock
