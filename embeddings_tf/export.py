@@ -18,6 +18,8 @@ from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import one_of
 
+_LARGEST_VERSION = 2**63 - 1
+
 
 def export_saved_model(
     model: keras.Model,
@@ -89,8 +91,8 @@ def export_saved_model(
     Raises:
         ValueError: If the model is not built, has several inputs, the
             `input_signature` of `preprocessing` is not as described,
-            `version` is not a positive integer, or `unit_range` is not one of
-            these.
+            `version` is not a positive integer of 64 bits, or `unit_range` is
+            not one of these.
         FileExistsError: If the version exists.
 
     Reference:
@@ -166,15 +168,19 @@ def _version_folder(directory: pathlib.Path, version) -> pathlib.Path:
         taken = [
             int(path.name)
             for path in (directory.iterdir() if directory.is_dir() else ())
-            if path.name.isdigit()
+            if _is_version(path.name)
         ]
         version = max(taken, default=0) + 1
     if isinstance(version, np.integer):
         version = int(version)
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+    if (
+        isinstance(version, bool)
+        or not isinstance(version, int)
+        or not 1 <= version <= _LARGEST_VERSION
+    ):
         raise ValueError(
-            "`version` must be None or an integer of at least 1, as TensorFlow "
-            f"Serving reads folder names; received {version!r}."
+            "`version` must be None or an integer from 1 to 2^63 - 1, as "
+            f"TensorFlow Serving reads folder names; received {version!r}."
         )
     target = directory / str(version)
     if target.exists():
@@ -183,6 +189,12 @@ def _version_folder(directory: pathlib.Path, version) -> pathlib.Path:
             "`version` out for the next one."
         )
     return target
+
+
+def _is_version(name: str) -> bool:
+    """Whether TensorFlow Serving reads a folder of this name as a version."""
+    is_number = name.isascii() and name.isdigit()  # "²" is a digit, too
+    return is_number and int(name) <= _LARGEST_VERSION
 
 
 def _rename_new(source: pathlib.Path, target: pathlib.Path) -> None:

@@ -11,10 +11,27 @@ import zipfile
 
 import keras
 
+from trainers.config import RECIPES
+from trainers.config import load_function
 from trainers.loop import require_finite
+from trainers.monitor import best_epoch
+from trainers.monitor import direction
+from trainers.monitor import is_better
+from trainers.monitor import worst
 from trainers.plain_copy import random_state
+from trainers.workdir import read_config
 
 STATE = "training_state.json"
+# What Keras leaves out of a checkpoint, and which type it has.
+STATE_FIELDS = {
+    "epoch": int,
+    "best_epoch": int,
+    "best_value": int | float,
+    "finished": str,
+    "seconds": int | float,
+    "history": list,
+    "seeds": list,
+}
 
 
 class Checkpoint(keras.callbacks.Callback):
@@ -29,10 +46,14 @@ class Checkpoint(keras.callbacks.Callback):
 
     Args:
         directory: Where the files lie.
-        monitor: Name in the logs; larger is better.
+        monitor: Name in the logs, with a direction (`trainers.monitor`).
         patience: Epochs without a better value after which training stops.
         num_epochs: Epochs of the whole run.
         state: What `restore` returned, for a run that goes on.
+
+    Raises:
+        ValueError: If `monitor` has no direction, or `state` keeps another
+            epoch than the best one by `monitor`.
     """
 
     def __init__(self, directory, monitor, patience, num_epochs, state=None):
@@ -41,10 +62,19 @@ class Checkpoint(keras.callbacks.Callback):
         self.monitor = monitor
         self.patience = patience
         self.num_epochs = num_epochs
+        best = best_epoch(monitor, state["history"]) if state else 0
+        if state and state["best_epoch"] != best:
+            # Earlier versions kept the largest value, whatever the monitor.
+            raise ValueError(
+                f"{self.directory / 'best.keras'} is of epoch "
+                f"{state['best_epoch']}, but the best epoch by {monitor}, "
+                f"which is to be {direction(monitor)}imised, is {best}; train "
+                "in another --workdir"
+            )
         self.state = state or {
             "epoch": 0,
             "best_epoch": 0,
-            "best_value": -float("inf"),
+            "best_value": worst(monitor),
             "finished": "",
             "seconds": 0.0,
             "input_wait": [],
@@ -72,7 +102,7 @@ class Checkpoint(keras.callbacks.Callback):
         )
         state["history"].append({"epoch": epoch + 1, **logs})
         value = logs[self.monitor]
-        improved = value > state["best_value"]
+        improved = is_better(self.monitor, value, state["best_value"])
         if improved:
             state["best_value"], state["best_epoch"] = value, epoch + 1
         elif epoch + 1 - state["best_epoch"] >= self.patience:
@@ -141,7 +171,13 @@ def restore(directory: pathlib.Path):
                 if damaged:
                     raise zipfile.BadZipFile(f"{damaged} is damaged")
                 state = json.loads(archive.read(STATE))
+            _check_state(state)
             model = keras.saving.load_model(path)
+            # Keras keeps seed generators out of its files.
+            for variable, value in zip(
+                random_state(model), state["seeds"], strict=True
+            ):
+                variable.assign(value)
         except (zipfile.BadZipFile, KeyError, OSError, ValueError) as error:
             # Keras unpacks a checkpoint to read it.
             if getattr(error, "errno", None) in (errno.EFBIG, errno.ENOSPC):
@@ -155,11 +191,6 @@ def restore(directory: pathlib.Path):
                 file=sys.stderr,
             )
             continue
-        # Keras keeps seed generators out of its files.
-        for variable, value in zip(
-            random_state(model), state["seeds"], strict=True
-        ):
-            variable.assign(value)
         # A kill between the two files leaves an older best.keras.
         if state["best_epoch"] == state["epoch"]:
             _copy(path, directory / "best.keras")
@@ -175,11 +206,27 @@ def restore(directory: pathlib.Path):
     return None
 
 
+def _check_state(state) -> None:
+    """Raises ValueError unless this is the state of a run after an epoch."""
+    if not isinstance(state, dict):
+        raise ValueError(f"{STATE} holds a {type(state).__name__}")
+    for field, kind in STATE_FIELDS.items():
+        if not isinstance(state.get(field), kind):
+            raise ValueError(f"{STATE} has no {field}, or a wrong one")
+    rows = [isinstance(row, dict) and row["epoch"] for row in state["history"]]
+    if rows != list(range(1, state["epoch"] + 1)):
+        raise ValueError(f"{STATE} has no row for each epoch")
+
+
 def load_best(workdir: pathlib.Path):
     """The model of the best epoch of a run.
 
+    A recipe that is a Python file is run first, so that the classes which it
+    registers with Keras are known.
+
     Raises:
-        ValueError: If there is none yet, or its file is damaged.
+        ValueError: If there is none yet, its file is damaged, or it has a
+            class that is not known.
     """
     path = workdir / "checkpoints" / "best.keras"
     if not path.exists():
@@ -187,18 +234,34 @@ def load_best(workdir: pathlib.Path):
             f"{workdir} has no checkpoint yet; finish an epoch of training "
             "first"
         )
+    recipe = ""
+    if (workdir / "config.json").exists():
+        recipe, _ = read_config(workdir)
+    is_file = recipe.endswith(".py")
+    if is_file and pathlib.Path(recipe).is_file():
+        load_function(recipe, RECIPES, "get_config", "recipe", [])
+    damage = f"{path} is damaged ({{}}); train on, or copy latest.keras over it"
     try:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
     except zipfile.BadZipFile as error:
         damaged = error
     if damaged:
-        raise ValueError(
-            f"{path} is damaged ({damaged}); train on, or copy latest.keras "
-            "over it"
-        )
-    # The optimiser of a half-precision run loads under its policy only.
-    return keras.saving.load_model(path, compile=False)
+        raise ValueError(damage.format(damaged))
+    try:
+        # The optimiser of a half-precision run loads under its policy only.
+        return keras.saving.load_model(path, compile=False)
+    except (KeyError, ValueError) as error:
+        raise ValueError(damage.format(error)) from error
+    except TypeError as error:
+        reason = str(error).rpartition("Exception encountered: ")[2]
+        reason = reason.partition("\n")[0]
+        if is_file and not pathlib.Path(recipe).is_file():
+            reason += (
+                f" The recipe {recipe}, which may define it, is not there: "
+                "start in the folder in which the training was started."
+            )
+        raise ValueError(f"{path} cannot be loaded: {reason}") from error
 
 
 def _copy(source: pathlib.Path, target: pathlib.Path) -> None:

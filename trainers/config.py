@@ -6,6 +6,8 @@ import importlib.util
 import pathlib
 
 from trainers.recipes import every_recipe
+from trainers.required_fields import require_evaluation
+from trainers.required_fields import require_fields
 
 RECIPES = pathlib.Path(__file__).parent / "recipes"
 # Of every recipe; one that does not name them, or an older run, has these.
@@ -17,7 +19,6 @@ COMMON_FIELDS = {
     "strategy": "one",
 }
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
-EVALUATIONS = ("few_shot", "disentanglement", "retrieval", "verification")
 
 
 def recipe_names() -> list[str]:
@@ -55,7 +56,7 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
         get_config = load_function(
             recipe, RECIPES, "get_config", "recipe", recipe_names()
         )
-    config = get_config()
+    config = _call(get_config, recipe)
     if not hasattr(config, "lock"):
         raise ValueError(
             f"get_config() of {recipe} must return an ml_collections."
@@ -67,8 +68,19 @@ def load_recipe(recipe: str, overrides: list[str] = ()):
     config.lock()
     for override in overrides:
         apply_override(config, override)
+    require_fields(config)
     _check_common_fields(config)
     return config
+
+
+def _call(function, name: str, *arguments):
+    """Calls a function of the user's; what it raises is a ValueError."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        raise ValueError(
+            f"{name} cannot be run: {type(error).__name__}: {error}"
+        ) from error
 
 
 def load_function(
@@ -92,8 +104,10 @@ def load_function(
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except (SyntaxError, ImportError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
+    except Exception as error:
+        raise ValueError(
+            f"{path} cannot be read: {type(error).__name__}: {error}"
+        ) from error
     if not hasattr(module, function):
         raise ValueError(
             f"{name} is no {kind}: it defines no function {function}()"
@@ -217,28 +231,32 @@ def evaluation_module(config):
     """The module of `trainers` that measures the runs of a recipe.
 
     It has `validation(config, model)`, a callback for training,
-    `evaluate(config, model, workdir)`, a dictionary of results, and
-    `summary(results)`, a text.
+    `evaluate(config, model, workdir)`, a dictionary of results,
+    `check(config)`, which raises ValueError if the section `evaluation` does
+    not fit the data, and `summary(results)`, a text.
+
+    Raises:
+        ValueError: If there is no such evaluation, or it lacks a field.
     """
-    name = config.evaluation.name
-    if name not in EVALUATIONS:
-        raise ValueError(
-            f"config.evaluation.name={name!r} is unknown; there are "
-            f"{', '.join(EVALUATIONS)}"
-        )
-    return importlib.import_module(f"trainers.{name}")
+    require_evaluation(config)
+    return importlib.import_module(f"trainers.{config.evaluation.name}")
 
 
 def build(module, section, *leading, **extra):
     """Calls `module.<section.name>` with the section's other fields."""
     arguments = dict(section)
     name = arguments.pop("name")
-    function = getattr(module, name, None)
-    if function is None or name.startswith("_"):
-        known = [n for n in dir(module) if not n.startswith("_")]
+    # What a module imports is not its own.
+    known = getattr(module, "__all__", None) or [
+        n
+        for n in dir(module)
+        if not n.startswith("_") and callable(getattr(module, n))
+    ]
+    if name not in known:
         raise ValueError(
             f"{module.__name__} has no {name!r}; it has {', '.join(known)}"
         )
+    function = getattr(module, name)
     try:
         return function(*leading, **arguments, **extra)
     except TypeError as error:

@@ -7,7 +7,6 @@ again, it goes on in the fold in which it was killed.
 """
 
 import argparse
-import json
 import pathlib
 import shlex
 import statistics
@@ -53,9 +52,11 @@ def cross_validate(
     All that ever ran in this workdir; fold 0, for tuning, only if no other did.
     """
     from trainers.evaluate import evaluate
+    from trainers.strategy import start
     from trainers.train import train
     from trainers.workdir import claim
     from trainers.workdir import open_workdir
+    from trainers.workdir import require_free
 
     config = load_recipe(recipe, overrides)
     if "folds" not in config or config.folds.num_folds == 0:
@@ -71,6 +72,10 @@ def cross_validate(
         )
     if any(override.startswith("folds.fold=") for override in overrides):
         raise ValueError("choose folds with --folds, not --config.folds.fold")
+
+    def of_fold(fold):
+        return [*overrides, f"folds.fold={fold}"]
+
     every = range(config.folds.num_folds)
     wanted = list(every[1:]) if folds is None else sorted(set(folds))
     unknown = [fold for fold in wanted if fold not in every]
@@ -78,14 +83,23 @@ def cross_validate(
         raise ValueError(
             f"there is no fold {unknown[0]}; there are 0 to {every[-1]}"
         )
+    if not wanted:
+        raise ValueError("--folds is empty; name at least one fold")
     with open_workdir(workdir) as path:
-        claim(path, recipe, config)
+        found = {fold: _results(path / f"fold_{fold}") for fold in every}
+        if not require_free(path, recipe, config):
+            start(config.strategy)
+            from trainers.fit import check_recipe
+
+            for fold in wanted[:1]:  # the others have the same data
+                check_recipe(load_recipe(recipe, of_fold(fold)))
+            claim(path, recipe, config)
         for number, fold in enumerate(wanted):
             run = path / f"fold_{fold}"
-            if "evaluation" in _results(run):
+            if "evaluation" in found[fold]:
                 continue
             print(f"\n=== Fold {fold}, {number + 1} of {len(wanted)}")
-            train(recipe, str(run), [*overrides, f"folds.fold={fold}"])
+            train(recipe, str(run), of_fold(fold))
             evaluate(str(run), [])
         done = [
             fold
@@ -97,8 +111,24 @@ def cross_validate(
 
 
 def _results(run: pathlib.Path) -> dict:
-    file = run / "results.json"
-    return json.loads(file.read_text()) if file.is_file() else {}
+    """What a fold has left; without an evaluation, it has to run (on)."""
+    from trainers.workdir import read_results
+
+    results = read_results(run)
+    if "evaluation" not in results:
+        return results
+    training = results.get("training")
+    if not (
+        isinstance(results["evaluation"], dict)
+        and isinstance(training, dict)
+        and isinstance(training.get("history"), list)
+        and "monitor" in training
+    ):
+        raise ValueError(
+            f"{run / 'results.json'} is damaged (it lacks the training or the "
+            "evaluation); move it away and start the same command again"
+        )
+    return results
 
 
 def _collect(path: pathlib.Path, recipe: str, folds) -> dict:

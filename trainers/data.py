@@ -37,8 +37,9 @@ def load(config, split: str):
     `min_num_frames`, whole, until they have as many.
 
     Of images that are read when they are asked for, it keeps as many in memory
-    as `images.cache_gib` hold. With `images.size` they are cut from the middle
-    and have that size; with 0 they stay as they are.
+    as `images.cache_gib` hold. With `images.size` they have that size, cut from
+    the middle, or with a field `images.crop` of False whole; with 0 they stay
+    as they are.
     """
     x, labels = _split(config, split, _frozen(config, "front_end"))
     x = _sized(x, config)
@@ -52,7 +53,8 @@ def _sized(x, config):
     size = config.images.size
     if isinstance(x, datasets.Images):
         x = x.cached(config.images.get("cache_gib", 0.0) * 2**30)
-        return x.with_size(size) if size else x
+        crop = config.images.get("crop", True)
+        return x.with_size(size, crop=crop) if size else x
     if size:
         raise ValueError(
             f"config.images.size={size} is for images that are read when "
@@ -60,6 +62,11 @@ def _sized(x, config):
             "Leave the field at 0."
         )
     return x
+
+
+def load_labels(config, split: str) -> np.ndarray:
+    """The labels of a split, as `load` gives them; no features are computed."""
+    return _split(config, split, front_end=None)[1]
 
 
 def load_for_training(config):

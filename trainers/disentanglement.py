@@ -9,6 +9,7 @@ from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import viz
 from trainers.data import load
+from trainers.data import load_labels
 from trainers.embed import HeldOut
 from trainers.embed import embed_points
 from trainers.folds import class_ids
@@ -45,6 +46,25 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
 
         measures["log_likelihood"] = log_likelihood
     return HeldOut(x, factors, measures)
+
+
+def check(config) -> None:
+    """Checks the section `evaluation` against the data.
+
+    Raises:
+        ValueError: If the labels are not factors, or not as many as there are
+            names, or a split does not exist.
+    """
+    names = config.evaluation.factor_names
+    for split in config.evaluation.splits:
+        shape = load_labels(config, split).shape
+        if len(shape) != 2 or shape[1] != len(names):
+            raise ValueError(
+                "config.evaluation.name='disentanglement' needs labels of "
+                "shape (examples, factors), a column for each of "
+                f"config.evaluation.factor_names ({len(names)} names); the "
+                f"split {split!r} has labels of shape {shape}"
+            )
 
 
 def evaluate(config, model, workdir: pathlib.Path) -> dict:

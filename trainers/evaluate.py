@@ -30,11 +30,14 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
     from trainers.config import evaluation_module
     from trainers.provenance import provenance
     from trainers.quiet import import_tensorflow
+    from trainers.required_fields import require_evaluation
     from trainers.workdir import open_workdir
     from trainers.workdir import read_config
+    from trainers.workdir import read_results
     from trainers.workdir import update_results
 
     with open_workdir(workdir, create=False) as path:
+        read_results(path)  # refused now rather than after the evaluation
         _, config = read_config(path)
         for override in overrides:
             if not override.startswith(("evaluation.", "data_dir", "manual_")):
@@ -44,6 +47,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
                     "config.data_dir and config.manual_dir"
                 )
             apply_override(config, override)
+        require_evaluation(config)
         if importlib.util.find_spec("matplotlib") is None:
             raise ValueError(
                 "the pictures need Matplotlib: pip install "
@@ -54,6 +58,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
 
         started = time.monotonic()
         module = evaluation_module(config)
+        module.check(config)
         results = module.evaluate(config, load_best(path), path)
         update_results(
             path,

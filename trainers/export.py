@@ -33,16 +33,23 @@ def export(workdir: str, directory: str, version: int | None) -> str:
     """
     from trainers.quiet import import_tensorflow
     from trainers.quiet import quiet_import
+    from trainers.workdir import folder_argument
     from trainers.workdir import open_workdir
     from trainers.workdir import read_config
 
+    target = folder_argument("--directory", directory)
+    existing = next(p for p in (target, *target.parents) if p.exists())
+    if not existing.is_dir():
+        raise ValueError(
+            f"--directory {directory}: {existing} is a file; name a folder"
+        )
     with open_workdir(workdir, create=False) as path:
+        _, config = read_config(path)
         import_tensorflow()
         from embeddings_tf.export import export_saved_model
         from trainers.checkpoint import load_best
         from trainers.data import front_end
 
-        _, config = read_config(path)
         model = load_best(path)
         with quiet_import():
             target = export_saved_model(

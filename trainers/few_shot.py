@@ -1,4 +1,8 @@
-"""Few-shot evaluation of a trained model: accuracy, uncertainty, pictures."""
+"""Few-shot evaluation of a trained model: accuracy, uncertainty, pictures.
+
+Of any data set with classes. Images are evaluated clean and partly occluded,
+other examples clean only. `trainers.n_digit` adds what n-digit numbers tell.
+"""
 
 import functools
 import pathlib
@@ -13,14 +17,20 @@ from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import viz
+from embeddings_tf.datasets import Utterances
 from embeddings_tf.datasets import corrupt
 from embeddings_tf.datasets import occlusion_mask
 from embeddings_tf.models.few_shot_classifier import class_log_prob
 from embeddings_tf.models.few_shot_classifier import class_prototypes
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import positive_integer
+from trainers import n_digit
 from trainers.data import load
+from trainers.data import load_labels
 from trainers.data import preprocessing
 from trainers.embed import embed
+from trainers.folds import class_ids
+from trainers.held_out import HeldOut
 
 BLOCK = 1000
 CONDITIONS = ("clean", "corrupt_support", "corrupt_query")
@@ -44,31 +54,46 @@ def episode_log_prob(model, num_samples: int):
     return log_prob
 
 
-def embed_corrupted(model, x, draw: int) -> np.ndarray:
-    """Embeddings of all of `x`, corrupted by a draw."""
+def embed_corrupted(model, x, draw: int, num_digits: int = 1) -> np.ndarray:
+    """Embeddings of all of `x`, `num_digits` parts of each image corrupted."""
     parts = []
     for first in range(0, len(x), BLOCK):
         block = tf.convert_to_tensor(x[first : first + BLOCK])
-        block = corrupt(block, seed=_seed(draw, first))
+        block = corrupt(block, _seed(draw, first), num_digits=num_digits)
         parts.append(model.predict_on_batch(block))
     return np.concatenate(parts)
 
 
-def occluded_fraction(x, draw: int) -> np.ndarray:
-    """Part of each digit that a draw hides, `(n, num_digits)`."""
-    height, width = x.shape[1:3]
-    num_digits = width // height
+def occluded_fraction(shape, draw: int, num_digits: int = 1) -> np.ndarray:
+    """How much of each part of an image a draw hides, `(n, num_digits)`.
+
+    Args:
+        shape: `(n, height, width, channels)`.
+        draw: Which draw.
+        num_digits: Parts side by side in an image.
+    """
+    num_images, height, width = shape[:3]
+    width //= num_digits
     parts = []
-    for first in range(0, len(x), BLOCK):
-        count = len(x[first : first + BLOCK])
-        mask = occlusion_mask(count, height, num_digits, _seed(draw, first))
-        digits = np.reshape(mask, (count, height, num_digits, height))
-        parts.append(digits.mean(axis=(1, 3)))
+    for first in range(0, num_images, BLOCK):
+        count = min(BLOCK, num_images - first)
+        seed = _seed(draw, first)
+        mask = occlusion_mask(count, (height, width), num_digits, seed)
+        cells = np.reshape(mask, (count, height, num_digits, width))
+        parts.append(cells.mean(axis=(1, 3)))
     return np.concatenate(parts)
 
 
 def _seed(draw: int, first: int) -> tf.Tensor:
     return tf.constant([draw, first], tf.int32)
+
+
+def classes_of(labels) -> np.ndarray:
+    """Class numbers `(n,)` of any labels; integers keep their values."""
+    labels = np.asarray(labels)
+    if labels.ndim == 1 and labels.dtype.kind in "iu":
+        return labels
+    return class_ids(labels)
 
 
 def validation(config, model) -> callbacks.EmbeddingEvaluation:
@@ -78,6 +103,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     are compared on the same task.
     """
     x, labels = load(config, config.validation.split)
+    labels = classes_of(labels)
     preprocess = preprocessing(config)
     if preprocess is not None:
         x = tf.concat(
@@ -89,7 +115,10 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
         ).numpy()
     episodes = dict(config.validation)
     del episodes["split"]
-    log_prob = episode_log_prob(model, episodes.pop("num_samples"))
+    num_samples = episodes.pop("num_samples")
+    log_prob = episode_log_prob(
+        model, positive_integer("validation.num_samples", num_samples)
+    )
     # Checks the numbers against the labels now, not after an epoch.
     metrics.few_shot_episodes(np.zeros((len(labels), 1)), labels, **episodes)
 
@@ -102,16 +131,64 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
             **episodes,
         )
 
-    return callbacks.EmbeddingEvaluation(
-        x, labels, {"few_shot_accuracy": few_shot_accuracy}, batch_size=BLOCK
-    )
+    measures = {"few_shot_accuracy": few_shot_accuracy}
+    if isinstance(x, Utterances):
+        return HeldOut(x, labels, measures)
+    return callbacks.EmbeddingEvaluation(x, labels, measures, batch_size=BLOCK)
+
+
+def check(config) -> None:
+    """Checks the section `evaluation` against the data.
+
+    Raises:
+        ValueError: If a count is too small, there is not one entry of
+            `num_classes` for each split, or a split does not exist or has too
+            few classes or examples.
+    """
+    wanted = config.evaluation
+    if len(wanted.splits) != len(wanted.num_classes):
+        raise ValueError(
+            "config.evaluation.num_classes must have an entry for each of "
+            f"config.evaluation.splits; received {tuple(wanted.num_classes)} "
+            f"for {tuple(wanted.splits)}"
+        )
+    for field, least in (
+        ("num_episodes", 2),
+        ("num_draws", 1),
+        ("num_samples", 1),
+    ):
+        if wanted[field] < least:
+            raise ValueError(
+                f"config.evaluation.{field} must be at least {least}; "
+                f"received {wanted[field]}"
+            )
+    for split, num_classes in zip(
+        wanted.splits, wanted.num_classes, strict=True
+    ):
+        labels = classes_of(load_labels(config, split))
+        try:
+            metrics.few_shot_episodes(
+                np.zeros((len(labels), 1)),
+                labels,
+                wanted.num_support,
+                wanted.num_query,
+                num_classes,
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"config.evaluation does not fit the split {split!r}: {error}"
+            ) from error
 
 
 class _Split(NamedTuple):
-    """One test split: its images clean and in every corruption draw."""
+    """One test split: its examples clean and in every corruption draw.
+
+    Examples that are no images have neither `corrupted` nor `occluded`.
+    """
 
     name: str
     num_classes: int
+    num_digits: int
     labels: np.ndarray
     clean: np.ndarray
     corrupted: list[np.ndarray]
@@ -120,33 +197,47 @@ class _Split(NamedTuple):
     @classmethod
     def embedded(cls, config, model, name: str, num_classes: int):
         x, labels = load(config, name)
-        draws = range(config.evaluation.num_draws)
+        shape, draws = _image_shape(x), range(config.evaluation.num_draws)
+        num_digits = 0 if shape is None else n_digit.num_digits(config, shape)
+        if shape is None:
+            draws = ()
+        parts = num_digits or 1
         return cls(
             name,
             num_classes,
-            labels,
+            num_digits,
+            classes_of(labels),
             embed(model, x),
-            [embed_corrupted(model, x, draw) for draw in draws],
-            [occluded_fraction(x, draw) for draw in draws],
+            [embed_corrupted(model, x, draw, parts) for draw in draws],
+            [
+                occluded_fraction((len(x), *shape), draw, parts)
+                for draw in draws
+            ],
         )
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        return CONDITIONS if self.corrupted else CONDITIONS[:1]
+
+
+def _image_shape(x):
+    """Height, width and channels of the examples; None if they are no images"""
+    if isinstance(x, Utterances):
+        return None
+    shape = np.shape(x[:1])[1:]
+    return shape if len(shape) == 3 else None
 
 
 def evaluate(config, model, workdir: pathlib.Path) -> dict:
     """All measures of one trained model, and its pictures in the workdir.
 
-    Every split of `config.evaluation.splits`, under three conditions: clean,
-    corrupt supports, corrupt queries. Each image is embedded once clean and
-    once per corruption draw; `num_episodes` random episodes are shared out
-    over the draws. With `leave_one_out` also the accuracy of the nearest
-    neighbour among all other images of the split, in the first draw.
+    Every split of `config.evaluation.splits`, for images under three
+    conditions: clean, corrupt supports, corrupt queries. Each image is embedded
+    once clean and once per corruption draw; `num_episodes` random episodes are
+    shared out over the draws. With `leave_one_out` also the accuracy of the
+    nearest neighbour among all other examples of the split, in the first draw.
     """
     wanted = config.evaluation
-    for field, least in (("num_episodes", 2), ("num_draws", 1)):
-        if wanted[field] < least:
-            raise ValueError(
-                f"config.evaluation.{field} must be at least {least}; "
-                f"received {wanted[field]}"
-            )
     splits = [
         _Split.embedded(config, model, name, num_classes)
         for name, num_classes in zip(
@@ -154,11 +245,13 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
         )
     ]
     log_prob = episode_log_prob(model, wanted.num_samples)
-    progress = _Progress(len(splits) * len(CONDITIONS) * wanted.num_episodes)
+    progress = _Progress(
+        sum(len(split.conditions) for split in splits) * wanted.num_episodes
+    )
     results, reliability, reject = {}, {}, {}
     for split in splits:
         results[split.name] = {}
-        for condition in CONDITIONS:
+        for condition in split.conditions:
             episodes = []
             for episode in _episodes(split, condition, wanted, log_prob):
                 episodes.append(episode)
@@ -173,25 +266,30 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
             title = title.replace("_", " ")
             reliability[title], reject[title] = curves
 
-    digits = _digits(np.concatenate([split.labels for split in splits]))
-    digits = digits[:, -splits[0].occluded[0].shape[1] :]
+    num_digits = splits[0].num_digits
     mean, variance = np.concatenate([split.clean for split in splits]), None
+    labels = np.concatenate([split.labels for split in splits])
     occlusion = {}
     if models.has_gaussian_output(model):
         mean, variance = (part.numpy() for part in gaussian.unpack(mean))
-        results["uncertainty"], occlusion = _uncertainty(splits)
+        if splits[0].corrupted:
+            results["uncertainty"], occlusion = _uncertainty(splits)
     objective = getattr(model, "objective", None)
     for name in ("noise_variance", "scale", "offset"):
         if hasattr(objective, name):
             results[name] = float(getattr(objective, name))
-    results["axes"] = _axis_alignment(mean, digits)
+    factors = {"class": labels}
+    if num_digits:
+        digits = n_digit.digits(labels, num_digits)
+        results["axes"] = n_digit.axis_alignment(mean, digits)
+        factors = dict(zip(n_digit.NAMES, digits.T, strict=False))
 
     figures = {
         "evaluation": viz.evaluation_figure(reliability, reject, occlusion)
     }
     if mean.shape[1] >= 2:
         figures["embedding"] = _embedding_figure(
-            config, splits, mean, variance, digits
+            config, mean, variance, labels, factors
         )
     for name, figure in figures.items():
         viz.save_figure(
@@ -204,9 +302,10 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
 
 def _episodes(split: _Split, condition: str, wanted, log_prob):
     """Yields the episodes of one condition, shared out over the draws."""
-    for draw in range(wanted.num_draws):
+    num_draws = wanted.num_draws if split.corrupted else 1
+    for draw in range(num_draws):
         supports, queries = _sides(split, condition, draw)
-        num_episodes = len(range(draw, wanted.num_episodes, wanted.num_draws))
+        num_episodes = len(range(draw, wanted.num_episodes, num_draws))
         if num_episodes:
             yield from metrics.few_shot_episodes(
                 supports,
@@ -223,11 +322,11 @@ def _episodes(split: _Split, condition: str, wanted, log_prob):
 
 def _sides(split: _Split, condition: str, draw: int = 0):
     """Embeddings to draw supports and queries from."""
-    corrupted = split.corrupted[draw]
-    return (
-        corrupted if condition == "corrupt_support" else split.clean,
-        corrupted if condition == "corrupt_query" else split.clean,
-    )
+    if condition == "corrupt_support":
+        return split.corrupted[draw], split.clean
+    if condition == "corrupt_query":
+        return split.clean, split.corrupted[draw]
+    return split.clean, split.clean
 
 
 def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
@@ -256,45 +355,38 @@ def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
     )[1]
 
 
-def _digits(numbers) -> np.ndarray:
-    """Hundreds, tens and ones of `(n,)` numbers, `(n, 3)`."""
-    return numbers[:, None] // np.array([100, 10, 1]) % 10
-
-
-def _embedding_figure(config, splits, mean, variance, digits):
-    """The first images of each class, seen and unseen ones marked."""
-    labels = np.concatenate([split.labels for split in splits])
-    seen = np.concatenate(
-        [
-            np.full(len(split.labels), split.name != "test_unseen")
-            for split in splits
-        ]
-    )
+def _embedding_figure(config, mean, variance, labels, factors):
+    """The first examples of each class, seen and unseen ones marked."""
     rows = _rows_per_class(labels, 30)
-    names = ("first digit", "second digit", "third digit")
+    trained = classes_of(load_labels(config, config.split))
     return viz.embedding_figure(
         mean[rows],
         None if variance is None else variance[rows],
         labels[rows],
-        seen[rows],
-        dict(zip(names, digits[rows].T, strict=False)),
+        np.isin(labels[rows], trained),
+        {name: values[rows] for name, values in factors.items()},
         title=f"{config.dataset}: clean test images",
     )
 
 
 def summary(results: dict) -> str:
     """The accuracies as a small table for people."""
-    splits = [name for name in results if name.startswith("test")]
+    splits = [
+        name
+        for name, found in results.items()
+        if isinstance(found, dict) and CONDITIONS[0] in found
+    ]
     lines = [f"{'accuracy, %':<17}" + "".join(f"{s:>16}" for s in splits)]
     for condition in CONDITIONS:
-        cells = [results[split][condition] for split in splits]
-        lines.append(
-            f"{condition.replace('_', ' '):<17}"
-            + "".join(
-                f"{100 * c['accuracy']:>9.1f} ±{100 * c['interval']:>5.2f}"
-                for c in cells
+        cells = [results[split].get(condition) for split in splits]
+        if None not in cells:
+            lines.append(
+                f"{condition.replace('_', ' '):<17}"
+                + "".join(
+                    f"{100 * c['accuracy']:>9.1f} ±{100 * c['interval']:>5.2f}"
+                    for c in cells
+                )
             )
-        )
     return "\n".join(lines)
 
 
@@ -324,20 +416,8 @@ def _measure(episodes) -> tuple[dict, dict, dict]:
     return measured, metrics.reliability_curve(probability, targets), reject
 
 
-def _axis_alignment(mean, digits) -> dict:
-    """Mutual information of axes and digits, and the best rotation, in nats."""
-    information = metrics.mutual_information(mean, digits, binning="quantile")
-    result = {"mutual_information": information.tolist()}
-    if mean.shape[1] == digits.shape[1] == 2:
-        rotation = metrics.best_rotation(mean, digits, binning="quantile")
-        result["rotation"] = {
-            name: np.asarray(value).tolist() for name, value in rotation.items()
-        }
-    return result
-
-
 def _uncertainty(splits: list[_Split]) -> tuple[dict, dict]:
-    """Does variance rise with occlusion? Overall and digit by dimension."""
+    """Does variance rise with occlusion? Overall, and of digits by dimension"""
     from scipy.stats import spearmanr
 
     embeddings = np.concatenate([e for s in splits for e in s.corrupted])
@@ -356,16 +436,13 @@ def _uncertainty(splits: list[_Split]) -> tuple[dict, dict]:
         "rank_correlation_with_occlusion": float(
             spearmanr(overall, total).statistic
         ),
-        "rank_correlation_dimension_digit": [
-            [
-                float(spearmanr(occluded[:, digit], values).statistic)
-                for digit in range(occluded.shape[1])
-            ]
-            for values in variance.T
-        ],
         "median_variance_by_dimension": np.median(variance, 0).tolist(),
         **{f"curve_{name}": values for name, values in curve.items()},
     }
+    if splits[0].num_digits:
+        result["rank_correlation_dimension_digit"] = n_digit.occlusion_by_digit(
+            variance, occluded
+        )
     return result, curve
 
 

@@ -23,11 +23,13 @@ from trainers.input_wait import InputWait
 from trainers.loop import loop
 from trainers.model import build_model
 from trainers.model import dtype_policy
+from trainers.monitor import require_logged
 from trainers.plain_copy import OnPlainCopy
 from trainers.plain_copy import all_variables
 from trainers.plain_copy import assign
 from trainers.plateau import ReduceOnPlateau
 from trainers.provenance import provenance
+from trainers.required_fields import require_fields
 
 
 def training_data(config, first_step: int) -> tf.data.Dataset:
@@ -36,7 +38,8 @@ def training_data(config, first_step: int) -> tf.data.Dataset:
     if config.batches.name != "factor_batches":
         labels = class_ids(labels)
     if config.images.size:
-        x = x.with_size(config.images.size, config.seed)
+        crop = config.images.get("crop", True)
+        x = x.with_size(config.images.size, config.seed, crop=crop)
     if "utterances" in config:
         x = x.with_num_frames(config.utterances.num_frames, config.seed)
     indices = build(
@@ -56,16 +59,14 @@ def training_data(config, first_step: int) -> tf.data.Dataset:
 def fit(config, recipe, workdir: pathlib.Path | None) -> dict:
     """Trains a recipe in its workdir, or goes on where it was killed.
 
+    A fresh workdir is claimed once all that can be checked has been.
+
     On several workers `workdir` is the chief's; the others give None, and
     neither read nor write.
 
     Returns the results, as written to `results.json`; of the others, none.
     """
-    for field in ("steps_per_epoch", "num_epochs", "patience"):
-        if config[field] < 1:
-            raise ValueError(
-                f"config.{field} must be at least 1; received {config[field]}"
-            )
+    require_fields(config)
     strategy = strategies.create(config.strategy)
     if config.deterministic:
         tf.config.experimental.enable_op_determinism()
@@ -80,8 +81,8 @@ def _fit(config, recipe, workdir, strategy) -> dict:
     keras.utils.set_random_seed(config.seed)
     plain = state = None
     if workdir is not None:
+        is_claimed = workdirs.require_free(workdir, recipe, config)
         checkpoints = workdir / "checkpoints"
-        checkpoints.mkdir(exist_ok=True)
         with dtype_policy(config.precision):
             restored = checkpoint.restore(checkpoints)
         plain, state = restored or (build_model(config), None)
@@ -107,19 +108,26 @@ def _fit(config, recipe, workdir, strategy) -> dict:
     if not finished:
         if state:
             print(f"Going on after epoch {first_epoch}.")
+        data = training_data(config, first_epoch * config.steps_per_epoch)
+        _require_shape(plain or model, data)
         input_wait = InputWait()
         callbacks = []
         if workdir is not None:
+            held_out = _held_out(config, plain)
+            if not is_claimed:
+                evaluation_module(config).check(config)
+                _check_step(plain, data, held_out)
+                workdirs.claim(workdir, recipe, config)
+            checkpoints.mkdir(exist_ok=True)
             callbacks = [
-                *_validation(config, plain, saver.state),
+                held_out,
+                *_plateau(config, saver.state),
                 input_wait,
                 keras.callbacks.TensorBoard(
                     workdir / "tensorboard", write_graph=False
                 ),
                 saver,
             ]
-        data = training_data(config, first_epoch * config.steps_per_epoch)
-        _require_shape(plain or model, data)
         data = input_wait.measured(data)
         _train(config, model, plain, strategy, data, first_epoch, callbacks)
     elif workdir is not None:
@@ -167,19 +175,54 @@ def _on_replicas(config, strategy, plain) -> keras.Model:
     return model
 
 
-def _validation(config, model, state) -> list[keras.callbacks.Callback]:
-    """What measures held-out data, and what lowers the rate by it."""
+def check_recipe(config) -> tuple:
+    """Raises what is wrong with a training and its evaluation, before either.
+
+    Returns:
+        The model, and the callback that measures its held-out data.
+
+    Raises:
+        ValueError: If a field does not fit the data or another field.
+        OSError: If the data or the initial weights are not there.
+    """
+    require_fields(config)
+    model = build_model(config)
+    if config.initial_weights:
+        copy_initial_weights(model, config.initial_weights)
+    held_out = _held_out(config, model)
+    _plateau(config, {})
+    evaluation_module(config).check(config)
+    data = training_data(config, 0)
+    _require_shape(model, data)
+    _check_step(model, data, held_out)
+    return model, held_out
+
+
+def _held_out(config, model) -> keras.callbacks.Callback:
+    """What measures held-out data after each epoch, `monitor` among it."""
     held_out = evaluation_module(config).validation(config, model)
-    known = ["loss", *(f"val_{name}" for name in held_out.metrics)]
-    if config.monitor not in known:
-        raise ValueError(
-            f"config.monitor={config.monitor!r} is not in the logs; they "
-            f"have {', '.join(known)}"
-        )
+    require_logged("config.monitor", config.monitor, model, held_out)
+    return held_out
+
+
+def _plateau(config, state) -> list[keras.callbacks.Callback]:
+    """What lowers the rate by `monitor`."""
     if "plateau" not in config:
-        return [held_out]
-    plateau = ReduceOnPlateau(config.monitor, state, **config.plateau)
-    return [held_out, plateau]
+        return []
+    return [ReduceOnPlateau(config.monitor, state, **config.plateau)]
+
+
+def _check_step(model, data, held_out) -> None:
+    """Raises what is wrong with a step on the batches; nothing is trained."""
+    x = held_out.x
+    one = x[0][None] if isinstance(x, datasets.Utterances) else x[:1]
+    model(one, training=False)
+
+    def loss(x, y):
+        return model.compute_loss(x, y, model(x, training=True))
+
+    # Traced only: neither weights nor random states change.
+    tf.function(loss, autograph=False).get_concrete_function(*data.element_spec)
 
 
 def _require_shape(model, data) -> None:

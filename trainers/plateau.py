@@ -4,6 +4,8 @@ import keras
 
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
+from trainers.monitor import is_better
+from trainers.monitor import worst
 
 
 class ReduceOnPlateau(keras.callbacks.Callback):
@@ -13,13 +15,13 @@ class ReduceOnPlateau(keras.callbacks.Callback):
     the run's state, so that a run which was killed goes on as if it had not
     been. The learning rate is a variable of the optimiser, and is in its file.
 
-    After more than `patience` epochs in a row without a value above the best
-    so far, the rate is multiplied by `factor`, and counting begins anew. List
-    it after what measures `monitor` and before what saves `state`. The rate of
-    the epoch stands in the logs as `learning_rate`.
+    After more than `patience` epochs in a row without a value better than the
+    best so far, the rate is multiplied by `factor`, and counting begins anew.
+    List it after what measures `monitor` and before what saves `state`. The
+    rate of the epoch stands in the logs as `learning_rate`.
 
     Args:
-        monitor: Name in the logs; larger is better.
+        monitor: Name in the logs, with a direction (`trainers.monitor`).
         state: The run's dictionary, `Checkpoint.state`; what is remembered
             stands under `"plateau"`.
         factor: Between 0 and 1.
@@ -53,7 +55,7 @@ class ReduceOnPlateau(keras.callbacks.Callback):
             "plateau.min_learning_rate", min_learning_rate, 0
         )
         self.memory = state.setdefault(
-            "plateau", {"best_value": -float("inf"), "epochs": 0}
+            "plateau", {"best_value": worst(monitor), "epochs": 0}
         )
 
     def on_train_begin(self, logs=None):
@@ -72,7 +74,7 @@ class ReduceOnPlateau(keras.callbacks.Callback):
         rate = float(optimizer.learning_rate)
         value = float(logs[self.monitor])
         logs["learning_rate"] = rate
-        if value > memory["best_value"]:
+        if is_better(self.monitor, value, memory["best_value"]):
             memory["best_value"], memory["epochs"] = value, 0
             return
         memory["epochs"] += 1

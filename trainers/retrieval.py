@@ -10,6 +10,7 @@ from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import viz
 from trainers.data import load
+from trainers.data import load_labels
 from trainers.embed import BLOCK
 from trainers.embed import HeldOut
 from trainers.embed import embed_points
@@ -39,6 +40,24 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     if "max_k" in config.validation:
         measures["mean_recall"] = mean_recall
     return HeldOut(x, class_ids(labels), measures)
+
+
+def check(config) -> None:
+    """Checks the section `evaluation` against the data.
+
+    Raises:
+        ValueError: If `k` or `distance` is not one that recall@k has, or a
+            split does not exist or has no two examples of one class.
+    """
+    wanted = config.evaluation
+    for split in wanted.splits:
+        classes = class_ids(load_labels(config, split))
+        metrics.recall_at_k(np.eye(2), [0, 0], tuple(wanted.k), wanted.distance)
+        if len(classes) == 0 or np.bincount(classes).max() < 2:
+            raise ValueError(
+                f"the split {split!r} has no two examples of one class, and "
+                "recall@k is of such"
+            )
 
 
 def evaluate(config, model, workdir: pathlib.Path) -> dict:

@@ -61,8 +61,8 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
 
     from trainers.strategy import is_chief
     from trainers.strategy import start
-    from trainers.workdir import claim
     from trainers.workdir import open_workdir
+    from trainers.workdir import require_free
 
     if not is_chief(config.strategy):
         start(config.strategy)
@@ -72,7 +72,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         print("This worker is done; the results are the chief's.")
         return
     with open_workdir(workdir) as path:
-        claim(path, recipe, config)
+        require_free(path, recipe, config)
         start(config.strategy)
         from trainers.fit import fit
 

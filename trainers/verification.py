@@ -10,10 +10,12 @@ from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import viz
 from trainers.data import load
+from trainers.data import load_labels
 from trainers.data import load_trials
 from trainers.embed import HeldOut
 from trainers.embed import embed_points
 from trainers.folds import class_ids
+from trainers.held_out import HeldOut
 
 # More than these are not held in memory but counted in bins.
 EXACT_TRIALS = 5_000_000
@@ -80,6 +82,38 @@ def learned_score(model, of: str = "all_pairs"):
     if of == "pairs":
         return lambda first, second: distance((first, second))
     return distance.all_pairs
+
+
+def check(config) -> None:
+    """Checks the section `evaluation` against the data.
+
+    Raises:
+        ValueError: If PLDA has no such argument, a number is negative, or a
+            split does not exist or has fewer than two classes.
+    """
+    wanted = config.evaluation
+    try:
+        models.PLDA(**wanted.plda)
+    except TypeError as error:
+        raise ValueError(f"config.evaluation.plda: {error}") from error
+    num_enrolled = wanted.get("num_enrolled", 0)
+    for name, number in (
+        ("num_resamples", wanted.num_resamples),
+        ("num_enrolled", num_enrolled),
+    ):
+        if number < 0:
+            raise ValueError(
+                f"config.evaluation.{name} must be at least 0; received "
+                f"{number}"
+            )
+    for split in wanted.splits:
+        count = np.bincount(class_ids(load_labels(config, split)))
+        if len(count) < 2 or count.max() < 2:
+            raise ValueError(
+                f"the split {split!r} has {len(count)} classes, the largest "
+                f"with {count.max(initial=0)} examples; verification needs two "
+                "classes, and two examples of one"
+            )
 
 
 def evaluate(config, model, workdir: pathlib.Path) -> dict:

@@ -33,25 +33,62 @@ def write_json(path: pathlib.Path, value) -> None:
     write_atomically(path, text + "\n")
 
 
+def read_json(path: pathlib.Path, cure: str) -> dict:
+    """The object in a JSON file.
+
+    Raises:
+        ValueError: If the file holds something else, with the cure.
+    """
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error}); {cure}") from error
+    if not isinstance(found, dict):
+        raise ValueError(
+            f"{path} is damaged (it holds a {type(found).__name__} instead of "
+            f"an object); {cure}"
+        )
+    return found
+
+
+def folder_argument(flag: str, value: str) -> pathlib.Path:
+    """The folder that a flag names.
+
+    Raises:
+        ValueError: If it is empty, which would be the current folder.
+    """
+    if not value:
+        raise ValueError(
+            f"{flag} is empty; name a folder ({flag} . is the current one)"
+        )
+    return pathlib.Path(value)
+
+
 @contextlib.contextmanager
 def open_workdir(workdir: str, *, create: bool = True):
     """The run's folder, held by this process alone until the block ends.
 
+    A folder that was made here is removed again if nothing was put into it:
+    a start that is refused leaves nothing behind.
+
     Raises:
         BlockingIOError: If another process holds it.
         OSError: If it cannot be made or written to.
-        ValueError: If `create` is False and it holds no run.
+        ValueError: If its name is empty, or `create` is False and it holds no
+            run.
     """
-    path = pathlib.Path(workdir)
+    path = folder_argument("--workdir", workdir)
     if not create and not (path / "config.json").is_file():
         raise ValueError(
             f"{workdir} holds no run (no config.json in it); train first: "
             f"python -m trainers.train --config RECIPE --workdir {workdir}"
         )
+    made = [p for p in (path / ".lock", path, *path.parents) if not p.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = open(path / ".lock", "w")
     except OSError as error:
+        _remove_empty(made)
         raise OSError(
             f"cannot write to the workdir {workdir}: {error.strerror}; choose "
             "another with --workdir"
@@ -64,7 +101,20 @@ def open_workdir(workdir: str, *, create: bool = True):
                 f"another process works in {workdir}; wait for it to end, or "
                 "choose another --workdir"
             ) from error
-        yield path
+        try:
+            yield path
+        finally:
+            if os.listdir(path) == [".lock"]:
+                _remove_empty(made)
+
+
+def _remove_empty(made: list[pathlib.Path]) -> None:
+    """Removes a lock file and folders, innermost first, that are empty."""
+    for path in made:
+        try:
+            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+        except OSError:
+            return
 
 
 def is_held(path: pathlib.Path) -> bool:
@@ -85,18 +135,31 @@ def claim(path: pathlib.Path, recipe: str, config) -> None:
     """Records the recipe in a fresh workdir; refuses another recipe's.
 
     Raises:
-        ValueError: If the workdir belongs to another recipe or other values,
-            naming the first field that differs.
+        ValueError: As `require_free`.
     """
-    wanted = {"recipe": recipe, "config": as_json(config)}
-    file = path / "config.json"
-    if not file.exists():
-        write_json(file, wanted)
-        return
-    found = json.loads(file.read_text())
+    if not require_free(path, recipe, config):
+        wanted = {"recipe": recipe, "config": as_json(config)}
+        write_json(path / "config.json", wanted)
+
+
+def require_free(path: pathlib.Path, recipe: str, config) -> bool:
+    """Checks that a workdir is fresh, or holds a run of this recipe.
+
+    Returns:
+        Whether it holds a run.
+
+    Raises:
+        ValueError: If the workdir belongs to another recipe or other values,
+            naming the first field that differs; or if one of its files is
+            damaged.
+    """
+    read_results(path)
+    if not (path / "config.json").exists():
+        return False
+    found = _read_config_file(path)
     different = _differences(
         {**COMMON_FIELDS, **found["config"]},
-        {**COMMON_FIELDS, **wanted["config"]},
+        {**COMMON_FIELDS, **as_json(config)},
     )
     if different:
         field, old, new = different[0]
@@ -106,15 +169,51 @@ def claim(path: pathlib.Path, recipe: str, config) -> None:
             f"({len(different)} field(s) differ). Choose another --workdir, "
             "or start it again as it was."
         )
+    return True
+
+
+def _read_config_file(path: pathlib.Path) -> dict:
+    file = path / "config.json"
+    cure = (
+        "it says which run the folder holds: put it back as it was, or choose "
+        "another --workdir"
+    )
+    found = read_json(file, cure)
+    recipe, config = found.get("recipe"), found.get("config")
+    if not isinstance(recipe, str) or not isinstance(config, dict):
+        raise ValueError(
+            f"{file} is damaged (it lacks a recipe or its config); {cure}"
+        )
+    return found
 
 
 def read_config(path: pathlib.Path):
-    """Name of the recipe and config of the run in a workdir."""
+    """Name of the recipe and config of the run in a workdir.
+
+    Raises:
+        ValueError: If its file is damaged.
+    """
     import ml_collections
 
-    found = json.loads((path / "config.json").read_text())
+    found = _read_config_file(path)
     config = {**COMMON_FIELDS, **found["config"]}
     return found["recipe"], ml_collections.ConfigDict(config).lock()
+
+
+def read_results(path: pathlib.Path) -> dict:
+    """What `results.json` of a workdir holds; nothing if there is none.
+
+    Raises:
+        ValueError: If it is damaged.
+    """
+    file = path / "results.json"
+    if not file.exists():
+        return {}
+    return read_json(
+        file,
+        "move it away and start the same command again, then evaluate again: "
+        "both write it anew from what else is in the folder",
+    )
 
 
 def as_json(config) -> dict:
@@ -141,8 +240,6 @@ def _differences(old, new, prefix="config"):
 
 def update_results(path: pathlib.Path, **sections) -> dict:
     """Merges sections into `results.json`, atomically; returns the whole."""
-    file = path / "results.json"
-    results = json.loads(file.read_text()) if file.exists() else {}
-    results.update(sections)
-    write_json(file, results)
+    results = {**read_results(path), **sections}
+    write_json(path / "results.json", results)
     return results

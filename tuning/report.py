@@ -11,6 +11,7 @@ from trainers.config import COMMON_FIELDS
 from trainers.cross_validate import flat
 from trainers.provenance import provenance
 from trainers.workdir import PLACE_FIELDS
+from trainers.workdir import read_results
 from trainers.workdir import update_results
 from trainers.workdir import write_atomically
 from tuning.tuner import objective_value
@@ -34,14 +35,17 @@ def names_in(oracle) -> list[str]:
 
 
 def rows(oracle) -> list[dict]:
-    """One row for each trial that has ended, in the order they were drawn."""
+    """One row for each trial that has ended, in the order they were drawn.
+
+    Raises:
+        ValueError: If the results of one are missing or damaged.
+    """
     found, names = [], names_in(oracle)
     for trial_id in oracle.start_order:
         if trial_id not in oracle.end_order:
             continue
         trial = oracle.trials[trial_id]
-        file = oracle.folder(trial_id) / "results.json"
-        results = json.loads(file.read_text()) if file.exists() else {}
+        results = _results(oracle, trial)
         values = trial.hyperparameters.values  # in any order from a worker
         row = {
             "trial": trial_id,
@@ -58,6 +62,20 @@ def rows(oracle) -> list[dict]:
             row |= results["failure"]
         found.append(row)
     return found
+
+
+def _results(oracle, trial) -> dict:
+    folder = oracle.folder(trial.trial_id)
+    results = read_results(folder)
+    is_completed = trial.status == TrialStatus.COMPLETED
+    section = "training" if is_completed else "failure"
+    if not isinstance(results.get(section), dict):
+        raise ValueError(
+            f"{folder / 'results.json'} is missing or damaged (it has no "
+            f"{section}); put it back as it was, or start the search anew in "
+            "another --workdir"
+        )
+    return results
 
 
 def best(table: list[dict], direction: str) -> dict | None:

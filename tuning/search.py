@@ -6,7 +6,6 @@ a kill, the search goes on, and the trial that was running from its last epoch.
 
 import argparse
 import contextlib
-import json
 import os
 import pathlib
 import shlex
@@ -16,8 +15,14 @@ import threading
 import time
 
 from trainers import command_line
+from trainers import monitor
 from trainers.config import load_function
 from trainers.config import load_recipe
+from trainers.workdir import claim
+from trainers.workdir import folder_argument
+from trainers.workdir import open_workdir
+from trainers.workdir import read_results
+from trainers.workdir import require_free
 
 SPACES = pathlib.Path(__file__).parent / "spaces"
 CHIEF = ("KERASTUNER_TUNER_ID", "KERASTUNER_ORACLE_IP")
@@ -69,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--direction",
         choices=("min", "max"),
-        help="(default: min for loss, max for everything else)",
+        help="(default: min for losses, max for accuracies and their kind)",
     )
     result.add_argument(
         "--seed",
@@ -94,6 +99,7 @@ def search(arguments, words: list[str]) -> None:
     space = load_function(
         arguments.space, SPACES, "space", "space", space_names()
     )
+    folder_argument("--workdir", arguments.workdir)
     for name, least in (("trials", 1), ("seed", 0), ("workers", 0)):
         if getattr(arguments, name) < least:
             raise ValueError(
@@ -115,14 +121,14 @@ def search(arguments, words: list[str]) -> None:
     if role in ("alone", "worker"):
         strategies.start(recipe.strategy)
     else:  # hands out trials, and leaves the devices to others
-        import_tensorflow()
+        import_tensorflow(_leave_gpus)
     with quiet_import():
         import keras_tuner
 
         from tuning.tuner import Tuner
 
     name = arguments.objective or recipe.monitor
-    direction = arguments.direction or ("min" if name == "loss" else "max")
+    direction = arguments.direction or monitor.direction(name, "--objective")
     asked = {
         "recipe": arguments.config,
         "space": arguments.space,
@@ -146,25 +152,27 @@ def search(arguments, words: list[str]) -> None:
             path,
         )
 
-    from trainers.workdir import claim
-    from trainers.workdir import open_workdir
-
+    claimed = _claimed(recipe, asked)
     if role == "worker":
         _check_recipe(recipe, name)
         path = pathlib.Path(arguments.workdir)
         while not (path / "config.json").exists():  # until its chief is there
             time.sleep(0.5)
-        claim(path, arguments.config, _claimed(recipe, asked))
+        claim(path, arguments.config, claimed)
         make_tuner(path).search()
         return
 
     with open_workdir(arguments.workdir) as path:
-        claim(path, arguments.config, _claimed(recipe, asked))
+        is_claimed = require_free(path, arguments.config, claimed)
+        if not is_claimed:
+            make_config(keras_tuner.HyperParameters())
+            _check_recipe(recipe, name)
+            claim(path, arguments.config, claimed)
         tuner = make_tuner(path)
         progress = _Progress(path, asked, tuner)
         try:
             if role == "alone":
-                if not tuner.oracle.finished:
+                if is_claimed and not tuner.oracle.finished:
                     _check_recipe(recipe, name)
                 tuner.search(progress.show)
             else:
@@ -198,9 +206,12 @@ def config_maker(recipe, space):
         try:
             with config.ignore_type():  # a schedule may replace a number
                 space(hyperparameters, config)
-        except (AttributeError, KeyError) as error:
+        except ValueError:
+            raise
+        except Exception as error:
             raise ValueError(
-                f"the space does not fit the recipe: {error}"
+                f"the space does not fit the recipe: {type(error).__name__}: "
+                f"{error}"
             ) from error
         return config.lock()
 
@@ -240,25 +251,21 @@ def _claimed(recipe, asked: dict):
     )
 
 
+def _leave_gpus() -> None:
+    """Starts TensorFlow on the CPU alone."""
+    import tensorflow as tf
+
+    tf.config.set_visible_devices([], "GPU")
+    tf.config.list_logical_devices()
+
+
 def _check_recipe(recipe, objective: str) -> None:
     """Raises what is wrong with all trials, before there are any."""
-    from trainers.config import evaluation_module
-    from trainers.fit import training_data
-    from trainers.model import build_model
+    from trainers.fit import check_recipe
+    from trainers.monitor import require_logged
 
-    training_data(recipe, 0)
-    model = build_model(recipe)
-    held_out = evaluation_module(recipe).validation(recipe, model)
-    known = ["loss", *(f"val_{name}" for name in held_out.metrics)]
-    for what, name in (
-        ("config.monitor", recipe.monitor),
-        ("--objective", objective),
-    ):
-        if name not in known:
-            raise ValueError(
-                f"{what}={name!r} is not in the logs; they have "
-                f"{', '.join(known)}"
-            )
+    model, held_out = check_recipe(recipe)
+    require_logged("--objective", objective, model, held_out)
 
 
 def _serve(tuner, progress, arguments, words: list[str]) -> None:
@@ -342,12 +349,13 @@ class _Progress:
     """Writes the files of a search and prints a line for each trial."""
 
     def __init__(self, path: pathlib.Path, asked: dict, tuner):
+        from tuning import report
+
         self.path, self.asked, self.tuner = path, asked, tuner
         self.out = sys.stdout
         self.started = time.monotonic()
-        file = path / "results.json"
-        found = json.loads(file.read_text()) if file.exists() else {}
-        self.seconds_before = found.get("seconds", 0.0)
+        self.seconds_before = read_results(path).get("seconds", 0.0)
+        report.rows(tuner.oracle)  # damaged ones are named now
         self.shown = len(tuner.oracle.end_order)
         if tuner.oracle.start_order:
             self.say(f"Going on after {self.shown} trials.")

@@ -19,6 +19,9 @@ from trainers.fit import fit
 # How long nobody must hold a trial's folder before another worker takes it.
 ORPHANED_SECONDS = 5
 POLL_SECONDS = 0.5
+# What keras-tuner writes into the file of a trial.
+_TRIAL = ("trial_id", "hyperparameters", "metrics", "score", "best_step")
+_TRIAL += ("status", "message")
 
 
 class Oracle(RandomSearchOracle):
@@ -101,12 +104,22 @@ class Oracle(RandomSearchOracle):
         """Goes on with the search in the project's folder, if there is one.
 
         Raises:
-            ValueError: If the space has changed since.
+            ValueError: If the space has changed since, or a file is damaged.
         """
         path = compat.oracle_file(self)
         if not path.exists():
             return
-        state = json.loads(path.read_text())
+        cure = (
+            "put it back as it was, or start the search anew in another "
+            "--workdir"
+        )
+        state = workdirs.read_json(path, cure)
+        damaged = f"{path} is damaged (it has no {{}}); {cure}"
+        for field in self.get_state():
+            if field not in state:
+                raise ValueError(damaged.format(field))
+        for trial_id in state["start_order"]:
+            self._check_trial(trial_id, cure)
         space = self.hyperparameters.get_config()["space"]
         if state["hyperparameters"]["space"] != json.loads(json.dumps(space)):
             raise ValueError(
@@ -123,6 +136,18 @@ class Oracle(RandomSearchOracle):
             for tuner_id, trial_id in state["ongoing_trials"].items()
             if trial_id not in self.end_order
         }
+
+    def _check_trial(self, trial_id: str, cure: str) -> None:
+        """Raises ValueError if the file of a trial is missing or damaged."""
+        file = self.folder(trial_id) / "trial.json"
+        if not file.exists():
+            raise ValueError(f"{file} is missing; {cure}")
+        trial = workdirs.read_json(file, cure)
+        for field in _TRIAL:
+            if field not in trial:
+                raise ValueError(
+                    f"{file} is damaged (it has no {field}); {cure}"
+                )
 
 
 class Tuner(keras_tuner.Tuner):

@@ -34,7 +34,15 @@ def saved(tmp_path):
 
 
 def state_of(epoch):
-    return {"epoch": epoch, "best_epoch": 1, "seeds": []}
+    return {
+        "epoch": epoch,
+        "best_epoch": 1,
+        "best_value": 0.5,
+        "finished": "",
+        "seconds": 1.0,
+        "history": [{"epoch": number + 1} for number in range(epoch)],
+        "seeds": [],
+    }
 
 
 def test_a_disk_that_fills_leaves_the_checkpoints_before(saved):

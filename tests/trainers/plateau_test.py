@@ -17,12 +17,12 @@ def rates(values, **arguments):
     """The rate in each epoch, when validation gives these values."""
     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
     model.compile(keras.optimizers.SGD(1.0))
-    callback = ReduceOnPlateau("val_x", {}, **arguments)
+    callback = ReduceOnPlateau("val_recall_at_1", {}, **arguments)
     callback.set_model(model)
     callback.on_train_begin()
     found = []
     for epoch, value in enumerate(values):
-        logs = {"val_x": value}
+        logs = {"val_recall_at_1": value}
         callback.on_epoch_end(epoch, logs)
         found.append(logs["learning_rate"])
     return found
@@ -64,7 +64,7 @@ def test_a_rate_below_the_least_does_not_rise():
 def test_bad_arguments(arguments, message):
     usual = {"factor": 0.5, "patience": 3, "min_learning_rate": 0.0}
     with pytest.raises(ValueError, match=message):
-        ReduceOnPlateau("val_x", {}, **usual | arguments)
+        ReduceOnPlateau("val_recall_at_1", {}, **usual | arguments)
 
 
 def test_a_schedule_cannot_be_lowered():
@@ -72,7 +72,7 @@ def test_a_schedule_cannot_be_lowered():
     rate = keras.optimizers.schedules.CosineDecay(1.0, 5)
     model.compile(keras.optimizers.SGD(rate))
     callback = ReduceOnPlateau(
-        "val_x", {}, factor=0.5, patience=1, min_learning_rate=0.0
+        "val_recall_at_1", {}, factor=0.5, patience=1, min_learning_rate=0.0
     )
     callback.set_model(model)
     with pytest.raises(ValueError, match="is a schedule"):

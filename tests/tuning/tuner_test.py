@@ -7,6 +7,7 @@ import keras_tuner
 import pytest
 
 from trainers.workdir import open_workdir
+from tuning import report
 from tuning import tuner
 from tuning.local_workers import MAX_KILLS
 from tuning.local_workers import LocalWorkers
@@ -29,6 +30,12 @@ def make_oracle(folder, num_trials=3, values=(1, 2, 3, 4, 5, 6)):
 def end(oracle, trial, status=FAILED):
     trial.status = status
     oracle.end_trial(trial)
+
+
+def ended_trial(oracle):
+    trial = oracle.create_trial("a")
+    oracle.update_trial(trial.trial_id, {"score": 1.0})
+    end(oracle, trial, "COMPLETED")
 
 
 def drawn(oracle):
@@ -157,3 +164,29 @@ def test_workers_that_cannot_work_end_the_search(tmp_path, monkeypatch):
         workers.processes["worker_1"].wait(timeout=120)
         with pytest.raises(ValueError, match="unknown recipe 'nothing'"):
             workers.check()
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"trial_id": "0"}', "3"])
+@pytest.mark.parametrize("name", ["oracle.json", "trial_0/trial.json"])
+def test_damaged_files_are_named(name, content, tmp_path):
+    oracle = make_oracle(tmp_path)
+    ended_trial(oracle)
+    file = tmp_path / "trials" / name
+    file.write_text(content)
+    with pytest.raises(ValueError, match="is damaged .*another --workdir"):
+        make_oracle(tmp_path)
+    file.unlink()
+    if "trial_0" in name:
+        with pytest.raises(ValueError, match="trial.json is missing"):
+            make_oracle(tmp_path)
+
+
+@pytest.mark.parametrize("content", [None, "{}", '{"training": 3}', "{"])
+def test_results_that_are_damaged_are_named(content, tmp_path):
+    oracle = make_oracle(tmp_path)
+    ended_trial(oracle)
+    if content is not None:
+        file = oracle.folder(oracle.end_order[0]) / "results.json"
+        file.write_text(content)
+    with pytest.raises(ValueError, match="results.json is .*damaged"):
+        report.rows(oracle)

@@ -1,0 +1,593 @@
+"""Commands that are refused: one line, and nothing written before it."""
+
+import json
+import os
+import pathlib
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+
+from tests.trainers.images import images
+from trainers import checkpoint
+from trainers import cross_validate
+from trainers import data
+from trainers import demo
+from trainers import evaluate
+from trainers import export
+from trainers import fit
+from trainers import train
+from trainers import workdir as workdirs
+from trainers.config import load_recipe
+from tuning import search
+
+ROOT = pathlib.Path(__file__).parents[2]
+TINY = "tests/trainers/tiny.py"
+SPACE = "tests/tuning/tiny_space.py"
+QUICK = ("--config.deterministic=False", "--config.num_epochs=2")
+# The cache of the data and the threads of TensorFlow are of one process.
+pytestmark = pytest.mark.xdist_group("trainers")
+
+
+@pytest.fixture(autouse=True)
+def in_checkout(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("EMBEDDINGS_TF_TRACEBACK", raising=False)
+
+
+def refused(capsys, module, *words):
+    """What a command says that must end in one line on stderr."""
+    capsys.readouterr()
+    assert module.main([*map(str, words)]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error: ") and err.count("\n") == 1, err
+    return err
+
+
+def tiny(module, workdir, *words):
+    """The words of a command that starts the tiny recipe, but its module."""
+    start = ["--config", TINY, "--workdir", workdir, *QUICK]
+    if module is demo:
+        start = ["--workdir", workdir, *QUICK]
+    if module is search:
+        start += ["--space", SPACE, "--trials", 1]
+    return [*start, *words]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The workdir of a run of two epochs."""
+    workdir = tmp_path_factory.mktemp("trained") / "run"
+    before = os.getcwd()
+    os.chdir(ROOT)
+    try:
+        assert train.main([*map(str, tiny(train, workdir))]) == 0
+    finally:
+        os.chdir(before)
+    return workdir
+
+
+@pytest.fixture
+def run(trained, tmp_path):
+    """A copy of it, for one test to break."""
+    shutil.copytree(trained, tmp_path / "run")
+    return tmp_path / "run"
+
+
+# A field of the demo recipe that no run can have, and what is said of it.
+TYPOS = [
+    ("split=trian", "trian"),
+    ("dataset=n_digit/4_number", "4_number"),
+    ("monitor=val_eer", "'val_eer' is not in the logs"),
+    ("monitor=val_recall_at_1", "'val_recall_at_1' is not in the logs"),
+    ("batches.num_classes=71", "71"),
+    ("batches.name=np", "has no 'np'; it has class_balanced_batches"),
+    ("batches.name=tf", "has no 'tf'"),
+    ("preprocess.name=tf", "has no"),
+    ("encoder.name=n_digit", "has no 'n_digit'"),
+    ("encoder.image_shape=(8,15,1)", "8, 15, 1"),
+    ("objective.name=Prototypes", "has no 'Prototypes'"),
+    ("objective.sampler=best", "sampler"),
+    ("optimizer.name=Adem", "has no 'Adem'"),
+    ("validation.split=nothing", "nothing"),
+    ("validation.num_support=9", "expected at least 14"),
+    ("validation.num_samples=0", "num_samples"),
+    ("evaluation.name=nothing", "few_shot, disentanglement"),
+    ("evaluation.name=retrieval", "no field config.evaluation.distance"),
+    ("evaluation.name=disentanglement", "config.evaluation.factor_names"),
+    ("evaluation.name=verification", "no field config.evaluation.plda"),
+    ("evaluation.splits=()", "config.evaluation.splits is empty"),
+    ("evaluation.splits=('test_seen',)", "an entry for each"),
+    ("evaluation.splits=('test_seen','x')", "'x'"),
+    ("evaluation.num_classes=(70,31)", "does not fit the split 'test_unseen'"),
+    ("evaluation.num_support=400", "does not fit the split 'test_seen'"),
+    ("evaluation.num_episodes=1", "num_episodes must be at least 2"),
+    ("steps_per_epoch=0", "config.steps_per_epoch must be at least 1"),
+    ("num_epochs=-1", "config.num_epochs must be at least 1"),
+    ("patience=0", "config.patience must be at least 1"),
+    ("seed=-1", "config.seed must be at least 0"),
+    ("strategy=two", "config.strategy='two' is unknown"),
+    ("initial_weights=nowhere", "neither a workdir nor"),
+]
+
+
+@pytest.mark.parametrize(("field", "message"), TYPOS)
+def test_a_typo_does_not_claim_the_workdir(field, message, tmp_path, capsys):
+    workdir = tmp_path / "runs" / "run"
+    words = tiny(train, workdir, f"--config.{field}")
+    assert message in refused(capsys, train, *words)
+    assert os.listdir(tmp_path) == [], "not even the folder above"
+
+
+@pytest.mark.parametrize("module", [demo, search])
+@pytest.mark.parametrize(
+    "field", ["split=trian", "evaluation.splits=()", "batches.name=np"]
+)
+def test_nor_do_the_other_commands(module, field, tmp_path, capsys):
+    workdir = tmp_path / "runs" / "run"
+    refused(capsys, module, *tiny(module, workdir, f"--config.{field}"))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_the_corrected_command_goes_through(tmp_path, capsys):
+    workdir = tmp_path / "run"
+    refused(capsys, train, *tiny(train, workdir, "--config.split=trian"))
+    assert train.main([*map(str, tiny(train, workdir))]) == 0
+
+
+def test_a_folder_that_was_there_stays(tmp_path, capsys):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    for workdir in (tmp_path / "mine", tmp_path / "empty"):
+        workdir.mkdir(exist_ok=True)
+        before = os.listdir(workdir)
+        refused(capsys, train, *tiny(train, workdir, "--config.split=trian"))
+        assert [n for n in os.listdir(workdir) if n != ".lock"] == before
+
+
+def retrieval_words(workdir, *words):
+    start = ("--config", "omniglot_retrieval_triplet", "--workdir", workdir)
+    fields = ("deterministic=False", "steps_per_epoch=2", "num_epochs=1")
+    fields += ("evaluation.k=(1,)", "folds.num_per_class=0")
+    return [*start, *(f"--config.{field}" for field in fields), *words]
+
+
+@pytest.fixture
+def characters(monkeypatch):
+    """30 made-up characters of 10 images each, instead of Omniglot."""
+    found = images(30, 10, (105, 105, 3))
+    monkeypatch.setattr(data.datasets, "load", lambda *_, **__: found)
+    data._selected.cache_clear()
+    yield
+    data._selected.cache_clear()
+
+
+@pytest.mark.usefixtures("characters")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--config.folds.num_folds=0",), "has no folds"),
+        (("--config.folds.num_folds=1",), "num_folds must be at least 2"),
+        (("--config.folds.num_folds=-3",), "num_folds must be at least 2"),
+        (("--config.folds.num_folds=29",), "cannot make 29 folds"),
+        (("--config.batches.num_classes=500",), "num_classes=500"),
+        (("--config.evaluation.splits=('tset',)",), "tset"),
+        (("--config.evaluation.distance=far",), "far"),
+        (("--config.evaluation.k=(0,)",), "k"),
+        (("--config.loss.margin=-1",), "margin"),
+        (("--folds", "-1"), "there is no fold -1"),
+    ],
+)
+def test_cross_validation_claims_nothing(words, message, tmp_path, capsys):
+    workdir = tmp_path / "runs" / "cv"
+    words = retrieval_words(workdir, *words)
+    assert message in refused(capsys, cross_validate, *words)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (train, ["--config", TINY]),
+        (cross_validate, ["--config", "omniglot_retrieval_triplet"]),
+        (evaluate, []),
+        (export, ["--directory", "somewhere"]),
+        (demo, []),
+        (
+            search,
+            ["--config", TINY, "--space", SPACE, "--trials", "1"],
+        ),
+    ],
+)
+def test_an_empty_workdir_is_refused(
+    module, words, tmp_path, capsys, monkeypatch
+):
+    words = [str(ROOT / w) if w.endswith(".py") else w for w in words]
+    monkeypatch.chdir(tmp_path)
+    message = refused(capsys, module, *words, "--workdir", "")
+    assert "--workdir is empty" in message
+    assert os.listdir(tmp_path) == []
+
+
+class TestExport:
+    def test_directory(self, run, tmp_path, capsys, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        before = sorted(os.listdir(tmp_path))
+        words = ["--workdir", run, "--directory"]
+        assert "--directory is empty" in refused(capsys, export, *words, "")
+        (tmp_path / "file").write_text("")
+        before = sorted(os.listdir(tmp_path))
+        for place in ("file", "file/below/it"):
+            assert "is a file" in refused(capsys, export, *words, place)
+        assert sorted(os.listdir(tmp_path)) == before
+
+    @pytest.mark.parametrize("version", [0, -1, 2**63, 10**30])
+    def test_version(self, run, version, tmp_path, capsys):
+        words = ["--workdir", run, "--directory", tmp_path / "model"]
+        message = refused(capsys, export, *words, f"--version={version}")
+        assert "from 1 to 2^63 - 1" in message
+        assert not (tmp_path / "model").exists()
+
+    def test_folders_that_are_no_versions(self, run, tmp_path):
+        model = tmp_path / "model"
+        for name in ("²", "٣", "7", "latest", str(10**30)):
+            (model / name).mkdir(parents=True)
+        words = ["--workdir", run, "--directory", model]
+        assert export.main([*map(str, words)]) == 0
+        assert (model / "8" / "saved_model.pb").exists()
+
+
+DAMAGE = {
+    "empty": b"",
+    "half": b'{"recipe": "demo", "con',
+    "no object": b"[1, 2]",
+    "no text": b"\xff\xfe\x00\x80",
+    "number": b"3",
+}
+
+
+@pytest.mark.parametrize("content", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("name", ["config.json", "results.json"])
+def test_a_damaged_file_is_named_before_any_work(
+    name, content, run, capsys, monkeypatch
+):
+    for module in (fit, evaluate):
+        monkeypatch.setattr(module, "evaluation_module", None, raising=False)
+    (run / name).write_bytes(content)
+    before = {p: p.stat().st_mtime_ns for p in run.rglob("*.keras")}
+    commands = [(train, tiny(train, run)), (evaluate, ["--workdir", run])]
+    if name == "config.json":
+        commands += [(export, ["--workdir", run, "--directory", run / "m"])]
+    for module, words in commands:
+        message = refused(capsys, module, *words)
+        assert f"{run / name} is damaged" in message
+        assert "; " in message, "with what to do"
+    assert (run / name).read_bytes() == content
+    assert before == {p: p.stat().st_mtime_ns for p in run.rglob("*.keras")}
+    assert not (run / "m").exists()
+
+
+def test_a_config_without_a_recipe(run, capsys):
+    (run / "config.json").write_text("{}")
+    for module, words in (
+        (train, tiny(train, run)),
+        (evaluate, ["--workdir", run]),
+    ):
+        assert "it lacks a recipe" in refused(capsys, module, *words)
+
+
+def test_results_that_were_moved_away_are_written_again(run):
+    results = run / "results.json"
+    before = json.loads(results.read_text())["training"]
+    results.unlink()
+    assert train.main([*map(str, tiny(train, run))]) == 0
+    after = json.loads(results.read_text())["training"]
+    assert after["history"] == before["history"]
+    assert after["best_value"] == before["best_value"]
+
+
+def with_state(path, content):
+    """Writes another state into a checkpoint."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members[checkpoint.STATE] = content
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, member in members.items():
+            archive.writestr(name, member)
+
+
+def state_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return json.loads(archive.read(checkpoint.STATE))
+
+
+BAD_STATES = [
+    lambda state: {},
+    lambda state: [],
+    lambda state: None,
+    lambda state: {**state, "epoch": "two"},
+    lambda state: {**state, "history": state["history"][:1]},
+    lambda state: {**state, "history": [1, 2]},
+    lambda state: {**state, "seeds": []},
+    lambda state: {name: state[name] for name in state if name != "best_value"},
+]
+
+
+@pytest.mark.parametrize("damage", BAD_STATES)
+def test_the_checkpoint_before_stands_in_for_a_bad_state(damage, run, capsys):
+    latest = run / "checkpoints" / "latest.keras"
+    with_state(latest, json.dumps(damage(state_of(latest))))
+    _, state = checkpoint.restore(latest.parent)
+    assert state["epoch"] == 1
+    assert f"{latest} cannot be read" in capsys.readouterr().err
+    assert latest.with_name("damaged.keras").exists()
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_from_the_checkpoint_before(run, capsys):
+    before = json.loads((run / "results.json").read_text())["training"]
+    with_state(run / "checkpoints" / "latest.keras", "{}")
+    assert train.main([*map(str, tiny(train, run))]) == 0
+    assert "Going on after epoch 1" in capsys.readouterr().out
+    after = json.loads((run / "results.json").read_text())["training"]
+    assert [row["epoch"] for row in after["history"]] == [1, 2]
+    assert after["history"][0] == before["history"][0]
+
+
+def test_two_bad_states_are_named_at_the_start(run, capsys):
+    for name in ("latest", "previous"):
+        with_state(run / "checkpoints" / f"{name}.keras", "{}")
+    capsys.readouterr()
+    assert train.main([*map(str, tiny(train, run))]) == 1
+    err = capsys.readouterr().err.splitlines()
+    assert err[-1].startswith("error: no checkpoint in")
+    assert "remove the workdir" in err[-1]
+    assert all(line.startswith("warning: ") for line in err[:-1])
+
+
+@pytest.mark.parametrize("member", ["config.json", "model.weights.h5"])
+def test_a_best_checkpoint_that_lacks_a_part(member, run, capsys):
+    best = run / "checkpoints" / "best.keras"
+    with zipfile.ZipFile(best) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(best, "w") as archive:
+        for name, content in members.items():
+            if name != member:
+                archive.writestr(name, content)
+    message = refused(capsys, evaluate, "--workdir", run)
+    assert f"{best} " in message
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("evaluation.name=retrieval", "config.evaluation.distance"),
+        ("evaluation.name=nothing", "few_shot, disentanglement"),
+        ("evaluation.splits=()", "config.evaluation.splits is empty"),
+        ("evaluation.splits=('a','b')", "'a'"),
+        ("evaluation.num_classes=(3,)", "an entry for each"),
+        ("evaluation.num_support=0", "num_support"),
+        ("evaluation.num_episodes=1", "at least 2"),
+        ("evaluation.num_draws=0", "num_draws must be at least 1"),
+        ("evaluation.nothing=1", "unknown field config.evaluation.nothing"),
+        ("evaluation.num_support=many", "is of type int"),
+    ],
+)
+def test_an_evaluation_that_does_not_fit(override, message, run, capsys):
+    before = (run / "results.json").read_bytes()
+    words = ["--workdir", run, f"--config.{override}"]
+    assert message in refused(capsys, evaluate, *words)
+    assert (run / "results.json").read_bytes() == before
+    assert not list(run.glob("*.png"))
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["monitor", "patience", "seed", "optimizer.learning_rate", "batches.name"]
+    + ["evaluation", "evaluation.num_draws", "validation.split", "objective"],
+)
+def test_a_recipe_without_a_field(field, tmp_path, capsys):
+    *sections, name = field.split(".")
+    recipe = tmp_path / "mine.py"
+    recipe.write_text(
+        "from tests.trainers import tiny\n\n\n"
+        "def get_config():\n"
+        "    config = tiny.get_config()\n"
+        f"    del config{''.join(f'.{s}' for s in sections)}.{name}\n"
+        "    return config\n"
+    )
+    words = ["--config", recipe, "--workdir", tmp_path / "run"]
+    assert name in refused(capsys, train, *words)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("def get_config(: pass", "SyntaxError"),
+        ("def get_config(): return undefined", "NameError"),
+        ("def get_config(): return None", "returned a NoneType"),
+        ("def get_config(one): return one", "TypeError"),
+    ],
+)
+def test_a_recipe_that_does_not_run(source, message, tmp_path, capsys):
+    recipe = tmp_path / "mine.py"
+    recipe.write_text(source)
+    words = ["--config", recipe, "--workdir", tmp_path / "run"]
+    assert message in refused(capsys, train, *words)
+
+
+USERS_RECIPE = """
+import keras
+
+from embeddings_tf import models
+from tests.trainers import tiny
+
+
+@keras.saving.register_keras_serializable("commands_test")
+class Doubled(keras.layers.Layer):
+    def call(self, x):
+        return 2 * x
+
+
+def doubled_encoder(**arguments):
+    encoder = models.n_digit_encoder(**arguments)
+    outputs = Doubled()(encoder.output) / 2
+    return keras.Model(encoder.input, outputs)
+
+
+models.doubled_encoder = doubled_encoder
+models.__all__ = [*models.__all__, "doubled_encoder"]
+
+
+def get_config():
+    config = tiny.get_config()
+    config.encoder.name = "doubled_encoder"
+    del config.objective
+    config.encoder.gaussian = False
+    config.loss = {"name": "PrototypicalLoss", "num_support": 2}
+    config.num_epochs = 1
+    return config
+"""
+
+
+@pytest.mark.slow
+def test_evaluate_and_export_load_a_recipe_of_the_users(
+    tmp_path, capsys, monkeypatch
+):
+    import keras
+
+    from embeddings_tf import models
+
+    monkeypatch.setattr(models, "__all__", models.__all__)
+    monkeypatch.setattr(models, "doubled_encoder", None, raising=False)
+    recipe, run = tmp_path / "mine.py", tmp_path / "run"
+    recipe.write_text(USERS_RECIPE)
+    words = ["--config", recipe, "--workdir", run, *QUICK[:1]]
+    assert train.main([*map(str, words)]) == 0
+    name = "commands_test>Doubled"
+
+    def forget():
+        """As in a new process."""
+        keras.saving.get_custom_objects().pop(name, None)
+
+    forget()
+    assert evaluate.main(["--workdir", str(run)]) == 0
+    forget()
+    model = str(tmp_path / "model")
+    assert export.main(["--workdir", str(run), "--directory", model]) == 0
+    forget()
+    recipe.unlink()
+    message = refused(capsys, evaluate, "--workdir", run)
+    assert "Doubled" in message and "mine.py" in message
+
+
+def test_damaged_folds_and_searches_are_named(tmp_path, capsys):
+    for module, name in ((cross_validate, "fold_1"), (search, None)):
+        workdir = tmp_path / (name or "search")
+        folder = workdir / name if name else workdir
+        folder.mkdir(parents=True)
+        (folder / "results.json").write_text("{")
+        words = tiny(module, workdir)
+        if module is cross_validate:
+            words = retrieval_words(workdir)
+        message = refused(capsys, module, *words)
+        assert f"{folder / 'results.json'} is damaged" in message
+        assert not (workdir / "config.json").exists()
+
+
+def test_a_claim_says_what_differs(tmp_path, capsys):
+    config = load_recipe(TINY)
+    assert workdirs.require_free(tmp_path, TINY, config) is False
+    workdirs.claim(tmp_path, TINY, config)
+    assert workdirs.require_free(tmp_path, TINY, config) is True
+    other = load_recipe(TINY, ["seed=1"])
+    with pytest.raises(ValueError, match="config.seed=0; this one has"):
+        workdirs.require_free(tmp_path, TINY, other)
+
+
+@pytest.mark.slow
+def test_few_shot_of_any_classes(tmp_path, capsys, monkeypatch):
+    """Images of 12 x 10 pixels, class numbers that are no digits."""
+    x, labels = images(12, 40, (12, 10, 3))
+    labels = 1000 * labels - 7
+
+    def load(name, split, *_, **__):
+        rows = labels < 7000 if split != "test_unseen" else labels >= 7000
+        if split == "missing":
+            raise ValueError("Unknown split 'missing'")
+        return x[rows], labels[rows]
+
+    monkeypatch.setattr(data.datasets, "load", load)
+    fields = ("dataset=made_up", "batches.num_classes=5")
+    fields += ("encoder.image_shape=(12,10,3)", "validation.num_classes=5")
+    fields += ("evaluation.num_classes=(8,4)", "evaluation.num_support=5")
+    run = tmp_path / "run"
+    words = tiny(train, run, *(f"--config.{field}" for field in fields))
+    assert train.main([*map(str, words)]) == 0
+    assert evaluate.main(["--workdir", str(run)]) == 0
+    found = json.loads((run / "results.json").read_text())["evaluation"]
+    for split in ("test_seen", "test_unseen"):
+        for condition in ("clean", "corrupt_support", "corrupt_query"):
+            assert 0 <= found[split][condition]["accuracy"] <= 1
+    assert "axes" not in found, "class numbers have no digits"
+    uncertainty = found["uncertainty"]
+    assert "rank_correlation_dimension_digit" not in uncertainty
+    assert -1 <= uncertainty["rank_correlation_with_occlusion"] <= 1
+    assert (run / "embedding.png").stat().st_size > 1000
+
+
+def test_few_shot_of_features(tmp_path, monkeypatch):
+    """Examples that are no images have nothing to occlude."""
+    from trainers import few_shot
+
+    x, labels = images(12, 40, (6,))
+    monkeypatch.setattr(
+        data.datasets, "load", lambda *_, **__: (x.astype("float32"), labels)
+    )
+    config = load_recipe(TINY, ["dataset=made_up", "evaluation.num_support=3"])
+    with config.unlocked():
+        del config.preprocess
+        config.evaluation.num_classes = (5, 5)
+
+    import keras
+
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Identity()])
+    few_shot.check(config)
+    found = few_shot.evaluate(config, model, tmp_path)
+    assert set(found["test_seen"]) == {"clean"}
+    assert found["test_seen"]["clean"]["accuracy"] > 0.9
+    text = few_shot.summary(found)
+    assert "clean" in text and "corrupt" not in text
+
+
+def test_classes_seen_in_training_are_those_of_the_training_split(
+    tmp_path, monkeypatch
+):
+    from trainers import few_shot
+
+    x, labels = images(6, 10, (4,))
+    given = {}
+    monkeypatch.setattr(
+        data.datasets,
+        "load",
+        lambda name, split, *_, **__: (
+            (x[labels % 2 == 0], labels[labels % 2 == 0])
+            if split == "train"
+            else (x, labels)
+        ),
+    )
+    monkeypatch.setattr(
+        few_shot.viz,
+        "embedding_figure",
+        lambda *a, **k: given.update(labels=a[2], seen=a[3], factors=a[4]),
+    )
+    config = load_recipe(TINY, ["dataset=made_up"])
+    few_shot._embedding_figure(
+        config, x.astype(float), None, labels, {"class": labels}
+    )
+    np.testing.assert_array_equal(given["seen"], given["labels"] % 2 == 0)
+    assert list(given["factors"]) == ["class"]
