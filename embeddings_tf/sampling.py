@@ -24,6 +24,8 @@ __all__ = ["class_balanced_batches", "episodes", "factor_batches"]
 
 # Independent streams of random numbers, folded into the seed.
 _CLASSES, _INSTANCES, _ORDER = 0, 1, 2
+# Indices are int32.
+_LARGEST_COUNT = 2**31 - 1
 
 
 def class_balanced_batches(
@@ -354,6 +356,10 @@ def _published_epochs(
             "must be at least 2, because a batch needs two classes with two "
             "instances each. Use larger counts."
         )
+    # A batch is padded to this length before it is cut.
+    num_per_class = min(
+        num_per_class, max(2, *(table.counts.max() for table in tables))
+    )
     # Classes in descending order of the number of passes they take part in:
     # the classes left in a pass are then the first ones.
     sorted_tables, plan = [], []

@@ -10,7 +10,7 @@ from embeddings_tf import metrics
 from embeddings_tf import viz
 from trainers.data import load
 from trainers.data import load_labels
-from trainers.embed import HeldOut
+from trainers.embed import HeldOutPoints
 from trainers.embed import embed_points
 from trainers.folds import class_ids
 from trainers.model import build_model
@@ -45,7 +45,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
             return float(np.mean(model.log_likelihood(x[rows], codes[rows])))
 
         measures["log_likelihood"] = log_likelihood
-    return HeldOut(x, factors, measures)
+    return HeldOutPoints(x, factors, measures)
 
 
 def check(config) -> None:

@@ -11,7 +11,7 @@ from embeddings_tf.ops import gaussian
 BLOCK = 256
 
 
-class HeldOut(callbacks.EmbeddingEvaluation):
+class HeldOutPoints(callbacks.EmbeddingEvaluation):
     """Embeds as the evaluation does: points, and utterances whole."""
 
     def embed(self) -> np.ndarray:

@@ -12,7 +12,7 @@ from embeddings_tf import viz
 from trainers.data import load
 from trainers.data import load_labels
 from trainers.embed import BLOCK
-from trainers.embed import HeldOut
+from trainers.embed import HeldOutPoints
 from trainers.embed import embed_points
 from trainers.folds import class_ids
 from trainers.model import build_model
@@ -39,7 +39,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     measures = {"recall_at_1": recall_at_1}
     if "max_k" in config.validation:
         measures["mean_recall"] = mean_recall
-    return HeldOut(x, class_ids(labels), measures)
+    return HeldOutPoints(x, class_ids(labels), measures)
 
 
 def check(config) -> None:

@@ -12,10 +12,9 @@ from embeddings_tf import viz
 from trainers.data import load
 from trainers.data import load_labels
 from trainers.data import load_trials
-from trainers.embed import HeldOut
+from trainers.embed import HeldOutPoints
 from trainers.embed import embed_points
 from trainers.folds import class_ids
-from trainers.held_out import HeldOut
 
 # More than these are not held in memory but counted in bins.
 EXACT_TRIALS = 5_000_000
@@ -48,7 +47,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
         return 1 - metrics.equal_error_rate(scores, is_target)[0]
 
     measures = {"accuracy_at_equal_error": accuracy_at_equal_error}
-    return HeldOut(x, class_ids(labels), measures)
+    return HeldOutPoints(x, class_ids(labels), measures)
 
 
 def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
@@ -67,7 +66,7 @@ def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
         return 1 - metrics.equal_error_rate(scores, is_target)[0]
 
     measures = {"accuracy_at_equal_error": accuracy_at_equal_error}
-    return HeldOut(x, np.arange(len(x)), measures)
+    return HeldOutPoints(x, np.arange(len(x)), measures)
 
 
 def learned_score(model, of: str = "all_pairs"):

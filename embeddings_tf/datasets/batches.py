@@ -1,5 +1,6 @@
 """Index vectors in, batches of examples out."""
 
+import inspect
 import numbers
 import weakref
 from collections.abc import Callable
@@ -61,6 +62,8 @@ def batches(
             holds NaN or infinity (arrays and tensors are checked at once, other
             objects batch by batch), if labels are not integers, or if `indices`
             have another form than described.
+        tf.errors.InvalidArgumentError: While a batch is made, if an index is
+            out of range or `x[indices]` has another shape than before.
 
     Example:
 
@@ -91,15 +94,18 @@ def batches(
         )
     if seed is not None and preprocess is None:
         raise ValueError("seed is for preprocess, but preprocess is None.")
+    if preprocess is not None:
+        _check_arguments(preprocess, 1 if seed is None else 2)
     if not isinstance(start, numbers.Integral) or start < 0:
         raise ValueError(f"start must be a step, 0 or more, got {start!r}.")
 
     def make_batch(element, step=None):
         if has_factor:
             index, factor = element
+            index = _as_index(index)
             label = tf.gather(tf.gather(labels, index), factor, axis=1)
         else:
-            index = element
+            index = _as_index(element)
             label = tf.gather(labels, index)
         batch = fetch(index)
         if preprocess is not None:
@@ -160,6 +166,11 @@ def _fetcher(x):
     if is_array:
         _check_finite(x)
     example = _read(x, np.zeros((1,), np.int32))
+    if example.shape[:1] != (1,):
+        raise ValueError(
+            "x[indices] must have one entry for each index, got shape "
+            f"{example.shape} and dtype {example.dtype} for one index."
+        )
     dtype = example.dtype.newbyteorder("=")
     shape = example.shape[1:]
     try:
@@ -244,7 +255,7 @@ def _check_finite(x):
 
 def _first_not_finite(block):
     """Returns the first row of `block` that is not finite, or None."""
-    if block.dtype.kind in "biuSUO":
+    if block.dtype.kind not in "fc":
         return None
     finite = np.isfinite(block)
     if finite.all():
@@ -307,6 +318,27 @@ def _check_indices(indices, labels):
             f"(examples, factors), got shape {tuple(labels.shape)}."
         )
     return is_pair
+
+
+def _check_arguments(preprocess, count):
+    """Raises unless the function can be called with so many arguments."""
+    try:
+        signature = inspect.signature(preprocess)
+    except (TypeError, ValueError):
+        return  # it has none that can be known
+    try:
+        signature.bind(*range(count))
+    except TypeError as error:
+        called = "preprocess(x)" if count == 1 else "preprocess(x, seed)"
+        raise ValueError(
+            f"preprocess is called as {called}, but takes {signature}; give "
+            "seed to batches if and only if preprocess takes one."
+        ) from error
+
+
+def _as_index(index):
+    """Integers of a type that TensorFlow takes as indices."""
+    return index if index.dtype == tf.int64 else tf.cast(index, tf.int32)
 
 
 def _is_integer_spec(spec, rank):

@@ -37,8 +37,8 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
         occluded.
 
     Raises:
-        ValueError: If `size`, `num_digits`, `seed` or `probability` cannot be
-            what they are described to be.
+        ValueError: If `batch`, `size`, `num_digits`, `seed` or `probability`
+            cannot be what they are described to be.
 
     Reference:
 
@@ -57,10 +57,9 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
         raise ValueError(
             f"size must be an integer or (height, width), got {size!r}."
         )
-    for side in sides:
-        _check_positive("size", side)
-    cell_height, cell_width = sides
-    _check_positive("num_digits", num_digits)
+    cell_height, cell_width = (_positive("size", side) for side in sides)
+    num_digits = _positive("num_digits", num_digits)
+    batch = _batch_size(batch)
     _check_probability(probability)
     uniform = tf.random.stateless_uniform(
         (batch, num_digits, 5), seed=seed_pair(seed), alg="philox"
@@ -147,7 +146,7 @@ def corrupt(
         )
     if num_digits is None:
         num_digits = 1 if width % height else width // height
-    _check_positive("num_digits", num_digits)
+    num_digits = _positive("num_digits", num_digits)
     if width % num_digits:
         raise ValueError(
             "num_digits must divide the width of the images, got num_digits="
@@ -173,9 +172,24 @@ def _is_inside(pixel, first, length):
     return (pixel >= first) & (pixel < first + length[..., tf.newaxis])
 
 
-def _check_positive(name, value):
-    if not isinstance(value, numbers.Integral) or value < 1:
+def _positive(name, value) -> int:
+    is_integer = isinstance(value, numbers.Integral)
+    if not is_integer or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+    return int(value)
+
+
+def _batch_size(batch):
+    """The number of images, an int or a scalar integer tensor."""
+    if tf.is_tensor(batch):
+        if batch.dtype.is_integer and batch.shape.rank == 0:
+            return batch
+    elif isinstance(batch, numbers.Integral) and 0 <= batch < 2**31:
+        return int(batch)
+    raise ValueError(
+        "batch must be an integer of at least 0 or a scalar integer tensor, "
+        f"got {batch!r}."
+    )
 
 
 def _check_probability(probability):
@@ -184,7 +198,10 @@ def _check_probability(probability):
             raise ValueError(
                 f"probability must be a scalar, got shape {probability.shape}."
             )
-    elif not 0.0 <= probability <= 1.0:
+    elif (
+        not isinstance(probability, numbers.Real)
+        or not 0.0 <= probability <= 1.0
+    ):
         raise ValueError(
             f"probability must be between 0 and 1, got {probability!r}."
         )

@@ -61,6 +61,7 @@ class Images:
             more or fewer `names` than images, what `read` gives is no image, or
             `x[indices]` is asked for without `size` and images differ in size.
         IndexError: If an index is out of range.
+        TypeError: If an index is no integer, integer vector or slice.
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Sections

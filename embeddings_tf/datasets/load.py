@@ -145,6 +145,9 @@ def load(
             [name.split("_")[1] for name in names], return_inverse=True
         )[1]
     """
+    for argument, value in (("name", name), ("split", split)):
+        if not isinstance(value, str):
+            raise ValueError(f"{argument} must be a string, got {value!r}.")
     if name in _IN_MEMORY:
         num_digits, gap = _IN_MEMORY[name]
         known = _SCIKIT_LEARN_SPLITS[gap]
@@ -186,6 +189,8 @@ def load(
 
 
 def _folder(path, variable):
+    if path is not None and not isinstance(path, str | os.PathLike):
+        raise ValueError(f"A folder must be a path, got {path!r}.")
     path = path or os.environ.get(variable) or None
     return None if path is None else pathlib.Path(path).expanduser()
 

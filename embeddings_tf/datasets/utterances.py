@@ -49,6 +49,7 @@ class Utterances:
             is asked for without `num_frames`, or an utterance that is asked for
             holds NaN or infinity.
         IndexError: If an index is out of range.
+        TypeError: If an index is neither an integer nor an integer vector.
 
     Example:
 
@@ -94,7 +95,7 @@ class Utterances:
                 f"{np.argmin(lengths)} has {lengths.min()}; remove it."
             )
         if not callable(values) and (
-            not values.shape or lengths.sum() != len(values)
+            len(values.shape) == 0 or lengths.sum() != len(values)
         ):
             raise ValueError(
                 "lengths must sum to the number of frames, got "

@@ -1,5 +1,7 @@
 """N-digit numbers out of the handwritten digits that scikit-learn ships."""
 
+from numbers import Integral
+
 import numpy as np
 
 from embeddings_tf.datasets.n_digit.composition import digits_of
@@ -74,11 +76,11 @@ def n_digit_from_scikit_learn(
     >>> images.shape
     (2100, 8, 16, 1)
     """
-    if num_digits not in (2, 3):
+    if not isinstance(num_digits, Integral) or num_digits not in (2, 3):
         raise ValueError(f"num_digits must be 2 or 3, got {num_digits!r}.")
-    if gap not in SPLITS:
+    if not isinstance(gap, str) or gap not in SPLITS:
         raise ValueError(f"gap must be one of {list(SPLITS)}, got {gap!r}.")
-    if split not in SPLITS[gap]:
+    if not isinstance(split, str) or split not in SPLITS[gap]:
         raise ValueError(
             f"split must be one of {list(SPLITS[gap])} for the gap {gap!r}, "
             f"got {split!r}."
