@@ -6,7 +6,7 @@ from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
 from trainers.config import load_recipe
-from trainers.embed import HeldOut
+from trainers.embed import HeldOutPoints
 from trainers.embed import embed
 from trainers.embed import embed_points
 from trainers.model import build_model
@@ -38,7 +38,7 @@ def test_measures_of_held_out_data_read_means():
         widths.append(embeddings.shape[1])
         return 0.0
 
-    held_out = HeldOut(X, np.arange(9), {"width": width})
+    held_out = HeldOutPoints(X, np.arange(9), {"width": width})
     held_out.set_model(model)
     held_out.on_epoch_end(0, {})
     assert widths == [2]
