@@ -24,7 +24,6 @@ __all__ = ["class_balanced_batches", "episodes", "factor_batches"]
 
 # Independent streams of random numbers, folded into the seed.
 _CLASSES, _INSTANCES, _ORDER = 0, 1, 2
-# Indices are int32.
 
 
 def class_balanced_batches(
