@@ -1,14 +1,18 @@
-"""Private names of Keras, TensorFlow Datasets and keras-tuner, in one place.
+"""Private names of Keras, TensorFlow and other packages, in one place.
 
 Each function uses one name that its package does not promise to keep. The rest
 of the code calls these functions, `tests/compat_test.py` checks every name,
-and `setup.py` has an upper bound for each of the three packages. When a test
-fails after an upgrade, this file is the place to mend it.
+and `setup.py` has an upper bound for each package but TensorFlow, which Keras
+follows. When a test fails after an upgrade, this file is the place to mend it.
 """
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import keras
+import tensorflow as tf
 
 
 def compiles_with_xla() -> bool:
@@ -46,6 +50,46 @@ def skip_symbolic_build(model) -> None:
             "embeddings_tf/compat.py."
         )
     model._maybe_symbolic_build = lambda **_: None
+
+
+def is_traced_for_xla() -> bool:
+    """Whether the running code is traced for `tf.function(jit_compile=True)`.
+
+    XLA drops assertions, so what it cannot check is refused while tracing.
+    """
+    if tf.executing_eagerly():
+        return False
+    from tensorflow.python.ops import control_flow_util
+
+    graph = tf.compat.v1.get_default_graph()
+    return control_flow_util.GraphOrParentsInXlaContext(graph)
+
+
+def model_being_trained() -> tuple[keras.Model | None, bool]:
+    """The model whose `compute_loss` is running, and whether it trains.
+
+    Keras does not tell a loss which model it is compiled into. The call stack
+    does. The model is None outside `compute_loss`; inside `test_step` the
+    model does not train.
+    """
+    frame, model = sys._getframe(1), None
+    while frame is not None:
+        name = frame.f_code.co_name
+        if name == "compute_loss" and model is None:
+            caller = frame.f_locals.get("self")
+            model = caller if isinstance(caller, keras.Model) else None
+        elif name in ("train_step", "test_step") and model is not None:
+            return model, name == "train_step"
+        frame = frame.f_back
+    return model, False
+
+
+def add_metric(model: keras.Model, metric: keras.metrics.Metric) -> None:
+    """Adds a metric to a model that may be built; Keras resets it each epoch.
+
+    The public way, an attribute, is closed once a model is built.
+    """
+    model._metrics.append(metric)
 
 
 def checksum_error() -> type[Exception]:

@@ -8,6 +8,7 @@ import keras
 import keras_tuner
 import numpy as np
 import pytest
+import tensorflow as tf
 from tensorflow_datasets.core.download import downloader
 
 from embeddings_tf import compat
@@ -111,3 +112,76 @@ def test_private_names_are_used_here_only():
         if re.search(names, path.read_text(encoding="utf-8"))
     ]
     assert users == ["embeddings_tf/compat.py"]
+
+
+@pytest.mark.parametrize("jit_compile", [True, False, None])
+@pytest.mark.parametrize("where", ["alone", "inside", "in_a_branch"])
+def test_is_traced_for_xla(jit_compile, where):
+    found = []
+
+    def look(x):
+        found.append(compat.is_traced_for_xla())
+        return x + 1
+
+    def body(x):
+        if where == "inside":
+            return tf.function(look)(x)
+        if where == "in_a_branch":
+            return tf.cond(x > 0, lambda: look(x), lambda: look(-x))
+        return look(x)
+
+    function = tf.function(body, jit_compile=jit_compile)
+    assert function(tf.constant(1.0)) == 2
+    assert found and set(found) == {bool(jit_compile)}
+
+
+def test_is_not_traced_for_xla_eagerly():
+    assert not compat.is_traced_for_xla()
+
+
+class Spy(keras.losses.Loss):
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def call(self, y_true, y_pred):
+        self.found.append(compat.model_being_trained())
+        return tf.reduce_sum(y_pred, -1)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"run_eagerly": True}, {"jit_compile": True}]
+)
+def test_model_being_trained(options):
+    spy = Spy()
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss=spy, **options)
+    x, y = np.ones((4, 2), "float32"), np.ones(4)
+    model.fit(x, y, verbose=0)
+    assert spy.found and spy.found[-1] == (model, True)
+    spy.found.clear()
+    model.evaluate(x, y, verbose=0)
+    assert spy.found and set(spy.found) == {(model, False)}
+    spy.found.clear()
+    spy(y, x)
+    assert spy.found == [(None, False)]
+
+
+def test_model_being_trained_on_replicas(strategy):
+    spy = Spy()
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        model.compile("sgd", loss=spy)
+    model.fit(np.ones((4, 2), "float32"), np.ones(4), verbose=0)
+    assert (model, True) in spy.found
+
+
+def test_added_metric_is_reset_and_logged():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss="mse")
+    metric = keras.metrics.Sum(name="added")
+    compat.add_metric(model, metric)
+    metric.update_state([5.0])
+    assert metric in model.metrics
+    history = model.fit(np.ones((4, 2)), np.ones(4), verbose=0).history
+    assert history["added"] == [0.0]

@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from collections.abc import Mapping
 from pathlib import Path
@@ -234,6 +235,12 @@ def without_variance(packed):
     return np.concatenate([mean, 1e-12 * np.ones_like(variance)], -1)
 
 
+def points_as_gaussians(packed):
+    """The means, with variances of exactly zero."""
+    mean, variance = np.split(np.asarray(packed), 2, axis=-1)
+    return np.concatenate([mean, 0 * variance], -1)
+
+
 def scaled(z, factor):
     return z * np.float32(factor)
 
@@ -275,6 +282,7 @@ class _Trainer(_Configurable):
             a function of the entry that gives one.
         quiet: Function from embeddings to embeddings on which a loss that
             samples does not depend on its samples.
+        narrow: Function from embeddings to embeddings without variance.
         scale: Function from embeddings and a factor to scaled embeddings.
         set_wise: Whether all examples have the same value.
         half_precision_atol: How far from its value in float32 the loss may be
@@ -285,6 +293,7 @@ class _Trainer(_Configurable):
     head: Callable = functools.partial(keras.layers.Dense, 2, dtype="float32")
     documented: Mapping[str, float | Callable] = empty()
     quiet: Callable = np.asarray
+    narrow: Callable = np.asarray
     scale: Callable = scaled
     set_wise: bool = True
     # bfloat16 rounds activations to 1 part in 256.
@@ -410,7 +419,7 @@ class _Trainer(_Configurable):
 
     def _check_ids(self, ids, message):
         labels, z = self.batch()
-        renamed = np.array(ids, "int32")[labels]
+        renamed = np.array(ids)[labels]
         assert_close(
             self.values(renamed, z),
             self.values(labels, z),
@@ -422,10 +431,13 @@ class _Trainer(_Configurable):
         self._check_ids([70, 50, 60], "depends on the names of classes")
 
     def check_class_ids(self):
-        # What float32 holds exactly: Keras casts the labels of a loss.
-        huge = 2**31 - 128
-        self._check_ids([-(2**31), -1, huge], "negative and huge ids")
-        self._check_ids([2**24 - 2, 2**24 - 1, 2**24], "large adjacent ids")
+        for start in (-(2**31), -1, 20_240_101, 10**9, 2**40, 2**63 - 3):
+            ids = start + np.arange(NUM_CLASSES, dtype="int64")
+            self._check_ids(ids, f"class ids from {start}")
+            if abs(ids).max() < 2**31:
+                self._check_ids(ids.astype("int32"), f"int32 from {start}")
+        # The same modulo 2^32.
+        self._check_ids([0, 2**32, 2**33], "ids beyond int32")
 
     def check_label_types(self):
         labels, z = self.batch()
@@ -434,6 +446,118 @@ class _Trainer(_Configurable):
             for typed in (labels.astype(dtype), labels.astype(dtype)[:, None]):
                 what = f"labels {dtype} of shape {typed.shape}"
                 assert_close(self.values(typed, z), expected, what)
+
+    # What is refused.
+
+    def _check_refused(self, labels, z, what):
+        try:
+            self.new()(labels, z)
+        except ValueError as error:
+            assert len(str(error)) > 40, f"{what}: say how to mend it"
+        else:
+            raise AssertionError(f"{what}: no ValueError")
+
+    def _check_refused_in_graph(self, signature, batches):
+        """ValueError while tracing, or an assertion that fails in the graph."""
+        _, z = self.batch()
+        loss = self.new()
+        if isinstance(loss, keras.layers.Layer):
+            loss.build((None,), (None, z.shape[-1]))
+        function = tf.function(
+            lambda y, z: loss(y, z), input_signature=signature
+        )
+        for what, (y, z) in batches.items():
+            try:
+                function(tf.constant(y, "float32"), tf.constant(z))
+            except (ValueError, tf.errors.InvalidArgumentError):
+                continue
+            raise AssertionError(f"{what} passes in a graph")
+
+    def check_bad_labels(self):
+        labels, z = self.batch()
+        halves = labels / 2
+        huge = (labels * 2.0**24).astype("float32")
+        self._check_refused(halves, z, "labels 0.0, 0.5, 1.0")
+        self._check_refused(huge, z, "float32 ids from 2^24 on")
+        for value in (np.nan, np.inf):
+            bad = np.where(labels == 1, value, labels).astype("float32")
+            self._check_refused(bad, z, f"labels of {value}")
+        for dtype in ("bool", "complex64", "str"):
+            self._check_refused(labels.astype(dtype), z, f"{dtype} labels")
+        one_hot = np.eye(NUM_CLASSES, dtype="int32")[labels]
+        self._check_refused(one_hot, z, "one-hot labels")
+        self._check_refused_in_graph(
+            [tf.TensorSpec([None]), tf.TensorSpec([None, z.shape[1]])],
+            {
+                "labels 0.0, 0.5, 1.0": (halves, z),
+                "NaN labels": (np.full(len(z), np.nan), z),
+                "fewer labels": (labels[:-1], z),
+            },
+        )
+        # XLA cannot check values, whatever they are.
+        with_xla = tf.function(lambda y, z: self.new()(y, z), jit_compile=True)
+        try:
+            with_xla(tf.constant(labels, "float32"), tf.constant(z))
+        except ValueError as error:
+            assert "XLA" in str(error), error
+        else:
+            raise AssertionError("float labels pass with XLA")
+
+    def check_bad_embeddings(self):
+        labels, z = self.batch()
+        self._check_refused(labels, z[:, 0], "embeddings of rank 1")
+        self._check_refused(labels, z[:, None], "embeddings of rank 3")
+        self._check_refused(labels, z[:, None, None], "embeddings of rank 4")
+        self._check_refused(labels[:-1], z, "fewer labels")
+        self._check_refused(labels[:1], z, "one label")
+        self._check_refused(labels, z[:-1], "fewer embeddings")
+        self._check_refused(labels, z + 0j, "complex embeddings")
+        self._check_refused_in_graph(
+            [tf.TensorSpec([None]), tf.TensorSpec(None)],
+            {"embeddings of rank 3": (labels, z[:, None])},
+        )
+
+    # Batches that cannot teach.
+
+    def check_teachable_rows(self):
+        labels, z = self.batch()
+        needs = self.new().batch_needs
+        cases = {
+            "three classes": labels,
+            "one class": 0 * labels,
+            "singletons": np.arange(len(labels)),
+            "two rows a class": np.arange(len(labels)) // 2,
+            "one row": labels[:1],
+            "one large class": np.maximum(np.arange(len(labels)) - 5, 0),
+            "no rows": labels[:0],
+        }
+        least = getattr(self.new(), "num_support", 1) + 1
+        for what, y in cases.items():
+            expected = [
+                sum(y == label) >= least and len(set(y)) > 1 for label in y
+            ]
+            if needs.rows_of_other > 1 and what == "one large class":
+                expected = [False] * len(y)
+            found = needs.teachable_rows(tf.constant(y)).numpy()
+            assert found.tolist() == expected, f"{what}: {found}"
+
+    def check_teachable_rows_warning(self):
+        """Training on batches without a lesson warns after an epoch."""
+        labels, _ = self.batch()
+        x = separable(labels)
+        for y, text in (
+            (np.arange(len(labels)), "sampling"),
+            (0 * labels, "sampling"),
+            (labels, None),
+        ):
+            model = self.model()
+            model.run_eagerly = True
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                model.fit(x, y, batch_size=len(y), epochs=2, verbose=0)
+            found = [str(w.message) for w in found if "teach" in str(w.message)]
+            assert len(found) == bool(text), f"{len(found)} warnings"
+            assert all(text in message for message in found), found
 
     def check_half_precision(self):
         labels, z = self.batch()
@@ -473,6 +597,14 @@ class _Trainer(_Configurable):
         labels, z = self.batch()
         z = np.repeat(z[:1], len(z), axis=0)
         self._check_degenerate("coinciding_points", labels, z)
+
+    def check_zeros(self):
+        """Embeddings of zeros; of Gaussians also variances of zero."""
+        labels, z = self.batch()
+        for zeros in (np.zeros_like(z), self.narrow(z)):
+            values, gradients = self.evaluate(labels, zeros)
+            assert_finite([values], "the value is not finite")
+            assert_finite(gradients, "a gradient is not finite")
 
     def check_no_queries(self):
         labels, z = self.batch()
@@ -661,8 +793,8 @@ class _Trainer(_Configurable):
             return loss
 
         if "class_ids" not in self.not_applicable:
-            # One class in float16, and all of them in bfloat16.
-            far = np.array([4096, 4097, 4098], "int32")[labels]
+            # One class in float16, bfloat16 and float32.
+            far = np.array([20_240_101, 20_240_102, 20_240_103])[labels]
             assert_close(value(far), value(labels), "ids got lost")
 
     def check_pieces(self):
@@ -926,6 +1058,18 @@ class Layer(_Configurable):
             expected = self.call(model, few)
             served_too = self.call(served, few, "serve")
             assert_close(served_too, expected, "the SavedModel differs")
+
+    def check_complex(self):
+        """Complex inputs would lose their imaginary part."""
+        inputs = [tf.cast(x, "complex64") for x in self.inputs()]
+        layer = self.make()
+        self.call(layer, self.inputs())  # builds it
+        try:
+            self.call(layer, inputs)
+        except ValueError as error:
+            assert "real numbers" in str(error), error
+        else:
+            raise AssertionError("complex inputs pass")
 
     def check_gradients(self):
         inputs = [tf.constant(x) for x in self.inputs()]

@@ -26,6 +26,7 @@ from embeddings_tf import layers
 from embeddings_tf import losses
 from embeddings_tf import metrics
 from embeddings_tf import objectives
+from embeddings_tf.ops.batch_needs import PAIRS
 from tests import conformance
 from tests.conformance import NUM_CLASSES
 from tests.conformance import NUM_ROWS
@@ -295,6 +296,7 @@ OBJECTIVES = [
         label=f"{sampler}-{num_samples}",
         batch=conformance.gaussians,
         quiet=conformance.without_variance,
+        narrow=conformance.points_as_gaussians,
         scale=conformance.scaled_gaussians,
         head=partial(layers.GaussianEmbedding, 2, initial_variance=0.05),
         arguments={
@@ -411,6 +413,7 @@ OBJECTIVES += [
         label="-".join(arguments.values()),
         batch=conformance.gaussians,
         quiet=conformance.without_variance,
+        narrow=conformance.points_as_gaussians,
         scale=conformance.scaled_gaussians,
         head=partial(layers.GaussianEmbedding, 2, initial_variance=0.05),
         arguments={"num_samples": 4, "beta": 0.01, "average": "loss"},
@@ -1005,13 +1008,23 @@ def no_negative_labels(y, z, values):
 
 
 def half_precision_labels(y, z, values):
-    y = tf.cast(tf.cast(y, "bfloat16"), "float32")
+    y = tf.cast(tf.cast(y, "bfloat16"), "int64")
     return losses.prototypical_loss(y, z, 2)
 
 
-def half_precision_ids(y, z, values):
-    y = tf.cast(tf.cast(y, "float16"), "float32")
+def float32_ids(y, z, values):
+    y = tf.cast(tf.cast(y, "float32"), "int64")
     return losses.prototypical_loss(y, z, 2)
+
+
+def truncated_labels(self, y, z, sample_weight):
+    y = tf.cast(np.asarray(y) if not tf.is_tensor(y) else y, tf.int32)
+    return losses.PrototypicalLoss.__call__(self, y, z, sample_weight)
+
+
+def flat_embeddings(self, y, z, sample_weight):
+    z = tf.reshape(z, [len(z), -1])
+    return losses.PrototypicalLoss.__call__(self, y, z, sample_weight)
 
 
 def root_of_zero(y, z, values):
@@ -1076,10 +1089,13 @@ def refuses_without_saying_what(recall, embeddings, labels):
 PROTOTYPICAL, INTERSECTION, NAIVE = *LOSSES[:1], *OBJECTIVES[:2]
 BROKEN = [
     # Losses and objectives.
+    (broken_call(truncated_labels), "bad_labels"),
+    (broken_call(flat_embeddings), "bad_embeddings"),
     (broken_value(lambda y, z, v: v + z[0, 0]), "batch_order"),
+    (broken_value(float32_ids), "class_ids"),
     (broken_value(no_negative_labels), "class_ids"),
     (broken_value(half_precision_labels), "class_ids"),
-    (broken_value(lambda y, z, v: v + y[0]), "class_names"),
+    (broken_value(lambda y, z, v: v + tf.cast(y[0], v.dtype)), "class_names"),
     (broken_value(root_of_zero), "coinciding_points"),
     (
         broken_value(lambda y, z, v: v + float(tf.inside_function())),
@@ -1124,11 +1140,16 @@ BROKEN = [
     ),
     (broken(PROTOTYPICAL), "huge_scale"),
     (
-        broken_value(lambda y, z, v: v + tf.cast(tf.rank(y), v.dtype)),
+        broken_call(
+            lambda self, y, z, w: (
+                tf.cast(tf.rank(y), tf.float32)
+                + losses.PrototypicalLoss.__call__(self, y, z, w)
+            )
+        ),
         "label_types",
     ),
     (broken_value(overflow), "mixed_precision"),
-    (broken_value(half_precision_ids), "mixed_precision"),
+    (broken_value(float32_ids), "mixed_precision"),
     (
         dataclasses.replace(PROTOTYPICAL, head=partial(keras.layers.Dense, 2)),
         "mixed_precision",
@@ -1166,9 +1187,19 @@ BROKEN = [
         "training_lowers_it",
     ),
     (broken_value(lambda y, z, v: v[0]), "vector"),
-    (broken_value(lambda y, z, v: v * (1 + y)), "vector"),
+    (broken_value(lambda y, z, v: v * tf.cast(1 + y, v.dtype)), "vector"),
     (broken_value(lambda y, z, v: tf.stop_gradient(v)), "vector"),
+    (broken(PROTOTYPICAL, batch_needs=PAIRS), "teachable_rows"),
+    (
+        broken_call(
+            lambda self, y, z, w: tf.reduce_mean(
+                losses.prototypical_loss(y, z, self.num_support)
+            )
+        ),
+        "teachable_rows_warning",
+    ),
     (broken_value(in_python), "xla"),
+    (broken_value(lambda y, z, v: v + tf.norm(z)), "zeros"),
     (broken(INTERSECTION, build=unused_weight), "weights"),
     (
         broken(INTERSECTION, _next_seed=lambda self: tf.constant([1, 2])),
@@ -1209,6 +1240,13 @@ BROKEN = [
         "export",
     ),
     (broken_layer(no_gradient), "gradients"),
+    (
+        broken(
+            LAYERS[0],
+            call=lambda self, x: tf.cast(x, tf.float32) @ self.kernel,
+        ),
+        "complex",
+    ),
     (broken_layer(lambda self, x, output: tf.exp(output)), "huge_inputs"),
     # Metrics.
     (broken_metric(lambda recall, x, y: {1: 0.9}), "perfect"),

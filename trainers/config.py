@@ -132,6 +132,16 @@ def _check_common_fields(config) -> None:
             "batch, and an auto-encoder's does not; take smaller batches "
             "(config.batches)"
         )
+    batches = config.get("batches", {})
+    if batches.get("name") == "episodes":
+        for method in ("objective", "loss"):
+            wanted = config.get(method, {}).get("num_support")
+            if wanted not in (None, batches.get("num_support")):
+                raise ValueError(
+                    "config.batches.num_support and config."
+                    f"{method}.num_support are the same supports; received "
+                    f"{batches.num_support} and {wanted}. Set both"
+                )
     if config.piece_size and config.encoder.get("dimension_dropout"):
         raise ValueError(
             "config.piece_size encodes a batch in pieces, and "

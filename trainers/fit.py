@@ -10,6 +10,7 @@ import tensorflow as tf
 from embeddings_tf import datasets
 from embeddings_tf import sampling
 from embeddings_tf.compat import skip_symbolic_build
+from embeddings_tf.losses.teachable_rows import LogTeachableRows
 from trainers import checkpoint
 from trainers import strategy as strategies
 from trainers import workdir as workdirs
@@ -271,6 +272,6 @@ def _train(config, model, plain, strategy, data, first_epoch, callbacks):
         batches,
         shuffle=False,  # the sampler has shuffled
         verbose=verbose,
-        callbacks=callbacks,
+        callbacks=[LogTeachableRows(), *callbacks],
         **epochs,
     )

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.losses.teachable_rows import LogTeachableRows
 from trainers.plain_copy import learning_rates
 from trainers.strategy import from_chief
 
@@ -42,7 +43,10 @@ def loop(
         return strategy.run(model.train_step, args=(batch,))
 
     callbacks = keras.callbacks.CallbackList(
-        [*callbacks], model=model, epochs=epochs, steps=steps_per_epoch
+        [LogTeachableRows(), *callbacks],
+        model=model,
+        epochs=epochs,
+        steps=steps_per_epoch,
     )
     iterator = iter(batches)
     model.stop_training = False

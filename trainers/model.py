@@ -10,6 +10,7 @@ from embeddings_tf import losses
 from embeddings_tf import models
 from embeddings_tf import objectives
 from embeddings_tf import optimizers
+from embeddings_tf.losses.teachable_rows import watch_teachable_rows
 from embeddings_tf.models.gaussian_output import require_match
 from trainers.config import build
 from trainers.data import load
@@ -66,6 +67,7 @@ def _build_model(config) -> keras.Model:
         loss = build(losses, config.loss)
         require_match(models.has_gaussian_output(model), loss)
         model.compile(optimizer=optimizer, loss=loss)
+        watch_teachable_rows(model, loss)
     return model
 
 

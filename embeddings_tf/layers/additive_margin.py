@@ -7,7 +7,8 @@ from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
 from embeddings_tf.ops.distances import unit_rows
-from embeddings_tf.ops.episode import class_labels
+from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.labelled_batch import real_numbers
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -83,11 +84,12 @@ class AdditiveMargin(keras.layers.Layer):
 
     def call(self, inputs, labels=None):
         kernel = tf.math.l2_normalize(tf.convert_to_tensor(self.kernel), axis=0)
+        inputs = real_numbers("Embeddings", inputs)
+        if labels is not None:
+            labels, inputs = labelled_batch(labels, inputs)
         cosine = tf.matmul(unit_rows(inputs), kernel)
         if labels is not None:
-            is_label = tf.one_hot(
-                class_labels(labels), self.num_classes, dtype=cosine.dtype
-            )
+            is_label = tf.one_hot(labels, self.num_classes, dtype=cosine.dtype)
             cosine -= self.margin * is_label
         return self.scale * cosine
 

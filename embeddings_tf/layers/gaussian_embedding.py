@@ -7,6 +7,7 @@ import tensorflow as tf
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
+from embeddings_tf.ops.labelled_batch import real_numbers
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -44,7 +45,8 @@ class GaussianEmbedding(keras.layers.Layer):
 
     Raises:
         ValueError: If `dim` is not a positive integer, or a variance is not
-            positive, or `initial_variance <= minimum_variance`.
+            positive, or `initial_variance <= minimum_variance`, or the inputs
+            are complex.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
@@ -103,6 +105,7 @@ class GaussianEmbedding(keras.layers.Layer):
         return keras.ops.convert_to_tensor(bias, dtype=dtype)
 
     def call(self, inputs):
+        inputs = real_numbers("Inputs", inputs)
         mean, raw = tf.split(
             tf.matmul(inputs, self.kernel) + self.bias, 2, axis=-1
         )

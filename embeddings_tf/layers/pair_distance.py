@@ -8,6 +8,7 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
+from embeddings_tf.ops.labelled_batch import real_numbers
 
 SLOPE = 0.1
 # Of one hidden layer of one block of pairs, 1 MiB: blocks stay in the cache.
@@ -62,7 +63,7 @@ class PairDistance(keras.layers.Layer):
 
     Raises:
         ValueError: If an argument is not of the kind above, or the inputs
-            are not two tensors `(pairs, dim)` of one shape.
+            are not two real tensors `(pairs, dim)` of one shape.
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Eqs. 5
@@ -127,7 +128,7 @@ class PairDistance(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs, training=None):
-        first, second = inputs
+        first, second = (real_numbers("Embeddings", side) for side in inputs)
         _checked_dim((first.shape, second.shape), same_length=True)
         weights, rate, seed = self._arguments(training)
         logits = _pairs(first, second, weights, rate, seed)
@@ -156,8 +157,8 @@ class PairDistance(keras.layers.Layer):
         Raises:
             ValueError: If they are not matrices of one `dim`.
         """
-        first = tf.convert_to_tensor(first)
-        second = tf.convert_to_tensor(second)
+        first = real_numbers("Embeddings", first)
+        second = real_numbers("Embeddings", second)
         shapes = (tuple(first.shape), tuple(second.shape))
         dim = _checked_dim(shapes)
         if not self.built:

@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.ops.labelled_batch import real_numbers
+
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class StatisticsPooling(keras.layers.Layer):
@@ -39,8 +41,8 @@ class StatisticsPooling(keras.layers.Layer):
     float32 also under mixed precision.
 
     Raises:
-        ValueError: If the input has not three axes, or the mask has another
-            shape than `(batch, frames)`.
+        ValueError: If the input has not three axes or is complex, or the mask
+            has another shape than `(batch, frames)`.
 
     Reference:
         - [Snyder et al., 2018](https://doi.org/10.1109/ICASSP.2018.8461375),
@@ -62,6 +64,7 @@ class StatisticsPooling(keras.layers.Layer):
         self.input_spec = keras.layers.InputSpec(ndim=3)
 
     def call(self, inputs, mask=None):
+        inputs = real_numbers("Frames", inputs)
         if mask is None:
             mask = tf.ones(tf.shape(inputs)[:2], tf.bool)
         mask = tf.cast(mask, tf.bool)
@@ -83,6 +86,7 @@ class StatisticsPooling(keras.layers.Layer):
         # square root stays away from 0, where its gradient is infinite. The
         # unit cancels, so that its own gradient is nothing.
         unit = tf.stop_gradient(tf.reduce_max(tf.abs(deviation), axis=1))
+        unit = tf.maximum(unit, 0)  # of no frames it is minus infinity
         varies = unit > 0
         relative = deviation / tf.where(varies, unit, 1)[:, tf.newaxis]
         variance = tf.reduce_sum(tf.square(relative), axis=1) / count

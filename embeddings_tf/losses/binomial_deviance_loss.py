@@ -5,6 +5,7 @@ import math
 import keras
 import tensorflow as tf
 
+from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import number_at_least
@@ -70,7 +71,7 @@ def _checked(scale, threshold, negative_cost, form):
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class BinomialDevianceLoss(keras.losses.Loss):
+class BinomialDevianceLoss(EmbeddingLoss):
     """Trains an encoder so that a cosine threshold tells pairs apart.
 
     Use it when pairs are to be accepted or rejected by one threshold on the
@@ -101,7 +102,7 @@ class BinomialDevianceLoss(keras.losses.Loss):
             at least 0. 10 for person re-identification, 25 for birds.
         form: "published" or "authors".
         reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since class ids do not survive half precision.
+            since sums over a batch need its digits.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import number_at_least
@@ -58,7 +59,7 @@ def _checked(margin, average_over):
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class ContrastiveLoss(keras.losses.Loss):
+class ContrastiveLoss(EmbeddingLoss):
     """Trains an encoder so that pairs are close or at least `margin` apart.
 
     Use it when distances are to mean something by themselves, as with a fixed
@@ -91,7 +92,7 @@ class ContrastiveLoss(keras.losses.Loss):
         margin: How far apart negatives shall be, at least 0.
         average_over: "all" or "each_kind".
         reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since class ids do not survive half precision.
+            since sums over a batch need its digits.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

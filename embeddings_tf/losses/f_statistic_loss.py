@@ -6,10 +6,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import f_distribution
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.batch_needs import PAIRS
+from embeddings_tf.ops.batch_needs import BatchNeeds
 
 GRAND_MEANS = ("class_means", "instances")
 DIRECTIONS = ("separate", "merge")
@@ -92,7 +95,7 @@ def f_statistic_loss(
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class FStatisticLoss(keras.losses.Loss):
+class FStatisticLoss(EmbeddingLoss):
     """Trains an encoder so that every two classes differ in some dimensions.
 
     Use it for embeddings whose single dimensions mean something: it pulls two
@@ -152,7 +155,7 @@ class FStatisticLoss(keras.losses.Loss):
             `grand_mean` is of no account, and classes of one instance are
             left out.
         reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since class ids do not survive half precision.
+            since sums over a batch need its digits.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
@@ -193,6 +196,11 @@ class FStatisticLoss(keras.losses.Loss):
         self.grand_mean = one_of("grand_mean", grand_mean, GRAND_MEANS)
         self.direction = one_of("direction", direction, DIRECTIONS)
         self.equal_variance = bool(equal_variance)
+
+    @property
+    def batch_needs(self) -> BatchNeeds:
+        # Welch's test needs the spread of both classes.
+        return PAIRS if self.equal_variance else PAIRS._replace(rows_of_other=2)
 
     def call(self, y_true, y_pred):
         return f_statistic_loss(

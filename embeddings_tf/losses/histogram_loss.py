@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import positive_integer
@@ -98,7 +99,7 @@ def _checked(num_nodes):
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class HistogramLoss(keras.losses.Loss):
+class HistogramLoss(EmbeddingLoss):
     """Trains an encoder so that similarities of pairs do not overlap.
 
     Use it when no margin is to be tuned: it has no parameter of note. It needs
@@ -128,7 +129,7 @@ class HistogramLoss(keras.losses.Loss):
         num_nodes: Nodes `t_r` of the histograms, at least 2; 201 are a step of
             0.01.
         reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since class ids do not survive half precision.
+            since sums over a batch need its digits.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

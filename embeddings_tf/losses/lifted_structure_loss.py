@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import number_at_least
@@ -70,7 +71,7 @@ def _checked(margin, form):
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class LiftedStructureLoss(keras.losses.Loss):
+class LiftedStructureLoss(EmbeddingLoss):
     """Trains an encoder so that a positive pair beats all its negatives.
 
     Use it as a triplet loss that looks at all negatives at once: those near
@@ -100,7 +101,7 @@ class LiftedStructureLoss(keras.losses.Loss):
         margin: How far negatives count, at least 0; in units of `d`.
         form: "published" or "authors".
         reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since class ids do not survive half precision.
+            since sums over a batch need its digits.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

@@ -3,13 +3,16 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import prototypes
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.episode import class_labels
+from embeddings_tf.ops.batch_needs import BatchNeeds
+from embeddings_tf.ops.batch_needs import episode_needs
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
+from embeddings_tf.ops.labelled_batch import labelled_batch
 
 
 def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
@@ -33,8 +36,8 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
     array([0., 0., 0., 0.], dtype=float32)
     """
     gaussian.require_points(y_pred)
-    local = tf.convert_to_tensor(y_pred)
-    labels, embeddings = gather_global_batch(class_labels(y_true), local)
+    labels, local = labelled_batch(y_true, y_pred)
+    labels, embeddings = gather_global_batch(labels, local)
     episode = split_episode(labels, num_support)
     is_query = tf.logical_not(episode.is_support)
     centres = prototypes.class_means(
@@ -51,7 +54,7 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class PrototypicalLoss(keras.losses.Loss):
+class PrototypicalLoss(EmbeddingLoss):
     """Trains an encoder so that queries lie nearest to their class's mean.
 
     Use it for few-shot classification with point embeddings, on batches from
@@ -76,7 +79,7 @@ class PrototypicalLoss(keras.losses.Loss):
     Args:
         num_support: Supports per class, at least 1.
         reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since class ids do not survive half precision.
+            since sums over a batch need its digits.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
@@ -109,6 +112,10 @@ class PrototypicalLoss(keras.losses.Loss):
     ):
         super().__init__(name=name, reduction=reduction, dtype=dtype)
         self.num_support = positive_integer("num_support", num_support)
+
+    @property
+    def batch_needs(self) -> BatchNeeds:
+        return episode_needs(self.num_support)
 
     def call(self, y_true, y_pred):
         return prototypical_loss(y_true, y_pred, self.num_support)

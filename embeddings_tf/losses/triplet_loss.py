@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import number_at_least
@@ -147,7 +148,7 @@ def _checked(margin, mining, distance, average_over):
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class TripletLoss(keras.losses.Loss):
+class TripletLoss(EmbeddingLoss):
     """Trains an encoder so that positives are closer than negatives.
 
     Use it when only the order of distances matters, on batches of several
@@ -186,7 +187,7 @@ class TripletLoss(keras.losses.Loss):
             paper) or "cosine" (1 minus the cosine).
         average_over: "all" or "active".
         reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since class ids do not survive half precision.
+            since sums over a batch need its digits.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

@@ -2,6 +2,8 @@
 
 import keras
 
+from embeddings_tf.losses.teachable_rows import LogTeachableRows
+from embeddings_tf.losses.teachable_rows import watch_teachable_rows
 from embeddings_tf.models.encode_in_pieces import encode_in_pieces
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.gaussian_output import reads_gaussians
@@ -116,6 +118,8 @@ class EmbeddingModel(OwnLossModel):
             # Its noise is that of the global batch, alike on every replica.
             synchronize_batch_normalization(objective)
         self._check_gaussian()
+        if hasattr(objective, "batch_needs"):
+            watch_teachable_rows(self, objective)
         if encoder.built and getattr(encoder, "input_shape", None) is not None:
             self.build(encoder.input_shape)
 
@@ -158,6 +162,16 @@ class EmbeddingModel(OwnLossModel):
         return self.encoder(
             keras.tree.map_shape_structure(keras.KerasTensor, input_shape)
         )
+
+    def fit(self, *args, callbacks=None, **kwargs):
+        # First, so that all other callbacks see its log.
+        log = LogTeachableRows()
+        if isinstance(callbacks, keras.callbacks.CallbackList):
+            callbacks.callbacks.insert(0, log)
+            log.set_model(self)
+        else:
+            callbacks = [log, *keras.tree.flatten(callbacks or [])]
+        return super().fit(*args, callbacks=callbacks, **kwargs)
 
     def compute_loss(
         self,

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import prototypes
 from embeddings_tf.ops.arguments import number_at_least
@@ -11,19 +12,17 @@ from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.distances import RESOLUTION
 from embeddings_tf.ops.distances import square_root
-from embeddings_tf.ops.episode import class_labels
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.global_batch import gather_global_batch
+from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.labelled_batch import real_numbers
 from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
 from embeddings_tf.ops.prototypes import require_support
 
-# Narrower Gaussians count as this narrow in the divergence.
-SMALLEST_VARIANCE = 1e-37
-
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class HedgedInstances(keras.layers.Layer):
+class HedgedInstances(EmbeddingObjective):
     """Tells whether two inputs match, each input a Gaussian that hedges.
 
     Use it where pairs are asked about (is this the same thing?), inputs may
@@ -80,7 +79,7 @@ class HedgedInstances(keras.layers.Layer):
         offset: `b`, a scalar. Starts at 0.
 
     Call arguments:
-        y_true: Class ids `(batch,)`, any integers that fit int32.
+        y_true: Class ids `(batch,)`, any integers.
         y_pred: Packed Gaussians `(batch, 2 * dim)`.
 
     Returns:
@@ -147,9 +146,9 @@ class HedgedInstances(keras.layers.Layer):
             )
 
     def call(self, y_true, y_pred):
-        local = tf.convert_to_tensor(y_pred)
-        labels, packed = gather_global_batch(class_labels(y_true), local)
-        mean, variance = gaussian.unpack(packed)
+        labels, local = labelled_batch(y_true, y_pred)
+        labels, packed = gather_global_batch(labels, local)
+        mean, variance = gaussian.unpack_positive(packed)
         positive, negative = positive_and_negative(labels)
         z = _samples(mean, variance, self.num_samples, self._seed(None))
         sign = 2 * tf.cast(positive, z.dtype) - 1
@@ -163,9 +162,7 @@ class HedgedInstances(keras.layers.Layer):
         )
         value = (mean_over(positive, cost) + mean_over(negative, cost)) / 2
         if self.beta:
-            divergence = gaussian.kl_to_standard_normal(
-                mean, tf.maximum(variance, SMALLEST_VARIANCE)
-            )
+            divergence = gaussian.kl_to_standard_normal(mean, variance)
             value += 2 * self.beta * mean_over_queries(divergence)
         return tf.fill(tf.shape(local)[:1], value)
 
@@ -286,7 +283,7 @@ class HedgedInstances(keras.layers.Layer):
         seed, samples = self._seed(seed), []
         for side, packed in enumerate((first, second)):
             mean, variance = gaussian.unpack(
-                tf.convert_to_tensor(packed, self.compute_dtype)
+                real_numbers("Gaussians", packed, self.compute_dtype)
             )
             noise = gaussian.standard_normal(
                 num_samples,

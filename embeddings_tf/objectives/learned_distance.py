@@ -4,11 +4,12 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf.layers.additive_margin import AdditiveMargin
+from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.distances import unit_rows
-from embeddings_tf.ops.episode import class_labels
 from embeddings_tf.ops.global_batch import gather_global_batch
+from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
 from embeddings_tf.ops.prototypes import all_supports
@@ -19,7 +20,7 @@ LARGEST_EXPONENT = 20.0
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class LearnedDistance(keras.layers.Layer):
+class LearnedDistance(EmbeddingObjective):
     """Trains an encoder and a distance that tells same from different.
 
     Use it for verification: a pair is accepted or rejected, classes at test
@@ -209,8 +210,7 @@ class LearnedDistance(keras.layers.Layer):
         self.classifier.build(embeddings.shape)
 
     def call(self, y_true, y_pred, training=None):
-        local = tf.convert_to_tensor(y_pred)
-        local_labels = class_labels(y_true)
+        local_labels, local = labelled_batch(y_true, y_pred)
         labels, embeddings = gather_global_batch(local_labels, local)
         logits = self.distance.all_pairs(
             embeddings, embeddings, training=bool(training)

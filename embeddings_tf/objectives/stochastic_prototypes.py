@@ -4,13 +4,17 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.episode import class_labels
+from embeddings_tf.ops.batch_needs import BatchNeeds
+from embeddings_tf.ops.batch_needs import episode_needs
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
+from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.labelled_batch import real_numbers
 from embeddings_tf.ops.prototypes import require_support
 
 # Floats of a block of samples in `log_prob`: 16 MiB.
@@ -18,7 +22,7 @@ BLOCK_FLOATS = 2**21
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class StochasticPrototypes(keras.layers.Layer):
+class StochasticPrototypes(EmbeddingObjective):
     """Classifies queries by Gaussian prototypes and learns the uncertainty.
 
     Use it for few-shot classification that should know when an input is
@@ -63,7 +67,9 @@ class StochasticPrototypes(keras.layers.Layer):
     and the rest are queries. A class without queries still competes; a batch
     without any query has loss 0 and zero gradients; with one class the naive
     loss is 0. Under `tf.distribute` the episode is the global batch and the
-    samples are drawn for it, the same on every replica.
+    samples are drawn for it, the same on every replica. A variance
+    of 0 counts as 1e-37 and has a gradient of 0, so that points have finite
+    losses and gradients.
 
     Args:
         num_support: Supports per class, at least 1.
@@ -78,7 +84,7 @@ class StochasticPrototypes(keras.layers.Layer):
         seed: Seed of the training samples; None: from Keras's global seed.
 
     Call arguments:
-        y_true: Class ids `(batch,)`, any integers that fit int32.
+        y_true: Class ids `(batch,)`, any integers.
         y_pred: Packed Gaussians `(batch, 2 * dim)`.
 
     Returns:
@@ -137,6 +143,10 @@ class StochasticPrototypes(keras.layers.Layer):
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
 
+    @property
+    def batch_needs(self) -> BatchNeeds:
+        return episode_needs(self.num_support)
+
     def build(self, y_true_shape, y_pred_shape):
         width = y_pred_shape[-1]
         if width is None or width % 2:
@@ -176,8 +186,8 @@ class StochasticPrototypes(keras.layers.Layer):
         return transform[self.noise_transform](raw)
 
     def call(self, y_true, y_pred):
-        local = tf.convert_to_tensor(y_pred)
-        labels, packed = gather_global_batch(class_labels(y_true), local)
+        labels, local = labelled_batch(y_true, y_pred)
+        labels, packed = gather_global_batch(labels, local)
         episode = split_episode(labels, self.num_support)
         is_query = tf.logical_not(episode.is_support)
         prototypes = self._prototypes(
@@ -248,7 +258,9 @@ class StochasticPrototypes(keras.layers.Layer):
         """
         num_samples = positive_integer("num_samples", num_samples)
         queries = self._built_for(packed_queries)
-        prototypes = tf.convert_to_tensor(packed_prototypes, queries.dtype)
+        prototypes = real_numbers(
+            "Prototypes", packed_prototypes, queries.dtype
+        )
         if seed is None:
             seed = self._next_seed()
         mean, variance = gaussian.unpack(queries)
@@ -264,7 +276,7 @@ class StochasticPrototypes(keras.layers.Layer):
 
     def _built_for(self, packed) -> tf.Tensor:
         """Methods called on a fresh object build it from what they receive."""
-        packed = tf.convert_to_tensor(packed, self.compute_dtype)
+        packed = real_numbers("Gaussians", packed, self.compute_dtype)
         if not self.built:
             self.build((None,), tuple(packed.shape))
         return packed
@@ -286,7 +298,7 @@ class StochasticPrototypes(keras.layers.Layer):
         return mean, variance + self.noise_variance
 
     def _naive(self, queries, prototypes, num_samples, seed) -> tf.Tensor:
-        mean, variance = gaussian.unpack(queries)
+        mean, variance = gaussian.unpack_positive(queries)
         stddev = tf.sqrt(variance)
         classes = gaussian.diagonal_normal(*self._class_likelihood(prototypes))
 
@@ -316,7 +328,7 @@ class StochasticPrototypes(keras.layers.Layer):
         return total - np.log(num_samples)
 
     def _intersection(self, queries, targets, prototypes, seed) -> tf.Tensor:
-        mean, variance = gaussian.unpack(queries)
+        mean, variance = gaussian.unpack_positive(queries)
         class_mean, class_variance = self._class_likelihood(prototypes)
         target_mean = tf.gather(class_mean, targets)
         target_variance = tf.gather(class_variance, targets)

@@ -18,25 +18,6 @@ class Episode(NamedTuple):
     is_support: tf.Tensor
 
 
-def class_labels(y_true: tf.Tensor) -> tf.Tensor:
-    """Labels as Keras hands them to a loss, back to int32 `(batch,)`.
-
-    Raises:
-        ValueError: If they are neither `(batch,)` nor `(batch, 1)`.
-    """
-    y_true = tf.convert_to_tensor(y_true)
-    if y_true.shape.rank not in (None, 0, 1) and y_true.shape[1:] not in (
-        tf.TensorShape([1]),
-        tf.TensorShape([None]),
-    ):
-        raise ValueError(
-            "Labels are class ids of shape (batch,) or (batch, 1); received "
-            f"shape {y_true.shape}. If they are one-hot, take "
-            "labels.argmax(-1)."
-        )
-    return tf.cast(tf.reshape(y_true, [-1]), tf.int32)
-
-
 def split_episode(labels: tf.Tensor, num_support: int) -> Episode:
     """Of each label, the first `num_support` rows are supports.
 

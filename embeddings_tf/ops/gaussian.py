@@ -7,6 +7,11 @@ import numbers
 
 import tensorflow as tf
 
+from embeddings_tf.ops.labelled_batch import real_numbers
+
+# Its inverse and the gradient of its root are in the range of float32.
+SMALLEST_VARIANCE = 1e-37
+
 
 def pack(mean: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
     """Joins mean and variance, each `(..., dim)`, into `(..., 2 * dim)`."""
@@ -15,7 +20,7 @@ def pack(mean: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
 
 def unpack(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Splits `(..., 2 * dim)` into mean and variance, each `(..., dim)`."""
-    packed = tf.convert_to_tensor(packed)
+    packed = real_numbers("Gaussians", packed)
     width = packed.shape[-1]
     if width is None or width % 2:
         raise ValueError(
@@ -48,6 +53,15 @@ def require_points(embeddings) -> None:
             "keras.layers.Dense(dim), or train it with an objective that "
             "reads Gaussians, such as StochasticPrototypes."
         )
+
+
+def unpack_positive(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """`unpack`, where a variance below 1e-37, such as 0, counts as 1e-37.
+
+    The gradient of such a variance is 0.
+    """
+    mean, variance = unpack(packed)
+    return mean, tf.maximum(variance, SMALLEST_VARIANCE)
 
 
 def diagonal_normal(mean: tf.Tensor, variance: tf.Tensor):

@@ -5,28 +5,32 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
-from embeddings_tf.ops.episode import class_labels
 from embeddings_tf.ops.global_batch import balance_replicas
 from embeddings_tf.ops.global_batch import gather_global_batch
+from embeddings_tf.ops.labelled_batch import labelled_batch
 
 
 def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
     """The value of the global batch in the entry of each local row.
 
     Args:
-        value: From int32 labels `(rows,)` and float32 (or float64) embeddings
+        value: From integer labels `(rows,)` and float32 (or float64) embeddings
             `(rows, dim)` of all replicas to a scalar.
         y_true: Class ids `(batch,)` or `(batch, 1)`.
         y_pred: Embeddings `(batch, dim)`.
 
     Returns:
         `(batch,)`.
+
+    Raises:
+        ValueError: If labels or embeddings are not as above
+            (`labelled_batch`).
     """
     gaussian.require_points(y_pred)
-    local = tf.convert_to_tensor(y_pred)
+    labels, local = labelled_batch(y_true, y_pred)
     if local.dtype != tf.float64:
         local = tf.cast(local, tf.float32)
-    labels, embeddings = gather_global_batch(class_labels(y_true), local)
+    labels, embeddings = gather_global_batch(labels, local)
     values = tf.fill(tf.shape(local)[:1], value(labels, embeddings))
     return balance_replicas(values, tf.shape(labels)[0])
 

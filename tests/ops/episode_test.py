@@ -51,12 +51,6 @@ def test_split_of_no_rows():
     assert num_classes == 0
 
 
-def test_class_labels():
-    labels = episode.class_labels(tf.constant([[3.0], [-2.0], [16777215.0]]))
-    assert labels.dtype == tf.int32
-    np.testing.assert_array_equal(labels, [3, -2, 16777215])
-
-
 def test_mean_over_queries():
     assert episode.mean_over_queries(tf.constant([1.0, 2.0, 6.0])) == 3.0
 

@@ -97,6 +97,16 @@ def test_a_file_without_get_config_is_no_recipe(tmp_path):
         ("demo", "piece_size=-1", "number of rows"),
         ("sprites_beta_vae_1", "piece_size=8", "auto-encoder"),
         (
+            "demo",
+            "batches.num_support=4",
+            r"batches\.num_support .*received 4 and 5. Set both",
+        ),
+        (
+            "n_digit_2_dim_2_prototypical",
+            "loss.num_support=3",
+            r"loss\.num_support .*and 3\. Set both",
+        ),
+        (
             "sprites_f_statistic_dimension_dropout",
             "piece_size=8",
             "set one of the two to 0",

@@ -1,0 +1,35 @@
+"""What the objectives of this library have in common."""
+
+import keras
+
+from embeddings_tf.losses.teachable_rows import count_teachable_rows
+from embeddings_tf.ops.batch_needs import PAIRS
+from embeddings_tf.ops.batch_needs import BatchNeeds
+from embeddings_tf.ops.labelled_batch import labelled_batch
+
+
+class EmbeddingObjective(keras.layers.Layer):
+    """A layer whose first input is class ids, which stay integers.
+
+    Keras casts float inputs of a layer to its dtype, and half precision
+    merges neighbouring ids. Here `call` gets labels as integers `(batch,)`,
+    checked.
+
+    To be implemented by subclasses: `call(y_true, y_pred) -> (batch,)`,
+    `build(y_true_shape, y_pred_shape)`, and `batch_needs` if the objective
+    needs other batches than class-balanced ones.
+
+    Raises:
+        ValueError: If labels are not class ids, embeddings not real numbers
+            `(batch, dim)`, or their lengths differ.
+    """
+
+    @property
+    def batch_needs(self) -> BatchNeeds:
+        """What a batch needs so that this objective can learn from it."""
+        return PAIRS
+
+    def __call__(self, y_true, y_pred, **kwargs):
+        labels, embeddings = labelled_batch(y_true, y_pred)
+        count_teachable_rows(self, labels)
+        return super().__call__(labels, embeddings, **kwargs)

@@ -1,0 +1,59 @@
+"""What a batch needs so that a loss can learn from it."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+
+class BatchNeeds(NamedTuple):
+    """A row can teach if its class and one other class have enough rows.
+
+    rows: Rows that the class of the row needs, itself included.
+    rows_of_other: Rows that some other class needs, at most `rows`.
+    sampler: A call that makes such batches.
+    """
+
+    rows: int
+    rows_of_other: int
+    sampler: str
+
+    def teachable_rows(self, labels: tf.Tensor) -> tf.Tensor:
+        """Which rows of a batch with these integer labels can teach.
+
+        Returns bool `(batch,)`.
+        """
+        _, ids = tf.unique(labels)
+        # One counter per row is enough, and a size that XLA knows.
+        counts = tf.math.unsorted_segment_sum(
+            tf.ones_like(ids), ids, tf.size(labels)
+        )
+        classes = tf.cast(counts >= self.rows_of_other, tf.int32)
+        has_other = tf.reduce_sum(classes) > 1
+        return (tf.gather(counts, ids) >= self.rows) & has_other
+
+    def describe(self) -> str:
+        """The rule and the cure, two sentences."""
+        rows = "1 row" if self.rows_of_other == 1 else f"{self.rows} rows"
+        return (
+            f"A row can teach if its batch has at least {self.rows} rows of "
+            f"its class and {rows} of another class. Feed batches from "
+            f"{self.sampler}, through embeddings_tf.datasets.batches."
+        )
+
+
+PAIRS = BatchNeeds(
+    2,
+    1,
+    "embeddings_tf.sampling.class_balanced_batches(labels, num_classes, "
+    "num_per_class, seed)",
+)
+
+
+def episode_needs(num_support: int) -> BatchNeeds:
+    """Needs of a loss on episodes: supports and a query of a class."""
+    return BatchNeeds(
+        num_support + 1,
+        1,
+        "embeddings_tf.sampling.episodes(labels, num_classes, "
+        f"num_support={num_support}, num_query, seed)",
+    )

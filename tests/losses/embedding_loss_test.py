@@ -1,0 +1,120 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf import losses
+from embeddings_tf.losses.embedding_loss import EmbeddingLoss
+
+LABELS = np.array([3, 1, 0, 3, 2, 0], "int32")
+Z = np.random.default_rng(0).normal(size=(6, 2)).astype("float32")
+
+
+def row_values(y_true, y_pred):
+    labels = tf.cast(tf.reshape(y_true, [-1]), y_pred.dtype)
+    return labels * tf.reduce_sum(y_pred, -1)
+
+
+class Ours(EmbeddingLoss):
+    def call(self, y_true, y_pred):
+        assert y_true.dtype.is_integer
+        return row_values(y_true, y_pred)
+
+
+class OfKeras(keras.losses.Loss):
+    def call(self, y_true, y_pred):
+        return row_values(y_true, y_pred)
+
+
+REDUCTIONS = [
+    "sum_over_batch_size",
+    "sum",
+    "mean",
+    "mean_with_sample_weight",
+    "none",
+    None,
+]
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("weight", [None, [1, 0, 2, 0.5, 0, 1], [[2.0]] * 6])
+@pytest.mark.parametrize("masked", [False, True])
+def test_reduces_as_keras_does(reduction, weight, masked):
+    z = tf.constant(Z)
+    if masked:
+        embed = keras.layers.Embedding(4, 2, mask_zero=True)
+        z = embed(LABELS)  # rows of label 0 are masked
+    ours, of_keras = (
+        cls(reduction=reduction)(LABELS, z, sample_weight=weight)
+        for cls in (Ours, OfKeras)
+    )
+    assert ours.dtype == of_keras.dtype
+    np.testing.assert_allclose(ours, of_keras, rtol=1e-6)
+    if masked and weight is None and reduction == "mean":
+        kept = LABELS != 0
+        expected = np.mean((LABELS * np.sum(z, -1))[kept])
+        np.testing.assert_allclose(ours, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_dtype_as_in_keras(dtype):
+    ours, of_keras = (cls(dtype=dtype)(LABELS, Z) for cls in (Ours, OfKeras))
+    assert ours.dtype == of_keras.dtype == dtype
+    np.testing.assert_array_equal(
+        tf.cast(ours, "float64"), tf.cast(of_keras, "float64")
+    )
+
+
+def test_scaled_by_the_number_of_replicas(strategy):
+    for cls in (Ours, OfKeras):
+        values = strategy.run(lambda cls=cls: cls()(LABELS, Z))
+        for value in strategy.experimental_local_results(values):
+            expected = np.mean(LABELS * np.sum(Z, -1)) / 2
+            np.testing.assert_allclose(value, expected, rtol=1e-5)
+
+
+def test_lists():
+    np.testing.assert_allclose(
+        Ours()(LABELS.tolist(), Z.tolist()), OfKeras()(LABELS, Z), rtol=1e-6
+    )
+
+
+ALL = [
+    losses.BinomialDevianceLoss(),
+    losses.ContrastiveLoss(),
+    losses.FStatisticLoss(),
+    losses.HistogramLoss(),
+    losses.LiftedStructureLoss(),
+    losses.PrototypicalLoss(2),
+    losses.TripletLoss(),
+]
+
+
+@pytest.mark.parametrize("loss", ALL, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("start", [20_240_101, 10**9, 2**40])
+def test_big_ids_in_fit(loss, start):
+    """The values that small ids give, through all of Keras."""
+    rng = np.random.default_rng(1)
+    labels = np.tile(np.arange(4), 4)
+    x = rng.normal(size=(16, 3)).astype("float32")
+    model = keras.Sequential(
+        [keras.Input((3,)), keras.layers.Activation("linear")]
+    )
+    model.compile(loss=loss, run_eagerly=True)
+    expected = model.evaluate(x, labels, verbose=0)
+    assert expected > 1e-3
+    found = model.evaluate(x, labels + start, verbose=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_bad_labels_in_fit():
+    x, y = np.ones((4, 2), "float32"), np.array([0.0, 0.3, 0.6, 1.0])
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2)])
+    model.compile("sgd", loss=losses.TripletLoss())
+    with pytest.raises(tf.errors.InvalidArgumentError, match="whole numbers"):
+        model.fit(x, y, verbose=0)
+    model.compile("sgd", loss=losses.TripletLoss(), jit_compile=True)
+    with pytest.raises(ValueError, match="XLA cannot check"):
+        model.fit(x, np.arange(4.0), verbose=0)
+    model.compile("sgd", loss=losses.TripletLoss())
+    model.fit(x, np.array([0.0, 0.0, 1.0, 1.0]), verbose=0)
