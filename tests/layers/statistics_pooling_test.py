@@ -114,3 +114,13 @@ def test_shape_of_the_mask():
 def test_rank():
     with pytest.raises(ValueError, match="expected ndim=3"):
         StatisticsPooling()(np.ones((2, 3), "float32"))
+
+
+def test_no_frames():
+    frames = tf.zeros([2, 0, 3])
+    layer = StatisticsPooling()
+    with tf.GradientTape() as tape:
+        tape.watch(frames)
+        statistics = layer(frames)
+    np.testing.assert_array_equal(statistics, np.zeros([2, 6]))
+    assert tape.gradient(statistics, frames).shape == (2, 0, 3)

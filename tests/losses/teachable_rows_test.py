@@ -22,7 +22,9 @@ def plain(loss, **options):
 
 
 def joined(objective, **options):
-    encoder = keras.Sequential([keras.Input((4,)), layers.GaussianEmbedding(2)])
+    is_loss = isinstance(objective, keras.losses.Loss)
+    head = keras.layers.Dense(2) if is_loss else layers.GaussianEmbedding(2)
+    encoder = keras.Sequential([keras.Input((4,)), head])
     model = models.EmbeddingModel(encoder, objective)
     model.compile("sgd", **options)
     return model
