@@ -2,6 +2,8 @@
 
 import keras
 
+from embeddings_tf.ops.arguments import positive_integer
+
 
 def bird_features_encoder(dim: int = 500) -> keras.Model:
     """Two dense layers on features of Inception v3.
@@ -33,6 +35,7 @@ def bird_features_encoder(dim: int = 500) -> keras.Model:
     >>> encoder.output_shape
     (None, 500)
     """
+    dim = positive_integer("dim", dim)
     bias = keras.initializers.Constant(0.01)
     features = keras.Input((2048,), name="features")
     x = keras.layers.Dense(1024, activation="relu", bias_initializer=bias)(

@@ -7,6 +7,7 @@ from embeddings_tf.models.pre_activation_resnet18 import convolution
 from embeddings_tf.models.pre_activation_resnet18 import normalized_relu
 from embeddings_tf.models.pre_activation_resnet18 import residual_stages
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
+from embeddings_tf.ops.arguments import image_shape as checked_shape
 
 # Of the training images, in pixels.
 MEAN = (125.3, 123.0, 113.9)
@@ -57,7 +58,8 @@ def cifar_resnet18_encoder(
     >>> encoder.output_shape
     (None, 512)
     """
-    image = keras.Input(image_shape, name="image")
+
+    image = keras.Input(checked_shape(image_shape), name="image")
     x = keras.layers.Normalization(
         mean=MEAN, variance=[deviation**2 for deviation in STANDARD_DEVIATION]
     )(PixelRange()(image))

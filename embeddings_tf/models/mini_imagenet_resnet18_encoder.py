@@ -7,6 +7,7 @@ from embeddings_tf.models.pre_activation_resnet18 import convolution
 from embeddings_tf.models.pre_activation_resnet18 import normalized_relu
 from embeddings_tf.models.pre_activation_resnet18 import residual_stages
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
+from embeddings_tf.ops.arguments import image_shape as checked_shape
 from embeddings_tf.ops.arguments import one_of
 
 # Of ImageNet, for pixels of 0 to 1.
@@ -58,8 +59,9 @@ def mini_imagenet_resnet18_encoder(
     >>> encoder.output_shape
     (None, 512)
     """
+
     one_of("pooling", pooling, ("global", "authors"))
-    image = keras.Input(image_shape, name="image")
+    image = keras.Input(checked_shape(image_shape), name="image")
     x = keras.layers.Normalization(
         mean=[255 * mean for mean in MEAN],
         variance=[(255 * deviation) ** 2 for deviation in STANDARD_DEVIATION],

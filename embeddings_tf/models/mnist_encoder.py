@@ -3,6 +3,8 @@
 import keras
 
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import positive_integer
 
 
 def mnist_encoder(
@@ -39,7 +41,8 @@ def mnist_encoder(
     >>> encoder.output_shape
     (None, 2)
     """
-    image = keras.Input(image_shape, name="image")
+    dim = positive_integer("dim", dim)
+    image = keras.Input(checked_shape(image_shape), name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (32, 64):
         x = keras.layers.Conv2D(filters, 5, padding="same", activation="relu")(

@@ -4,6 +4,9 @@ import keras
 
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import truth
 
 
 def n_digit_encoder(
@@ -47,7 +50,9 @@ def n_digit_encoder(
     >>> encoder.output_shape
     (None, 4)
     """
-    image = keras.Input(image_shape, name="image")
+    dim = positive_integer("dim", dim)
+    gaussian = truth("gaussian", gaussian)
+    image = keras.Input(checked_shape(image_shape), name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (6, 16):
         x = keras.layers.Conv2D(filters, 5, padding="same", activation="relu")(

@@ -4,6 +4,9 @@ import keras
 
 from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
+from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import truth
 
 
 def omniglot_encoder(
@@ -46,7 +49,9 @@ def omniglot_encoder(
     >>> encoder.output_shape
     (None, 64)
     """
-    image = keras.Input(image_shape, name="image")
+    dim = positive_integer("dim", dim)
+    dark_ink = truth("dark_ink", dark_ink)
+    image = keras.Input(checked_shape(image_shape), name="image")
     scale, offset = (-1 / 255, 1.0) if dark_ink else (1 / 255, 0.0)
     x = keras.layers.Rescaling(scale, offset=offset)(PixelRange()(image))[
         ..., :1

@@ -4,6 +4,8 @@ import keras
 
 from embeddings_tf.layers import LocalResponseNormalization
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import positive_integer
 
 
 def person_re_identification_encoder(
@@ -51,8 +53,10 @@ def person_re_identification_encoder(
     >>> encoder.output_shape
     (None, 500)
     """
+    dim = positive_integer("dim", dim)
+    image_shape = checked_shape(image_shape)
     height = image_shape[0]
-    if height < 3:
+    if height is None or height < 3:
         raise ValueError(
             "The image is cut into three parts, one above the other; "
             f"`image_shape` must have at least 3 rows, received {image_shape}."

@@ -4,6 +4,8 @@ import keras
 
 from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
+from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import positive_integer
 
 # Of ImageNet, in pixels: blue, green, red, as the pretrained weights want it.
 MEAN = (103.939, 116.779, 123.68)
@@ -63,6 +65,8 @@ def resnet50_encoder(
     >>> encoder.output_shape
     (None, 128)
     """
+    dim = positive_integer("dim", dim)
+    image_shape = checked_shape(image_shape)
     try:
         backbone = keras.applications.ResNet50(
             include_top=False,

@@ -5,6 +5,7 @@ import math
 import keras
 
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.ops.arguments import positive_integer
 
 
 def small_norb_encoder(dim: int = 20) -> keras.Model:
@@ -39,6 +40,7 @@ def small_norb_encoder(dim: int = 20) -> keras.Model:
     >>> encoder.output_shape
     (None, 20)
     """
+    dim = positive_integer("dim", dim)
     image = keras.Input((96, 96, 1), name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters, size in ((48, 7), (64, 3), (72, 3)):

@@ -2,6 +2,8 @@
 
 import keras
 
+from embeddings_tf.ops.arguments import positive_integer
+
 
 def sprites_decoder(dim: int = 22, *, width: int = 2048) -> keras.Model:
     """The mirror image of `sprites_encoder`, from codes to 60x60 images.
@@ -34,6 +36,8 @@ def sprites_decoder(dim: int = 22, *, width: int = 2048) -> keras.Model:
     >>> decoder.output_shape
     (None, 60, 60, 3)
     """
+    dim = positive_integer("dim", dim)
+    width = positive_integer("width", width)
     bias = keras.initializers.Constant(0.01)
     code = keras.Input((dim,), name="code")
     x = code

@@ -5,6 +5,10 @@ import keras
 from embeddings_tf.layers import DimensionDropout
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import share
+from embeddings_tf.ops.arguments import truth
 
 
 def sprites_encoder(
@@ -55,6 +59,10 @@ def sprites_encoder(
     >>> encoder.output_shape
     (None, 2)
     """
+    dim = positive_integer("dim", dim)
+    width = positive_integer("width", width)
+    gaussian = truth("gaussian", gaussian)
+    dimension_dropout = share("dimension_dropout", dimension_dropout)
     if gaussian and dimension_dropout:
         raise ValueError(
             "`dimension_dropout` leaves out dimensions of points, not of "
@@ -62,7 +70,7 @@ def sprites_encoder(
             "Set one of the two to 0."
         )
     bias = keras.initializers.Constant(0.01)
-    image = keras.Input(image_shape, name="image")
+    image = keras.Input(checked_shape(image_shape), name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (64, 32):
         x = keras.layers.Conv2D(

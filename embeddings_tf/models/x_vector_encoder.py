@@ -6,6 +6,8 @@ import tensorflow as tf
 from embeddings_tf.layers import StatisticsPooling
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import sequence
+from embeddings_tf.ops.arguments import truth
 
 # Kernel, dilation, zeros on either side; layer by layer.
 DILATED = ((5, 1, 2), (3, 2, 2), (3, 3, 3), (1, 1, 0), (1, 1, 0))
@@ -94,6 +96,10 @@ def x_vector_encoder(
     >>> encoder(np.ones((2, 20, 13), "float32")).shape
     TensorShape([2, 512])
     """
+    dim = positive_integer("dim", dim)
+    num_coefficients = positive_integer("num_coefficients", num_coefficients)
+    dilated = truth("dilated", dilated)
+    channels = sequence("channels", channels)
     if len(channels) != len(DILATED):
         raise ValueError(
             f"`channels` must be those of {len(DILATED)} convolutions, for "

@@ -2,6 +2,8 @@
 
 import keras
 
+from embeddings_tf.ops.arguments import positive_integer
+
 
 def x_vector_projection(dim: int = 256) -> keras.Sequential:
     """The last block of the x-vector network, behind the embedding.
@@ -35,6 +37,7 @@ def x_vector_projection(dim: int = 256) -> keras.Sequential:
     >>> projection(np.ones((2, 512), "float32")).shape
     TensorShape([2, 256])
     """
+    dim = positive_integer("dim", dim)
 
     def uniform():
         return keras.initializers.VarianceScaling(1 / 3, "fan_in", "uniform")

@@ -151,6 +151,16 @@ def sequence(name: str, value, length: int | None = None) -> list:
     return found
 
 
+def image_shape(value) -> tuple[int | None, int | None, int]:
+    """`(height, width, channels)`; None is a height or a width of any size."""
+    sizes = sequence("image_shape", value, 3)
+    for size in sizes[:2]:
+        if size is not None:
+            positive_integer("image_shape", size)
+    positive_integer("image_shape", sizes[2])
+    return tuple(sizes)
+
+
 def random_seed(name: str, value, num_bits: int = 63) -> int:
     """`value` as an int; ValueError unless it is whole and has `num_bits`."""
     try:
