@@ -14,7 +14,7 @@ import os
 import pathlib
 import time
 
-from benchmarks import scoring_table
+from tools import scoring_table
 
 RESULT = pathlib.Path(__file__).parent / "results" / "all_trials.json"
 NUM_CLASSES, NUM_PER_CLASS, DIM, UNITS = 1000, 10, 128, (256, 256, 256)

@@ -20,7 +20,7 @@ import pathlib
 import statistics
 import time
 
-from benchmarks import scoring_table
+from tools import scoring_table
 
 RESULT = pathlib.Path(__file__).parent / "results" / "pair_distance.json"
 ROWS, DIM, UNITS = 2000, 128, (256, 256, 256)
