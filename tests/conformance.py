@@ -495,7 +495,9 @@ class _Trainer(_Configurable):
             },
         )
         # XLA cannot check values, whatever they are.
-        with_xla = tf.function(lambda y, z: self.new()(y, z), jit_compile=True)
+        with_xla = tf.function(
+            lambda y, z: self.new()(y, z), jit_compile=True, autograph=False
+        )
         try:
             with_xla(tf.constant(labels, "float32"), tf.constant(z))
         except ValueError as error:

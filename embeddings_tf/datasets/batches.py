@@ -189,6 +189,11 @@ def _fetcher(x):
             return x
 
     def read(index):
+        if len(index) and not 0 <= index.min() <= index.max() < num_examples:
+            raise ValueError(
+                f"indices must be in 0..{num_examples - 1}, got {index.min()} "
+                f"to {index.max()}."
+            )
         block = _read(examples(), index)
         if block.shape != (len(index), *shape):
             raise ValueError(

@@ -11,6 +11,7 @@ import tensorflow as tf
 from embeddings_tf import compat
 from embeddings_tf.ops import pixels
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.labelled_batch import real_numbers
 
 CHOICES = ("warn", "refuse", "accept")
 # In a graph that leaves this process: what its checks do, None elsewhere.
@@ -80,7 +81,7 @@ class PixelRange(keras.layers.Layer):
         self._unit_range = one_of("unit_range", value, CHOICES)
 
     def call(self, inputs):
-        images = tf.convert_to_tensor(inputs)
+        images = real_numbers("Images", inputs)
         exported = _EXPORTED.get()
         unit_range = self.unit_range
         if exported == "accept" or (exported and unit_range == "warn"):
