@@ -72,6 +72,8 @@ class Utterances:
         *,
         sample_rate: int | None = None,
     ):
+        if hasattr(values, "numpy"):
+            values = values.numpy()  # a tensor
         if not callable(values) and not hasattr(values, "shape"):
             values = array("values", values)
         if not callable(values) and np.dtype(values.dtype).kind not in "biuf":
