@@ -1,0 +1,148 @@
+"""Callbacks: what they write into the logs, and their files."""
+
+import pathlib
+import tempfile
+
+import keras
+import numpy as np
+
+from embeddings_tf import callbacks
+from embeddings_tf import metrics
+from tests.hostile.entries.data import X
+from tests.hostile.entries.data import Y
+from tests.hostile.entries.data import rows
+from tests.hostile.judging import Entry
+from tests.hostile.values import anything
+from tests.hostile.values import chosen
+from tests.hostile.values import count
+from tests.hostile.values import labels
+from tests.hostile.values import refused
+from tests.hostile.values import returning
+from tests.hostile.values import same
+
+MODEL = keras.Sequential(
+    [keras.Input((4,)), keras.layers.Dense(4, kernel_initializer="identity")]
+)
+MODEL.compile("sgd", "mse")
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hostile"))
+(FOLDER / "file").write_text("hostile")
+BAD = FOLDER / "bad"
+BAD.mkdir()
+(BAD / "projector_config.pbtxt").write_text("hostile {")
+
+
+def evaluation(x, labels, metrics, batch_size):
+    made = callbacks.EmbeddingEvaluation(
+        x, labels, metrics, batch_size=batch_size
+    )
+    made.set_model(MODEL)
+    logs = {}
+    made.on_epoch_end(0, logs)
+    return logs
+
+
+def projector(**arguments):
+    made = callbacks.EmbeddingProjector(**arguments)
+    made.set_model(MODEL)
+    made.write()
+
+
+def inputs(x):
+    return [
+        same("a tensor", keras.ops.convert_to_tensor(x), x),
+        same("Fortran order", np.asfortranarray(x), x),
+        refused("NaN", x * np.nan),
+        refused("None", None),
+        refused("text", "hostile"),
+        refused("a number", 3.0),
+        refused("no rows", x[:0]),
+        refused("ragged", [[1.0, 2.0], [3.0]]),
+        refused("fewer", x[:5]),
+    ]
+
+
+IMAGES = np.zeros((12, 4, 4), np.uint8)
+
+ENTRIES = {
+    "callbacks.EmbeddingEvaluation": Entry(
+        evaluation,
+        {"x": X, "labels": Y, "metrics": None, "batch_size": 5},
+        {
+            "x": inputs(X),
+            "labels": labels(Y),
+            "metrics": [
+                refused("a function", metrics.recall_at_k),
+                refused("text", "recall"),
+                refused("a list", ["recall"]),
+                refused("not functions", {"a": 3}),
+                *(
+                    refused(h.name, {"a": h.value})
+                    for h in returning(3)
+                    if h.name != "returns a scalar"
+                ),
+                anything("none", {}),
+            ],
+            "batch_size": chosen(count(5), "beyond int64"),
+        },
+        rows(X, Y, ("x", "labels")),
+    ),
+    "callbacks.EmbeddingProjector": Entry(
+        projector,
+        {
+            "x": X,
+            "labels": Y,
+            "log_dir": FOLDER / "logs",
+            "images": IMAGES,
+            "every": 1,
+            "name": "embedding",
+            "batch_size": 5,
+        },
+        {
+            "x": inputs(X),
+            "labels": [
+                refused("None", None),
+                refused("fewer", Y[:5]),
+                refused("a number", 3),
+                refused("tabs", ["a\tb"] * 12),
+                refused("lines", ["a\nb"] * 12),
+                refused("empty", []),
+                refused("three axes", Y.reshape(12, 1, 1)),
+                refused("one column fewer", {"a": Y, "b": Y[:5]}),
+                anything("text", [str(y) for y in Y]),
+                refused("no columns", {}),
+                refused("ragged", [[1], [1, 2]]),
+            ],
+            "log_dir": [
+                refused("a file", FOLDER / "file"),
+                refused("None", None),
+                refused("below a file", FOLDER / "file" / "logs"),
+                refused("a damaged one", BAD),
+                refused("empty", ""),
+                refused("a number", 3),
+            ],
+            "images": [
+                refused("fewer", IMAGES[:5]),
+                refused("a matrix", IMAGES[0]),
+                refused("two channels", np.zeros((12, 4, 4, 2))),
+                refused("NaN", IMAGES * np.nan),
+                refused("above 255", IMAGES + 300.0),
+                refused("negative", IMAGES - 1.0),
+                refused("text", "hostile"),
+                refused("ragged", [[1], [1, 2]]),
+                refused("no pixels", IMAGES[:, :0]),
+                refused("complex", IMAGES + 1j),
+            ],
+            "every": chosen(count(1), "beyond int64", "huge"),
+            "name": [
+                refused("empty", ""),
+                refused("a path", "../a"),
+                refused("a space", "a b"),
+                refused("None", None),
+                refused("a number", 3),
+                refused("bytes", b"a"),
+            ],
+            "batch_size": chosen(count(5), "beyond int64"),
+        },
+        raises=(OSError,),
+    ),
+}

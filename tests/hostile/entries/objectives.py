@@ -1,0 +1,312 @@
+"""Objectives: as losses, and their methods."""
+
+import numpy as np
+
+from embeddings_tf import layers
+from embeddings_tf import objectives
+from tests.hostile.entries.data import PACKED
+from tests.hostile.entries.data import X
+from tests.hostile.entries.data import Y
+from tests.hostile.entries.data import rows
+from tests.hostile.entries.losses import LABELS
+from tests.hostile.judging import Entry
+from tests.hostile.values import Expected
+from tests.hostile.values import anything
+from tests.hostile.values import choice
+from tests.hostile.values import chosen
+from tests.hostile.values import count
+from tests.hostile.values import floats
+from tests.hostile.values import number
+from tests.hostile.values import refused
+from tests.hostile.values import seed
+
+
+def embeddings(x, *more):
+    """Keras reads nested lists as several inputs."""
+    return [
+        *chosen(
+            floats(x, nan=Expected.POISON),
+            "a list",
+            "no rows",
+            "no columns",
+            # Variances below 0 are none.
+            *(("int8", "booleans", "times 1e38") if x is PACKED else ()),
+        ),
+        refused("images", x.reshape(12, 2, 2, 1)),
+        refused("fewer rows", x[:5]),
+        refused("one row", x[:1]),
+        *more,
+    ]
+
+
+ODD = refused("an odd width", PACKED[:, :3])
+LABELS_OF_12 = chosen(LABELS, "a list")
+NO_LABELS = ("None", "text", "a dictionary", "a ragged list", "an object")
+
+
+def together(x):
+    return tuple(
+        (name, changes)
+        for name, changes in rows(x, Y, ("y_pred", "y_true"))
+        if name != "no rows"
+    )
+
+
+def stochastic(y_true, y_pred, **arguments):
+    return objectives.StochasticPrototypes(**arguments)(y_true, y_pred)
+
+
+def prototypes(packed, labels, num_classes):
+    objective = objectives.StochasticPrototypes(2)
+    return objective.prototypes(packed, labels, num_classes)
+
+
+def log_prob(packed_queries, packed_prototypes, num_samples, seed):
+    objective = objectives.StochasticPrototypes(2)
+    return objective.log_prob(
+        packed_queries, packed_prototypes, num_samples, seed
+    )
+
+
+def hedged(y_true, y_pred, **arguments):
+    return objectives.HedgedInstances(**arguments)(y_true, y_pred)
+
+
+def match(packed_first, packed_second, num_samples, seed):
+    objective = objectives.HedgedInstances(4)
+    return objective.match_logit(packed_first, packed_second, num_samples, seed)
+
+
+def hedged_log_prob(**arguments):
+    return objectives.HedgedInstances(4).log_prob(**arguments)
+
+
+def learned(y_true, y_pred, hidden_units=(4,), **arguments):
+    distance = arguments.pop("distance", None) or layers.PairDistance(
+        hidden_units, seed=1
+    )
+    return objectives.LearnedDistance(distance, **arguments)(
+        y_true, y_pred, training=False
+    )
+
+
+def distance_or(distance):
+    return objectives.LearnedDistance(
+        layers.PairDistance((4,), seed=1) if distance == "valid" else distance
+    )(Y, X, training=False)
+
+
+IDS = [
+    h
+    for h in LABELS
+    if h.name
+    in (
+        "fractions",
+        "NaN",
+        "one row too few",
+        "strings",
+        "a scalar",
+        "complex",
+        "None",
+        "a ragged list",
+    )
+]
+PACKED_ROWS = [
+    h
+    for h in chosen(floats(PACKED, nan=Expected.POISON))
+    if h.name
+    in (
+        "a tensor",
+        "float64",
+        "float16",
+        "long double",
+        "complex",
+        "strings",
+        "text",
+        "None",
+        "a ragged list",
+        "NaN",
+        "one axis less",
+        "a scalar",
+        "Python objects",
+        "times 1e-40",
+        "times 1e19",
+    )
+] + [ODD]
+
+ENTRIES = {
+    "objectives.StochasticPrototypes": Entry(
+        stochastic,
+        {
+            "y_true": Y,
+            "y_pred": PACKED,
+            "num_support": 2,
+            "sampler": "intersection",
+            "num_samples": 2,
+            "initial_noise_variance": 0.1,
+            "noise_transform": "softplus",
+            "seed": 1,
+        },
+        {
+            "y_true": LABELS_OF_12,
+            "y_pred": embeddings(PACKED, ODD),
+            "num_support": count(2),
+            "sampler": choice("intersection"),
+            "num_samples": chosen(count(2), "huge", "beyond int64"),
+            "initial_noise_variance": number(
+                0.1, low=0, includes_low=False, optional=True
+            ),
+            "noise_transform": choice("softplus"),
+            "seed": seed(1, optional=True),
+        },
+        together(PACKED),
+        # Samples depend on the place of a class in the batch.
+        tolerance=1e-4,
+    ),
+    "objectives.StochasticPrototypes.prototypes": Entry(
+        prototypes,
+        {"packed": PACKED, "labels": Y, "num_classes": 3},
+        {
+            "packed": PACKED_ROWS,
+            "labels": [
+                *IDS,
+                refused("a class beyond", Y + 1),
+                refused("negative", Y - 1),
+            ],
+            "num_classes": [
+                *chosen(count(3), "True", "huge", "beyond int64"),
+                refused("a class without support", 4),
+            ],
+        },
+    ),
+    "objectives.StochasticPrototypes.log_prob": Entry(
+        log_prob,
+        {
+            "packed_queries": PACKED,
+            "packed_prototypes": PACKED[::4],
+            "num_samples": 3,
+            "seed": 1,
+        },
+        {
+            "packed_queries": PACKED_ROWS,
+            "packed_prototypes": [refused("narrower", PACKED[:, :2])],
+            "num_samples": chosen(count(3), "huge", "beyond int64"),
+            "seed": chosen(seed(1, optional=True)),
+        },
+    ),
+    "objectives.HedgedInstances": Entry(
+        hedged,
+        {
+            "y_true": Y,
+            "y_pred": PACKED,
+            "num_samples": 3,
+            "beta": 1e-3,
+            "average": "probability",
+            "seed": 1,
+        },
+        {
+            "y_true": LABELS_OF_12,
+            "y_pred": embeddings(PACKED, ODD),
+            "num_samples": chosen(count(3), "huge", "beyond int64"),
+            "beta": number(1e-3, low=0),
+            "average": choice("probability"),
+            "seed": seed(1, optional=True),
+        },
+        together(PACKED),
+        tolerance=1e-4,
+    ),
+    "objectives.HedgedInstances.match_logit": Entry(
+        match,
+        {
+            "packed_first": PACKED,
+            "packed_second": PACKED[::-1].copy(),
+            "num_samples": 3,
+            "seed": 1,
+        },
+        {
+            "packed_first": [*PACKED_ROWS, refused("fewer", PACKED[:5])],
+            "num_samples": chosen(
+                count(3, optional=True), "huge", "beyond int64"
+            ),
+            "seed": chosen(seed(1, optional=True)),
+        },
+    ),
+    "objectives.HedgedInstances.log_prob": Entry(
+        hedged_log_prob,
+        {
+            "packed_queries": PACKED[:5],
+            "packed_supports": PACKED,
+            "support_labels": Y,
+            "num_classes": 3,
+            "num_samples": 2,
+            "seed": 1,
+        },
+        {
+            "packed_queries": PACKED_ROWS,
+            "support_labels": [
+                *IDS,
+                refused("a class beyond", Y + 1),
+                refused("negative", Y - 1),
+            ],
+            "num_classes": [
+                *chosen(count(3), "True", "huge", "beyond int64"),
+                refused("a class without support", 4),
+            ],
+            "num_samples": chosen(
+                count(2, optional=True), "huge", "beyond int64"
+            ),
+        },
+    ),
+    "objectives.LearnedDistance": Entry(
+        learned,
+        {
+            "y_true": Y,
+            "y_pred": X,
+            "num_classes": 3,
+            "auxiliary": "softmax",
+            "label_smoothing": 0.1,
+            "pair_weighting": "balanced",
+            "divergence": "jensen_shannon",
+            "seed": 1,
+        },
+        {
+            "y_true": [
+                # With a classifier, ids are its columns.
+                *(
+                    h
+                    for h in LABELS_OF_12
+                    if "from" not in h.name
+                    and "2^" not in h.name
+                    and h.name != "all different"
+                ),
+                refused("a class beyond", Y + 1),
+                refused("negative", Y - 1),
+            ],
+            "y_pred": embeddings(X),
+            "num_classes": [
+                *chosen(count(3), "True", "huge", "beyond int64"),
+                refused("one", 1),
+            ],
+            "auxiliary": choice("softmax", optional=True),
+            "label_smoothing": number(0.1, low=0, high=1),
+            "pair_weighting": choice("balanced"),
+            "divergence": choice("jensen_shannon"),
+            "projection": [refused("text", "hostile"), refused("3", 3)],
+            "seed": seed(1, optional=True),
+        },
+        together(X),
+    ),
+    "objectives.LearnedDistance.distance": Entry(
+        distance_or,
+        {"distance": "valid"},
+        {
+            "distance": [
+                refused("None", None),
+                refused("text", "l2"),
+                refused("a class", layers.PairDistance),
+                refused("a loss", np.ones(3)),
+                anything("another", layers.PairDistance((2,), seed=2)),
+            ]
+        },
+    ),
+}

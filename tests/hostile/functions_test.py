@@ -1,0 +1,134 @@
+"""Hostile calls of every public function and class, in this process.
+
+Bad arguments end in a documented error that says what is wrong with them; all
+others in a finite result, equal to that of the same numbers in a plain form.
+"""
+
+import importlib
+import pathlib
+
+import hypothesis
+import pytest
+from hypothesis import strategies
+
+import embeddings_tf
+from embeddings_tf.datasets import speech
+from tests.hostile import judging
+
+HERE = pathlib.Path(__file__).parent
+ENTRIES = {}
+for _path in sorted((HERE / "entries").glob("*.py")):
+    _module = importlib.import_module(f"tests.hostile.entries.{_path.stem}")
+    ENTRIES.update(getattr(_module, "ENTRIES", {}))
+# Calls whose outcome is still to be mended, one a line: entry, description.
+OPEN = set((HERE / "open_problems.txt").read_text().splitlines())
+# Calls are counted in one process; figures and folders are its own.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("hostile functions"),
+]
+
+
+def public_names():
+    """Every name that a user may import, as `package.name`."""
+    packages = [
+        getattr(embeddings_tf, name)
+        for name in embeddings_tf.__all__
+        if not name.startswith("__")
+    ]
+    for package in (*packages, speech):
+        names = getattr(package, "__all__", None)
+        if names is None:  # a module of its own functions
+            names = [
+                name
+                for name, value in vars(package).items()
+                if not name.startswith("_")
+                and getattr(value, "__module__", None) == package.__name__
+            ]
+        prefix = package.__name__.removeprefix("embeddings_tf.")
+        yield from (f"{prefix}.{name}" for name in names)
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    """What a call writes into the current folder is thrown away."""
+    monkeypatch.chdir(tmp_path)
+
+
+def problems_of(name, descriptions_and_changes):
+    entry = ENTRIES[name]
+    for description, changes in descriptions_and_changes:
+        problem = judging.problem_of(name, entry, changes)
+        known = any(text in description for text in entry.known)
+        if problem and not known and f"{name}, {description}" not in OPEN:
+            yield f"{description} -- {problem}"
+
+
+@pytest.mark.parametrize("name", [*public_names()])
+def test_a_public_name_has_hostile_calls(name):
+    entries = [e for e in ENTRIES if e == name or e.startswith(f"{name}.")]
+    assert entries, f"add {name} to tests/hostile/entries"
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_one_thing_at_a_time(name):
+    problems = list(problems_of(name, ENTRIES[name].single()))
+    assert not problems, "\n" + "\n".join(problems)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_several_things_at_once(name):
+    """Of two or three hostile arguments none hides another."""
+    entry = ENTRIES[name]
+    safe = {
+        argument: [
+            value
+            for value in values
+            if f"{name}, {argument}: {value.name}" not in OPEN
+            and not any(
+                text in f"{argument}: {value.name}" for text in entry.known
+            )
+        ]
+        for argument, values in entry.hostile.items()
+    }
+    safe = {argument: values for argument, values in safe.items() if values}
+    if len(safe) < 2:
+        pytest.skip("has one argument")
+
+    @hypothesis.settings(
+        max_examples=8,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(strategies.data())
+    def check(data):
+        arguments = data.draw(
+            strategies.lists(
+                strategies.sampled_from(sorted(safe)),
+                min_size=2,
+                max_size=3,
+                unique=True,
+            )
+        )
+        changes = {
+            argument: data.draw(strategies.sampled_from(safe[argument]))
+            for argument in arguments
+        }
+        description = "; ".join(f"{a}: {h.name}" for a, h in changes.items())
+        problems = list(problems_of(name, [(description, changes)]))
+        assert not problems, problems[0]
+
+    check()
+
+
+def test_at_least_2000_calls_were_made(request):
+    ran = {
+        item.callspec.params["name"]
+        for item in request.session.items
+        if getattr(item, "originalname", "") == "test_one_thing_at_a_time"
+    }
+    if ran != set(ENTRIES):
+        pytest.skip("only some of the tests run")
+    assert judging.calls.total() >= 2000
