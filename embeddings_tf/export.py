@@ -17,6 +17,7 @@ from embeddings_tf.models.few_shot_classifier import class_prototypes
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.arguments import path
 
 _LARGEST_VERSION = 2**63 - 1
 
@@ -135,7 +136,7 @@ def export_saved_model(
             "it, first."
         )
     one_of("unit_range", unit_range, CHOICES)
-    target = _version_folder(pathlib.Path(directory), version)
+    target = _version_folder(path("directory", directory), version)
     specs = _input_specs(model, preprocessing)
     signatures = _signatures(
         model, specs, preprocessing, num_samples, unit_range

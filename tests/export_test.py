@@ -949,3 +949,9 @@ class TestClassifyRows:
             match="embedding of `query` is not finite",
         ):
             probability(np.copysign(np.float32(3.4e38), x))
+
+
+def test_an_empty_directory_is_refused():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2)])
+    with pytest.raises(ValueError, match="`directory` must be the path"):
+        export_saved_model(model, "")

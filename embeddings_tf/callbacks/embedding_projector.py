@@ -14,6 +14,7 @@ import tensorflow as tf
 from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.pixels import warn_if_in_unit_range
 
@@ -106,7 +107,7 @@ class EmbeddingProjector(keras.callbacks.Callback):
             )
         self.x = x
         self.columns = _columns(labels, len(x))
-        self.log_dir = pathlib.Path(log_dir)
+        self.log_dir = path("log_dir", log_dir)
         self.every = positive_integer("every", every)
         self.name = name
         self.batch_size = positive_integer("batch_size", batch_size)

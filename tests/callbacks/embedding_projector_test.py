@@ -257,3 +257,8 @@ def test_a_config_that_is_none(tmp_path):
     (tmp_path / "projector_config.pbtxt").write_text("embeddings {")
     with pytest.raises(ValueError, match="no configuration of the projector"):
         written(point_model(), tmp_path)
+
+
+def test_an_empty_folder_is_refused():
+    with pytest.raises(ValueError, match="`log_dir` must be the path"):
+        EmbeddingProjector(np.zeros((3, 2)), np.arange(3), "")
