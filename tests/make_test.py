@@ -64,6 +64,7 @@ def test_ci_runs_every_test():
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
     assert [line for line in lines if line.startswith("make")] == [
         "make lint",
+        "make docs",
         "make test-all",
     ]
 
