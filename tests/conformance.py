@@ -933,12 +933,10 @@ class Objective(_Trainer):
 
     def check_kind_of_embedding(self):
         """Points where Gaussians are read are refused, and the reverse."""
-        heads = {
-            True: keras.layers.Dense(4),
-            False: embeddings_tf.layers.GaussianEmbedding(2),
-        }
         objective = self.make()
-        head = heads[getattr(objective, "is_gaussian", False)]
+        gaussian = embeddings_tf.layers.GaussianEmbedding
+        own = isinstance(self.head(), gaussian)
+        head = keras.layers.Dense(4) if own else gaussian(2)
         encoder = keras.Sequential([keras.Input((NUM_FEATURES,)), head])
         try:
             embeddings_tf.models.EmbeddingModel(encoder, objective)

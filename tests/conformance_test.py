@@ -1047,6 +1047,11 @@ def unused_weight(self, y_true_shape, y_pred_shape):
     self.unused = self.add_weight(name="unused", shape=())
 
 
+def log_prob_reversed(self, *args, **kwargs):
+    found = objectives.StochasticPrototypes.log_prob(self, *args, **kwargs)
+    return tf.reverse(found, [0])
+
+
 def broken_layer(change):
     """A GaussianEmbedding whose output `change(layer, x, output)` spoils."""
 
@@ -1149,7 +1154,6 @@ BROKEN = [
         "label_types",
     ),
     (broken_value(overflow), "mixed_precision"),
-    (broken_value(float32_ids), "mixed_precision"),
     (
         dataclasses.replace(PROTOTYPICAL, head=partial(keras.layers.Dense, 2)),
         "mixed_precision",
@@ -1201,6 +1205,8 @@ BROKEN = [
     (broken_value(in_python), "xla"),
     (broken_value(lambda y, z, v: v + tf.norm(z)), "zeros"),
     (broken(INTERSECTION, build=unused_weight), "weights"),
+    (broken(INTERSECTION, log_prob=log_prob_reversed), "few_shot"),
+    (broken(INTERSECTION, is_gaussian=False), "kind_of_embedding"),
     (
         broken(INTERSECTION, _next_seed=lambda self: tf.constant([1, 2])),
         "samples",

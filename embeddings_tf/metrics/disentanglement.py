@@ -161,7 +161,7 @@ def chance_information(
     >>> codes = np.random.default_rng(0).normal(size=(500, 1))
     >>> factors = np.arange(500)[:, None] % 5
     >>> embeddings_tf.metrics.chance_information(codes, factors).round(2)
-    array([[0.06]])
+    array([[0.07]])
     """
     codes, factors = _codes_and_factors(codes, factors)
     binned, values = _discrete(codes, factors, bins, binning, min_probability)
