@@ -190,7 +190,8 @@ def test_the_order_of_the_papers_figure_4_where_it_was_measured():
 
 
 def test_recall_of_many_embeddings_kept_within_its_memory_and_time():
-    sets = side_by_side.load("recall_at_k").get("sets", {})
+    sets = side_by_side.load("recall_at_k")["sets"]
+    assert list(sets) == list(recall_at_k.SETS)
     for found in sets.values():
         ours, theirs = (
             found["contenders"][who]
