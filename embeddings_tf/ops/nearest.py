@@ -158,9 +158,10 @@ def nearest(
     The order is that of the exact distances; of gallery rows at the same
     distance, the one with the lower number is first.
 
-    scikit-learn's search proposes candidates. Where the bound on rounding
-    errors does not exclude that one was missed, as among many equal rows, the
-    query is compared with the whole gallery. Memory is a few blocks.
+    scikit-learn's search proposes candidates. Exact distances decide where the
+    bound on rounding errors leaves their order open. Where the bound does not
+    exclude that one was missed, as among many equal rows, the query is compared
+    with the whole gallery. Memory is a few blocks.
 
     Args:
         distances: Of the queries and the gallery.
@@ -192,15 +193,24 @@ def nearest(
         block = rows[block]
         queries, squares = distances.prepare(block)
         fast, candidates = index.kneighbors(queries, num_candidates)
+        places = candidates[:, :count]
+        # Queries whose first `count` the fast distances do not put in order.
+        gaps = np.diff(fast[:, : count + 1], axis=1)
+        bound = distances.slack(squares[:, None], fast[:, : gaps.shape[1]])
+        close = np.flatnonzero(np.any(gaps <= bound, axis=1))
+        if len(close) == 0:
+            yield block, places
+            continue
+        fast, candidates = fast[close], candidates[close]
         exact = distances.exact(
-            np.repeat(block, num_candidates), candidates.ravel()
+            np.repeat(block[close], num_candidates), candidates.ravel()
         ).reshape(candidates.shape)
         order = np.lexsort((candidates, exact), axis=1)[:, :count]
-        places = np.take_along_axis(candidates, order, axis=1)
+        places[close] = np.take_along_axis(candidates, order, axis=1)
         if num_candidates < size:
             last = np.take_along_axis(exact, order[:, -1:], axis=1)[:, 0]
-            reach = fast[:, -1] - distances.slack(squares, fast[:, -1])
-            unsure = np.flatnonzero(last >= reach)
+            reach = fast[:, -1] - distances.slack(squares[close], fast[:, -1])
+            unsure = close[last >= reach]
             if len(unsure):
                 if fewer is None:
                     kept = _without_surplus(distances.gallery, count)
