@@ -876,21 +876,50 @@ TABLES = {
 ENTRIES = [entry for table in TABLES.values() for entry in table]
 
 
+# Properties that take seconds, as graphs are traced or compiled. The first
+# entry of a class has them in `make test`, its variants in `make test-all`.
+GRAPH_HEAVY = {
+    "bad_embeddings",
+    "bad_labels",
+    "compiled",
+    "export",
+    "fresh_process",
+    "mixed_precision",
+    "pieces",
+    "replicas",
+    "replicas_fit",
+    "teachable_rows_warning",
+    "training_lowers_it",
+    "xla",
+}
+VARIANTS = set(ENTRIES) - set(
+    {entry.make.func: entry for entry in reversed(ENTRIES)}.values()
+)
+
+
 @pytest.fixture(scope="session")
-def fresh_process(tmp_path_factory):
-    entries = [e for e in ENTRIES if hasattr(e, "saved")]
-    entries += [e for e, name in BROKEN if name == "fresh_process"]
+def fresh_process(request, tmp_path_factory):
+    """Of the entries whose tests run, all in one process."""
+    entries = [
+        item.callspec.params["entry"]
+        for item in request.session.items
+        if hasattr(item, "callspec")
+        and item.callspec.params.get("name") == "fresh_process"
+    ]
     folder = tmp_path_factory.mktemp("fresh_process")
     return conformance.load_in_fresh_process(entries, folder)
 
 
 def case(entry, name):
-    marks = [
-        pytest.mark.xdist_group(fixture)
-        for fixture in entry.fixtures(name)
-        if fixture == "fresh_process"
-    ]
+    marks = []
+    if "fresh_process" in entry.fixtures(name):
+        marks.append(pytest.mark.xdist_group("fresh_process"))
+    if name in GRAPH_HEAVY and entry in VARIANTS:
+        marks.append(pytest.mark.slow)
     return pytest.param(entry, name, id=f"{entry}-{name}", marks=marks)
+
+
+CASES = [case(entry, name) for entry in ENTRIES for name in entry.properties()]
 
 
 def verify(entry, name, request):
@@ -899,15 +928,34 @@ def verify(entry, name, request):
     entry.verify(name, *fixtures)
 
 
-@pytest.mark.parametrize(
-    ("entry", "name"),
-    [case(entry, name) for entry in ENTRIES for name in entry.properties()],
-)
+@pytest.mark.parametrize(("entry", "name"), CASES)
 def test_property(entry, name, request):
     verify(entry, name, request)
 
 
 # --- The tables are complete ------------------------------------------------
+
+
+def test_make_test_has_every_property_of_every_class():
+    """And `make test-all` of every entry: none is left out of `CASES`."""
+    assert {case.values for case in CASES} == {
+        (entry, name) for entry in ENTRIES for name in entry.properties()
+    }
+    is_slow = {
+        case.id: any(m.name == "slow" for m in case.marks) for case in CASES
+    }
+    quick = {
+        (entry.make.func, name)
+        for entry, name in (case.values for case in CASES)
+        if not is_slow[f"{entry}-{name}"]
+    }
+    assert quick == {
+        (entry.make.func, name)
+        for entry in ENTRIES
+        for name in entry.properties()
+    }
+    assert any(is_slow.values())
+
 
 PUBLIC = {
     f"{group}.{name}": operator.attrgetter(f"{group}.{name}")(embeddings_tf)
@@ -1291,12 +1339,32 @@ def test_breakage_is_found(entry, name, request):
 @pytest.mark.parametrize(
     ("original", "copy", "names"),
     [
-        (PROTOTYPICAL, broken_value(lambda y, z, v: v), Loss.properties()),
-        (INTERSECTION, broken(INTERSECTION), ["config", "weights", "samples"]),
-        (LAYERS[0], broken_layer(lambda self, x, v: v), Layer.properties()),
-        (METRICS[0], broken_metric(lambda f, x, y: f(x, y)), ["perfect"]),
+        pytest.param(
+            PROTOTYPICAL,
+            broken_value(lambda y, z, v: v),
+            Loss.properties(),
+            marks=pytest.mark.slow,
+            id="loss",
+        ),
+        pytest.param(
+            INTERSECTION,
+            broken(INTERSECTION),
+            ["config", "weights", "samples"],
+            id="objective",
+        ),
+        pytest.param(
+            LAYERS[0],
+            broken_layer(lambda self, x, v: v),
+            Layer.properties(),
+            id="layer",
+        ),
+        pytest.param(
+            METRICS[0],
+            broken_metric(lambda f, x, y: f(x, y)),
+            ["perfect"],
+            id="metric",
+        ),
     ],
-    ids=["loss", "objective", "layer", "metric"],
 )
 def test_only_what_is_broken_is_found(original, copy, names, request):
     """A copy made like the broken ones, with nothing broken, passes."""

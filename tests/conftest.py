@@ -18,6 +18,26 @@ tf.config.set_logical_device_configuration(
 collect_ignore = ["hostile"]
 
 
+# Fixtures that take seconds to make. The tests that ask for one run in one
+# process, in which it is made once; all other tests go to any process.
+SHARED = {
+    "characters_run",
+    "search_run",
+    "served",
+    "source",
+    "trained",
+    "unbroken",
+}
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items):
+    for item in items:
+        shared = SHARED.intersection(item.fixturenames)
+        if shared and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(min(shared)))
+
+
 @pytest.fixture(scope="session")
 def strategy():
     """Two replicas. One strategy serves a process: several collide."""

@@ -23,7 +23,6 @@ from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 
 # Every test of this file shares the exported models.
-pytestmark = pytest.mark.xdist_group("export")
 
 SHAPE = (8, 16, 1)
 SIZES = (0, 1, 257)

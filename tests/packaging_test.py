@@ -14,8 +14,7 @@ from embeddings_tf.version import __version__
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("embeddings_tf", "trainers", "tuning")
-
-pytestmark = pytest.mark.xdist_group("packaging")
+pytestmark = pytest.mark.slow
 
 
 def run(*command, cwd, **environment):

@@ -16,7 +16,6 @@ from tests.trainers.images import images
 from trainers import checkpoint
 from trainers import train
 
-pytestmark = pytest.mark.xdist_group("trainers")
 ARCHIVE = "cifar-10-binary.tar.gz"
 SHORT = (
     "deterministic=False",

@@ -2,13 +2,17 @@
 
 import json
 import os
-import pathlib
-import shutil
 import zipfile
 
 import numpy as np
 import pytest
 
+from tests.trainers.commands import QUICK
+from tests.trainers.commands import ROOT
+from tests.trainers.commands import SPACE
+from tests.trainers.commands import TINY
+from tests.trainers.commands import refused
+from tests.trainers.commands import tiny
 from tests.trainers.images import images
 from trainers import checkpoint
 from trainers import cross_validate
@@ -22,61 +26,11 @@ from trainers import workdir as workdirs
 from trainers.config import load_recipe
 from tuning import search
 
-ROOT = pathlib.Path(__file__).parents[2]
-TINY = "tests/trainers/tiny.py"
-SPACE = "tests/tuning/tiny_space.py"
-QUICK = ("--config.deterministic=False", "--config.num_epochs=2")
-# The cache of the data and the threads of TensorFlow are of one process.
-pytestmark = pytest.mark.xdist_group("trainers")
-
-
-@pytest.fixture(autouse=True)
-def in_checkout(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    monkeypatch.delenv("EMBEDDINGS_TF_TRACEBACK", raising=False)
-
-
-def refused(capsys, module, *words):
-    """What a command says that must end in one line on stderr."""
-    capsys.readouterr()
-    assert module.main([*map(str, words)]) == 1
-    err = capsys.readouterr().err
-    assert err.startswith("error: ") and err.count("\n") == 1, err
-    return err
-
-
-def tiny(module, workdir, *words):
-    """The words of a command that starts the tiny recipe, but its module."""
-    start = ["--config", TINY, "--workdir", workdir, *QUICK]
-    if module is demo:
-        start = ["--workdir", workdir, *QUICK]
-    if module is search:
-        start += ["--space", SPACE, "--trials", 1]
-    return [*start, *words]
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """The workdir of a run of two epochs."""
-    workdir = tmp_path_factory.mktemp("trained") / "run"
-    before = os.getcwd()
-    os.chdir(ROOT)
-    try:
-        assert train.main([*map(str, tiny(train, workdir))]) == 0
-    finally:
-        os.chdir(before)
-    return workdir
-
-
-@pytest.fixture
-def run(trained, tmp_path):
-    """A copy of it, for one test to break."""
-    shutil.copytree(trained, tmp_path / "run")
-    return tmp_path / "run"
-
+pytestmark = pytest.mark.usefixtures("in_checkout")
 
 # A field of the demo recipe that no run can have, and what is said of it.
 TYPOS = [
+    ("sede=1", "unknown field config.sede"),
     ("split=trian", "trian"),
     ("dataset=n_digit/4_number", "4_number"),
     ("monitor=val_eer", "'val_eer' is not in the logs"),
@@ -118,6 +72,95 @@ def test_a_typo_does_not_claim_the_workdir(field, message, tmp_path, capsys):
     words = tiny(train, workdir, f"--config.{field}")
     assert message in refused(capsys, train, *words)
     assert os.listdir(tmp_path) == [], "not even the folder above"
+
+
+def test_missing_data(tmp_path, capsys, monkeypatch):
+    # No network in the test, whatever the machine has.
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    words = ["--config", "n_digit_2_dim_2_prototypical", *QUICK]
+    words += ["--workdir", tmp_path / "run"]
+    words += [f"--config.manual_dir={tmp_path}"]
+    words += [f"--config.data_dir={tmp_path / 'tfds'}"]
+    assert train.main([*map(str, words)]) == 1
+    # Above it stands the progress bar of the download that was tried.
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith("error: ") and "mnist" in message
+
+
+def test_a_workdir_that_cannot_be_written(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    words = tiny(train, tmp_path / "file" / "run")
+    message = refused(capsys, train, *words)
+    assert "cannot write to the workdir" in message
+
+
+def test_a_diverging_run(tmp_path, capsys):
+    rate = "--config.optimizer.learning_rate.initial_learning_rate=1e38"
+    message = refused(capsys, train, *tiny(train, tmp_path / "run", rate))
+    assert "the loss became" in message or "not finite" in message
+
+
+def test_a_second_process_on_a_workdir(run, capsys):
+    with workdirs.open_workdir(str(run)):
+        message = refused(capsys, train, *tiny(train, run))
+    assert "another process works in" in message
+
+
+def test_a_workdir_of_another_recipe(run, capsys):
+    words = tiny(train, run, "--config.seed=1")
+    message = refused(capsys, train, *words)
+    assert "config.seed=0; this one has config.seed=1" in message
+
+
+def test_a_finished_run_is_left_alone(run, capsys):
+    latest = run / "checkpoints" / "latest.keras"
+    before = latest.stat().st_mtime_ns
+    assert train.main([*map(str, tiny(train, run))]) == 0
+    assert "trained already" in capsys.readouterr().out
+    assert latest.stat().st_mtime_ns == before
+
+
+def test_evaluate_and_export(run, tmp_path, capsys):
+    capsys.readouterr()
+    assert evaluate.main(["--workdir", str(run)]) == 0
+    assert capsys.readouterr().err == ""
+    results = json.loads((run / "results.json").read_text())
+    evaluation = results["evaluation"]
+    assert results["training"]["epochs"] == 2, "training results are kept"
+    for split in ("test_seen", "test_unseen"):
+        for condition in ("clean", "corrupt_support", "corrupt_query"):
+            cell = evaluation[split][condition]
+            assert 0 <= cell["accuracy"] <= 1
+            assert 0 <= cell["expected_calibration_error"] <= 1
+    assert len(evaluation["axes"]["mutual_information"]) == 2
+    assert (
+        -1 <= evaluation["uncertainty"]["rank_correlation_with_occlusion"] <= 1
+    )
+    for name in ("embedding.png", "evaluation.png"):
+        assert (run / name).read_bytes().startswith(b"\x89PNG")
+    assert (run / "tensorboard" / "evaluation").is_dir()
+    words = ["--workdir", str(run), "--directory", str(tmp_path / "model")]
+    for version in ("1", "2"):
+        assert export.main(words) == 0
+        assert (tmp_path / "model" / version / "saved_model.pb").exists()
+
+
+def test_evaluation_cannot_change_the_training(run, capsys):
+    words = ["--workdir", run, "--config.seed=3"]
+    assert "belongs to the training" in refused(capsys, evaluate, *words)
+
+
+def test_a_damaged_best_checkpoint(run, capsys):
+    best = run / "checkpoints" / "best.keras"
+    best.write_bytes(best.read_bytes()[:1000])
+    message = refused(capsys, evaluate, "--workdir", run)
+    assert "best.keras is damaged" in message
+
+
+def test_cross_validation_is_for_one_machine(tmp_path, capsys):
+    words = ["--config", "sprites_triplet", "--workdir", tmp_path / "run"]
+    words += ["--config.strategy=multi_worker"]
+    assert "runs on one machine" in refused(capsys, cross_validate, *words)
 
 
 @pytest.mark.parametrize("module", [demo, search])

@@ -1,16 +1,48 @@
-"""The run that the tests of the trainers share."""
+"""The runs that the tests of the trainers share."""
+
+import os
+import shutil
 
 import pytest
 
-from tests.trainers.train_test import train
+from tests.trainers import commands
+from tests.trainers.train_test import train as train_in_a_process
+from trainers import train
 
 
 @pytest.fixture(scope="session")
 def unbroken(tmp_path_factory):
     """The workdir of a tiny training that nothing disturbed."""
     workdir = tmp_path_factory.mktemp("unbroken") / "run"
-    code, out, err = train(workdir)
+    code, out, err = train_in_a_process(workdir)
     assert code == 0, err
     assert err == "", "start-up is quiet"
     assert f"trainers.evaluate --workdir {workdir}" in out
     return workdir
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """The workdir of two epochs of the tiny recipe, trained in this process."""
+    workdir = tmp_path_factory.mktemp("trained") / "run"
+    before = os.getcwd()
+    os.chdir(commands.ROOT)
+    try:
+        assert commands.call(train, *commands.tiny(train, workdir)) == 0
+    finally:
+        os.chdir(before)
+    return workdir
+
+
+@pytest.fixture
+def run(trained, tmp_path):
+    """A copy of it, for one test to break."""
+    shutil.copytree(trained, tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def in_checkout(monkeypatch):
+    """Paths of recipes start at the checkout; an error shows no traceback."""
+    monkeypatch.chdir(commands.ROOT)
+    monkeypatch.delenv("EMBEDDINGS_TF_TRACEBACK", raising=False)

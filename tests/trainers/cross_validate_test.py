@@ -12,8 +12,6 @@ from trainers import evaluate
 from trainers import train
 
 NUM_PER_CLASS = 8
-# The cache of the data and the threads of TensorFlow are of one process.
-pytestmark = pytest.mark.xdist_group("trainers")
 
 
 def squares():

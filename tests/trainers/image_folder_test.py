@@ -18,8 +18,6 @@ from trainers import train
 from trainers.config import load_recipe
 from trainers.fit import training_data
 
-# The threads of TensorFlow are of one process.
-pytestmark = pytest.mark.xdist_group("trainers")
 RECIPE = "omniglot_retrieval_triplet"
 
 

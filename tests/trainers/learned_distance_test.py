@@ -19,8 +19,6 @@ from trainers import train
 from trainers import verification
 from trainers.initial_weights import copy_initial_weights
 
-# The cache of the data and the threads of TensorFlow are of one process.
-pytestmark = pytest.mark.xdist_group("trainers")
 SHORT = (
     "deterministic=False",
     "steps_per_epoch=2",
@@ -56,7 +54,7 @@ def results(workdir):
 
 
 @pytest.fixture(scope="module")
-def characters(tmp_path_factory, digits):
+def characters_run(tmp_path_factory, digits):
     """A run on characters, as the fine-tuning starts from."""
     workdir = tmp_path_factory.mktemp("characters") / "run"
     code = command(
@@ -69,13 +67,13 @@ def characters(tmp_path_factory, digits):
     return workdir
 
 
-def test_retrieval_and_clusters_by_the_distance(characters, digits):
+def test_retrieval_and_clusters_by_the_distance(characters_run, digits):
     found_code = command(
-        evaluate, "--workdir", characters, overrides=["evaluation.k=(1, 3)"]
+        evaluate, "--workdir", characters_run, overrides=["evaluation.k=(1, 3)"]
     )
     assert found_code == 0
-    found = results(characters)["evaluation"]
-    model = checkpoint.load_best(characters)
+    found = results(characters_run)["evaluation"]
+    model = checkpoint.load_best(characters_run)
     x, labels = digits["omniglot"]
     test = np.isin(labels, data.folds.split_classes(10, 0, 3)["test"])
     assert found["test"]["examples"] == 10 * len(np.unique(labels[test]))
@@ -104,10 +102,10 @@ def test_retrieval_and_clusters_by_the_distance(characters, digits):
     )
     for name in ("k_means", "learned_distance_to_k_means"):
         assert 0 <= found["test"][f"mutual_information_{name}"] <= 1
-    assert (characters / "recall.png").stat().st_size > 1000
+    assert (characters_run / "recall.png").stat().st_size > 1000
 
 
-def test_fine_tuning_starts_from_another_domain(characters, tmp_path):
+def test_fine_tuning_starts_from_another_domain(characters_run, tmp_path):
     # Grey digits have one channel, of which the encoder knows the first.
     code = command(
         train,
@@ -116,13 +114,13 @@ def test_fine_tuning_starts_from_another_domain(characters, tmp_path):
         overrides=(
             *SHORT,
             *FOLDS,
-            f"initial_weights={characters}",
+            f"initial_weights={characters_run}",
             # So little that the weights stay what they were.
             "optimizer.learning_rate.initial_learning_rate=1e-12",
         ),
     )
     assert code == 0
-    first, tuned = map(checkpoint.load_best, (characters, tmp_path / "run"))
+    first, tuned = map(checkpoint.load_best, (characters_run, tmp_path / "run"))
     pairs = [
         *zip(
             first.encoder.trainable_weights,

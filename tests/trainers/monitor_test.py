@@ -16,7 +16,6 @@ from trainers.plateau import ReduceOnPlateau
 
 ROOT = pathlib.Path(__file__).parents[2]
 TINY = "tests/trainers/tiny.py"
-pytestmark = pytest.mark.xdist_group("trainers")
 
 
 def after(name, values, tmp_path, patience=100):

@@ -10,7 +10,6 @@ from trainers.config import load_recipe
 from trainers.plateau import ReduceOnPlateau
 
 TINY = "tests/trainers/tiny.py"
-pytestmark = pytest.mark.xdist_group("trainers")
 
 
 def rates(values, **arguments):
@@ -106,6 +105,7 @@ def without_times(training):
     ]
 
 
+@pytest.mark.slow
 def test_killed_while_waiting_a_run_ends_with_the_same_result(
     tmp_path, monkeypatch
 ):

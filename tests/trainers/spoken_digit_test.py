@@ -23,8 +23,6 @@ from trainers.fit import training_data
 SPEAKERS = ("ada", "bob", "cy", "di", "eva")
 NUM_WORDS, NUM_EACH = 10, 3
 SAMPLE_RATE = 8000
-# The cache of the data and the threads of TensorFlow are of one process.
-pytestmark = pytest.mark.xdist_group("trainers")
 
 
 def recordings():

@@ -19,7 +19,6 @@ from embeddings_tf import objectives
 from tests.trainers.train_test import ROOT
 from tests.trainers.train_test import TINY
 from tests.trainers.train_test import one_line_error
-from tests.trainers.train_test import run
 from tests.trainers.train_test import start
 from tests.trainers.train_test import state_of
 from tests.trainers.train_test import train
@@ -28,8 +27,6 @@ from trainers.config import load_recipe
 from trainers.fit import build_model
 from trainers.fit import training_data
 from trainers.loop import loop
-
-pytestmark = pytest.mark.xdist_group("trainers")
 
 
 def assert_close_runs(first, second):
@@ -158,6 +155,7 @@ def test_the_loop_is_fit_bit_for_bit_on_one_replica():
         np.testing.assert_array_equal(of_fit, of_loop)
 
 
+@pytest.mark.slow
 def test_two_replicas_train_as_one_does(unbroken, tmp_path):
     """A batch of 25 rows, samples drawn by the objective, corrupted input."""
     workdir = tmp_path / "run"
@@ -250,6 +248,7 @@ def test_two_workers_take_the_steps_of_one():
         assert found["update"] > 1e-3, f"{name}: nothing was trained"
 
 
+@pytest.mark.slow
 def test_a_worker_that_never_comes_is_not_waited_for(tmp_path):
     with Workers(
         training(tmp_path / "run"),
@@ -312,14 +311,6 @@ def test_a_worker_with_another_recipe_is_refused(tmp_path):
         assert "recipe of this worker is not the chief's" in message
         message = one_line_error(workers.ends(0))
         assert "another worker of TF_CONFIG is gone" in message
-
-
-def test_cross_validation_is_for_one_machine(tmp_path):
-    arguments = ("--workdir", tmp_path / "run")
-    arguments += ("--config", "sprites_triplet")
-    arguments += ("--config.strategy=multi_worker",)
-    message = one_line_error(run("cross_validate", *arguments))
-    assert "runs on one machine" in message
 
 
 def wait_for(condition):

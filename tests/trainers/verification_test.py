@@ -22,8 +22,6 @@ from trainers.model import build_model
 
 NUM_SPEAKERS, NUM_OFFICIAL_TEST = 16, 4
 NUM_PER_SPEAKER = 5
-# The cache of the data and the threads of TensorFlow are of one process.
-pytestmark = pytest.mark.xdist_group("trainers")
 
 
 def speech(split):

@@ -15,9 +15,6 @@ from trainers import train
 from trainers import verification
 from trainers.config import load_recipe
 
-# The cache of the data and the threads of TensorFlow are of one process.
-pytestmark = pytest.mark.xdist_group("trainers")
-
 SMALL = (
     "deterministic=False",
     "steps_per_epoch=2",

@@ -21,8 +21,6 @@ ROOT = pathlib.Path(__file__).parents[2]
 WORDS = ("--config", "tests/trainers/tiny.py", "--seed", "6", "--trials", "4")
 WORDS += ("--space", "tests/tuning/tiny_space.py", "--config.num_epochs=2")
 STATUS = ["completed", "diverged", "completed", "failed"]
-# Every test of this file shares one unbroken search.
-pytestmark = pytest.mark.xdist_group("tuning")
 
 
 def start(workdir, *words, **options):
@@ -72,7 +70,7 @@ def assert_equal_searches(first, second):
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory):
+def search_run(tmp_path_factory):
     workdir = tmp_path_factory.mktemp("search") / "unbroken"
     out = finish(start(workdir))
     assert f"trainers.train --config {workdir / 'best.py'}" in out
@@ -80,8 +78,9 @@ def unbroken(tmp_path_factory):
     return workdir
 
 
-def test_failed_and_diverged_trials_are_recorded(unbroken):
-    found = results(unbroken)
+@pytest.mark.slow
+def test_failed_and_diverged_trials_are_recorded(search_run):
+    found = results(search_run)
     assert [row["status"] for row in found["trials"]] == STATUS
     assert "num_samples" in found["trials"][3]["message"]
     assert "loss became" in found["trials"][1]["message"]
@@ -95,14 +94,15 @@ def test_failed_and_diverged_trials_are_recorded(unbroken):
     assert found["best"]["objective"] == max(values)
     # Each is a run: its value is that of its own results.
     for row in found["trials"]:
-        run = unbroken / "trials" / f"trial_{row['trial']}"
+        run = search_run / "trials" / f"trial_{row['trial']}"
         if row["status"] == "completed":
             training = results(run)["training"]
             assert row["objective"] == training["best_value"]
 
 
-def test_conditional_values_are_in_the_table_where_they_apply(unbroken):
-    with open(unbroken / "trials.csv", newline="") as file:
+@pytest.mark.slow
+def test_conditional_values_are_in_the_table_where_they_apply(search_run):
+    with open(search_run / "trials.csv", newline="") as file:
         table = list(csv.DictReader(file))
     assert [row["status"] for row in table] == STATUS
     for row in table:
@@ -123,9 +123,10 @@ def hparams_of(folder):
     return events, data.session_start_info.hparams
 
 
-def test_tensorboard_has_the_values_of_a_trial(unbroken):
-    for row in results(unbroken)["trials"]:
-        run = unbroken / "trials" / f"trial_{row['trial']}"
+@pytest.mark.slow
+def test_tensorboard_has_the_values_of_a_trial(search_run):
+    for row in results(search_run)["trials"]:
+        run = search_run / "trials" / f"trial_{row['trial']}"
         if row["status"] == "failed":  # refused before it was a run
             continue
         events, shown = hparams_of(run / "tensorboard")
@@ -139,13 +140,13 @@ def test_tensorboard_has_the_values_of_a_trial(unbroken):
 
 @pytest.mark.slow
 def test_the_winner_is_a_recipe_that_trains_to_the_same_value(
-    unbroken, tmp_path
+    search_run, tmp_path
 ):
     workdir = tmp_path / "best"
-    words = ("--config", unbroken / "best.py", "--workdir", workdir)
+    words = ("--config", search_run / "best.py", "--workdir", workdir)
     finish(start_module("trainers.train", *words))
     value = results(workdir)["training"]["best_value"]
-    assert value == results(unbroken)["best"]["objective"]
+    assert value == results(search_run)["best"]["objective"]
 
 
 def workers(log):
@@ -155,7 +156,7 @@ def workers(log):
 
 
 @pytest.mark.slow
-def test_killed_a_search_goes_on_and_ends_the_same(unbroken, tmp_path):
+def test_killed_a_search_goes_on_and_ends_the_same(search_run, tmp_path):
     workdir, log = tmp_path / "search", tmp_path / "out.txt"
     checkpoint = workdir / "trials" / "trial_2" / "checkpoints" / "latest.keras"
     with open(log, "w") as out:
@@ -169,11 +170,11 @@ def test_killed_a_search_goes_on_and_ends_the_same(unbroken, tmp_path):
         time.sleep(0.1)
     # One process takes over what the chief and its worker have left.
     assert "Going on after 2 trials" in finish(start(workdir))
-    assert_equal_searches(unbroken, workdir)
+    assert_equal_searches(search_run, workdir)
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_replaced(unbroken, tmp_path):
+def test_a_killed_worker_is_replaced(search_run, tmp_path):
     workdir, log = tmp_path / "search", tmp_path / "out.txt"
     oracle = workdir / "trials" / "oracle.json"
 
@@ -190,14 +191,14 @@ def test_a_killed_worker_is_replaced(unbroken, tmp_path):
         finish(process)
     assert "worker_1 was killed (SIGKILL)" in log.read_text()
     assert workers(log)[1] != killed
-    assert_equal_searches(unbroken, workdir)
+    assert_equal_searches(search_run, workdir)
 
 
 @pytest.mark.slow
-def test_chief_and_worker_started_by_hand(unbroken, tmp_path):
+def test_chief_and_worker_started_by_hand(search_run, tmp_path):
     """In either order; also where the chief had only the farewell left."""
     workdir = tmp_path / "search"
-    shutil.copytree(unbroken, workdir)
+    shutil.copytree(search_run, workdir)
     for sentence in ("waiting for workers", "that it is over"):
         address = {
             "KERASTUNER_ORACLE_IP": "127.0.0.1",
@@ -224,7 +225,7 @@ def test_chief_and_worker_started_by_hand(unbroken, tmp_path):
     assert other.returncode == 1, out
     assert "config.seed=0; this one has config.seed=1" in err
     rows = results(workdir)["trials"]
-    assert rows[:4] == results(unbroken)["trials"]
+    assert rows[:4] == results(search_run)["trials"]
     assert [row["trial"] for row in rows[4:]] == ["4"]
 
 
@@ -236,17 +237,33 @@ def is_running(pid: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_a_finished_search_says_so_and_a_longer_one_goes_on(
-    unbroken, capsys, monkeypatch
+    search_run, capsys, monkeypatch
 ):
     monkeypatch.chdir(ROOT)
-    before = results(unbroken)["trials"]
-    words = [*WORDS, "--workdir", str(unbroken)]
+    before = results(search_run)["trials"]
+    words = [*WORDS, "--workdir", str(search_run)]
     assert search.main(words) == 0
     assert "Best of 4 trials" in capsys.readouterr().out
-    assert results(unbroken)["trials"] == before
+    assert results(search_run)["trials"] == before
     assert search.main([*words, "--seed", "7"]) == 1
     assert "config.search.search_seed=6" in capsys.readouterr().err
+
+
+def test_a_search_in_this_process(tmp_path, capsys, monkeypatch):
+    """One trial, whose value is that of its run; the others are slow."""
+    monkeypatch.chdir(ROOT)
+    workdir = tmp_path / "search"
+    words = [*WORDS, "--trials", "1", "--config.deterministic=False"]
+    assert search.main([*words, "--workdir", str(workdir)]) == 0
+    found = results(workdir)
+    (row,) = found["trials"]
+    training = results(workdir / "trials" / f"trial_{row['trial']}")["training"]
+    assert row["status"] == "completed"
+    assert row["objective"] == training["best_value"]
+    assert found["best"]["objective"] == training["best_value"]
+    assert f"--config {workdir / 'best.py'}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
