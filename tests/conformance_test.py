@@ -27,13 +27,14 @@ from embeddings_tf import losses
 from embeddings_tf import metrics
 from embeddings_tf import objectives
 from embeddings_tf.ops.batch_needs import PAIRS
+from embeddings_tf.testing import made_up_batches
+from embeddings_tf.testing.layer import Layer
+from embeddings_tf.testing.loss import Loss
+from embeddings_tf.testing.made_up_batches import NUM_CLASSES
+from embeddings_tf.testing.made_up_batches import NUM_ROWS
+from embeddings_tf.testing.metric import Metric
+from embeddings_tf.testing.objective import Objective
 from tests import conformance
-from tests.conformance import NUM_CLASSES
-from tests.conformance import NUM_ROWS
-from tests.conformance import Layer
-from tests.conformance import Loss
-from tests.conformance import Metric
-from tests.conformance import Objective
 from tests.conformance import WithOwnLayers
 
 LOG_NUM_CLASSES = math.log(NUM_CLASSES)
@@ -294,10 +295,10 @@ OBJECTIVES = [
             seed=7,
         ),
         label=f"{sampler}-{num_samples}",
-        batch=conformance.gaussians,
-        quiet=conformance.without_variance,
-        narrow=conformance.points_as_gaussians,
-        scale=conformance.scaled_gaussians,
+        batch=made_up_batches.gaussians,
+        quiet=made_up_batches.without_variance,
+        narrow=made_up_batches.points_as_gaussians,
+        scale=made_up_batches.scaled_gaussians,
         head=partial(layers.GaussianEmbedding, 2, initial_variance=0.05),
         arguments={
             "sampler": "naive",
@@ -389,7 +390,7 @@ def hedged_instances_by_hand(
         labels = 0 * labels if one_class else labels
         labels = np.arange(NUM_ROWS) if singletons else labels
         packed = np.repeat(packed[:1], NUM_ROWS, 0) if one_place else packed
-        packed = conformance.scaled_gaussians(packed, factor)
+        packed = made_up_batches.scaled_gaussians(packed, factor)
         packed = packed if factor > 1 else entry.quiet(packed)
         mean, variance = np.split(packed.astype("float64"), 2, axis=1)
         i, j = np.nonzero(~np.eye(NUM_ROWS, dtype=bool))
@@ -411,10 +412,10 @@ OBJECTIVES += [
     Objective(
         partial(objectives.HedgedInstances, num_samples=2, seed=7, **arguments),
         label="-".join(arguments.values()),
-        batch=conformance.gaussians,
-        quiet=conformance.without_variance,
-        narrow=conformance.points_as_gaussians,
-        scale=conformance.scaled_gaussians,
+        batch=made_up_batches.gaussians,
+        quiet=made_up_batches.without_variance,
+        narrow=made_up_batches.points_as_gaussians,
+        scale=made_up_batches.scaled_gaussians,
         head=partial(layers.GaussianEmbedding, 2, initial_variance=0.05),
         arguments={"num_samples": 4, "beta": 0.01, "average": "loss"},
         documented={
@@ -431,7 +432,7 @@ OBJECTIVES += [
 
 
 def two_embeddings():
-    (x,) = conformance.features()
+    (x,) = made_up_batches.features()
     return [x, np.roll(x, 1, axis=0)]
 
 
@@ -450,7 +451,7 @@ LAYERS = [
     ),
     Layer(
         partial(layers.LocalResponseNormalization),
-        inputs=lambda: [conformance.features()[0][:, None, None]],
+        inputs=lambda: [made_up_batches.features()[0][:, None, None]],
         arguments={
             "depth_radius": 2,
             "bias": 2.0,
@@ -469,13 +470,13 @@ LAYERS = [
     ),
     Layer(
         partial(layers.PixelRange),
-        inputs=lambda: [255 * np.abs(conformance.features()[0])],
+        inputs=lambda: [255 * np.abs(made_up_batches.features()[0])],
         arguments={"unit_range": "refuse"},
         not_applicable={"mixed_precision": "gives what it takes"},
     ),
     Layer(
         partial(layers.StatisticsPooling),
-        inputs=lambda: [conformance.features()[0].reshape(NUM_ROWS, 3, -1)],
+        inputs=lambda: [made_up_batches.features()[0].reshape(NUM_ROWS, 3, -1)],
     ),
     Layer(
         partial(layers.AdditiveMargin, num_classes=3),
@@ -883,11 +884,11 @@ GRAPH_HEAVY = {
     "bad_labels",
     "compiled",
     "export",
-    "fresh_process",
     "mixed_precision",
     "pieces",
     "replicas",
     "replicas_fit",
+    "saving",
     "teachable_rows_warning",
     "training_lowers_it",
     "xla",
@@ -898,13 +899,13 @@ VARIANTS = set(ENTRIES) - set(
 
 
 @pytest.fixture(scope="session")
-def fresh_process(request, tmp_path_factory):
-    """Of the entries whose tests run, all in one process."""
+def saved_and_loaded(request, tmp_path_factory):
+    """Of the entries whose tests run, all in one fresh process."""
     entries = [
         item.callspec.params["entry"]
         for item in request.session.items
         if hasattr(item, "callspec")
-        and item.callspec.params.get("name") == "fresh_process"
+        and item.callspec.params.get("name") == "saving"
     ]
     folder = tmp_path_factory.mktemp("fresh_process")
     return conformance.load_in_fresh_process(entries, folder)
@@ -912,8 +913,8 @@ def fresh_process(request, tmp_path_factory):
 
 def case(entry, name):
     marks = []
-    if "fresh_process" in entry.fixtures(name):
-        marks.append(pytest.mark.xdist_group("fresh_process"))
+    if "saved_and_loaded" in entry.fixtures(name):
+        marks.append(pytest.mark.xdist_group("saved_and_loaded"))
     if name in GRAPH_HEAVY and entry in VARIANTS:
         marks.append(pytest.mark.slow)
     return pytest.param(entry, name, id=f"{entry}-{name}", marks=marks)
@@ -972,6 +973,7 @@ PUBLIC = {
         "callbacks",
         "export",
         "viz",
+        "testing",
     )
     for name in conformance.public_names(
         operator.attrgetter(group)(embeddings_tf)
@@ -993,7 +995,17 @@ def test_every_public_name_has_an_entry(module):
     assert all(reason.strip() for reason in PLAIN_FUNCTIONS.values())
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+# Their examples run all checks.
+SLOW_EXAMPLES = {"testing.check_loss"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW_EXAMPLES))
+        for name in PUBLIC
+    ],
+)
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     conformance.run_examples(PUBLIC[name], name)
@@ -1182,7 +1194,7 @@ BROKEN = [
     (broken(PROTOTYPICAL, __doc__="A loss of `(batch,)`."), "docstring"),
     (broken(PROTOTYPICAL, __doc__="Reference: a book."), "reference"),
     (broken_value(lambda y, z, v: tf.concat([v, [0.0]], 0)), "empty_batch"),
-    (broken(PROTOTYPICAL), "fresh_process"),  # not registered
+    (broken(PROTOTYPICAL), "saving"),  # not registered
     (broken_value(lambda y, z, v: 2 * v), "function"),
     (
         dataclasses.replace(
@@ -1267,7 +1279,7 @@ BROKEN = [
         ),
         "config",
     ),
-    (broken(LAYERS[0]), "fresh_process"),  # not registered
+    (broken(LAYERS[0]), "saving"),  # not registered
     (
         broken(
             LAYERS[0],
@@ -1368,7 +1380,7 @@ def test_breakage_is_found(entry, name, request):
 )
 def test_only_what_is_broken_is_found(original, copy, names, request):
     """A copy made like the broken ones, with nothing broken, passes."""
-    for name in set(names) - {"fresh_process", *original.not_applicable}:
+    for name in set(names) - {"saving", *original.not_applicable}:
         verify(copy, name, request)
 
 

@@ -5,6 +5,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.framework.config import disable_op_determinism
 
+from embeddings_tf.testing import two_replicas
+
 # Two logical CPU devices stand for two replicas; TensorFlow accepts this only
 # before it starts, hence here.
 tf.config.set_logical_device_configuration(
@@ -41,7 +43,7 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def strategy():
     """Two replicas. One strategy serves a process: several collide."""
-    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    return two_replicas()
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """Half-precision models as their users meet them: saved, loaded, exported.
 
 That every loss and objective trains under both policies is a property of
-`conformance.py`.
+`conformance_test.py`.
 """
 
 import keras

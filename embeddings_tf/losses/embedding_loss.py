@@ -43,6 +43,9 @@ class EmbeddingLoss(keras.losses.Loss):
         given = y_pred if tf.is_tensor(y_pred) else embeddings
         return reduction(given, given, sample_weight)
 
+    def get_config(self):
+        return {**super().get_config(), "dtype": self.dtype}
+
 
 class _Reduction(keras.losses.Loss):
     """Reduces given values; the mask is that of `y_pred`."""

@@ -42,8 +42,8 @@ def _steps(entry, strategy, is_first) -> dict | None:
     import numpy as np
     import tensorflow as tf
 
-    from tests.conformance import NUM_ROWS
-    from tests.conformance import separable
+    from embeddings_tf.testing.made_up_batches import NUM_ROWS
+    from embeddings_tf.testing.made_up_batches import separable
     from trainers.loop import loop
 
     keras.utils.set_random_seed(0)

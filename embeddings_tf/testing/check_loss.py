@@ -1,0 +1,82 @@
+"""The checks of a loss of one's own."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from embeddings_tf.testing.loss import Loss
+from embeddings_tf.testing.made_up_batches import points
+from embeddings_tf.testing.run_checks import SOURCE_RULES
+from embeddings_tf.testing.run_checks import as_partial
+from embeddings_tf.testing.run_checks import run_checks
+from embeddings_tf.testing.run_checks import without_meaning
+
+
+def check_loss(
+    make: Callable,
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    not_applicable: Mapping[str, str] | None = None,
+    batch: Callable = points,
+    only: Iterable[str] | None = None,
+) -> list[str]:
+    """Checks that a loss of your own keeps what the losses here promise.
+
+    Use it in a test of your loss, as `check_estimator` of scikit-learn is used
+    for an estimator. The checks, each named by a property:
+
+    - values: `vector` (a finite float32 value and a gradient for each row),
+      `deterministic`, `batch_order`, `order_within_class`, `class_names`,
+      `class_ids` (large ids stay apart), `label_types`, `half_precision`,
+      `empty_batch`, `sample_weight`, `reduction`;
+    - refused with a ValueError: `bad_labels`, `bad_embeddings`;
+    - finite values and gradients: `one_class`, `singletons`, `no_queries`,
+      `coinciding_points`, `zeros`, `tiny_scale`, `huge_scale`;
+    - the same eagerly, in graphs and on two replicas: `compiled`, `xla`,
+      `replicas`, `replicas_fit`;
+    - training: `training_lowers_it`, `mixed_precision`, `pieces`;
+    - saving: `config`, `saving`;
+    - the report of rows that teach nothing: `teachable_rows`,
+      `teachable_rows_warning`.
+
+    Takes about half a minute, and sets the global random seed.
+
+    Args:
+        make: The class of the loss, or `functools.partial` of the class and
+            arguments.
+        arguments: Values other than the defaults for the arguments that `make`
+            leaves out; `config` needs one for each.
+        not_applicable: From the names of properties that do not apply to the
+            reason. They must indeed fail.
+        batch: Function that returns class ids `(batch,)` of three classes with
+            four rows each and embeddings `(batch, dim)`.
+        only: Names of the properties to check; None: all.
+
+    Returns:
+        The names of the properties that were checked.
+
+    Raises:
+        AssertionError: If a property does not hold; lists all that do not.
+        ValueError: If `only` or `not_applicable` names no property.
+
+    Example:
+
+    >>> checked = embeddings_tf.testing.check_loss(
+    ...     embeddings_tf.losses.ContrastiveLoss,
+    ...     arguments={"margin": 2.0, "average_over": "each_kind"},
+    ... )
+    >>> "replicas" in checked
+    True
+    """
+    entry = Loss(
+        as_partial(make),
+        arguments=dict(arguments or {}),
+        not_applicable=dict(not_applicable or {}),
+        batch=batch,
+        documented=None,
+        set_wise=False,
+    )
+    left_out = SOURCE_RULES | without_meaning(entry)
+    properties = [n for n in entry.properties() if n not in left_out]
+    return run_checks(entry, properties, only)

@@ -1,0 +1,72 @@
+"""The checks of a metric of one's own."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+from embeddings_tf.testing.metric import Metric
+from embeddings_tf.testing.run_checks import SOURCE_RULES
+from embeddings_tf.testing.run_checks import as_partial
+from embeddings_tf.testing.run_checks import run_checks
+
+
+def check_metric(
+    make: Callable,
+    *,
+    perfect: Callable,
+    chance: Callable,
+    read: Callable = float,
+    not_applicable: Mapping[str, str] | None = None,
+    only: Iterable[str] | None = None,
+) -> list[str]:
+    """Checks that a metric of your own keeps what the metrics here promise.
+
+    The checks, each named by a property: `perfect` and `chance` (the values
+    that you give), `row_order`, `tensors` (the same for tensors as for arrays),
+    `plain_result` (Python numbers and arrays), and refused with a ValueError
+    that names the argument: `not_finite`, `unequal_lengths`, `empty`.
+
+    Args:
+        make: The function, or `functools.partial` of the function and options.
+        perfect: Function that returns the arguments of the best case (arrays
+            with one row per example, by name), the expected value, and a
+            tolerance.
+        chance: The same for arguments that tell nothing.
+        read: Function from the result to the number that is compared.
+        not_applicable: From the names of properties that do not apply to the
+            reason. They must indeed fail.
+        only: Names of the properties to check; None: all.
+
+    Returns:
+        The names of the properties that were checked.
+
+    Raises:
+        AssertionError: If a property does not hold; lists all that do not.
+        ValueError: If `only` or `not_applicable` names no property.
+
+    Example:
+
+    >>> def separated():
+    ...     is_target = np.arange(100) % 2 == 0  # shape `(trials,)`
+    ...     return {"scores": 1.0 * is_target, "is_target": is_target}, 1.0, 0.0
+    >>> def not_separated():
+    ...     rows, _, _ = separated()
+    ...     return {**rows, "scores": np.ones(100)}, 0.5, 0.0
+    >>> checked = embeddings_tf.testing.check_metric(
+    ...     embeddings_tf.metrics.roc_auc,
+    ...     perfect=separated,
+    ...     chance=not_separated,
+    ...     not_applicable={"not_finite": "infinite scores are scores"},
+    ... )
+    >>> len(checked)
+    8
+    """
+    entry = Metric(
+        as_partial(make),
+        perfect=perfect,
+        chance=chance,
+        read=read,
+        not_applicable=dict(not_applicable or {}),
+    )
+    properties = [n for n in entry.properties() if n not in SOURCE_RULES]
+    return run_checks(entry, properties, only)

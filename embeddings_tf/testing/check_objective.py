@@ -1,0 +1,94 @@
+"""The checks of an objective of one's own."""
+
+import functools
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from embeddings_tf.layers.gaussian_embedding import GaussianEmbedding
+from embeddings_tf.testing import made_up_batches
+from embeddings_tf.testing.objective import Objective
+from embeddings_tf.testing.run_checks import SOURCE_RULES
+from embeddings_tf.testing.run_checks import as_partial
+from embeddings_tf.testing.run_checks import run_checks
+from embeddings_tf.testing.run_checks import without_meaning
+
+
+def check_objective(
+    make: Callable,
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    not_applicable: Mapping[str, str] | None = None,
+    gaussian: bool = False,
+    draws_samples: bool = False,
+    only: Iterable[str] | None = None,
+) -> list[str]:
+    """Checks that an objective of your own keeps what those here promise.
+
+    An objective is a Keras layer that owns weights and gives one value per
+    example; `EmbeddingModel` joins it to an encoder. The checks are those of
+    `check_loss`, and:
+
+    - `weights`: each trainable weight is float32 and changes the value;
+    - `few_shot`: `represent` and `log_prob` give probabilities of classes that
+      do not depend on the other queries, if the objective has them;
+    - `kind_of_embedding`: points where Gaussians are read are refused, and the
+      reverse;
+    - `samples`: each call draws new samples.
+
+    Takes about a minute, and sets the global random seed.
+
+    Args:
+        make: The class of the objective, or `functools.partial` of the class
+            and arguments.
+        arguments: Values other than the defaults for the arguments that `make`
+            leaves out; `config` needs one for each.
+        not_applicable: From the names of properties that do not apply to the
+            reason. They must indeed fail.
+        gaussian: Whether the objective reads packed Gaussians
+            `(batch, 2 * dim)` rather than points `(batch, dim)`.
+        draws_samples: Whether its value depends on random samples. Values are
+            then compared on Gaussians without variance.
+        only: Names of the properties to check; None: all.
+
+    Returns:
+        The names of the properties that were checked.
+
+    Raises:
+        AssertionError: If a property does not hold; lists all that do not.
+        ValueError: If `only` or `not_applicable` names no property.
+
+    Example:
+
+    >>> checked = embeddings_tf.testing.check_objective(
+    ...     embeddings_tf.objectives.HedgedInstances,
+    ...     gaussian=True,
+    ...     draws_samples=True,
+    ...     only=["weights", "samples", "one_class"],
+    ... )
+    >>> checked
+    ['one_class', 'samples', 'weights']
+    """
+    entry = Objective(
+        as_partial(make),
+        arguments=dict(arguments or {}),
+        not_applicable=dict(not_applicable or {}),
+        documented=None,
+        set_wise=False,
+        **(_OF_GAUSSIANS if gaussian else {}),
+    )
+    left_out = SOURCE_RULES | without_meaning(entry)
+    if not draws_samples:
+        left_out |= {"samples"}
+    properties = [n for n in entry.properties() if n not in left_out]
+    return run_checks(entry, properties, only)
+
+
+_OF_GAUSSIANS = {
+    "batch": made_up_batches.gaussians,
+    "quiet": made_up_batches.without_variance,
+    "narrow": made_up_batches.points_as_gaussians,
+    "scale": made_up_batches.scaled_gaussians,
+    "head": functools.partial(GaussianEmbedding, 2, initial_variance=0.05),
+}

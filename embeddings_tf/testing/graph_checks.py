@@ -1,0 +1,104 @@
+"""Checks of a loss or objective when compiled or distributed."""
+
+import functools
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.testing.entry import assert_close
+from embeddings_tf.testing.entry import assert_finite
+from embeddings_tf.testing.made_up_batches import NUM_ROWS
+from embeddings_tf.testing.made_up_batches import separable
+from embeddings_tf.testing.trainable import Trainable
+
+
+class GraphChecks(Trainable):
+    """Graphs, XLA and two replicas agree with eager execution."""
+
+    def _compiled(self, **options):
+        """`evaluate` on a new object as a function of labels and z."""
+        labels, z = self.batch()
+        loss = self.new()
+        if isinstance(loss, keras.layers.Layer):
+            loss.build(labels.shape, z.shape)
+        evaluate = functools.partial(self.evaluate, loss=loss)
+        function = tf.function(evaluate, **options)
+        return lambda y, z: function(tf.constant(y), tf.constant(z))
+
+    def check_compiled(self):
+        labels, z = self.batch()
+        expected = self.evaluate(labels, z)
+        values, gradients = self._compiled()(labels, z)
+        assert_close(values, expected[0], "the value as a tf.function")
+        for got, gradient in zip(gradients, expected[1], strict=True):
+            assert_close(got, gradient, "the gradient", rtol=1e-4, atol=1e-5)
+
+    def check_xla(self):
+        """XLA draws other random numbers, hence only `quiet` values agree."""
+        labels, z = self.batch()
+        expected, _ = self.evaluate(labels, self.quiet(z))
+        compiled = self._compiled(jit_compile=True)
+        try:
+            values, gradients = compiled(labels, z)
+        except tf.errors.InvalidArgumentError as error:
+            raise AssertionError("does not compile") from error
+        assert_finite([values, *gradients], "not finite with XLA")
+        values, _ = compiled(labels, self.quiet(z))
+        assert_close(values, expected, "with XLA", rtol=1e-4)
+
+    def check_replicas(self, strategy):
+        """Every replica has the values of the global batch."""
+        labels, z = self.batch()
+        expected = self.values(labels, z)
+        for first in (NUM_ROWS // 2, NUM_ROWS // 2 + 1, NUM_ROWS):
+            with strategy.scope():
+                loss = self.new()
+                if isinstance(loss, keras.layers.Layer):
+                    loss.build(labels.shape, z.shape)
+            pieces = [
+                strategy.experimental_distribute_values_from_function(
+                    lambda context, array=array, cut=cut: tf.constant(
+                        np.split(array, [cut])[context.replica_id_in_sync_group]
+                    )
+                )
+                for array, cut in ((labels, first), (z, first))
+            ]
+            values = strategy.run(loss, args=pieces)
+            assert_close(
+                tf.concat(strategy.experimental_local_results(values), 0),
+                expected,
+                f"{first} of {NUM_ROWS} rows on the first replica",
+            )
+
+    def check_replicas_fit(self, strategy):
+        """Same losses and weights; the second batch splits unevenly."""
+        labels, _ = self.batch()
+        labels = np.concatenate([labels, labels[:-1]])
+        x = separable(labels)
+        models = [self.model(keras.optimizers.SGD(0.01))]
+        with strategy.scope():
+            models.append(self.model(keras.optimizers.SGD(0.01)))
+        models[0].run_eagerly = True  # saves its trace
+        models[1].set_weights(models[0].get_weights())
+        before = models[0].get_weights()
+        losses = [
+            model.fit(
+                x, labels, batch_size=NUM_ROWS, shuffle=False, verbose=0
+            ).history["loss"]
+            for model in models
+        ]
+        one, two = (model.get_weights() for model in models)
+        assert_close(losses[1], losses[0], "the loss differs", atol=1e-5)
+        largest = max(
+            np.max(np.abs(after - start))
+            for start, after in zip(before, one, strict=True)
+        )
+        assert largest > 1e-3, "nothing was trained"
+        for start, a, b in zip(before, one, two, strict=True):
+            assert_close(
+                b - start,
+                a - start,
+                "the update differs",
+                atol=min(1e-5, 1e-4 * largest),
+            )

@@ -1,0 +1,71 @@
+"""Small batches that losses, objectives and layers are checked on."""
+
+import numpy as np
+
+NUM_CLASSES, NUM_PER_CLASS = 3, 4
+NUM_ROWS, NUM_FEATURES = NUM_CLASSES * NUM_PER_CLASS, 6
+
+
+def points():
+    """Labels and points of three classes, in mixed order.
+
+    Returns `(rows,)` and `(rows, 2)`; the classes overlap a little.
+    """
+    rng = np.random.default_rng(0)
+    labels = np.tile(np.arange(NUM_CLASSES), NUM_PER_CLASS).astype("int32")
+    labels = rng.permutation(labels)
+    centres = np.array([[0, 0], [1, 0], [0, 1]])
+    z = centres[labels] + rng.normal(0, 0.5, (NUM_ROWS, 2))
+    return labels, z.astype("float32")
+
+
+def gaussians():
+    """Labels and packed Gaussians, `(rows,)` and `(rows, 4)`."""
+    labels, mean = points()
+    variance = np.random.default_rng(1).uniform(0.1, 1, mean.shape)
+    return labels, np.concatenate([mean, variance], 1).astype("float32")
+
+
+def without_variance(packed):
+    """Gaussians so narrow that samples of them are their means."""
+    mean, variance = np.split(np.asarray(packed), 2, axis=-1)
+    return np.concatenate([mean, 1e-12 * np.ones_like(variance)], -1)
+
+
+def points_as_gaussians(packed):
+    """The means, with variances of exactly zero."""
+    mean, variance = np.split(np.asarray(packed), 2, axis=-1)
+    return np.concatenate([mean, 0 * variance], -1)
+
+
+def scaled(z, factor):
+    return z * np.float32(factor)
+
+
+def scaled_gaussians(packed, factor):
+    mean, variance = np.split(packed, 2, axis=-1)
+    stddev = np.sqrt(variance) * np.float32(factor)
+    return np.concatenate([mean * np.float32(factor), stddev**2], -1)
+
+
+def separable(labels, deviation=0.1):
+    """Inputs of a model, `(rows, features)`, one direction per class."""
+    rng = np.random.default_rng(2)
+    x = np.eye(NUM_FEATURES)[labels] + rng.normal(
+        0, deviation, (len(labels), NUM_FEATURES)
+    )
+    return x.astype("float32")
+
+
+def in_class_order(labels, order):
+    """`order`, changed so that the rows of each class keep their order."""
+    order = np.array(order)
+    for label in np.unique(labels):
+        of_class = labels[order] == label
+        order[of_class] = np.sort(order[of_class])
+    return order
+
+
+def features():
+    """One input of a layer, `(rows, features)`."""
+    return [separable(points()[0])]

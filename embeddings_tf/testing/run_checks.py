@@ -1,0 +1,108 @@
+"""All checks of one entry, one after the other."""
+
+import functools
+import tempfile
+from collections.abc import Callable
+from collections.abc import Iterable
+from pathlib import Path
+
+import keras
+
+from embeddings_tf.testing.entry import Entry
+from embeddings_tf.testing.saved_and_loaded import saved_and_loaded
+from embeddings_tf.testing.trainable import Trainable
+from embeddings_tf.testing.two_replicas import two_replicas
+
+# Rules for the source of this library, not for what is computed.
+SOURCE_RULES = frozenset({"docstring", "reference", "function"})
+
+
+def as_partial(make: Callable) -> functools.partial:
+    """A class or function, or a partial of one, as a partial."""
+    if isinstance(make, functools.partial):
+        return make
+    if not (isinstance(make, type) or hasattr(make, "__name__")):
+        raise ValueError(
+            "expected a class, or functools.partial of a class and its "
+            f"arguments, since the checks make many objects; received {make!r}"
+        )
+    return functools.partial(make)
+
+
+def without_meaning(entry: Trainable) -> set[str]:
+    """Properties of other kinds of losses and objectives than this one."""
+    made = entry.new()
+    left_out = set()
+    if not hasattr(made, "batch_needs"):
+        left_out |= {"teachable_rows", "teachable_rows_warning"}
+    if not hasattr(made, "represent"):
+        left_out.add("few_shot")
+    # Of each class, the first rows are supports.
+    has_supports = hasattr(made, "num_support")
+    left_out.add("order_within_class" if has_supports else "no_queries")
+    return left_out
+
+
+def run_checks(
+    entry: Entry, properties: Iterable[str], only: Iterable[str] | None
+) -> list[str]:
+    """Checks properties and reports all that do not hold.
+
+    Args:
+        entry: What is checked.
+        properties: The properties that concern it.
+        only: Those to check now; None: all of them.
+
+    Returns:
+        The names of the properties that were checked.
+
+    Raises:
+        AssertionError: If some do not hold; the message lists them.
+        ValueError: If `only` names something else.
+    """
+    names = list(properties)
+    if only is not None:
+        only = list(only)
+        unknown = sorted(set(only) - set(names))
+        if unknown:
+            raise ValueError(
+                f"only={unknown} are no properties of {entry}; its properties "
+                f"are {', '.join(names)}"
+            )
+        names = [name for name in names if name in only]
+    failures, cause = [], None
+    for name in names:
+        keras.utils.set_random_seed(0)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                entry.verify(name, *_needs(entry, name, Path(folder)))
+        except AssertionError as error:
+            failures.append(f"- {name}: {_summary(str(error))}")
+        except Exception as error:
+            cause = cause or error
+            failures.append(f"- {name}: {type(error).__name__}: {error}")
+    if failures:
+        listed = "\n".join(failures)
+        raise AssertionError(
+            f"{entry}: {len(failures)} of {len(names)} checks failed\n{listed}"
+        ) from cause
+    return names
+
+
+def _needs(entry: Entry, name: str, folder: Path) -> list:
+    """What a check takes: two replicas, a way to save, an empty folder."""
+    found = []
+    for fixture in entry.fixtures(name):
+        if fixture == "strategy":
+            found.append(two_replicas())
+        elif fixture == "saved_and_loaded":
+            found.append(saved_and_loaded)
+        else:
+            found.append(folder)
+    return found
+
+
+def _summary(text: str) -> str:
+    """What an assertion says; of arrays that differ, by how much."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return "; ".join(lines[:4]) or "does not hold"

@@ -1,0 +1,31 @@
+"""A model saved and loaded again in this process."""
+
+import tempfile
+from pathlib import Path
+
+import keras
+
+
+def saved_and_loaded(entry) -> tuple[dict, dict]:
+    """What an entry's model gave before it was saved, and what it gives after.
+
+    Args:
+        entry: A `Loss`, `Objective` or `Layer` of `embeddings_tf.testing`.
+
+    Returns:
+        Two dictionaries with "output" and, of losses and objectives, "loss";
+        the second has "error" if the model could not be loaded.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        expected = entry.saved(Path(folder))
+        inputs = expected["inputs"]
+        x = inputs[0] if len(inputs) == 1 else tuple(inputs)
+        try:
+            model = keras.saving.load_model(Path(folder) / "model.keras")
+            found = {"output": model.predict(x, verbose=0)}
+            if "labels" in expected:
+                y = expected["labels"]
+                found["loss"] = model.evaluate(x, y, verbose=0)
+        except Exception as error:
+            found = {"error": repr(error)}
+    return expected, found

@@ -1,0 +1,217 @@
+"""The checks as a user calls them, on classes of the user's own."""
+
+import functools
+import pathlib
+import re
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf import layers
+from embeddings_tf import metrics
+from embeddings_tf import objectives
+from embeddings_tf import testing
+from embeddings_tf.losses.embedding_loss import EmbeddingLoss
+
+ROOT = pathlib.Path(__file__).parents[2]
+# Properties that are checked in milliseconds.
+QUICK = ("class_ids", "config", "one_class", "saving", "vector", "zeros")
+
+
+@pytest.fixture(scope="module")
+def page():
+    """What the code of the page defines."""
+    text = (ROOT / "docs" / "own_loss.md").read_text(encoding="utf-8")
+    namespace = {"__name__": "own_loss"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "own_loss", sys.modules[__name__])
+        for block in re.findall(r"```python\n(.*?)```", text, re.S):
+            exec(compile(block, "own_loss.md", "exec"), namespace)  # noqa: S102
+        yield namespace
+
+
+@pytest.mark.slow
+def test_the_loss_of_the_page_passes_every_check(page):
+    page["test_compact_classes"]()
+
+
+def test_the_loss_of_the_page_is_what_it_says(page):
+    labels = np.array([5, 5, 9, 9])
+    z = np.array([[0.0], [2.0], [4.0], [6.0]], "float32")
+    # Each row is 1 from its mean; from the mean of all, 3 and 1.
+    value = page["CompactClasses"](epsilon=1e-6)(labels, z)
+    assert float(value) == pytest.approx(4 / 20, rel=1e-5)
+
+
+class LocalMean(keras.losses.Loss):
+    """Not an `EmbeddingLoss`: ids are cast, and replicas are not gathered."""
+
+    def call(self, y_true, y_pred):
+        same = tf.cast(tf.reshape(y_true, [-1, 1]) == y_true, y_pred.dtype)
+        means = same @ y_pred / tf.reduce_sum(same, 1, keepdims=True)
+        return tf.norm(y_pred - means, axis=1)
+
+
+def test_every_check_that_fails_is_listed():
+    names = ("class_ids", "deterministic", "singletons", "replicas", "config")
+    with pytest.raises(AssertionError) as failed:
+        testing.check_loss(LocalMean, only=names)
+    first, *others = str(failed.value).splitlines()
+    assert first == "LocalMean: 4 of 5 checks failed"
+    # singletons: the root has no gradient at 0
+    found = [line.partition(":")[0] for line in others]
+    assert found == ["- class_ids", "- config", "- replicas", "- singletons"]
+    assert "a gradient is not finite" in others[-1]
+
+
+class Sum(EmbeddingLoss):
+    """Rows count alike on one replica and on two, and sums are no means."""
+
+    def __init__(self, factor=1.0, **kwargs):
+        super().__init__(**kwargs)
+        self.factor = factor
+
+    def call(self, y_true, y_pred):
+        return self.factor * tf.reduce_sum(y_pred**2, axis=1)
+
+    def get_config(self):
+        return {**super().get_config(), "factor": self.factor}
+
+
+def test_a_sound_loss_passes():
+    checked = testing.check_loss(
+        Sum, arguments={"factor": 2.0}, only=[*QUICK, "replicas"]
+    )
+    assert checked == sorted([*QUICK, "replicas"])
+    loss = functools.partial(Sum, factor=2.0)
+    assert testing.check_loss(loss, only=["config"]) == ["config"]
+
+
+def test_arguments_that_are_not_tried():
+    with pytest.raises(AssertionError, match="no value to try factor with"):
+        testing.check_loss(Sum, only=["config"])
+
+
+def test_an_exemption_must_be_needed():
+    reason = {"huge_scale": "squares leave float32"}
+    assert testing.check_loss(
+        Sum, not_applicable=reason, only=["huge_scale"]
+    ) == ["huge_scale"]
+    with pytest.raises(AssertionError, match="exemption is not needed"):
+        testing.check_loss(
+            Sum, not_applicable={"zeros": "for no reason"}, only=["zeros"]
+        )
+
+
+def test_properties_of_other_losses_are_left_out():
+    with pytest.raises(ValueError, match="no_queries.*its properties are"):
+        testing.check_loss(Sum, only=["no_queries"])
+    with pytest.raises(ValueError, match="teachable_rows"):
+        testing.check_loss(LocalMean, only=["teachable_rows"])
+    with pytest.raises(ValueError, match="'speed' is no property"):
+        testing.check_loss(Sum, not_applicable={"speed": "it is slow"})
+
+
+def test_an_object_is_no_class():
+    with pytest.raises(ValueError, match="expected a class.*Sum"):
+        testing.check_loss(Sum())
+
+
+def test_an_error_is_reported_with_its_type():
+    def no_loss(reduction=None, **_):
+        return lambda y, z: z[:, 0] + "text"
+
+    with pytest.raises(AssertionError, match="vector: ") as failed:
+        testing.check_loss(no_loss, only=["vector"])
+    assert failed.value.__cause__ is not None
+
+
+class SeesEveryRow(layers.GaussianEmbedding):
+    def call(self, inputs):
+        return super().call(inputs) - tf.reduce_mean(inputs)
+
+
+def test_a_layer_that_mixes_rows_is_found():
+    make = functools.partial(SeesEveryRow, 3)
+    with pytest.raises(AssertionError, match="rows: .*rows influence"):
+        testing.check_layer(make, only=["rows", "gradients"])
+    make = functools.partial(layers.GaussianEmbedding, 3)
+    assert testing.check_layer(make, only=["rows"]) == ["rows"]
+
+
+class SameSamples(objectives.HedgedInstances):
+    def _next_seed(self):
+        return tf.constant([1, 2])
+
+
+def test_an_objective_that_draws_no_samples_is_found():
+    options = {"gaussian": True, "draws_samples": True, "only": ["samples"]}
+    with pytest.raises(AssertionError, match="the same samples twice"):
+        testing.check_objective(SameSamples, **options)
+    assert testing.check_objective(objectives.HedgedInstances, **options)
+
+
+def test_a_metric_with_another_chance_is_found():
+    def perfect():
+        y = np.arange(10) % 2
+        return {"scores": y.astype(float), "is_target": y == 1}, 1.0, 0.0
+
+    def chance():
+        rows, _, _ = perfect()
+        return {**rows, "scores": np.ones(10)}, 0.9, 0.0
+
+    with pytest.raises(AssertionError, match="chance: 0.5, not 0.9"):
+        testing.check_metric(
+            metrics.roc_auc,
+            perfect=perfect,
+            chance=chance,
+            only=["perfect", "chance"],
+        )
+
+
+@pytest.mark.slow
+def test_two_replicas_need_a_fresh_tensorflow():
+    code = """
+import tensorflow as tf
+import embeddings_tf
+started = {started}
+if started:
+    tf.config.list_logical_devices()
+try:
+    print(embeddings_tf.testing.two_replicas().num_replicas_in_sync)
+except RuntimeError as error:
+    print(error)
+"""
+    for started, message in ((False, "2"), (True, "call embeddings_tf.test")):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(started=started)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert message in done.stdout, done.stderr
+
+
+@pytest.mark.slow
+def test_without_assertions_there_are_no_checks():
+    code = """
+from embeddings_tf.testing.metric import Metric
+from functools import partial
+try:
+    Metric(partial(float), perfect=None, chance=None).verify("perfect")
+except RuntimeError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-O", "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert "run them without -O" in done.stdout, done.stderr
