@@ -5,16 +5,13 @@ from collections.abc import Callable
 from collections.abc import Sequence
 
 import numpy as np
-import tensorflow as tf
 
+from embeddings_tf.datasets.crops import middle_crop
+from embeddings_tf.datasets.crops import random_crop
+from embeddings_tf.datasets.crops import resize
 from embeddings_tf.ops.arguments import integer_at_least
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
-
-# Of a random crop: part of the image, width to height, and how often to try.
-AREA = (0.08, 1.0)
-ASPECT = (3 / 4, 4 / 3)
-ATTEMPTS = 10
 
 
 class Images:
@@ -135,9 +132,9 @@ class Images:
         if not self._crop:
             images = [_whole(image, self.size, rng) for image in images]
         elif rng is None:
-            images = [_middle(image, self.size) for image in images]
+            images = [middle_crop(image, self.size) for image in images]
         else:
-            images = [_random_crop(image, self.size, rng) for image in images]
+            images = [random_crop(image, self.size, rng) for image in images]
         return np.stack(images)[: len(index)]
 
     def with_size(
@@ -261,49 +258,6 @@ class _Cache:
 
 
 def _whole(image, size, rng):
-    image = _resize(image, (size, size))
+    image = resize(image, (size, size))
     mirrored = rng is not None and rng.uniform() < 0.5
     return image[:, ::-1] if mirrored else image
-
-
-def _middle(image, size):
-    if image.shape[:2] == (size, size):
-        return image
-    shape = np.array(image.shape[:2])
-    sides = np.maximum(np.rint(shape * (size * 8 / 7) / shape.min()), size)
-    image = _resize(image, sides.astype(int))
-    top, left = (np.array(image.shape[:2]) - size) // 2
-    return image[top : top + size, left : left + size]
-
-
-def _random_crop(image, size, rng):
-    height, width = image.shape[:2]
-    for _ in range(ATTEMPTS):
-        area = height * width * rng.uniform(*AREA)
-        aspect = np.exp(rng.uniform(*np.log(ASPECT)))
-        sides = np.rint([np.sqrt(area / aspect), np.sqrt(area * aspect)])
-        if 0 < sides[0] <= height and 0 < sides[1] <= width:
-            top = rng.integers(height - int(sides[0]), endpoint=True)
-            left = rng.integers(width - int(sides[1]), endpoint=True)
-            break
-    else:
-        # The largest rectangle in the middle that is allowed.
-        sides = np.minimum(
-            [height, width],
-            np.ceil([width / ASPECT[0], height * ASPECT[1]]),
-        )
-        top, left = (
-            int((height - sides[0]) // 2),
-            int((width - sides[1]) // 2),
-        )
-    bottom, right = top + int(sides[0]), left + int(sides[1])
-    image = _resize(image[top:bottom, left:right], (size, size))
-    return image[:, ::-1] if rng.uniform() < 0.5 else image
-
-
-def _resize(image, sides):
-    if tuple(image.shape[:2]) == tuple(sides):
-        return image
-    with tf.device("CPU:0"):
-        image = tf.image.resize(image, sides, antialias=True).numpy()
-    return np.rint(image).clip(0, 255).astype(np.uint8)

@@ -9,8 +9,9 @@ from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.pair_logits import logits_of_all_pairs
+from embeddings_tf.ops.pair_logits import logits_of_pairs
 
-SLOPE = 0.1
 # Of one hidden layer of one block of pairs, 1 MiB: blocks stay in the cache.
 BLOCK_FLOATS = 2**18
 
@@ -131,9 +132,9 @@ class PairDistance(keras.layers.Layer):
         first, second = (real_numbers("Embeddings", side) for side in inputs)
         _checked_dim((first.shape, second.shape), same_length=True)
         weights, rate, seed = self._arguments(training)
-        logits = _pairs(first, second, weights, rate, seed)
+        logits = logits_of_pairs(first, second, weights, rate, seed)
         if self.symmetric:
-            other = _pairs(second, first, weights, rate, seed)
+            other = logits_of_pairs(second, first, weights, rate, seed)
             logits = (logits + other) / 2
         return logits
 
@@ -172,9 +173,9 @@ class PairDistance(keras.layers.Layer):
         second = tf.cast(second, self.compute_dtype)
         block_size = max(1, BLOCK_FLOATS // max(self.hidden_units))
         arguments = (*self._arguments(training), block_size)
-        logits = _all_pairs(first, second, *arguments)
+        logits = logits_of_all_pairs(first, second, *arguments)
         if self.symmetric:
-            other = _all_pairs(second, first, *arguments)
+            other = logits_of_all_pairs(second, first, *arguments)
             logits = (logits + tf.transpose(other)) / 2
         return logits
 
@@ -223,141 +224,3 @@ def _checked_dim(shapes, same_length: bool = False) -> int:
             "with every second, call distance.all_pairs(first, second)."
         )
     return dim
-
-
-def _projections(first, second, weights) -> tuple[tf.Tensor, tf.Tensor]:
-    """Each side's share of the first layer; their sum is that of a pair."""
-    kernel, bias = weights[:2]
-    of_first, of_second = tf.split(kernel, 2)
-    return (
-        tf.nn.bias_add(tf.matmul(first, of_first), bias),
-        tf.matmul(second, of_second),
-    )
-
-
-def _logits(hidden, weights, rate, seed) -> tf.Tensor:
-    """From the first layer of `(pairs, units)`, before LeakyReLU."""
-    hidden = tf.nn.leaky_relu(hidden, SLOPE)
-    *between, kernel, bias = weights[2:]
-    for inner, inner_bias in zip(between[::2], between[1::2], strict=True):
-        # These three are one kernel once TensorFlow has optimised the graph.
-        hidden = tf.nn.bias_add(tf.matmul(hidden, inner), inner_bias)
-        hidden = tf.nn.leaky_relu(hidden, SLOPE)
-    if rate:
-        noise = tf.random.stateless_uniform(
-            tf.shape(hidden), seed, dtype=tf.float32, alg="philox"
-        )
-        keep = tf.cast(noise >= rate, hidden.dtype)
-        hidden = hidden * keep / (1 - rate)
-    return tf.matmul(hidden, kernel)[:, 0] + bias
-
-
-def _pairs(first, second, weights, rate, seed) -> tf.Tensor:
-    of_first, of_second = _projections(first, second, weights)
-    return _logits(of_first + of_second, weights, rate, seed)
-
-
-# Compiled also for eager callers: step by step, small operations dominate.
-@tf.function(reduce_retracing=True, autograph=False)
-def _all_pairs(first, second, weights, rate, seed, block_size) -> tf.Tensor:
-    rows, columns = tf.shape(first)[0], tf.shape(second)[0]
-    # An empty side passes as one row, which is dropped.
-    first, second = (
-        tf.pad(x, [[0, tf.cast(tf.equal(n, 0), tf.int32)], [0, 0]])
-        for x, n in ((first, rows), (second, columns))
-    )
-    projections = _projections(first, second, weights)
-    logits = _blocks(*projections, weights, rate, seed, block_size)
-    return logits[:rows, :columns]
-
-
-def _blocks(of_first, of_second, weights, rate, seed, block_size) -> tf.Tensor:
-    """Logits `(rows, columns)` from the projections of non-empty sides.
-
-    Pairs are numbered row by row, and a block is a range of numbers.
-    """
-    # int64: 50,000 x 50,000 pairs leave int32.
-    rows = tf.shape(of_first, tf.int64)[0]
-    columns = tf.shape(of_second, tf.int64)[0]
-    last_pair = rows * columns - 1
-    size = tf.minimum(rows * columns, tf.constant(block_size, tf.int64))
-    num_blocks = tf.cast(last_pair // size + 1, tf.int32)
-    # Outside of the loops, where XLA knows the size.
-    within_block = tf.range(size)
-
-    def members(number):
-        """Row and column of each pair; the last block repeats the last."""
-        first_pair = tf.cast(number, tf.int64) * size
-        pairs = tf.minimum(first_pair + within_block, last_pair)
-        return pairs // columns, pairs % columns
-
-    def block_seed(number):
-        return tf.random.experimental.stateless_fold_in(
-            seed, number, alg="philox"
-        )
-
-    @tf.custom_gradient
-    def logits(of_first, of_second, *weights):
-        def body(number, blocks):
-            i, j = members(number)
-            block = _logits(
-                tf.gather(of_first, i) + tf.gather(of_second, j),
-                weights,
-                rate,
-                block_seed(number),
-            )
-            return number + 1, blocks.write(number, block)
-
-        blocks = tf.TensorArray(
-            of_first.dtype, num_blocks, element_shape=[None]
-        )
-        _, blocks = tf.while_loop(
-            lambda number, _: number < num_blocks, body, (0, blocks)
-        )
-        scores = tf.reshape(blocks.stack(), [-1])[: last_pair + 1]
-
-        def gradient(upstream):
-            upstream = tf.reshape(upstream, [-1])
-            missing = tf.cast(num_blocks, tf.int64) * size - last_pair - 1
-            upstream = tf.reshape(tf.pad(upstream, [[0, missing]]), [-1, size])
-
-            def add_block(number, of_first_total, of_second_total, *totals):
-                i, j = members(number)
-                hidden = tf.gather(of_first, i) + tf.gather(of_second, j)
-                with tf.GradientTape() as tape:
-                    tape.watch([hidden, *weights])
-                    block = _logits(hidden, weights, rate, block_seed(number))
-                of_pair, *of_weights = tape.gradient(
-                    block,
-                    [hidden, *weights],
-                    output_gradients=upstream[number],
-                    unconnected_gradients=tf.UnconnectedGradients.ZERO,
-                )
-                return (
-                    number + 1,
-                    tf.tensor_scatter_nd_add(
-                        of_first_total, i[:, None], of_pair
-                    ),
-                    tf.tensor_scatter_nd_add(
-                        of_second_total, j[:, None], of_pair
-                    ),
-                    # TensorFlow may lose the shape of a bias of one entry.
-                    *(
-                        tf.ensure_shape(t + g, t.shape)
-                        for t, g in zip(totals, of_weights, strict=True)
-                    ),
-                )
-
-            arguments = (of_first, of_second, *weights)
-            _, *totals = tf.while_loop(
-                lambda number, *_: number < num_blocks,
-                add_block,
-                (0, *map(tf.zeros_like, arguments)),
-                parallel_iterations=1,
-            )
-            return totals
-
-        return scores, gradient
-
-    scores = logits(of_first, of_second, *weights)
-    return tf.reshape(scores, tf.stack([rows, columns]))

@@ -1,25 +1,18 @@
 """Whether the nearest neighbours of an embedding are of its class."""
 
-import dataclasses
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from embeddings_tf.metrics import arrays
-from embeddings_tf.metrics.scoring import score_all_pairs
+from embeddings_tf.metrics.gallery_search import checked_search
+from embeddings_tf.metrics.gallery_search import nearest_by_distance
+from embeddings_tf.metrics.gallery_search import nearest_by_score
+from embeddings_tf.metrics.gallery_search import ranked
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.nearest import Distances
-from embeddings_tf.ops.nearest import nearest
-
-# Queries and gallery rows whose scores are computed at once.
-_QUERY_BLOCK, _GALLERY_BLOCK = 1024, 4096
-# Distances in memory when the whole gallery is ranked.
-_RANKED_BLOCK = 2**22
 
 
 def recall_at_k(
@@ -105,7 +98,7 @@ def recall_at_k(
     ... )
     {1: 1.0}
     """
-    search = _search(
+    search = checked_search(
         embeddings, labels, distance, gallery, gallery_labels, exclude
     )
     ks = [
@@ -114,7 +107,7 @@ def recall_at_k(
     if not ks:
         raise ValueError("`k` must not be empty; pass for instance k=(1,).")
     hits = dict.fromkeys(ks, 0)
-    ranked = _highest if callable(distance) else _nearest
+    ranked = nearest_by_score if callable(distance) else nearest_by_distance
     for block, neighbours in ranked(search, max(ks)):
         same = search.gallery_labels[neighbours] == search.labels[block, None]
         for value in hits:
@@ -187,12 +180,12 @@ def mean_average_precision(
     ... )  # (1/1 + 2/3) / 2
     0.8333333333333333
     """
-    search = _search(
+    search = checked_search(
         embeddings, labels, distance, gallery, gallery_labels, exclude
     )
     one_of("rule", rule, ("step", "trapezoid"))
     total = 0.0
-    for same in _ranked(search):
+    for same in ranked(search):
         row, place = np.nonzero(same)
         members = np.bincount(row)
         # 1, 2, ... for the members of each row.
@@ -204,248 +197,3 @@ def mean_average_precision(
             precision = (before + precision) / 2
         total += np.sum(np.bincount(row, precision) / members)
     return float(total / len(search.rows))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Search:
-    """Checked arguments; `rows` are the queries that have something to find."""
-
-    queries: np.ndarray
-    labels: np.ndarray
-    gallery: np.ndarray
-    gallery_labels: np.ndarray
-    distance: str | Callable
-    among_themselves: bool
-    exclude: np.ndarray | Callable | None
-    rows: np.ndarray | None = None
-
-    def hidden(self, rows: np.ndarray, start: int, stop: int) -> np.ndarray:
-        """Which gallery rows from `start` to `stop` `rows` may not find."""
-        found = np.zeros((len(rows), stop - start), bool)
-        if self.among_themselves:
-            own = (rows >= start) & (rows < stop)
-            found[own, rows[own] - start] = True
-        if self.exclude is not None:
-            found |= self.excluded(rows, start, stop)
-        return found
-
-    def excluded(self, rows: np.ndarray, start: int, stop: int) -> np.ndarray:
-        if not callable(self.exclude):
-            return self.exclude[rows, start:stop]
-        shape = (len(rows), stop - start)
-        found = np.asarray(
-            self.exclude(rows[:, None], np.arange(start, stop)[None])
-        )
-        if found.dtype != bool or found.ndim > 2:
-            raise _exclude_error(found, shape)
-        try:
-            return np.broadcast_to(found, shape)
-        except ValueError as error:
-            raise _exclude_error(found, shape) from error
-
-
-def _search(
-    embeddings, labels, distance, gallery, gallery_labels, exclude
-) -> _Search:
-    queries = arrays.numbers("embeddings", embeddings, 2, "(n, dim)")
-    labels = arrays.integers("labels", labels, 1, "(n,)")
-    arrays.same_length(embeddings=queries, labels=labels)
-    if not callable(distance):
-        one_of("distance", distance, ("l2", "cosine"))
-    if (gallery is None) != (gallery_labels is None):
-        raise ValueError(
-            "`gallery` and `gallery_labels` must be passed together; received "
-            "only one of them. Leave out both to search among `embeddings`."
-        )
-    among_themselves = gallery is None
-    if among_themselves:
-        gallery, gallery_labels = queries, labels
-    else:
-        gallery = arrays.numbers("gallery", gallery, 2, "(m, dim)")
-        gallery_labels = arrays.integers(
-            "gallery_labels", gallery_labels, 1, "(m,)"
-        )
-        arrays.same_length(gallery=gallery, gallery_labels=gallery_labels)
-        if gallery.shape[1] != queries.shape[1]:
-            raise ValueError(
-                "`embeddings` and `gallery` must have the same dimension; "
-                f"received {queries.shape[1]} and {gallery.shape[1]}. Embed "
-                "both with the same encoder."
-            )
-    if exclude is not None and not callable(exclude):
-        exclude = np.asarray(exclude)
-        shape = (len(queries), len(gallery))
-        if exclude.dtype != bool or exclude.shape != shape:
-            raise _exclude_error(exclude, shape)
-    search = _Search(
-        queries,
-        labels,
-        gallery,
-        gallery_labels,
-        distance,
-        among_themselves,
-        exclude,
-    )
-    rows = np.flatnonzero(_members(search))
-    if not len(rows):
-        raise ValueError(
-            "At least one query must have a member of its class to find; "
-            f"received {len(labels)} queries without any. Pass more examples "
-            "per class, the gallery's labels in the ids of `labels`, or an "
-            "`exclude` that leaves some."
-        )
-    return dataclasses.replace(search, rows=rows)
-
-
-def _exclude_error(found: np.ndarray, shape: tuple[int, int]) -> ValueError:
-    return ValueError(
-        "`exclude` must be booleans, one row per query and one column per row "
-        f"of the gallery, here {shape}; received dtype {found.dtype} and shape "
-        f"{found.shape}. Compare, for instance cameras[:, None] == "
-        "gallery_cameras, or convert by astype(bool)."
-    )
-
-
-def _members(search: _Search) -> np.ndarray:
-    """How many of its class each query can find."""
-    classes, count = np.unique(search.gallery_labels, return_counts=True)
-    place = np.searchsorted(classes, search.labels).clip(max=len(classes) - 1)
-    members = np.where(classes[place] == search.labels, count[place], 0)
-    members = np.maximum(members - search.among_themselves, 0)
-    if search.exclude is None:
-        return members
-    rows = np.flatnonzero(members)
-    for first in range(0, len(rows), _QUERY_BLOCK):
-        block = rows[first : first + _QUERY_BLOCK]
-        for start in range(0, len(search.gallery), _GALLERY_BLOCK):
-            labels = search.gallery_labels[start : start + _GALLERY_BLOCK]
-            lost = search.labels[block, None] == labels
-            lost &= search.excluded(block, start, start + len(labels))
-            if search.among_themselves:  # already taken off
-                own = (block >= start) & (block < start + len(labels))
-                lost[own, block[own] - start] = False
-            members[block] -= np.sum(lost, axis=1)
-    return members
-
-
-def _nearest(
-    search: _Search, count: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yields blocks of `rows` and the gallery rows nearest to each, in order.
-
-    Where a query may find fewer than `count`, rows that are hidden from it
-    follow; by then it has found every member of its class.
-    """
-    size = len(search.gallery)
-    count = min(count, size - search.among_themselves)
-    distances = Distances(search.queries, search.gallery, search.distance)
-    if search.exclude is not None:
-        yield from nearest(
-            distances,
-            search.rows,
-            count,
-            lambda block: search.hidden(block, 0, size),
-        )
-        return
-    found = nearest(distances, search.rows, count + search.among_themselves)
-    for block, places in found:
-        if search.among_themselves:
-            others = places != block[:, None]
-            # Itself is not among them if enough of its twins come before.
-            others[np.all(others, axis=1), -1] = False
-            places = places[others].reshape(len(block), count)
-        yield block, places
-
-
-def _highest(
-    search: _Search, count: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """As `_nearest`, by the scores of a function instead of a distance."""
-    count = min(count, len(search.gallery) - search.among_themselves)
-    for first in range(0, len(search.rows), _QUERY_BLOCK):
-        block = search.rows[first : first + _QUERY_BLOCK]
-        best = None
-        for start in range(0, len(search.gallery), _GALLERY_BLOCK):
-            found = _falling_scores(search, block, start, _GALLERY_BLOCK)
-            if best is not None:
-                found = [
-                    np.concatenate(both, axis=1)
-                    for both in zip(best, found, strict=True)
-                ]
-            order = _order(*found)[:, :count]
-            best = [np.take_along_axis(x, order, axis=1) for x in found]
-        yield block, best[-1]
-
-
-def _falling_scores(
-    search: _Search, block: np.ndarray, start: int, size: int
-) -> list[np.ndarray]:
-    """Scores of queries and gallery rows from `start`, the highest smallest.
-
-    With them, each `(rows, size)`, which of them are hidden, and their places.
-    Infinite scores rank like others, so they cannot mark the hidden.
-    """
-    scores = score_all_pairs(
-        search.distance,
-        search.queries[block],
-        search.gallery[start : start + size],
-    )
-    # Negation would overflow for integers, and float64 would round them.
-    falling = -scores if scores.dtype.kind == "f" else ~scores
-    stop = start + scores.shape[1]
-    places = np.broadcast_to(np.arange(start, stop), scores.shape)
-    return [falling, search.hidden(block, start, stop), places]
-
-
-def _order(falling, hidden, places):
-    """Hidden ones last; of equal scores the earlier place first."""
-    return np.lexsort((places, falling, hidden), axis=1)
-
-
-def _ranked(search: _Search) -> Iterator[np.ndarray]:
-    """Yields `(rows, m)` booleans: whether the nearest, second nearest, ...
-    gallery row is one of the query's class that it may find."""
-    num = len(search.gallery)
-    size = max(1, _RANKED_BLOCK // num)
-    blocks = [
-        search.rows[first : first + size]
-        for first in range(0, len(search.rows), size)
-    ]
-    if callable(search.distance):
-        for block in blocks:
-            found = _falling_scores(search, block, 0, num)
-            order, hidden = _order(*found), found[1]
-            same = search.gallery_labels[order] == search.labels[block, None]
-            yield same & ~np.take_along_axis(hidden, order, axis=1)
-        return
-    distances = Distances(search.queries, search.gallery, search.distance)
-    for block in blocks:
-        found, squares = distances.fast(block)
-        found[search.hidden(block, 0, num)] = np.inf
-        order = np.argsort(found, axis=1)
-        found = np.take_along_axis(found, order, axis=1)
-        same = search.gallery_labels[order] == search.labels[block, None]
-        same &= np.isfinite(found)
-        near = found[:, :-1] + distances.slack(squares, found[:, :-1])
-        unsure = found[:, 1:] <= near
-        mixed = unsure & (same[:, 1:] != same[:, :-1])
-        for row in np.flatnonzero(np.any(mixed, axis=1)):
-            group = np.cumsum(np.append(False, ~unsure[row]))
-            # Only groups of more than one class: others may keep any order.
-            at = np.flatnonzero(np.isin(group, group[:-1][mixed[row]]))
-            places = order[row, at]
-            decided = _settled(distances, block[row], places, group[at])
-            same[row, at] = same[row, at[decided]]
-        yield same
-
-
-def _settled(
-    distances: Distances, query: int, places: np.ndarray, group: np.ndarray
-) -> np.ndarray:
-    """Order of gallery rows `places`, whose `group` is in order already."""
-    exact = distances.exact(np.full(len(places), query), places)
-    order = np.lexsort((exact, group))
-    exact, ordered = exact[order], group[order]
-    differ = exact[1:] > exact[:-1] + distances.rounding(exact[1:])
-    differ |= ordered[1:] != ordered[:-1]
-    return order[np.lexsort((places[order], np.cumsum(np.append(0, differ))))]

@@ -219,7 +219,7 @@ def test_not_finite_example_is_named(value, dtype):
 
 
 def test_not_finite_example_in_a_later_block(monkeypatch):
-    module = sys.modules["embeddings_tf.datasets.batches"]
+    module = sys.modules["embeddings_tf.datasets.fetcher"]
     monkeypatch.setattr(module, "_CHECK_BLOCK_BYTES", X[0].nbytes * 2)
     x = X.copy()
     x[5, 0, 0, 0] = np.nan

@@ -7,9 +7,9 @@ import tensorflow as tf
 from sklearn.metrics import average_precision_score
 from sklearn.metrics import pairwise_distances
 
+from embeddings_tf.metrics import gallery_search
 from embeddings_tf.metrics import mean_average_precision
 from embeddings_tf.metrics import recall_at_k
-from embeddings_tf.metrics import retrieval
 from embeddings_tf.ops import nearest
 
 
@@ -68,9 +68,9 @@ def expected_precision(
 def blocks(request, monkeypatch):
     """Sizes of blocks that do and do not divide the data."""
     query, gallery = request.param
-    monkeypatch.setattr(retrieval, "_QUERY_BLOCK", query)
-    monkeypatch.setattr(retrieval, "_GALLERY_BLOCK", gallery)
-    monkeypatch.setattr(retrieval, "_RANKED_BLOCK", query * 300)
+    monkeypatch.setattr(gallery_search, "_QUERY_BLOCK", query)
+    monkeypatch.setattr(gallery_search, "_GALLERY_BLOCK", gallery)
+    monkeypatch.setattr(gallery_search, "_RANKED_BLOCK", query * 300)
     monkeypatch.setattr(nearest, "_QUERY_BLOCK", query)
     monkeypatch.setattr(nearest, "_BLOCK", query * 200)
     monkeypatch.setattr(nearest, "_DIRECT_BLOCK", query * 5)
@@ -502,7 +502,7 @@ class TestMeanAveragePrecision:
         ) == mean_average_precision(embeddings, labels)
 
     def test_memory_is_that_of_a_few_blocks(self, monkeypatch):
-        monkeypatch.setattr(retrieval, "_RANKED_BLOCK", 2**19)
+        monkeypatch.setattr(gallery_search, "_RANKED_BLOCK", 2**19)
         embeddings = np.random.default_rng(0).normal(size=(4000, 4))
         labels = np.arange(4000) % 50
         tracemalloc.start()

@@ -1,0 +1,148 @@
+"""Reads examples by their indices inside a tf.data pipeline."""
+
+import weakref
+
+import numpy as np
+import tensorflow as tf
+
+_CHECK_BLOCK_BYTES = 1 << 24
+
+
+def fetcher(x):
+    """The function `indices -> x[indices]`, the number of examples, and `x`.
+
+    The function itself does not keep `x`: after `model.fit` TensorFlow never
+    lets go of it, and so of the examples of every run of a process.
+
+    The function reads through Python even for arrays and tensors: a tensor
+    captured by tf.data is copied into its graph, which takes four times the
+    memory of `x` (measured), while `np.take` copies one batch at a time and is
+    as fast. No generator is involved, so the pipeline can be checkpointed.
+    """
+    if isinstance(x, tf.Tensor | tf.Variable):
+        x = _tensor_as_array(x)
+    elif isinstance(x, list | tuple):
+        x = _sequence_as_array(x)
+    if getattr(x, "shape", None) == ():
+        raise ValueError("x must have one entry per example, got a scalar.")
+    if not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
+        raise ValueError(
+            "x must be an array, a tensor, or an object with len(x) and "
+            f"x[indices], got {type(x).__name__}."
+        )
+    num_examples = len(x)
+    if num_examples == 0:
+        return None, 0, x
+    # A memory-mapped array may be larger than the memory: left to the batches.
+    is_array = isinstance(x, np.ndarray) and not isinstance(x, np.memmap)
+    if is_array:
+        _check_finite(x)
+    example = _read(x, np.zeros((1,), np.int32))
+    if example.shape[:1] != (1,):
+        raise ValueError(
+            "x[indices] must have one entry for each index, got shape "
+            f"{example.shape} and dtype {example.dtype} for one index."
+        )
+    dtype = example.dtype.newbyteorder("=")
+    shape = example.shape[1:]
+    try:
+        tensor_dtype = tf.convert_to_tensor(example.astype(dtype)).dtype
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"x has dtype {dtype}, from which no tensor can be made; convert "
+            "x, and give all examples the same shape."
+        ) from error
+
+    try:
+        examples = weakref.ref(x)
+    except TypeError:  # of a class that has none
+
+        def examples():
+            return x
+
+    def read(index):
+        if len(index) and not 0 <= index.min() <= index.max() < num_examples:
+            raise ValueError(
+                f"indices must be in 0..{num_examples - 1}, got {index.min()} "
+                f"to {index.max()}."
+            )
+        block = _read(examples(), index)
+        if block.shape != (len(index), *shape):
+            raise ValueError(
+                f"x[indices] gave shape {block.shape} for {len(index)} "
+                f"indices, expected {(len(index), *shape)}: examples must have "
+                "the shape of example 0."
+            )
+        if not is_array:
+            bad = _first_not_finite(block)
+            if bad is not None:
+                raise ValueError(_not_finite_message(index[bad]))
+        return block.astype(dtype, copy=False)
+
+    def fetch(index):
+        # Not stateful: the state of the pipeline can be saved.
+        block = tf.numpy_function(read, [index], tensor_dtype, stateful=False)
+        return tf.ensure_shape(block, (index.shape[0], *shape))
+
+    return fetch, num_examples, x
+
+
+def _tensor_as_array(x):
+    try:
+        return x.numpy()  # shares the memory of a tensor on the CPU
+    except (AttributeError, NotImplementedError) as error:
+        raise ValueError(
+            "x must have values: batches was called with a symbolic tensor, "
+            "inside a graph."
+        ) from error
+
+
+def _sequence_as_array(x):
+    try:
+        return np.asarray(x)
+    except ValueError as error:
+        raise ValueError(
+            f"x is a {type(x).__name__} whose examples differ in shape; pad "
+            "them, or pass an object that pads what x[indices] gives."
+        ) from error
+
+
+def _read(x, index):
+    if isinstance(x, np.ndarray):
+        # take is twice as fast, but copies the whole of an array with gaps.
+        return np.take(x, index, axis=0) if x.flags.c_contiguous else x[index]
+    try:
+        return np.asarray(x[index])
+    except (TypeError, KeyError) as error:
+        raise ValueError(
+            "x[indices] must give an array of examples when indices is an "
+            f"integer vector, but {type(x).__name__} raised "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _check_finite(x):
+    """Raises if `x` has a value that is not finite; needs little memory."""
+    rows = max(1, _CHECK_BLOCK_BYTES * len(x) // max(1, x.nbytes))
+    for first in range(0, len(x), rows):
+        bad = _first_not_finite(x[first : first + rows])
+        if bad is not None:
+            raise ValueError(_not_finite_message(first + bad))
+
+
+def _first_not_finite(block):
+    """Returns the first row of `block` that is not finite, or None."""
+    if block.dtype.kind not in "fc":
+        return None
+    finite = np.isfinite(block)
+    if finite.all():
+        return None
+    finite = finite.reshape(len(block), -1).all(axis=1)
+    return int(np.argmin(finite))
+
+
+def _not_finite_message(example):
+    return (
+        f"x[{example}] holds NaN or infinity; remove or repair such examples "
+        "(the first is named here)."
+    )

@@ -1,0 +1,143 @@
+"""Reads a split of a prepared set into memory."""
+
+import contextlib
+import logging
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.datasets.builders import unknown_split
+from embeddings_tf.datasets.images import Images
+from embeddings_tf.datasets.tfrecords import image_reader
+from embeddings_tf.datasets.utterances import Utterances
+
+_READ_BATCH = 1024
+# The label of sets of TensorFlow Datasets that name none themselves.
+_LABELS = {"stanford_online_products": "class_id"}
+
+
+def read_split(tfds, builder, split, label):
+    try:
+        num_examples = builder.info.splits[split].num_examples
+    except (KeyError, ValueError) as error:
+        # TFDS understands more than names: "train[:10%]", "train+test".
+        raise ValueError(
+            unknown_split(
+                builder.info.full_name, split, list(builder.info.splits)
+            )
+        ) from error
+    x_key, label_key = builder.info.supervised_keys or (
+        "image",
+        _LABELS.get(builder.name, "label"),
+    )
+    features = builder.info.features
+    if x_key not in features or label_key not in features:
+        raise ValueError(
+            f"{builder.info.full_name} has no {x_key!r} and {label_key!r} to "
+            f"load, only {', '.join(features)}; read it with tfds.load."
+        )
+    if label is not None:
+        known = [key for key in features if _is_label(tfds, features[key])]
+        if label not in known:
+            raise ValueError(
+                f"{builder.info.full_name} has no label {label!r}: expected "
+                f"one of {', '.join(known)}."
+            )
+        label_key = label
+    shape = features[x_key].shape
+    is_image = isinstance(features[x_key], tfds.features.Image)
+    read_later = is_image and None in shape
+    if None in shape[1:] and not read_later:
+        raise ValueError(
+            f"Examples of {builder.info.full_name} differ in shape, {shape}; "
+            "read it with tfds.load and make them alike."
+        )
+    is_text = features[label_key].np_dtype == np.object_
+    labels = np.empty(
+        (num_examples, *features[label_key].shape),
+        np.object_ if is_text else np.int32,
+    )
+    has_length = shape[:1] == (None,) and not read_later
+    if has_length:
+        x = [None] * num_examples
+    elif read_later:
+        x = None
+    else:
+        x = np.empty((num_examples, *shape), features[x_key].np_dtype)
+    with _no_warnings_about_itself():
+        dataset = builder.as_dataset(
+            split=split,
+            batch_size=None if has_length else _READ_BATCH,
+            shuffle_files=False,
+            # One file after the other: the order of the set.
+            read_config=tfds.ReadConfig(
+                interleave_cycle_length=1, try_autocache=False
+            ),
+            decoders=tfds.decode.PartialDecoding(
+                {label_key} if read_later else {x_key, label_key}
+            ),
+        )
+    first = 0
+    try:
+        for batch in dataset.as_numpy_iterator():
+            if has_length:
+                x[first] = batch[x_key]
+                labels[first] = batch[label_key]
+                first += 1
+            else:
+                block = slice(first, first + len(batch[label_key]))
+                if not read_later:
+                    x[block] = batch[x_key]
+                labels[block] = batch[label_key]
+                first = block.stop
+        if read_later:
+            x = Images(*image_reader(builder, split, x_key))
+    except (
+        EOFError,
+        tf.errors.DataLossError,
+        tf.errors.InvalidArgumentError,
+    ) as error:
+        raise OSError(_damaged(builder)) from error
+    if first != num_examples or len(x) != num_examples:
+        raise OSError(_damaged(builder))
+    if is_text:
+        labels = np.char.decode(labels.astype(np.bytes_), "utf-8")
+    if has_length:
+        x = Utterances(
+            np.concatenate(x),
+            [len(values) for values in x],
+            sample_rate=getattr(features[x_key], "sample_rate", None) or None,
+        )
+    return x, labels
+
+
+@contextlib.contextmanager
+def _no_warnings_about_itself():
+    """Partial decoding of TFDS uses what TFDS has deprecated, and logs it."""
+    logger = logging.getLogger("absl")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _is_label(tfds, feature):
+    """Whether a feature is integers of one shape, or text."""
+    return (
+        isinstance(feature, tfds.features.Tensor)
+        and not isinstance(feature, tfds.features.Image | tfds.features.Audio)
+        and None not in feature.shape
+        and (
+            isinstance(feature, tfds.features.Text)
+            or np.issubdtype(feature.np_dtype, np.integer)
+        )
+    )
+
+
+def _damaged(builder):
+    return (
+        f"The prepared data of {builder.info.full_name} in {builder.data_dir} "
+        "is damaged; delete that folder, it is prepared again."
+    )

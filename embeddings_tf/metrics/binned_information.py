@@ -1,0 +1,103 @@
+"""Mutual information of binned codes and factors."""
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import number_at_least
+from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.arguments import positive_integer
+
+# Rounding of 0, in nats.
+NOTHING = 1e-12
+_MOST_BINS = 100_000
+
+
+def discrete(
+    codes: np.ndarray,
+    factors: np.ndarray,
+    bins: int,
+    binning: str,
+    min_probability: float,
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Dimensions and factors, their bins and values numbered from 0."""
+    bins = positive_integer("bins", bins)
+    if bins > _MOST_BINS:
+        raise ValueError(
+            f"`bins` must be at most {_MOST_BINS:,}; received {bins}. More "
+            "bins than examples tell nothing."
+        )
+    one_of("binning", binning, ("uniform", "quantile"))
+    if not 0 <= number_at_least("min_probability", min_probability, 0) < 1:
+        raise ValueError(
+            "`min_probability` must be in [0, 1), for instance 0 or 1e-4; "
+            f"received {min_probability!r}."
+        )
+    codes, _ = arrays.scaled(codes, axis=0)
+    columns = (
+        [_bin(dimension, bins, binning) for dimension in codes.T],
+        factors.T,
+    )
+    return tuple(
+        [np.unique(column, return_inverse=True)[1] for column in part]
+        for part in columns
+    )
+
+
+def information_table(
+    binned: list[np.ndarray], values: list[np.ndarray], min_probability: float
+) -> np.ndarray:
+    """`(dims, num_factors)`, in nats."""
+    return np.array(
+        [
+            [_information_of_pair(a, b, min_probability) for b in values]
+            for a in binned
+        ]
+    )
+
+
+def permuted_information(
+    binned: list[np.ndarray],
+    values: list[np.ndarray],
+    min_probability: float,
+    num_permutations: int,
+    seed: int,
+) -> np.ndarray:
+    """`(num_permutations, dims, num_factors)`, factors permuted by rows."""
+    if positive_integer("num_permutations", num_permutations) < 20:
+        raise ValueError(
+            "`num_permutations` must be at least 20, to estimate chance and "
+            f"its spread; received {num_permutations}."
+        )
+    rng = arrays.generator(seed)
+    orders = (rng.permutation(len(values[0])) for _ in range(num_permutations))
+    return np.stack(
+        [
+            information_table(
+                binned, [v[order] for v in values], min_probability
+            )
+            for order in orders
+        ]
+    )
+
+
+def _bin(values: np.ndarray, bins: int, binning: str) -> np.ndarray:
+    """Bin of each value; bins are closed below, the last one on both sides."""
+    if binning == "uniform":
+        edges = np.linspace(np.min(values), np.max(values), bins + 1)
+    else:
+        edges = np.quantile(values, np.linspace(0, 1, bins + 1))
+    return np.searchsorted(edges[1:-1], values, side="right")
+
+
+def _information_of_pair(
+    a: np.ndarray, b: np.ndarray, min_probability: float
+) -> float:
+    num_bins, num_values = np.max(a) + 1, np.max(b) + 1
+    counts = np.bincount(a * num_values + b, minlength=num_bins * num_values)
+    counts = counts.reshape(num_bins, num_values)
+    independent = np.outer(np.sum(counts, axis=1), np.sum(counts, axis=0))
+    kept = counts > min_probability * len(a)
+    counts, independent = counts[kept], independent[kept]
+    # Counts rather than probabilities: exactly 0 for a constant.
+    terms = counts / len(a) * np.log(counts * len(a) / independent)
+    return max(0.0, float(np.sum(terms)))

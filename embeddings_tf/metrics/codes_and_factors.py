@@ -1,0 +1,41 @@
+"""Checked codes and factors, and results by the values of factors."""
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+
+
+def codes_and_factors(
+    codes, factors, prefix="", ordered=False
+) -> tuple[np.ndarray, np.ndarray]:
+    names = prefix + "codes", prefix + "factors"
+    codes = arrays.numbers(names[0], codes, 2, "(n, dims)", ordered=ordered)
+    factors = arrays.integers(names[1], factors, 2, "(n, num_factors)")
+    arrays.same_length(**dict(zip(names, (codes, factors), strict=True)))
+    return codes if ordered else codes.astype(np.float64), factors
+
+
+def same_columns(**arrays_by_name: np.ndarray) -> None:
+    (name, fitted), (test_name, scored) = arrays_by_name.items()
+    if fitted.shape[1] != scored.shape[1]:
+        raise ValueError(
+            f"`{name}` and `{test_name}` must have the same columns; received "
+            f"{fitted.shape[1]} and {scored.shape[1]}. Use the same encoder "
+            "and factors for both."
+        )
+
+
+def by_value(
+    rows: list[tuple], factors: np.ndarray, names: tuple[str, ...]
+) -> dict[str, np.ndarray]:
+    """Columns of `rows` by name."""
+    if not rows:
+        raise ValueError(
+            "`factors` must have a value to tell from others; received "
+            f"{factors.shape[1]} columns that are constant, or whose values "
+            "are not in the examples to score. Pass more various examples."
+        )
+    return {
+        name: np.array(column)
+        for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }

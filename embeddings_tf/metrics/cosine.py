@@ -1,0 +1,133 @@
+"""Cosines of embeddings as scores, alone and beside a probability."""
+
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.score_calls import two_sides
+from embeddings_tf.ops import arguments
+
+
+def cosine_scores(first: Any, second: Any) -> np.ndarray:
+    """The cosine of each row of `first` with each row of `second`.
+
+    Use it where embeddings were trained with cosines or normalised, and as the
+    score that needs no training.
+
+    Formula:
+
+    ```
+    cos(a, b) = a . b / (|a| |b|)
+    ```
+
+    Args:
+        first: `(m, dim)`, of any scale.
+        second: `(n, dim)`.
+
+    Returns:
+        `(m, n)` in `[-1, 1]`, float32 if both are, else float64. A row of
+        zeros has cosine 0 with all rows.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, not of rank 2 or of
+            different `dim`.
+
+    Example:
+
+    >>> embeddings = [[0.0, 2.0], [3.0, 0.0]]
+    >>> embeddings_tf.metrics.cosine_scores([[1.0, 0.0]], embeddings)
+    array([[0., 1.]])
+    """
+    first, second = two_sides(first, second)
+    return np.clip(_unit(first) @ _unit(second).T, -1, 1)
+
+
+def cosine_score_pairs(first: Any, second: Any) -> np.ndarray:
+    """The cosine of row i of `first` with row i of `second`.
+
+    Use it with `score_trials`. Formula and range are those of `cosine_scores`.
+
+    Args:
+        first, second: `(n, dim)`.
+
+    Returns:
+        `(n,)` in `[-1, 1]`.
+
+    Raises:
+        ValueError: As `cosine_scores`, or if the lengths differ.
+
+    Example:
+
+    >>> embeddings_tf.metrics.cosine_score_pairs([[3.0, 4.0]], [[4.0, 3.0]])
+    array([0.96])
+    """
+    first, second = two_sides(first, second)
+    arrays.same_length(first=first, second=second)
+    cosines = np.einsum("nd,nd->n", _unit(first), _unit(second))
+    return np.clip(cosines, -1, 1)
+
+
+def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
+    """The mean of a learned probability and a cosine, both from 0 to 1.
+
+    Use it to combine a learned distance with the cosine of its embeddings,
+    which often beats either ("cosine + E2E").
+
+    Formula:
+
+    ```
+    (probability + (cosine + 1) / 2) / 2
+    ```
+
+    Reference:
+
+    - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Tables 1 and 2;
+      the formula is that of the authors' code
+
+    Args:
+        probability: That both are of the same class, `(n,)` or `(m, n)`; the
+            sigmoid of the logit of `layers.PairDistance`.
+        cosine: In `[-1, 1]`, same shape.
+
+    Returns:
+        The same shape, in `[0, 1]`.
+
+    Raises:
+        ValueError: If shapes differ or values are out of range, such as logits.
+
+    Example:
+
+    >>> embeddings_tf.metrics.fuse_scores([0.9, 0.1], [1.0, 0.0])
+    array([0.95, 0.3 ])
+    """
+    shape = "(n,) or (m, n)"
+    probability = arguments.array("probability", probability)
+    ndim = 2 if probability.ndim == 2 else 1
+    probability = arrays.numbers("probability", probability, ndim, shape)
+    cosine = arrays.numbers("cosine", cosine, ndim, shape)
+    if probability.shape != cosine.shape:
+        raise ValueError(
+            "`probability` and `cosine` must be of the same trials; received "
+            f"shapes {probability.shape} and {cosine.shape}."
+        )
+    if not np.all((probability >= 0) & (probability <= 1)):
+        raise ValueError(
+            "`probability` must be between 0 and 1; received values from "
+            f"{np.min(probability)} to {np.max(probability)}. Pass the sigmoid "
+            "of a logit."
+        )
+    if not np.all(np.abs(cosine) <= 1):
+        raise ValueError(
+            "`cosine` must be between -1 and 1; received values from "
+            f"{np.min(cosine)} to {np.max(cosine)}. Pass `cosine_scores`."
+        )
+    return (probability + (cosine + 1) / 2) / 2
+
+
+def _unit(x: np.ndarray) -> np.ndarray:
+    """Rows of length 1, of any scale; a row of zeros stays."""
+    largest = np.max(np.abs(x), axis=1, keepdims=True)
+    x = x / np.where(largest > 0, largest, 1)
+    # Not below 1 now, unless the row is zero; and no square overflows.
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1)

@@ -1,0 +1,166 @@
+"""The information that dimensions of a code have about factors."""
+
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics.binned_information import NOTHING
+from embeddings_tf.metrics.binned_information import discrete
+from embeddings_tf.metrics.binned_information import information_table
+from embeddings_tf.metrics.binned_information import permuted_information
+from embeddings_tf.metrics.codes_and_factors import codes_and_factors
+from embeddings_tf.ops.arguments import one_of
+
+
+def mutual_information(
+    codes: Any,
+    factors: Any,
+    bins: int = 20,
+    *,
+    binning: str = "uniform",
+    min_probability: float = 0.0,
+    correction: str | None = None,
+    num_permutations: int = 100,
+    seed: int = 0,
+) -> np.ndarray:
+    """Information that each dimension of a code has about each factor.
+
+    Use it to see which dimension tells which factor, and as the basis of
+    `modularity`. Each dimension is cut into bins.
+
+    Formula:
+
+    ```
+    m[i, f] = sum over bins a of dimension i and values b of factor f of
+        p(a, b) ln(p(a, b) / (p(a) p(b)))
+    ```
+
+    The estimate grows with `bins` and shrinks with the number of examples:
+    independent codes get about `(bins - 1) (values - 1) / (2 n)` rather than
+    0. Compare embeddings by the same bins and examples, or use
+    `correction="permutation"`, which subtracts what the same codes tell
+    about permuted factors:
+
+    ```
+    corrected[i, f] = max(0, m[i, f] - chance[i, f])
+        chance[i, f] = mean of m[i, f] over num_permutations orders of the
+            rows of `factors`, see `chance_information`
+    ```
+
+    and 0 for all factors of a dimension unless some
+    `(m[i, f] - chance[i, f]) / (standard deviation over the orders)` lies
+    7 standard deviations above the mean of its largest value, over
+    dimensions and factors, in a permuted order. Codes that tell nothing pass
+    this bound with a probability of about 1e-4. Miller and Madow's
+    correction, which counts the cells that are not empty, is not offered: on
+    the sets of random codes tried, it left 16 % to 74 % of the information.
+
+    Reference:
+
+    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312)
+
+    Args:
+        codes: `(n, dims)`.
+        factors: Integers `(n, num_factors)`.
+        bins: Number of bins per dimension, at most 100,000.
+        binning: `"uniform"`, bins of equal width between the smallest and
+            the largest value (the paper's), or `"quantile"`, bins of equal
+            counts (for codes with outliers, which leave few uniform bins
+            filled).
+        min_probability: Terms with `p(a, b)` up to this value are left out.
+            The authors' code uses `1e-4`, which matters for more than 10,000
+            examples only.
+        correction: None, the published estimate, or `"permutation"`, what is
+            left of it beyond chance.
+        num_permutations: Orders drawn by the correction, at least 20.
+        seed: Draws the orders; the same seed gives the same result.
+
+    Returns:
+        Array `(dims, num_factors)` in nats, between 0 and the entropy of the
+        factor. A constant dimension has 0.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, of the wrong rank or of
+            different lengths, or an argument is not of the kind above.
+
+    Example:
+
+    >>> codes = np.array([[0.0, 0.3], [0.1, 0.9], [5.0, 0.3], [5.1, 0.9]])
+    >>> factors = np.array([[0, 1], [0, 0], [1, 1], [1, 0]])
+    >>> m = embeddings_tf.metrics.mutual_information(codes, factors, bins=2)
+    >>> m / np.log(2)  # in bits
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    one_of("correction", correction, (None, "permutation"))
+    options = (bins, binning, min_probability)
+    codes, factors = codes_and_factors(codes, factors)
+    binned, values = discrete(codes, factors, *options)
+    found = information_table(binned, values, min_probability)
+    if correction is None:
+        return found
+    orders = permuted_information(
+        binned, values, min_probability, num_permutations, seed
+    )
+    chance = np.mean(orders, axis=0)
+    # A spread of 0, or of rounding only: nothing to tell from chance.
+    spread = np.maximum(np.std(orders, axis=0, ddof=1), NOTHING)
+    largest = np.max((orders - chance) / spread, axis=(1, 2))
+    bound = np.mean(largest) + 7 * np.std(largest, ddof=1)
+    tells = np.any((found - chance) / spread > bound, axis=1, keepdims=True)
+    return np.where(tells, np.maximum(found - chance, 0.0), 0.0)
+
+
+def chance_information(
+    codes: Any,
+    factors: Any,
+    bins: int = 20,
+    *,
+    binning: str = "uniform",
+    min_probability: float = 0.0,
+    num_permutations: int = 100,
+    seed: int = 0,
+) -> np.ndarray:
+    """Information that the same codes have about permuted factors.
+
+    Use it as the floor of `mutual_information`: what the estimate is, on
+    average, where codes and factors have nothing to do with each other.
+
+    Formula:
+
+    ```
+    chance = mean over orders of mutual_information(codes, factors[order])
+    ```
+
+    The rows of `factors` are permuted as a whole.
+
+    Reference:
+
+    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), the estimate
+      whose floor this is
+
+    Args:
+        codes: `(n, dims)`.
+        factors: Integers `(n, num_factors)`.
+        bins, binning, min_probability, num_permutations, seed: As in
+            `mutual_information`.
+
+    Returns:
+        Array `(dims, num_factors)` in nats.
+
+    Raises:
+        ValueError: As `mutual_information`.
+
+    Example:
+
+    >>> codes = np.random.default_rng(0).normal(size=(500, 1))
+    >>> factors = np.arange(500)[:, None] % 5
+    >>> embeddings_tf.metrics.chance_information(codes, factors).round(2)
+    array([[0.07]])
+    """
+    codes, factors = codes_and_factors(codes, factors)
+    binned, values = discrete(codes, factors, bins, binning, min_probability)
+    orders = permuted_information(
+        binned, values, min_probability, num_permutations, seed
+    )
+    return np.mean(orders, axis=0)

@@ -1,0 +1,215 @@
+"""Whether a linear classifier reads the factors off a code."""
+
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.codes_and_factors import by_value
+from embeddings_tf.metrics.codes_and_factors import codes_and_factors
+from embeddings_tf.metrics.codes_and_factors import same_columns
+from embeddings_tf.ops.arguments import one_of
+
+# In standard deviations; log odds of it are finite, whatever the weights.
+_FURTHEST = 1e100
+
+
+def explicitness(
+    codes: Any,
+    factors: Any,
+    variant: str = "paper",
+    *,
+    test_codes: Any = None,
+    test_factors: Any = None,
+) -> float:
+    """Whether the factors can be read off the whole code linearly.
+
+    Use it beside `modularity`: a code may be modular and yet not tell every
+    factor. Every value of every factor is told from the other values by
+    logistic regression, one against the rest.
+
+    Formula:
+
+    ```
+    p[k] = sigmoid(w_k . code + b_k), fitted for each value k of a factor
+    score of k = p[k] / (sum over values of p)
+    auc[k] = area under the ROC curve of this score, k against the rest
+    ```
+
+    `variant="paper"`, the authors': practically no regularisation (`C=1e10`);
+    the mean over all values of all factors. `variant="disentanglement_lib"`:
+    that library's, with `C=1`, the codes divided by their standard deviation,
+    and the intercept regularised as well (scikit-learn's default solver then
+    was liblinear, which both variants use here); the mean over the values of
+    each factor, then over factors. The paper's early stopping averages in
+    this way too, see `explicitness_by_value`. The tolerance of the fits is
+    scikit-learn's default; a tighter one changes an AUC by about 1e-6, and by
+    about 1e-3 where dimensions are nearly linear combinations of each other.
+
+    The authors fit and score on the same examples. This flatters the code,
+    the more so the fewer the examples and the more the dimensions:
+    disentanglement_lib also reports the value on other examples, here
+    `test_codes` and `test_factors`.
+
+    Reference:
+
+    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312)
+    - [Locatello et al., 2019](https://arxiv.org/abs/1811.12359), the authors
+      of disentanglement_lib
+
+    Args:
+        codes: `(n, dims)`.
+        factors: Integers `(n, num_factors)`.
+        variant: `"paper"` or `"disentanglement_lib"`.
+        test_codes: `(m, dims)`, codes of other examples to score. None: the
+            same that are fitted.
+        test_factors: Integers `(m, num_factors)`; required with `test_codes`.
+
+    Returns:
+        A float, 1 if every value can be told: by a line between it and the
+        others, or, thanks to the sum over values, by being what the others
+        leave, as the middle of three values on a line. Codes that say nothing
+        have 0.5, and more if fitted and scored on the same examples. What
+        cannot be scored is left out: a factor with a single value, and
+        with `test_codes` a value that is absent from the fitted examples, or
+        that none or all of the scored ones have.
+
+    Raises:
+        ValueError: If arrays are empty, not finite, of the wrong rank or of
+            different lengths, if `variant` is unknown, or if there is no
+            value to score.
+
+    Example:
+
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    >>> embeddings_tf.metrics.explicitness(factors * 0.5, factors)
+    1.0
+    >>> embeddings_tf.metrics.explicitness(factors[:, :1] * 0.5, factors)
+    0.75
+    """
+    found = explicitness_by_value(
+        codes,
+        factors,
+        variant,
+        test_codes=test_codes,
+        test_factors=test_factors,
+    )
+    if variant == "paper":
+        return float(np.mean(found["auc"]))
+    count = np.bincount(found["factor"])
+    means = np.bincount(found["factor"], found["auc"])[count > 0]
+    return float(np.mean(means / count[count > 0]))
+
+
+def explicitness_by_value(
+    codes: Any,
+    factors: Any,
+    variant: str = "paper",
+    *,
+    test_codes: Any = None,
+    test_factors: Any = None,
+) -> dict[str, np.ndarray]:
+    """How well each value of each factor can be read off the whole code.
+
+    Use it to see which factor a code does not tell, and for other means than
+    those of `explicitness`. Arguments, what is left out and errors are those
+    of `explicitness`.
+
+    Returns:
+        A dictionary of arrays with one entry per value of a factor, factor by
+        factor, values ascending: `factor` (the column), `value` and `auc`.
+
+    Reference:
+
+    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312)
+
+    Example:
+
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    >>> found = embeddings_tf.metrics.explicitness_by_value(
+    ...     factors[:, :1] * 0.5, factors
+    ... )
+    >>> found["factor"], found["value"], found["auc"]
+    (array([0, 0, 1, 1]), array([0, 1, 0, 1]), array([1. , 1. , 0.5, 0.5]))
+    """
+    from sklearn.metrics import roc_auc_score
+
+    codes, factors = codes_and_factors(codes, factors)
+    one_of("variant", variant, ("paper", "disentanglement_lib"))
+    if (test_codes is None) != (test_factors is None):
+        raise ValueError(
+            "`test_codes` and `test_factors` must be passed together; received "
+            "only one of them. Leave out both to score what is fitted."
+        )
+    if test_codes is None:
+        test_codes, test_factors = codes, factors
+    else:
+        test_codes, test_factors = codes_and_factors(
+            test_codes, test_factors, "test_"
+        )
+        same_columns(codes=codes, test_codes=test_codes)
+        same_columns(factors=factors, test_factors=test_factors)
+    # Without regularisation the units of the codes do not matter; a fit in
+    # standard units is quicker and more precise.
+    codes, exponent = arrays.scaled(codes, axis=0)
+    mean = np.mean(codes, axis=0)
+    unit = np.where(np.ptp(codes, axis=0) > 0, np.std(codes, axis=0), 1)
+    with np.errstate(over="ignore"):  # refused below
+        test_codes = (np.ldexp(test_codes, -exponent) - mean) / unit
+    codes = (codes - mean) / unit
+    if np.abs(test_codes).max() > _FURTHEST:
+        raise ValueError(
+            "`test_codes` must be of the scale of `codes`; received a value "
+            f"more than {_FURTHEST:g} standard deviations away. Use the same "
+            "encoder for both."
+        )
+    found = []
+    for column in range(factors.shape[1]):
+        values = np.unique(factors[:, column])
+        if len(values) < 2:
+            continue
+        scores = _one_against_rest(
+            codes,
+            factors[:, column],
+            values,
+            test_codes,
+            regularisation=1e10 if variant == "paper" else 1.0,
+        )
+        for value, score in zip(values, scores, strict=True):
+            is_value = test_factors[:, column] == value
+            if is_value.any() and not is_value.all():
+                auc = roc_auc_score(is_value, score)
+                found.append((column, value, auc))
+    return by_value(found, factors, ("factor", "value", "auc"))
+
+
+def _one_against_rest(
+    codes: np.ndarray,
+    factor: np.ndarray,
+    values: np.ndarray,
+    test_codes: np.ndarray,
+    regularisation: float,
+) -> list[np.ndarray]:
+    """Log odds of each value, one array for each.
+
+    They rank like the probabilities `p[k] / sum(p)`, but do not run together
+    where these round to 0 or 1.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    def fit(value):
+        classifier = LogisticRegression(C=regularisation, solver="liblinear")
+        classifier.fit(codes, factor == value)
+        return classifier.decision_function(test_codes)
+
+    if len(values) == 2:
+        odds = fit(values[1])
+        return [-odds, odds]
+    log_p = -np.logaddexp(0, [-fit(value) for value in values])
+    nothing = np.full((1, len(test_codes)), -np.inf)
+    below = np.logaddexp.accumulate(log_p[:-1])
+    above = np.logaddexp.accumulate(log_p[:0:-1])[::-1]
+    rest = np.logaddexp(
+        np.concatenate([nothing, below]), np.concatenate([above, nothing])
+    )
+    return list(log_p - rest)

@@ -1,0 +1,56 @@
+"""Calls of a score function, block by block, with its result checked."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops import arguments
+
+
+def two_sides(
+    first: Any, second: Any, names: tuple[str, str] = ("first", "second")
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both as arrays; converted and checked once if they are the same."""
+    same = second is first
+    first = arrays.numbers(names[0], first, 2, "(rows, dim)")
+    if same:
+        return first, first
+    second = arrays.numbers(names[1], second, 2, "(rows, dim)")
+    if first.shape[1] != second.shape[1]:
+        raise ValueError(
+            f"`{names[0]}` and `{names[1]}` must have the same dim; received "
+            f"shapes {first.shape} and {second.shape}. Use one encoder."
+        )
+    return first, second
+
+
+def blocks(length: int, size: int) -> list[slice]:
+    return [
+        slice(start, min(start + size, length))
+        for start in range(0, length, size)
+    ]
+
+
+def call_score(
+    score: Callable, first: np.ndarray, second: np.ndarray, pairs: bool = False
+) -> np.ndarray:
+    arguments.function("score", score, "two arrays of embeddings")
+    scores = np.asarray(score(first, second))
+    shape = (len(first),) if pairs else (len(first), len(second))
+    if scores.shape != shape:
+        raise ValueError(
+            f"The score of embeddings {first.shape} and {second.shape} must "
+            f"have shape {shape}; received {scores.shape}."
+        )
+    if scores.dtype.kind == "c" or not np.can_cast(scores.dtype, np.float64):
+        raise ValueError(
+            f"Scores must be real numbers; received dtype {scores.dtype}."
+        )
+    if np.isnan(scores).any():
+        raise ValueError(
+            "Scores must be numbers; received NaN from the score of finite "
+            "embeddings. Look for a division by 0 in it."
+        )
+    return scores

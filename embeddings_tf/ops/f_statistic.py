@@ -1,0 +1,212 @@
+"""The F statistics of all pairs of classes, their value and its gradient."""
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.ops import f_distribution
+
+# Bounds of the sum of squares between two classes over that within them.
+SMALLEST_RATIO, LARGEST_RATIO = 1e-37, 1e37
+# Pairs of classes are taken in blocks of about so many pairs times dimensions,
+# 2 MB a tensor: it bounds the memory, and one block is the usual case.
+BLOCK_SIZE = 2**18
+
+
+class _Class(NamedTuple):
+    """One class of each pair, float64.
+
+    count: `(pairs, 1)`.
+    spread: `(pairs, dim)`, positive; the spreads of two classes add up to
+        the denominator of their ratio.
+    """
+
+    count: tf.Tensor
+    spread: tf.Tensor
+
+
+def value_and_gradient(
+    labels, embeddings, num_dims, grand_mean, direction, equal_variance
+):
+    dim = embeddings.shape[-1] or tf.shape(embeddings)[-1]
+    dtype = embeddings.dtype
+    if dtype == tf.float64:
+        # Makes points that coincide exact zeros; sums of float32 are exact.
+        embeddings -= embeddings[:1]
+    present, ids = tf.unique(labels)
+    num_classes = tf.size(present)
+
+    def over_classes(values):
+        return tf.math.unsorted_segment_sum(
+            tf.cast(values, tf.float64), ids, num_classes
+        )
+
+    def of_rows(class_values):
+        # gather takes longer; it divides little among many threads.
+        return tf.gather_nd(tf.cast(class_values, dtype), ids[:, None])
+
+    count = over_classes(tf.ones_like(embeddings[:, :1]))
+    mean = over_classes(embeddings) / count
+    # A class's points about its rounded mean: a difference of float32 is as
+    # accurate as float32 can be, and exact where points are close.
+    centre = tf.cast(mean, dtype)
+    z = embeddings - of_rows(centre)
+    offset = mean - tf.cast(centre, tf.float64)
+    spread = over_classes(tf.square(tf.cast(z, tf.float64)))
+    spread -= count * tf.square(offset)
+    # Below 0 if differences of less than 1e-38 are lost.
+    spread = tf.maximum(spread, 0)
+    if not equal_variance:
+        # Of the mean, Welch's test has the squared standard error.
+        weight = tf.math.divide_no_nan(
+            tf.constant(1, tf.float64), count * (count - 1)
+        )
+        spread *= weight
+    spread += 1e-280  # never 0 / 0
+
+    # truncatediv: of the divisions, the one whose result XLA can bound.
+    num_pairs = tf.truncatediv(num_classes * (num_classes - 1), 2)
+    block = tf.range(tf.minimum(num_pairs, tf.maximum(1, BLOCK_SIZE // dim)))
+    block_size = tf.size(block)
+
+    def of_block(start):
+        """The value, and the gradient in mean and spread, flat."""
+        index = start + block
+        pair = tf.stack(_classes_of_pair(tf.minimum(index, num_pairs - 1)))
+        count_a, count_b, mean_a, mean_b, spread_a, spread_b = (
+            one_of_two
+            for values in (count, mean, spread)
+            for one_of_two in tf.unstack(tf.gather(values, pair))
+        )
+        difference = mean_a - mean_b
+        value, slope, ratio, dims = _test(
+            tf.square(difference) / (spread_a + spread_b),
+            (index < num_pairs)[:, None],  # the last block may go on
+            _Class(count_a, spread_a),
+            _Class(count_b, spread_b),
+            num_dims,
+            grand_mean,
+            direction,
+            equal_variance,
+        )
+        # From the log of the ratio to its numerator and its denominator, which
+        # is the squared difference over the ratio. That may be infinite.
+        difference = tf.gather(difference, dims, batch_dims=1)
+        in_mean = tf.math.divide_no_nan(2 * slope, difference)
+        in_spread = tf.math.divide_no_nan(
+            tf.math.multiply_no_nan(ratio, in_mean), -2 * difference
+        )
+        gradient = tf.math.unsorted_segment_sum(
+            tf.stack([in_mean, -in_mean, in_spread, in_spread]),
+            tf.concat([pair, pair + num_classes], 0)[..., None] * dim + dims,
+            2 * num_classes * dim,
+        )
+        return tf.reduce_sum(value), gradient
+
+    def add_block(start, value, gradient):
+        added_value, added_gradient = of_block(start)
+        return (
+            start + block_size,
+            value + added_value,
+            gradient + added_gradient,
+        )
+
+    # One block is the usual case, and a loop of one takes longer than one.
+    first = of_block(0)
+    value, gradient = tf.cond(
+        block_size < num_pairs,
+        lambda: tf.while_loop(
+            lambda start, *_: start < num_pairs,
+            add_block,
+            [block_size, *first],
+            parallel_iterations=1,
+        )[1:],
+        lambda: [*first],
+    )
+    # top_k passes over what is not a number.
+    is_finite = tf.math.is_finite(tf.reduce_sum(spread))
+    value = tf.where(is_finite, value, tf.constant(np.nan, tf.float64))
+    # Of a class's mean and its sum of squares, in each of its points.
+    in_mean, in_spread = tf.unstack(tf.reshape(gradient, [2, num_classes, dim]))
+    if not equal_variance:
+        in_spread *= weight
+    in_square = 2 * in_spread
+    in_point = in_mean / count - in_square * offset
+    # Its root twice: embeddings below 1e-19 would take the square out of
+    # float32. Below 1e-35 what is left of a gradient is this bound.
+    sign = 1 if direction == "separate" else -1
+    bound = tf.constant(1e-3 * dtype.max, tf.float64)
+    root = of_rows(tf.minimum(tf.sqrt(sign * in_square), bound))
+    gradient = sign * z * root * root
+    gradient += of_rows(tf.clip_by_value(in_point, -bound, bound))
+    return tf.cast(value, dtype), gradient
+
+
+def _classes_of_pair(index):
+    """`first < second` of the pairs (0, 1), (0, 2), (1, 2), (0, 3), ..."""
+    root = tf.sqrt(8 * tf.cast(index, tf.float64) + 1)
+    second = tf.cast((root + 1) / 2, tf.int32)
+    return index - tf.truncatediv(second * (second - 1), 2), second
+
+
+def _test(
+    ratio, is_pair, a, b, num_dims, grand_mean, direction, equal_variance
+):
+    """Tests of equal means, of the classes `a` against the classes `b`.
+
+    Takes `ratio`, the squared differences of the means over the sums of the
+    spreads, and `is_pair`, false for rows of no account. Returns, for the
+    `num_dims` dimensions of largest Phi:
+
+        value: `(pairs, num_dims)`, -ln Phi or -ln (1 - Phi).
+        slope: Its derivative in the log of the ratio.
+        ratio: The ratio, of those taken.
+        dims: Which dimensions.
+
+    The first two are 0 where there is nothing to test.
+    """
+    if equal_variance:
+        total = a.count + b.count
+        is_testable = total > 2
+        freedom = tf.maximum(total - 2, 1)
+        scale = (
+            total / 4
+            if grand_mean == "class_means"
+            else a.count * b.count / total
+        )
+        # Phi grows with the ratio, so that the ratio can choose.
+        ratio, dims = tf.math.top_k(ratio, num_dims, sorted=False)
+    else:
+        is_testable = (a.count > 1) & (b.count > 1)
+        freedom = f_distribution.welch_freedom(
+            a.spread,
+            b.spread,
+            tf.maximum(a.count - 1, 1),
+            tf.maximum(b.count - 1, 1),
+        )
+        clipped = _clip(ratio / freedom)
+        log_odds = f_distribution.log_cdf(clipped, freedom)
+        log_odds -= f_distribution.log_sf(clipped, freedom)
+        _, dims = tf.math.top_k(log_odds, num_dims, sorted=False)
+        ratio = tf.gather(ratio, dims, batch_dims=1)
+        freedom = tf.gather(freedom, dims, batch_dims=1)
+        scale = 1 / freedom
+    scaled = scale * ratio
+    clipped = _clip(scaled)
+    if direction == "separate":
+        log_probability, slope = f_distribution.log_cdf_and_slope(
+            clipped, freedom
+        )
+    else:
+        log_probability = f_distribution.log_sf(clipped, freedom)
+        log_density = f_distribution.log_density(clipped, freedom)
+        slope = -tf.exp(log_density - log_probability)
+    slope = tf.where(scaled == clipped, slope, tf.zeros([], tf.float64))
+    # A product, or what is not a number would be hidden.
+    factor = -tf.cast(is_testable & is_pair, tf.float64)
+    return factor * log_probability, factor * slope, ratio, dims
+
+
+def _clip(ratio):
+    return tf.clip_by_value(ratio, SMALLEST_RATIO, LARGEST_RATIO)
