@@ -16,6 +16,7 @@ from benchmarks import kill_runs
 from benchmarks import recall_at_k
 from benchmarks import rival_losses
 from embeddings_tf import losses
+from tools import cross_validation_results
 from tools import cross_validation_table
 from tools import distance_depth_table as distance_depth
 from tools import n_digit_table
@@ -151,15 +152,15 @@ def test_the_aims_of_the_f_statistic_loss_are_met_where_it_was_measured():
 
 def sprites_measures(dataset):
     """Modularity, explicitness and AUC of each method, means over folds."""
-    rows = cross_validation_table.disentangled(
-        cross_validation_table.load(), dataset
+    rows = cross_validation_results.disentangled(
+        cross_validation_results.load(), dataset
     )
     return {
         method: [
             statistics.fmean(
-                cross_validation_table.values(results, f"test.{measure}")
+                cross_validation_results.values(results, f"test.{measure}")
             )
-            for measure in cross_validation_table.MEASURES
+            for measure in cross_validation_results.MEASURES
         ]
         for method, results in rows.items()
     }

@@ -14,18 +14,16 @@ import json
 import pathlib
 import statistics
 
-from tools.cross_validation_table import FIGURES
-from tools.generated_text import collect_folders
-from tools.generated_text import write_between
+from tools.generated_text import ROOT
+from tools.generated_text import remake_page
 from tools.keep_result import keep_result
-from tools.n_digit_table import ROOT
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
-from tools.verification_table import RESULTS as VERIFICATION
+from tools.verification_results import RESULTS as VERIFICATION
 from trainers.cross_validate import standard_error
 
 RESULTS = ROOT / "benchmarks" / "results" / "distance_depth"
-FIGURE = "distance_depth.png"
+FIGURE = "distance_depth"
 PAGE = ROOT / "docs" / "results" / "verification.md"
 BEGIN, END = "<!-- distance depth: begin -->", "<!-- distance depth: end -->"
 SCORES = {"learned_distance": "learned distance", "cosine": "cosine"}
@@ -128,7 +126,7 @@ def table(found: dict[int, dict]) -> str:
         for depth, results in sorted(found.items())
     }
     lines += command_lines(commands)
-    return "\n".join([*lines, "", f"![EER](../figures/{FIGURE})"])
+    return "\n".join([*lines, "", f"![EER](../figures/{FIGURE}.png)"])
 
 
 def figure(found: dict[int, dict]):
@@ -162,19 +160,13 @@ def figure(found: dict[int, dict]):
     return drawn
 
 
+def figures(found: dict) -> dict:
+    """The figure by the name of its file, once there is a result."""
+    return {FIGURE: figure(found)} if any(found) else {}
+
+
 def main() -> None:
-    collect_folders(__doc__, collect)
-    found = load()
-    write_between(PAGE, BEGIN, END, table(found))
-    if any(found):
-        from trainers.quiet import import_tensorflow
-
-        import_tensorflow()
-        from embeddings_tf import viz
-
-        FIGURES.mkdir(parents=True, exist_ok=True)
-        viz.save_figure(figure(found), FIGURES / FIGURE)
-    print(f"wrote {PAGE.relative_to(ROOT)} and {FIGURES.relative_to(ROOT)}")
+    remake_page(__doc__, collect, load, PAGE, (BEGIN, END), table, figures)
 
 
 if __name__ == "__main__":

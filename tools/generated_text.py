@@ -2,9 +2,13 @@
 
 import argparse
 import pathlib
+from collections.abc import Callable
 from collections.abc import Iterable
 
 from trainers.workdir import write_atomically
+
+ROOT = pathlib.Path(__file__).parents[1]
+FIGURES = ROOT / "docs" / "figures"
 
 
 def arguments(about: str) -> argparse.Namespace:
@@ -44,6 +48,43 @@ def collect_folders(about: str, collect) -> None:
             collect(folder, found.replace)
         except ValueError as error:
             raise SystemExit(f"error: {error}") from error
+
+
+def remake_page(
+    about: str,
+    collect: Callable,
+    load: Callable,
+    page: pathlib.Path,
+    marks: tuple[str, str],
+    table: Callable,
+    figures: Callable | None = None,
+) -> None:
+    """What a script does: collects results, writes a table, draws figures.
+
+    Args:
+        about: What the script does, for `--help`.
+        collect: Takes the numbers of a folder of the command line.
+        load: Returns all results that are kept.
+        page: The page that holds the table between the two `marks`.
+        table: From the results to the text of the table.
+        figures: From the results to Matplotlib figures by the names of their
+            files in `docs/figures`, without the suffix; None: there are none.
+    """
+    collect_folders(about, collect)
+    found = load()
+    write_between(page, *marks, table(found))
+    written = [page]
+    if figures is not None:
+        from trainers.quiet import import_tensorflow
+
+        import_tensorflow()
+        from embeddings_tf import viz
+
+        FIGURES.mkdir(parents=True, exist_ok=True)
+        for name, figure in figures(found).items():
+            viz.save_figure(figure, FIGURES / f"{name}.png")
+        written.append(FIGURES)
+    print("wrote", " and ".join(str(p.relative_to(ROOT)) for p in written))
 
 
 def read_between(page: pathlib.Path, begin: str, end: str) -> str:

@@ -12,9 +12,8 @@ import pathlib
 import shlex
 import shutil
 
-from tools.generated_text import collect_folders
 from tools.generated_text import hardware
-from tools.generated_text import write_between
+from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -108,9 +107,7 @@ def _cell(value) -> str:
 
 
 def main() -> None:
-    collect_folders(__doc__, collect)
-    write_between(PAGE, BEGIN, END, table(load()))
-    print(f"wrote {PAGE.relative_to(ROOT)}")
+    remake_page(__doc__, collect, load, PAGE, (BEGIN, END), table)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import sys
 
 from keras_tuner.engine.trial import TrialStatus
 
-from tuning.tuner import record_failure
+from tuning.trial_files import record_failure
 
 # So often a worker may be killed in a trial without finishing an epoch.
 MAX_KILLS = 5

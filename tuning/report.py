@@ -14,7 +14,7 @@ from trainers.workdir import PLACE_FIELDS
 from trainers.workdir import read_results
 from trainers.workdir import update_results
 from trainers.workdir import write_atomically
-from tuning.tuner import objective_value
+from tuning.trial_files import objective_value
 
 TRAINING = ("best_epoch", "epochs", "steps", "seconds")
 MADE_BY = ("commit", "processor", "cores")

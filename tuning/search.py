@@ -5,13 +5,8 @@ a kill, the search goes on, and the trial that was running from its last epoch.
 """
 
 import argparse
-import contextlib
-import os
 import pathlib
-import shlex
-import socket
 import sys
-import threading
 import time
 
 from trainers import command_line
@@ -21,14 +16,14 @@ from trainers.config import load_recipe
 from trainers.workdir import claim
 from trainers.workdir import folder_argument
 from trainers.workdir import open_workdir
-from trainers.workdir import read_results
 from trainers.workdir import require_free
+from tuning.chief import leave_gpus
+from tuning.chief import role_of_this_process
+from tuning.chief import serve
+from tuning.progress import Progress
+from tuning.progress import say_what_is_next
 
 SPACES = pathlib.Path(__file__).parent / "spaces"
-CHIEF = ("KERASTUNER_TUNER_ID", "KERASTUNER_ORACLE_IP")
-CHIEF += ("KERASTUNER_ORACLE_PORT",)
-# The chief waits so long for workers to hear that the search is over.
-FAREWELL_SECONDS = 10
 
 
 def space_names() -> list[str]:
@@ -112,7 +107,7 @@ def search(arguments, words: list[str]) -> None:
             "processes; a trial is one process: give each to a worker of the "
             "search, with 'one' or 'mirrored'"
         )
-    role = _role(arguments.workers)
+    role = role_of_this_process(arguments.workers)
 
     from trainers import strategy as strategies
     from trainers.quiet import import_tensorflow
@@ -121,7 +116,7 @@ def search(arguments, words: list[str]) -> None:
     if role in ("alone", "worker"):
         strategies.start(recipe.strategy)
     else:  # hands out trials, and leaves the devices to others
-        import_tensorflow(_leave_gpus)
+        import_tensorflow(leave_gpus)
     with quiet_import():
         import keras_tuner
 
@@ -169,18 +164,18 @@ def search(arguments, words: list[str]) -> None:
             _check_recipe(recipe, name)
             claim(path, arguments.config, claimed)
         tuner = make_tuner(path)
-        progress = _Progress(path, asked, tuner)
+        progress = Progress(path, asked, tuner)
         try:
             if role == "alone":
                 if is_claimed and not tuner.oracle.finished:
                     _check_recipe(recipe, name)
                 tuner.search(progress.show)
             else:
-                _serve(tuner, progress, arguments, words)
+                serve(tuner, progress, arguments, words)
         finally:
             results = progress.show()
         full = _fields_of_full_length(arguments, space, tuner, results)
-    _say_what_is_next(arguments, results, full)
+    say_what_is_next(arguments, results, full)
 
 
 def _fields_of_full_length(arguments, space, tuner, results) -> list[str]:
@@ -218,26 +213,6 @@ def config_maker(recipe, space):
     return make_config
 
 
-def _role(num_workers: int) -> str:
-    """What this process is: alone, chief, launcher or worker."""
-    found = [name for name in CHIEF if name in os.environ]
-    if not found:
-        return "launcher" if num_workers else "alone"
-    if len(found) < len(CHIEF):
-        raise ValueError(
-            f"a parallel search needs {', '.join(CHIEF)} in the environment; "
-            f"there is only {', '.join(found)}"
-        )
-    if "chief" not in os.environ[CHIEF[0]]:
-        return "worker"
-    if num_workers:
-        raise ValueError(
-            "--workers starts a chief and workers on this machine; with "
-            f"{CHIEF[0]} in the environment they are started by hand"
-        )
-    return "chief"
-
-
 def _claimed(recipe, asked: dict):
     """What must be the same for a search to go on: all but its length."""
     import ml_collections
@@ -251,14 +226,6 @@ def _claimed(recipe, asked: dict):
     )
 
 
-def _leave_gpus() -> None:
-    """Starts TensorFlow on the CPU alone."""
-    import tensorflow as tf
-
-    tf.config.set_visible_devices([], "GPU")
-    tf.config.list_logical_devices()
-
-
 def _check_recipe(recipe, objective: str) -> None:
     """Raises what is wrong with all trials, before there are any."""
     from trainers.fit import check_recipe
@@ -266,158 +233,6 @@ def _check_recipe(recipe, objective: str) -> None:
 
     model, held_out = check_recipe(recipe)
     require_logged("--objective", objective, model, held_out)
-
-
-def _serve(tuner, progress, arguments, words: list[str]) -> None:
-    """Chief of workers started by hand, or of processes started here."""
-    oracle = tuner.oracle
-    was_finished = oracle.finished
-    if was_finished and arguments.workers:
-        return
-    if arguments.workers:
-        os.environ.update(zip(CHIEF, ("chief", "127.0.0.1", ""), strict=True))
-        os.environ[CHIEF[2]] = str(_free_port())
-    else:
-        _check_address()
-        progress.say(
-            f"Chief on {_address()}, "
-            + (
-                f"telling workers for {FAREWELL_SECONDS} s that it is over."
-                if was_finished
-                else "waiting for workers: the same command with a "
-                f"{CHIEF[0]} other than chief."
-            )
-        )
-
-    from tuning.local_workers import LocalWorkers
-
-    # keras-tuner's server waits for dead workers for ever; this loop does not.
-    server = threading.Thread(target=tuner.serve, daemon=True)
-    server.start()
-    farewell = None
-    with (
-        open(os.devnull, "w") as nowhere,
-        # keras-tuner's server prints the values of conditions.
-        contextlib.redirect_stdout(nowhere),
-        LocalWorkers(
-            arguments.workers, words, progress.path, oracle, progress.say
-        ) as workers,
-    ):
-        # Who asks after a restart is known once it has asked.
-        while farewell is None or (
-            (oracle.tuner_ids or was_finished) and time.monotonic() < farewell
-        ):
-            time.sleep(0.2)
-            if oracle.error is not None:
-                raise oracle.error
-            progress.show_if_changed()
-            if oracle.finished:
-                farewell = farewell or time.monotonic() + FAREWELL_SECONDS
-            else:
-                workers.check()
-            if not server.is_alive() and not oracle.finished:
-                raise OSError(
-                    f"the chief cannot serve on {_address()}; choose another "
-                    f"{CHIEF[1]} and {CHIEF[2]}"
-                )
-
-
-def _address() -> str:
-    return f"{os.environ[CHIEF[1]]}:{os.environ[CHIEF[2]]}"
-
-
-def _check_address() -> None:
-    """Raises if the chief's port is taken, which gRPC would share."""
-    try:
-        with socket.create_server(
-            (os.environ[CHIEF[1]], int(os.environ[CHIEF[2]]))
-        ):
-            pass
-    except (OSError, ValueError, OverflowError) as error:
-        raise OSError(
-            f"the chief cannot listen on {_address()} ({error}); choose "
-            f"another {CHIEF[1]} or {CHIEF[2]}"
-        ) from error
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
-
-
-class _Progress:
-    """Writes the files of a search and prints a line for each trial."""
-
-    def __init__(self, path: pathlib.Path, asked: dict, tuner):
-        from tuning import report
-
-        self.path, self.asked, self.tuner = path, asked, tuner
-        self.out = sys.stdout
-        self.started = time.monotonic()
-        self.seconds_before = read_results(path).get("seconds", 0.0)
-        report.rows(tuner.oracle)  # damaged ones are named now
-        self.shown = len(tuner.oracle.end_order)
-        if tuner.oracle.start_order:
-            self.say(f"Going on after {self.shown} trials.")
-
-    def say(self, text: str) -> None:
-        print(text, file=self.out, flush=True)
-
-    def show_if_changed(self) -> None:
-        if len(self.tuner.oracle.end_order) != self.shown:
-            self.show()
-
-    def show(self) -> dict:
-        from tuning import report
-
-        seconds = self.seconds_before + time.monotonic() - self.started
-        results = report.write(self.path, self.asked, self.tuner, seconds)
-        oracle, best = self.tuner.oracle, results["best"]
-        by_trial = {row["trial"]: row for row in results["trials"]}
-        for trial in oracle.end_order[self.shown :]:
-            row = by_trial.get(trial)
-            if row is None:
-                break  # ended since the table was made
-            self.shown += 1
-            text = row.get("message", "")
-            if row["status"] == "completed":
-                text = (
-                    f"{oracle.objective.name} {row['objective']:.4f} in "
-                    f"{row['seconds']:.0f} s"
-                )
-            self.say(
-                f"Trial {trial}, {self.shown} of {oracle.max_trials}: "
-                f"{row['status']}, {text}"
-                + (
-                    f"; best {best['objective']:.4f} in trial {best['trial']}"
-                    if best
-                    else ""
-                )
-            )
-        return results
-
-
-def _say_what_is_next(arguments, results: dict, full: list[str]) -> None:
-    path, best = pathlib.Path(arguments.workdir), results["best"]
-    table = results["trials"]
-    if best is None:
-        raise ValueError(
-            f"none of {len(table)} trials succeeded; the first "
-            f"{table[0]['status']}: {table[0]['message']}"
-        )
-    values = best["values"].items()
-    print(
-        f"\nBest of {len(table)} trials, {results['objective']} "
-        f"{best['objective']:.4f}, trial {best['trial']}:\n"
-        + "\n".join(f"    {name} = {value}" for name, value in values)
-        + f"\nEvery trial: {path / 'trials.csv'}, {path / 'results.json'}\n"
-        f"Next: {command_line.module_command('trainers.train')} --config "
-        f"{shlex.quote(str(path / 'best.py'))} --workdir "
-        f"{shlex.quote(str(path / 'best'))}"
-        + "".join(f" {shlex.quote(f'--config.{field}')}" for field in full)
-        + f"\nWatch: {command_line.module_command('tensorboard.main')} "
-        f"--logdir {shlex.quote(str(path / 'trials'))}"
-    )
 
 
 def main(words=None) -> int:

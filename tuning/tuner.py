@@ -3,7 +3,6 @@
 import contextlib
 import json
 import pathlib
-import re
 import sys
 import time
 
@@ -15,6 +14,10 @@ from keras_tuner.oracles import RandomSearchOracle
 from embeddings_tf import compat
 from trainers import workdir as workdirs
 from trainers.fit import fit
+from tuning.trial_files import objective_value
+from tuning.trial_files import record_failure
+from tuning.trial_files import write_hparams
+from tuning.trial_files import write_objective
 
 # How long nobody must hold a trial's folder before another worker takes it.
 ORPHANED_SECONDS = 5
@@ -250,33 +253,12 @@ class Tuner(keras_tuner.Tuner):
             workdirs.claim(path, self.recipe, config)
             board = path / "tensorboard"
             # First, so that the tab has the trials that fail, too.
-            _write_hparams(board, trial)
+            write_hparams(board, trial)
             training = fit(config, self.recipe, path)["training"]
             name = self.oracle.objective.name
             value = objective_value(training, name)
-            _write_objective(board, name, value)
+            write_objective(board, name, value)
         return value
-
-
-def objective_value(training: dict, name: str) -> float:
-    """A logged number in the epoch of a run's best checkpoint."""
-    return training["history"][training["best_epoch"] - 1][name]
-
-
-def record_failure(folder: pathlib.Path, error: Exception) -> None:
-    """Writes to a trial's `results.json` why it has no value."""
-    message = " ".join(str(error).split()) or type(error).__name__
-    diverged = isinstance(error, ArithmeticError) or re.search(
-        r"\b(nan|not finite)\b", message, re.IGNORECASE
-    )
-    workdirs.update_results(
-        folder,
-        failure={
-            "status": "diverged" if diverged else "failed",
-            "error": type(error).__name__,
-            "message": message,
-        },
-    )
 
 
 @contextlib.contextmanager
@@ -293,20 +275,3 @@ def _open_when_free(folder: pathlib.Path, patience: float = 10):
                     raise
                 time.sleep(POLL_SECONDS)
         yield path
-
-
-def _write_hparams(folder: pathlib.Path, trial) -> None:
-    """The row of a trial in TensorBoard's tab HParams."""
-    import tensorflow as tf
-    from tensorboard.plugins.hparams import api
-
-    with tf.summary.create_file_writer(str(folder)).as_default():
-        api.hparams(trial.hyperparameters.values, trial_id=trial.trial_id)
-
-
-def _write_objective(folder: pathlib.Path, name: str, value: float) -> None:
-    """The value in that row."""
-    import tensorflow as tf
-
-    with tf.summary.create_file_writer(str(folder)).as_default():
-        tf.summary.scalar(name, value, step=1)

@@ -5,7 +5,7 @@ import statistics
 
 import pytest
 
-from tools import cross_validation_table
+from tools import cross_validation_results
 from tools import results_csv
 
 
@@ -27,8 +27,8 @@ def test_the_file_is_up_to_date():
 def test_means_over_seeds_then_folds_are_those_of_the_tables(lines):
     recipe, data = "sprites_f_statistic", "sprites/weapon_visible"
     found = line(lines, recipe=recipe, data=data, number="test.modularity")
-    results = cross_validation_table.load()[recipe, data]
-    values = cross_validation_table.values(results, "test.modularity")
+    results = cross_validation_results.load()[recipe, data]
+    values = cross_validation_results.values(results, "test.modularity")
     assert (found["folds"], found["seeds"]) == ("4", "2")
     assert float(found["mean"]) == pytest.approx(statistics.fmean(values))
     error = statistics.stdev(values) / len(values) ** 0.5

@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+from tuning import chief
 from tuning import search
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -202,9 +203,9 @@ def test_chief_and_worker_started_by_hand(search_run, tmp_path):
     for sentence in ("waiting for workers", "that it is over"):
         address = {
             "KERASTUNER_ORACLE_IP": "127.0.0.1",
-            "KERASTUNER_ORACLE_PORT": str(search._free_port()),
+            "KERASTUNER_ORACLE_PORT": str(chief.free_port()),
         }
-        worker, chief = (
+        worker, first = (
             start(
                 workdir,
                 *("--trials", "5"),
@@ -213,7 +214,7 @@ def test_chief_and_worker_started_by_hand(search_run, tmp_path):
             )
             for name in ("some_host", "chief")
         )
-        assert sentence in finish(chief)
+        assert sentence in finish(first)
         finish(worker)
     other = start(
         workdir,

@@ -1,0 +1,150 @@
+"""Results of cross-validations, as they are kept in the repository."""
+
+import json
+import pathlib
+import shutil
+import statistics
+
+from tools.generated_text import FIGURES
+from tools.generated_text import ROOT
+from tools.keep_result import keep_result
+from tools.rerun_command import rerun_command
+from trainers.cross_validate import flat
+
+RESULTS = ROOT / "benchmarks" / "results" / "cross_validation"
+METHODS = {
+    "sprites_f_statistic": "F-statistic",
+    "sprites_triplet": "triplet",
+    "sprites_histogram": "histogram",
+    "sprites_f_statistic_long": "F-statistic, 16,000 batches",
+    "sprites_f_statistic_dimension_dropout": "F-statistic, dimension dropout",
+    "sprites_triplet_dimension_dropout": "triplet, dimension dropout",
+    "sprites_histogram_dimension_dropout": "histogram, dimension dropout",
+    "sprites_f_statistic_class_oracle": "F-statistic, class oracle",
+    "sprites_beta_vae_1": "beta-VAE, beta = 1",
+    "sprites_beta_vae_2": "beta-VAE, beta = 2",
+    "sprites_beta_vae_4": "beta-VAE, beta = 4",
+    "sprites_beta_vae_8": "beta-VAE, beta = 8",
+}
+LOSSES = {
+    "f_statistic": "F-statistic",
+    "histogram": "histogram",
+    "triplet": "triplet",
+    "binomial_deviance": "binomial deviance",
+    "lifted_structure": "lifted structure",
+    "learned_distance": "learned distance",
+}
+# Of the first fold of these, what single dimensions mean; the docs show it.
+DRAWN = {
+    "sprites_f_statistic-sprites-weapon_visible": ("mutual_information",),
+    "sprites_f_statistic_dimension_dropout-sprites-weapon_visible": (
+        "mutual_information",
+        "traversal",
+    ),
+    "sprites_triplet-sprites-weapon_visible": ("mutual_information",),
+}
+DISENTANGLING = {
+    "sprites/weapon_visible": "Sprites, frames that show the weapon",
+    "sprites/all_frames": "Sprites, all frames",
+}
+RETRIEVAL = {**DISENTANGLING, "omniglot": "Omniglot"}
+MEASURES = {
+    "modularity": "modularity",
+    "explicitness": "explicitness",
+    "single_dimension_auc": "single-dimension AUC",
+}
+
+
+def collect(workdir: pathlib.Path, replace: bool = False) -> None:
+    """Keeps the numbers of a cross-validation in the repository."""
+    results = json.loads((workdir / "results.json").read_text())
+    config = json.loads((workdir / "config.json").read_text())["config"]
+    for run in results["folds"].values():
+        for found in run["evaluation"].values():
+            if isinstance(found, dict):
+                found.pop("mutual_information", None)  # drawn in the workdir
+                found.pop("mutual_information_corrected", None)
+    kept = {
+        "recipe": results["recipe"],
+        "dataset": config["dataset"],
+        "config": config,
+        "folds": results["folds"],
+    }
+    name = f"{kept['recipe']}-{kept['dataset'].replace('/', '-')}"
+    if seed := config["seed"]:
+        path = RESULTS / f"{name}-seed_{seed}.json"
+        keep_result(path, kept, replace=replace)
+        return
+    keep_result(RESULTS / f"{name}.json", kept, replace=replace)
+    run = workdir / f"fold_{next(iter(results['folds']))}"
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    for picture in DRAWN.get(name, ()):
+        shutil.copyfile(
+            run / f"{picture}.png", FIGURES / f"{name}-{picture}.png"
+        )
+
+
+def load() -> dict[tuple[str, str], dict]:
+    """Results by recipe and data set; the runs of a fold, whatever the seed."""
+    found = {}
+    for path in sorted(RESULTS.glob("*.json"), key=lambda path: path.stem):
+        results = json.loads(path.read_text())
+        kept = found.setdefault(
+            (results["recipe"], results["dataset"]),
+            results | {"folds": {}, "commands": {}},
+        )
+        kept["commands"][results["config"]["seed"]] = rerun_command(
+            results["recipe"],
+            results["config"],
+            f"runs/{path.stem}",
+            folds=list(results["folds"]),
+        )
+        for fold, run in results["folds"].items():
+            kept["folds"].setdefault(fold, []).append(run)
+    return found
+
+
+def runs_of(results: dict) -> list[dict]:
+    """The runs of all folds."""
+    return [run for runs in results["folds"].values() for run in runs]
+
+
+def values(results: dict, name: str) -> list[float]:
+    """A number of the evaluation, fold by fold: the mean of its seeds."""
+    return [
+        statistics.fmean([flat(run["evaluation"])[name] for run in runs])
+        for runs in results["folds"].values()
+    ]
+
+
+def disentangled(found: dict, dataset: str) -> dict[str, dict]:
+    """Results on a data set by method, in the order of the paper."""
+    return {
+        name: found[recipe, dataset]
+        for recipe, name in METHODS.items()
+        if (recipe, dataset) in found
+    }
+
+
+def retrieved(found: dict, dataset: str) -> dict[str, dict]:
+    """Results on a data set by loss, in the order of the paper."""
+    prefix = dataset.partition("/")[0]
+    return {
+        name: found[f"{prefix}_retrieval_{loss}", dataset]
+        for loss, name in LOSSES.items()
+        if (f"{prefix}_retrieval_{loss}", dataset) in found
+    }
+
+
+def rankings(rows: dict[str, dict]) -> dict[str, tuple[dict, str]]:
+    """Results and the name of a ranking in them; also that of a distance."""
+    rankings = {}
+    for method, results in rows.items():
+        rankings[method] = results, "test"
+        run = runs_of(results)[0]
+        if "test_learned_distance" in run["evaluation"]:
+            rankings[f"{method}, ranked by it"] = (
+                results,
+                "test_learned_distance",
+            )
+    return rankings

@@ -1,0 +1,142 @@
+"""Results of verification runs, as they are kept in the repository."""
+
+import collections
+import json
+import pathlib
+import statistics
+
+from tools.generated_text import ROOT
+from tools.keep_result import keep_result
+
+RESULTS = ROOT / "benchmarks" / "results" / "verification"
+METHODS = {
+    "learned_distance": "learned distance",
+    "learned_distance_without_auxiliary": "learned distance, no classifier",
+    "triplet": "triplet",
+    "unseen_digits_learned_distance": "learned distance",
+    "unseen_digits_triplet": "triplet",
+    "unseen_digits_fine_tuned": "learned distance, Omniglot before",
+    "speakers": "learned distance",
+}
+SCORES = {
+    "learned_distance": "learned distance",
+    "cosine": "cosine",
+    "fused": "learned distance and cosine",
+    "plda": "PLDA",
+}
+DATASETS = {
+    "an4": "AN4, speakers",
+    "spoken_digit": "Free Spoken Digit, words of an unseen speaker",
+    "mnist": "MNIST, digits never trained on",
+}
+FOLDS = "folds"
+# Recipes of another task than that of the data set's others.
+TASKS = {
+    "mnist_learned_distance": "MNIST in a plane, digits of the training",
+    "spoken_digit_speakers": "Free Spoken Digit, speakers of the training "
+    "on other words (with five, to see that it works)",
+}
+
+
+def collect(folder: pathlib.Path, replace: bool = False) -> None:
+    """Keeps the numbers of a recipe's runs in the repository."""
+    runs = {}
+    for workdir in sorted(folder.iterdir()):
+        if not (workdir / "results.json").is_file():
+            continue
+        results = json.loads((workdir / "results.json").read_text())
+        if "evaluation" not in results:
+            continue
+        config = json.loads((workdir / "config.json").read_text())["config"]
+        runs[workdir.name] = {
+            "config": config,
+            "training": results["training"],
+            "evaluation": results["evaluation"],
+        }
+        recipe = results["recipe"]
+    if not runs:
+        raise SystemExit(f"{folder} holds no evaluated run")
+    seeds = {run["config"]["seed"] for run in runs.values()}
+    if len(seeds) > 1:
+        raise SystemExit(f"{folder} mixes the seeds {sorted(seeds)}")
+    seed = seeds.pop()
+    keep_result(
+        RESULTS / f"{recipe}-seed_{seed}.json",
+        {"recipe": recipe, "seed": seed, "runs": runs},
+        replace=replace,
+    )
+
+
+def load() -> dict[tuple[str, str, str], dict]:
+    """Runs by (data set, protocol, recipe), (name, seed).
+
+    The protocol is "folds", or the name of the run, or of another task.
+    """
+    found = collections.defaultdict(dict)
+    for path in sorted(RESULTS.glob("*.json")):
+        results = json.loads(path.read_text())
+        for name, run in results["runs"].items():
+            protocol = FOLDS if name.startswith("fold_") else name
+            protocol = TASKS.get(results["recipe"], protocol)
+            key = run["config"]["dataset"], protocol, results["recipe"]
+            found[key][name, results["seed"]] = run
+    return dict(found)
+
+
+def rows(found: dict, dataset: str, protocol: str) -> dict:
+    """`{(method, score): {(run, seed): measures}}`, as the table has them."""
+    table = {}
+    for key, runs in found.items():
+        if key[:2] != (dataset, protocol):
+            continue
+        method = _method(key[2])
+        for score in SCORES:
+            measures = {
+                name: of_test_split(run)[score]
+                for name, run in runs.items()
+                if score in of_test_split(run)
+            }
+            if measures:
+                table[method, SCORES[score]] = measures
+    order = [*METHODS.values()]
+    return dict(sorted(table.items(), key=lambda row: order.index(row[0][0])))
+
+
+def of_test_split(run: dict) -> dict:
+    """What was found on the test split, or on the part of it that was used."""
+    (split,) = run["config"]["evaluation"]["splits"]
+    return run["evaluation"][split]
+
+
+def _method(recipe: str) -> str:
+    """What the longest of the names says that a recipe's name ends in."""
+    ends = [name for name in METHODS if recipe.endswith(f"_{name}")]
+    return METHODS[max(ends, key=len)]
+
+
+def by_run(measures: dict, name: str) -> list[float]:
+    """A measure of each fold (or split), the mean over its seeds."""
+    of_run = collections.defaultdict(list)
+    for (run, _), found in measures.items():
+        of_run[run].append(found[name])
+    return [statistics.fmean(values) for values in of_run.values()]
+
+
+def by_seed(measures: dict, name: str) -> list[float]:
+    """A measure of each seed, the mean over its folds."""
+    of_seed = collections.defaultdict(list)
+    for (_, seed), found in measures.items():
+        of_seed[seed].append(found[name])
+    return [statistics.fmean(values) for values in of_seed.values()]
+
+
+def title_of(dataset: str, protocol: str) -> str:
+    if protocol in TASKS.values():
+        return protocol
+    return DATASETS[dataset] + (
+        "" if protocol == FOLDS else f", {protocol} split"
+    )
+
+
+def name_of_figure(dataset: str, protocol: str) -> str:
+    return f"{dataset.replace('/', '_')}_{protocol.replace(' ', '_')}_eer"

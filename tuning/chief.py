@@ -1,0 +1,117 @@
+"""The chief of a parallel search: its address, its workers, its end."""
+
+import contextlib
+import os
+import socket
+import threading
+import time
+
+CHIEF = ("KERASTUNER_TUNER_ID", "KERASTUNER_ORACLE_IP")
+CHIEF += ("KERASTUNER_ORACLE_PORT",)
+# The chief waits so long for workers to hear that the search is over.
+FAREWELL_SECONDS = 10
+
+
+def role_of_this_process(num_workers: int) -> str:
+    """What this process is: alone, chief, launcher or worker."""
+    found = [name for name in CHIEF if name in os.environ]
+    if not found:
+        return "launcher" if num_workers else "alone"
+    if len(found) < len(CHIEF):
+        raise ValueError(
+            f"a parallel search needs {', '.join(CHIEF)} in the environment; "
+            f"there is only {', '.join(found)}"
+        )
+    if "chief" not in os.environ[CHIEF[0]]:
+        return "worker"
+    if num_workers:
+        raise ValueError(
+            "--workers starts a chief and workers on this machine; with "
+            f"{CHIEF[0]} in the environment they are started by hand"
+        )
+    return "chief"
+
+
+def leave_gpus() -> None:
+    """Starts TensorFlow on the CPU alone."""
+    import tensorflow as tf
+
+    tf.config.set_visible_devices([], "GPU")
+    tf.config.list_logical_devices()
+
+
+def serve(tuner, progress, arguments, words: list[str]) -> None:
+    """Chief of workers started by hand, or of processes started here."""
+    oracle = tuner.oracle
+    was_finished = oracle.finished
+    if was_finished and arguments.workers:
+        return
+    if arguments.workers:
+        os.environ.update(zip(CHIEF, ("chief", "127.0.0.1", ""), strict=True))
+        os.environ[CHIEF[2]] = str(free_port())
+    else:
+        _check_address()
+        progress.say(
+            f"Chief on {_address()}, "
+            + (
+                f"telling workers for {FAREWELL_SECONDS} s that it is over."
+                if was_finished
+                else "waiting for workers: the same command with a "
+                f"{CHIEF[0]} other than chief."
+            )
+        )
+
+    from tuning.local_workers import LocalWorkers
+
+    # keras-tuner's server waits for dead workers for ever; this loop does not.
+    server = threading.Thread(target=tuner.serve, daemon=True)
+    server.start()
+    farewell = None
+    with (
+        open(os.devnull, "w") as nowhere,
+        # keras-tuner's server prints the values of conditions.
+        contextlib.redirect_stdout(nowhere),
+        LocalWorkers(
+            arguments.workers, words, progress.path, oracle, progress.say
+        ) as workers,
+    ):
+        # Who asks after a restart is known once it has asked.
+        while farewell is None or (
+            (oracle.tuner_ids or was_finished) and time.monotonic() < farewell
+        ):
+            time.sleep(0.2)
+            if oracle.error is not None:
+                raise oracle.error
+            progress.show_if_changed()
+            if oracle.finished:
+                farewell = farewell or time.monotonic() + FAREWELL_SECONDS
+            else:
+                workers.check()
+            if not server.is_alive() and not oracle.finished:
+                raise OSError(
+                    f"the chief cannot serve on {_address()}; choose another "
+                    f"{CHIEF[1]} and {CHIEF[2]}"
+                )
+
+
+def _address() -> str:
+    return f"{os.environ[CHIEF[1]]}:{os.environ[CHIEF[2]]}"
+
+
+def _check_address() -> None:
+    """Raises if the chief's port is taken, which gRPC would share."""
+    try:
+        with socket.create_server(
+            (os.environ[CHIEF[1]], int(os.environ[CHIEF[2]]))
+        ):
+            pass
+    except (OSError, ValueError, OverflowError) as error:
+        raise OSError(
+            f"the chief cannot listen on {_address()} ({error}); choose "
+            f"another {CHIEF[1]} or {CHIEF[2]}"
+        ) from error
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]

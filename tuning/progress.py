@@ -1,0 +1,84 @@
+"""What a search writes and prints while it runs and at its end."""
+
+import pathlib
+import shlex
+import sys
+import time
+
+from trainers import command_line
+from trainers.workdir import read_results
+
+
+class Progress:
+    """Writes the files of a search and prints a line for each trial."""
+
+    def __init__(self, path: pathlib.Path, asked: dict, tuner):
+        from tuning import report
+
+        self.path, self.asked, self.tuner = path, asked, tuner
+        self.out = sys.stdout
+        self.started = time.monotonic()
+        self.seconds_before = read_results(path).get("seconds", 0.0)
+        report.rows(tuner.oracle)  # damaged ones are named now
+        self.shown = len(tuner.oracle.end_order)
+        if tuner.oracle.start_order:
+            self.say(f"Going on after {self.shown} trials.")
+
+    def say(self, text: str) -> None:
+        print(text, file=self.out, flush=True)
+
+    def show_if_changed(self) -> None:
+        if len(self.tuner.oracle.end_order) != self.shown:
+            self.show()
+
+    def show(self) -> dict:
+        from tuning import report
+
+        seconds = self.seconds_before + time.monotonic() - self.started
+        results = report.write(self.path, self.asked, self.tuner, seconds)
+        oracle, best = self.tuner.oracle, results["best"]
+        by_trial = {row["trial"]: row for row in results["trials"]}
+        for trial in oracle.end_order[self.shown :]:
+            row = by_trial.get(trial)
+            if row is None:
+                break  # ended since the table was made
+            self.shown += 1
+            text = row.get("message", "")
+            if row["status"] == "completed":
+                text = (
+                    f"{oracle.objective.name} {row['objective']:.4f} in "
+                    f"{row['seconds']:.0f} s"
+                )
+            self.say(
+                f"Trial {trial}, {self.shown} of {oracle.max_trials}: "
+                f"{row['status']}, {text}"
+                + (
+                    f"; best {best['objective']:.4f} in trial {best['trial']}"
+                    if best
+                    else ""
+                )
+            )
+        return results
+
+
+def say_what_is_next(arguments, results: dict, full: list[str]) -> None:
+    path, best = pathlib.Path(arguments.workdir), results["best"]
+    table = results["trials"]
+    if best is None:
+        raise ValueError(
+            f"none of {len(table)} trials succeeded; the first "
+            f"{table[0]['status']}: {table[0]['message']}"
+        )
+    values = best["values"].items()
+    print(
+        f"\nBest of {len(table)} trials, {results['objective']} "
+        f"{best['objective']:.4f}, trial {best['trial']}:\n"
+        + "\n".join(f"    {name} = {value}" for name, value in values)
+        + f"\nEvery trial: {path / 'trials.csv'}, {path / 'results.json'}\n"
+        f"Next: {command_line.module_command('trainers.train')} --config "
+        f"{shlex.quote(str(path / 'best.py'))} --workdir "
+        f"{shlex.quote(str(path / 'best'))}"
+        + "".join(f" {shlex.quote(f'--config.{field}')}" for field in full)
+        + f"\nWatch: {command_line.module_command('tensorboard.main')} "
+        f"--logdir {shlex.quote(str(path / 'trials'))}"
+    )

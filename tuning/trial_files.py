@@ -1,0 +1,44 @@
+"""What a trial leaves in its folder: why it failed, its row in TensorBoard."""
+
+import pathlib
+import re
+
+from trainers import workdir as workdirs
+
+
+def objective_value(training: dict, name: str) -> float:
+    """A logged number in the epoch of a run's best checkpoint."""
+    return training["history"][training["best_epoch"] - 1][name]
+
+
+def record_failure(folder: pathlib.Path, error: Exception) -> None:
+    """Writes to a trial's `results.json` why it has no value."""
+    message = " ".join(str(error).split()) or type(error).__name__
+    diverged = isinstance(error, ArithmeticError) or re.search(
+        r"\b(nan|not finite)\b", message, re.IGNORECASE
+    )
+    workdirs.update_results(
+        folder,
+        failure={
+            "status": "diverged" if diverged else "failed",
+            "error": type(error).__name__,
+            "message": message,
+        },
+    )
+
+
+def write_hparams(folder: pathlib.Path, trial) -> None:
+    """The row of a trial in TensorBoard's tab HParams."""
+    import tensorflow as tf
+    from tensorboard.plugins.hparams import api
+
+    with tf.summary.create_file_writer(str(folder)).as_default():
+        api.hparams(trial.hyperparameters.values, trial_id=trial.trial_id)
+
+
+def write_objective(folder: pathlib.Path, name: str, value: float) -> None:
+    """The value in that row."""
+    import tensorflow as tf
+
+    with tf.summary.create_file_writer(str(folder)).as_default():
+        tf.summary.scalar(name, value, step=1)
