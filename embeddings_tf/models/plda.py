@@ -2,21 +2,20 @@
 
 import copy
 import os
-import zipfile
 from typing import Any
 
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.ops import arguments
+from embeddings_tf.models.plda_file import read
+from embeddings_tf.models.plda_file import write
+from embeddings_tf.models.plda_input import bounded
+from embeddings_tf.models.plda_input import labelled_examples
+from embeddings_tf.models.plda_input import require_dim
 from embeddings_tf.ops import plda
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
-
-# Squares of larger numbers and sums of them might overflow.
-LARGEST = 1e100
-FITTED = ("offset", "mean", "between_covariance", "within_covariance")
 
 
 class PLDA:
@@ -129,21 +128,13 @@ class PLDA:
                 is unknown; if LDA cannot keep `num_dims` dimensions; or if
                 embeddings are all the same. The model is then as before.
         """
-        embeddings, class_ids = _examples(embeddings, labels)
+        embeddings, class_ids = labelled_examples(embeddings, labels)
         offset = self._offset(embeddings)
         projection = None
         if self.num_dims is not None:
-            examples = plda.statistics(embeddings - offset, class_ids)
-            directions, _ = plda.lda(examples)
-            most = min(len(examples.counts) - 1, directions.shape[1])
-            if self.num_dims > most:
-                raise ValueError(
-                    "LDA keeps at most one dimension less than there are "
-                    "classes, and only dimensions in which embeddings vary, "
-                    f"here {most}; received num_dims={self.num_dims}. Lower "
-                    "it, or fit on more classes."
-                )
-            projection = directions[:, : self.num_dims]
+            projection = plda.lda_projection(
+                plda.statistics(embeddings - offset, class_ids), self.num_dims
+            )
         self._learn(embeddings, class_ids, offset, projection)
         return self
 
@@ -187,8 +178,8 @@ class PLDA:
                 "`weight` is the share of the new data, between 0 and 1; "
                 f"received {weight!r}."
             )
-        self._check_dim(embeddings=embeddings)
-        embeddings, class_ids = _examples(embeddings, labels)
+        self._require_dim(embeddings=embeddings)
+        embeddings, class_ids = labelled_examples(embeddings, labels)
         adapted = copy.copy(self)
         offset = self._offset(embeddings)
         adapted._learn(embeddings, class_ids, offset, self.projection)
@@ -222,7 +213,7 @@ class PLDA:
                 another `dim` than those of `fit`, if `enrol_labels` are not
                 one per row, or if the model is not fitted.
         """
-        self._check_dim(enrol=enrol, test=test)
+        self._require_dim(enrol=enrol, test=test)
         enrol = self._coordinates("enrol", enrol)
         test = self._coordinates("test", test)
         counts = np.ones((1, 1))
@@ -231,11 +222,7 @@ class PLDA:
                 "enrol_labels", enrol_labels, 1, "(m,)"
             )
             arrays.same_length(enrol=enrol, enrol_labels=enrol_labels)
-            _, class_ids = np.unique(enrol_labels, return_inverse=True)
-            counts = np.bincount(class_ids)[:, None]
-            sums = np.zeros((len(counts), enrol.shape[1]))
-            np.add.at(sums, class_ids, enrol)
-            enrol = sums / counts
+            enrol, counts = plda.means_of_labels(enrol, enrol_labels)
         return plda.log_likelihood_ratios(enrol, counts, test, self._ratio)
 
     def score_pairs(self, first: Any, second: Any) -> np.ndarray:
@@ -250,7 +237,7 @@ class PLDA:
         Raises:
             ValueError: As `score`, or if the lengths differ.
         """
-        self._check_dim(first=first, second=second)
+        self._require_dim(first=first, second=second)
         first = self._coordinates("first", first)
         second = self._coordinates("second", second)
         arrays.same_length(first=first, second=second)
@@ -267,26 +254,7 @@ class PLDA:
             OSError: If the file cannot be written.
         """
         self._check_fitted()
-        content = {name: getattr(self, name) for name in FITTED}
-        if self.projection is not None:
-            content["projection"] = self.projection
-        path = arguments.path("path", path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            with open(temporary, "wb") as file:
-                np.savez(
-                    file,
-                    num_dims=self.num_dims or 0,
-                    center=self.center,
-                    length_normalize=self.length_normalize,
-                    max_iterations=self.max_iterations,
-                    tolerance=self.tolerance,
-                    log_likelihoods=self.log_likelihoods,
-                    **content,
-                )
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write(path, self)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "PLDA":
@@ -301,37 +269,7 @@ class PLDA:
         Raises:
             OSError: If there is no such file, or it is not such a model.
         """
-        path = arguments.path("path", path)
-        try:
-            # np.load leaves a broken file open if it opened it itself.
-            with (
-                open(path, "rb") as file,
-                np.load(file, allow_pickle=False) as archive,
-            ):
-                content = dict(archive)
-            model = cls(
-                int(content["num_dims"]) or None,
-                center=bool(content["center"]),
-                length_normalize=bool(content["length_normalize"]),
-                max_iterations=int(content["max_iterations"]),
-                tolerance=float(content["tolerance"]),
-            )
-            for name in FITTED:
-                setattr(model, name, content[name])
-            model.projection = content.get("projection")
-            model.log_likelihoods = content["log_likelihoods"].tolist()
-            model._check_content()
-        except (
-            EOFError,
-            KeyError,
-            TypeError,
-            ValueError,
-            zipfile.BadZipFile,
-        ) as error:
-            raise OSError(
-                f"{os.fspath(path)!r} must be a file written by PLDA.save; "
-                f"reading it failed: {error}. Save the model again."
-            ) from error
+        model = read(path, cls)
         model._diagonalize()
         return model
 
@@ -341,7 +279,9 @@ class PLDA:
         return np.zeros(embeddings.shape[1])
 
     def _learn(self, embeddings, class_ids, offset, projection) -> None:
-        x = self._processed(embeddings, offset, projection)
+        x = plda.processed(
+            embeddings, offset, projection, self.length_normalize
+        )
         if not np.any(np.var(x - x[0], axis=0)):
             raise ValueError(
                 "Embeddings must vary; received embeddings that are all the "
@@ -355,20 +295,12 @@ class PLDA:
         self.offset, self.projection = offset, projection
         self._diagonalize()
 
-    def _processed(self, x, offset, projection) -> np.ndarray:
-        x = x - offset
-        if projection is not None:
-            x = x @ projection
-        if self.length_normalize:
-            length = np.linalg.norm(x, axis=1, keepdims=True)
-            scale = np.sqrt(x.shape[1])
-            x = scale * np.divide(x, length, where=length > 0, out=0 * x)
-        return x
-
     def _coordinates(self, name: str, embeddings) -> np.ndarray:
         """In which both covariances are diagonal, about the mean."""
-        x = _bounded(name, embeddings)
-        x = self._processed(x, self.offset, self.projection)
+        x = bounded(name, embeddings)
+        x = plda.processed(
+            x, self.offset, self.projection, self.length_normalize
+        )
         return (x - self.mean) @ self._transform
 
     def _diagonalize(self) -> None:
@@ -384,66 +316,6 @@ class PLDA:
                 "fit(embeddings, labels), or PLDA.load(path)."
             )
 
-    def _check_dim(self, **embeddings) -> None:
+    def _require_dim(self, **embeddings) -> None:
         self._check_fitted()
-        for name, value in embeddings.items():
-            shape = arrays.numbers(name, value, 2, "(n, dim)").shape
-            dim = len(self.offset)
-            if shape[1] != dim:
-                raise ValueError(
-                    f"`{name}` must have shape (n, {dim}), as the embeddings "
-                    f"that PLDA was fitted to; received shape {shape}. Use "
-                    "the same encoder."
-                )
-
-    def _check_content(self) -> None:
-        dims = len(self.mean)
-        shapes = {
-            "mean": (dims,),
-            "between_covariance": (dims, dims),
-            "within_covariance": (dims, dims),
-            "offset": (len(self.offset),),
-        }
-        if self.projection is not None:
-            shapes["projection"] = (len(self.offset), dims)
-        elif len(self.offset) != dims:
-            raise ValueError("projection is missing")
-        for name, shape in shapes.items():
-            value = getattr(self, name)
-            if value.shape != shape or value.dtype != np.float64:
-                raise ValueError(f"{name} is not float64 of shape {shape}")
-            if not np.all(np.isfinite(value)):
-                raise ValueError(f"{name} is not finite")
-        for name in ("between_covariance", "within_covariance"):
-            value = getattr(self, name)
-            spread = np.linalg.eigvalsh((value + value.T) / 2)
-            # Rounding may leave a variance of 0 a little below it.
-            least = -1e-6 * np.max(np.abs(spread), initial=0)
-            if not np.allclose(value, value.T) or spread.min() < least:
-                raise ValueError(f"{name} is no covariance")
-
-
-def _examples(embeddings: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Embeddings, and class ids from 0, of which PLDA can be fitted."""
-    embeddings = _bounded("embeddings", embeddings)
-    labels = arrays.integers("labels", labels, 1, "(n,)")
-    arrays.same_length(embeddings=embeddings, labels=labels)
-    classes, class_ids = np.unique(labels, return_inverse=True)
-    if not 1 < len(classes) < len(labels):
-        raise ValueError(
-            "PLDA needs at least two classes, and one with at least two "
-            f"examples; received {len(labels)} examples of {len(classes)} "
-            "classes. Pass more examples."
-        )
-    return embeddings, class_ids
-
-
-def _bounded(name: str, value: Any) -> np.ndarray:
-    value = arrays.numbers(name, value, 2, "(n, dim)").astype(np.float64)
-    largest = np.max(np.abs(value))
-    if largest > LARGEST:
-        raise ValueError(
-            f"`{name}` must be at most {LARGEST} in size; received {largest}. "
-            "Scale embeddings down."
-        )
-    return value
+        require_dim(len(self.offset), **embeddings)

@@ -33,6 +33,23 @@ class TwoCovariance(NamedTuple):
     within: np.ndarray  # (dim, dim)
 
 
+def processed(
+    x: np.ndarray,
+    offset: np.ndarray,
+    projection: np.ndarray | None,
+    length_normalize: bool,
+) -> np.ndarray:
+    """Embeddings about an offset, projected, of one length."""
+    x = x - offset
+    if projection is not None:
+        x = x @ projection
+    if length_normalize:
+        length = np.linalg.norm(x, axis=1, keepdims=True)
+        scale = np.sqrt(x.shape[1])
+        x = scale * np.divide(x, length, where=length > 0, out=0 * x)
+    return x
+
+
 def statistics(x: np.ndarray, class_ids: np.ndarray) -> Statistics:
     """Of examples `(n, dim)`."""
     # About one of the examples: a constant dimension is then exactly zero.
@@ -207,3 +224,28 @@ def _at_least(covariance: np.ndarray, least: float) -> np.ndarray:
     """The covariance, each eigenvalue raised to `least`."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     return (vectors * np.maximum(values, least)) @ vectors.T
+
+
+def lda_projection(examples: Statistics, num_dims: int) -> np.ndarray:
+    """The directions that LDA keeps, as columns."""
+    directions, _ = lda(examples)
+    most = min(len(examples.counts) - 1, directions.shape[1])
+    if num_dims > most:
+        raise ValueError(
+            "LDA keeps at most one dimension less than there are "
+            "classes, and only dimensions in which embeddings vary, "
+            f"here {most}; received num_dims={num_dims}. Lower "
+            "it, or fit on more classes."
+        )
+    return directions[:, :num_dims]
+
+
+def means_of_labels(
+    x: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of each label, labels ascending, and their counts `(labels, 1)`."""
+    _, class_ids = np.unique(labels, return_inverse=True)
+    counts = np.bincount(class_ids)[:, None]
+    sums = np.zeros((len(counts), x.shape[1]))
+    np.add.at(sums, class_ids, x)
+    return sums / counts, counts

@@ -1,0 +1,103 @@
+"""A fitted PLDA as a file: NumPy's npz, without pickled data."""
+
+import os
+import zipfile
+from typing import TypeVar
+
+import numpy as np
+
+from embeddings_tf.ops import arguments
+
+FITTED = ("offset", "mean", "between_covariance", "within_covariance")
+Model = TypeVar("Model")
+
+
+def write(path: str | os.PathLike, model) -> None:
+    """Writes a fitted model, atomically."""
+    content = {name: getattr(model, name) for name in FITTED}
+    if model.projection is not None:
+        content["projection"] = model.projection
+    path = arguments.path("path", path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(temporary, "wb") as file:
+            np.savez(
+                file,
+                num_dims=model.num_dims or 0,
+                center=model.center,
+                length_normalize=model.length_normalize,
+                max_iterations=model.max_iterations,
+                tolerance=model.tolerance,
+                log_likelihoods=model.log_likelihoods,
+                **content,
+            )
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path: str | os.PathLike, cls: type[Model]) -> Model:
+    """The model in a file that `write` wrote, its content checked.
+
+    Raises:
+        OSError: If there is no such file, or it is not such a model.
+    """
+    path = arguments.path("path", path)
+    try:
+        # np.load leaves a broken file open if it opened it itself.
+        with (
+            open(path, "rb") as file,
+            np.load(file, allow_pickle=False) as archive,
+        ):
+            content = dict(archive)
+        model = cls(
+            int(content["num_dims"]) or None,
+            center=bool(content["center"]),
+            length_normalize=bool(content["length_normalize"]),
+            max_iterations=int(content["max_iterations"]),
+            tolerance=float(content["tolerance"]),
+        )
+        for name in FITTED:
+            setattr(model, name, content[name])
+        model.projection = content.get("projection")
+        model.log_likelihoods = content["log_likelihoods"].tolist()
+        _check_content(model)
+    except (
+        EOFError,
+        KeyError,
+        TypeError,
+        ValueError,
+        zipfile.BadZipFile,
+    ) as error:
+        raise OSError(
+            f"{os.fspath(path)!r} must be a file written by PLDA.save; "
+            f"reading it failed: {error}. Save the model again."
+        ) from error
+    return model
+
+
+def _check_content(model) -> None:
+    dims = len(model.mean)
+    shapes = {
+        "mean": (dims,),
+        "between_covariance": (dims, dims),
+        "within_covariance": (dims, dims),
+        "offset": (len(model.offset),),
+    }
+    if model.projection is not None:
+        shapes["projection"] = (len(model.offset), dims)
+    elif len(model.offset) != dims:
+        raise ValueError("projection is missing")
+    for name, shape in shapes.items():
+        value = getattr(model, name)
+        if value.shape != shape or value.dtype != np.float64:
+            raise ValueError(f"{name} is not float64 of shape {shape}")
+        if not np.all(np.isfinite(value)):
+            raise ValueError(f"{name} is not finite")
+    for name in ("between_covariance", "within_covariance"):
+        value = getattr(model, name)
+        spread = np.linalg.eigvalsh((value + value.T) / 2)
+        # Rounding may leave a variance of 0 a little below it.
+        least = -1e-6 * np.max(np.abs(spread), initial=0)
+        if not np.allclose(value, value.T) or spread.min() < least:
+            raise ValueError(f"{name} is no covariance")
