@@ -3,8 +3,10 @@
 import collections
 import json
 import pathlib
+import shutil
 import statistics
 
+from tools.generated_text import FIGURES
 from tools.generated_text import ROOT
 from tools.keep_result import keep_result
 
@@ -37,6 +39,15 @@ TASKS = {
     "on other words (with five, to see that it works)",
 }
 
+# Pictures of an evaluation that the docs show, by recipe, seed and run: from
+# the name in the workdir to the name in docs/figures.
+DRAWN = {
+    ("mnist_learned_distance", 0, "plane"): {
+        "embedding": "mnist_plane",
+        "distance_properties": "mnist_plane_distance_properties",
+    },
+}
+
 
 def collect(folder: pathlib.Path, replace: bool = False) -> None:
     """Keeps the numbers of a recipe's runs in the repository."""
@@ -65,6 +76,12 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
         {"recipe": recipe, "seed": seed, "runs": runs},
         replace=replace,
     )
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    for run in runs:
+        for drawn, shown in DRAWN.get((recipe, seed, run), {}).items():
+            shutil.copyfile(
+                folder / run / f"{drawn}.png", FIGURES / f"{shown}.png"
+            )
 
 
 def load() -> dict[tuple[str, str, str], dict]:

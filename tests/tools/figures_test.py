@@ -1,0 +1,62 @@
+"""Every picture of the docs comes from a script."""
+
+import json
+
+import pytest
+
+from tools import cross_validation_figures
+from tools import cross_validation_results
+from tools import distance_depth_table
+from tools import generated_text
+from tools import verification_figures
+from tools import verification_results
+
+
+def copied():
+    """Names of the pictures that the scripts take from workdirs."""
+    of_folds = cross_validation_results.DRAWN
+    names = {f"{run}-{p}" for run, kinds in of_folds.items() for p in kinds}
+    for pictures in verification_results.DRAWN.values():
+        names |= set(pictures.values())
+    return names
+
+
+@pytest.mark.slow
+def test_every_picture_is_drawn_or_copied_by_a_script():
+    drawn = set()
+    for draw, results in (
+        (cross_validation_figures.figures, cross_validation_results.load()),
+        (verification_figures.figures, verification_results.load()),
+        (distance_depth_table.figures, distance_depth_table.load()),
+    ):
+        drawn |= set(draw(results))
+    assert not drawn & copied()
+    there = {p.stem for p in generated_text.FIGURES.iterdir()}
+    assert there == drawn | copied()
+
+
+def test_pictures_of_a_run_are_kept_with_its_numbers(tmp_path, monkeypatch):
+    runs = tmp_path / "runs"
+    run = runs / "plane"
+    run.mkdir(parents=True)
+    results = {
+        "recipe": "mnist_learned_distance",
+        "training": {"commit": "0123456"},
+        "evaluation": {},
+    }
+    (run / "results.json").write_text(json.dumps(results))
+    config = {"config": {"seed": 0}}
+    (run / "config.json").write_text(json.dumps(config))
+    for name in ("embedding", "distance_properties"):
+        (run / f"{name}.png").write_bytes(name.encode())
+    for name in ("RESULTS", "FIGURES"):
+        monkeypatch.setattr(verification_results, name, tmp_path / name)
+    (tmp_path / "RESULTS").mkdir()
+    verification_results.collect(runs)
+    kept = {p.name: p.read_text() for p in (tmp_path / "FIGURES").iterdir()}
+    assert kept == {
+        "mnist_plane.png": "embedding",
+        "mnist_plane_distance_properties.png": "distance_properties",
+    }
+    (found,) = (tmp_path / "RESULTS").iterdir()
+    assert json.loads(found.read_text())["runs"].keys() == {"plane"}
