@@ -41,10 +41,12 @@ test: environment ## Run the tests except the slow ones (TESTS=file or folder).
 test-all: environment ## Run every test, the slow ones too (TESTS=...).
 	@$(PYTEST) $(TESTS)
 
-lint: environment ## Check style, formatting and the direction of imports.
+lint: environment ## Check style, formatting, imports and types.
 	@.venv/bin/python -m ruff check .
 	@.venv/bin/python -m ruff format --check .
 	@.venv/bin/lint-imports --no-cache --no-logo
+	@.venv/bin/python -m mypy
+	@.venv/bin/python -m tools.readme_types
 
 docs: environment ## Build the documentation site into site/, strictly.
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict --quiet \
@@ -71,7 +73,7 @@ lock: ## Resolve requirements.lock again (UPGRADE=1: newest versions).
 
 clean: ## Remove the environment and everything built; runs are kept.
 	rm -rf .venv build dist *.egg-info .hypothesis .pytest_cache \
-	  .ruff_cache
+	  .ruff_cache .mypy_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # .venv holds a copy of the lock it was built from, written last: without an

@@ -1,0 +1,158 @@
+"""Kinds of runs that `kill_runs` kills: how they start, and what they end with."""
+
+import dataclasses
+import json
+import pathlib
+import socket
+import zipfile
+from collections.abc import Callable
+
+ROOT = pathlib.Path(__file__).parents[1]
+# Short epochs: what is tested is between them. Two workers agree on it to 1e-5;
+# on the demo recipe, whose Adam has a smaller epsilon, they do not.
+TRAINING = (
+    *("--config", "tests/trainers/tiny.py"),
+    "--config.num_epochs=12",
+    "--config.patience=12",
+    "--config.steps_per_epoch=15",
+)
+SEARCH = (
+    *("--config", "demo", "--space", "stochastic_prototypes"),
+    *("--trials", "4"),
+    "--config.num_epochs=4",
+    "--config.steps_per_epoch=15",
+    "--config.validation.num_episodes=2",
+    "--config.validation.num_samples=3",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """What is started, and what it leaves behind.
+
+    Args:
+        title: What it is, in the table.
+        commands: From a workdir to `(words, environment)` of each process;
+            all have to end with 0.
+        result: From a workdir to numbers and arrays by name.
+        progress: From a workdir to how far it has come, a number.
+        tolerance: Largest difference from the unbroken run.
+        worker: Part of the command line of workers that the processes start
+            themselves.
+    """
+
+    title: str
+    commands: Callable
+    result: Callable
+    progress: Callable
+    tolerance: float = 0.0
+    worker: str = ""
+
+
+def one_process(workdir):
+    words = ["-m", "trainers.train", *TRAINING, "--workdir", str(workdir)]
+    return [(words, {})]
+
+
+def two_workers(workdir):
+    addresses = []
+    for _ in range(2):
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            addresses.append(f"127.0.0.1:{found.getsockname()[1]}")
+    ((words, _),) = one_process(workdir)
+    return [
+        (
+            [*words, "--config.strategy=multi_worker"],
+            {
+                # For one that is killed before the others have seen it.
+                "EMBEDDINGS_TF_START_SECONDS": "90",
+                "TF_CONFIG": json.dumps(
+                    {
+                        "cluster": {"worker": addresses},
+                        "task": {"type": "worker", "index": index},
+                    }
+                ),
+            },
+        )
+        for index in range(2)
+    ]
+
+
+def trained(workdir) -> dict:
+    """Weights, state of the optimiser, and history."""
+    import keras
+    import numpy as np
+
+    import embeddings_tf  # noqa: F401  registers its classes
+
+    result = {}
+    for name in ("latest", "best"):
+        path = workdir / "checkpoints" / f"{name}.keras"
+        model = keras.saving.load_model(path)
+        variables = (*model.weights, *model.optimizer.variables)
+        for number, variable in enumerate(variables):
+            result[f"{name} {number} {variable.path}"] = variable.numpy()
+    training = json.loads((workdir / "results.json").read_text())["training"]
+    for row in training["history"]:
+        for measure, value in row.items():
+            result[f"epoch {row['epoch']} {measure}"] = np.float64(value)
+    return result
+
+
+def epochs_done(workdir) -> int:
+    """Epochs in the newest checkpoint."""
+    path = workdir / "checkpoints" / "latest.keras"
+    if not path.exists():
+        return 0
+    with zipfile.ZipFile(path) as archive:
+        return json.loads(archive.read("training_state.json"))["epoch"]
+
+
+def search(workdir):
+    words = ["-m", "tuning.search", *SEARCH, "--workdir", str(workdir)]
+    return [(words, {})]
+
+
+def search_with_workers(workdir):
+    ((words, environment),) = search(workdir)
+    return [([*words, "--workers", "2"], environment)]
+
+
+def searched(workdir) -> dict:
+    """The value of every trial, by what was drawn for it."""
+    results = json.loads((workdir / "results.json").read_text())
+    return {
+        json.dumps([trial["trial"], trial["status"], trial["values"]]): (
+            trial["objective"] or 0.0  # None of a trial that failed
+        )
+        for trial in results["trials"]
+    }
+
+
+def trials_done(workdir) -> int:
+    path = workdir / "results.json"
+    if not path.exists():
+        return 0
+    trials = json.loads(path.read_text())["trials"]
+    return sum(trial["status"] == "completed" for trial in trials)
+
+
+KINDS = {
+    "one": Kind("training, one process", one_process, trained, epochs_done),
+    "multi_worker": Kind(
+        "training, one of two workers",
+        two_workers,
+        trained,
+        epochs_done,
+        tolerance=1e-5,
+    ),
+    "search": Kind("search, one process", search, searched, trials_done),
+    "search_workers": Kind(
+        "search, its chief or one of its two workers",
+        search_with_workers,
+        searched,
+        trials_done,
+        worker="tuning.local_worker",
+    ),
+}
