@@ -1,4 +1,4 @@
-"""Kinds of runs that `kill_runs` kills: how they start, and what they end with."""
+"""How the runs start that `kill_runs` kills, and what they end with."""
 
 import dataclasses
 import json
