@@ -62,6 +62,7 @@ def original_file(tmp_path):
         yield path
 
 
+@pytest.mark.slow
 def test_one_step_of_the_published_training(original_file, tmp_path):
     code = train.main(
         [

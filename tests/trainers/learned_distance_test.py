@@ -105,6 +105,7 @@ def test_retrieval_and_clusters_by_the_distance(characters_run, digits):
     assert (characters_run / "recall.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_fine_tuning_starts_from_another_domain(characters_run, tmp_path):
     # Grey digits have one channel, of which the encoder knows the first.
     code = command(

@@ -228,6 +228,7 @@ def test_copies_before_babble_and_in_rooms(tmp_path, monkeypatch):
         data.load_for_training(here)
 
 
+@pytest.mark.slow
 def test_a_learned_distance_is_trained_measured_and_exported(tmp_path):
     workdir = tmp_path / "cv"
     words = ("--config", "spoken_digit_learned_distance", "--folds", "2")
@@ -278,6 +279,7 @@ def test_a_learned_distance_is_trained_measured_and_exported(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "recipe",
     [
