@@ -8,6 +8,7 @@ follows. When a test fails after an upgrade, this file is the place to mend it.
 
 import contextlib
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,7 +73,8 @@ def model_being_trained() -> tuple[keras.Model | None, bool]:
     does. The model is None outside `compute_loss`; inside `test_step` the
     model does not train.
     """
-    frame, model = sys._getframe(1), None
+    frame: types.FrameType | None = sys._getframe(1)
+    model = None
     while frame is not None:
         name = frame.f_code.co_name
         if name == "compute_loss" and model is None:

@@ -396,10 +396,10 @@ def _published_epochs(
                 axis=1,
             )
         )
-    plan = np.concatenate(plan)
-    plan = plan[np.lexsort((plan[:, 1], plan[:, 0]))]
-    steps_per_epoch = len(plan)
-    plan = tf.constant(plan)
+    steps = np.concatenate(plan)
+    steps = steps[np.lexsort((steps[:, 1], steps[:, 0]))]
+    steps_per_epoch = len(steps)
+    plan = tf.constant(steps)
     order, starts, counts, first_class = _concatenate(sorted_tables)
     seed = _seed(seed)
 

@@ -125,16 +125,16 @@ class Images:
         if self.size is None:
             return self._as_they_are(index)
         # Without any, one is read for its channels.
-        images = map(self._image, index if len(index) else [0])
+        read = map(self._image, index if len(index) else [0])
         rng = None
         if self._seed is not None:
             rng = np.random.default_rng([self._seed, *index.tolist()])
         if not self._crop:
-            images = [_whole(image, self.size, rng) for image in images]
+            images = [_whole(image, self.size, rng) for image in read]
         elif rng is None:
-            images = [middle_crop(image, self.size) for image in images]
+            images = [middle_crop(image, self.size) for image in read]
         else:
-            images = [random_crop(image, self.size, rng) for image in images]
+            images = [random_crop(image, self.size, rng) for image in read]
         return np.stack(images)[: len(index)]
 
     def with_size(

@@ -190,9 +190,10 @@ class Utterances:
         if callable(self._values):
             read = self._values
 
-            def values(number):
+            def read_taken(number):
                 return read(int(indices[number]))
 
+            values = read_taken
         else:
             parts = [self._utterance(number) for number in indices]
             values = np.concatenate(parts) if parts else self._values[:0]

@@ -15,7 +15,9 @@ from embeddings_tf.ops.labelled_batch import real_numbers
 
 CHOICES = ("warn", "refuse", "accept")
 # In a graph that leaves this process: what its checks do, None elsewhere.
-_EXPORTED = contextvars.ContextVar("embeddings_tf_exported", default=None)
+_EXPORTED: contextvars.ContextVar[str | None] = contextvars.ContextVar(
+    "embeddings_tf_exported", default=None
+)
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")

@@ -36,7 +36,7 @@ class TeachableRows(keras.metrics.Metric):
         # All rows, rows that can teach, rows of batches in which some can.
         self.counts = self.add_variable((3,), "zeros", name="counts")
         self._has_been_read = True
-        self.share = None
+        self.share: float | None = None
 
     def update_state(self, labels):
         is_teachable = self.needs.teachable_rows(labels)

@@ -1,5 +1,6 @@
 """Checks of the arrays that metrics receive, with one wording for all."""
 
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def integers(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     return array
 
 
-def same_length(**arrays: np.ndarray) -> None:
+def same_length(**arrays: Sized) -> None:
     """ValueError unless all arrays have the same number of rows."""
     if len({len(array) for array in arrays.values()}) > 1:
         lengths = ", ".join(

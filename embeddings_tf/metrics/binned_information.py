@@ -1,5 +1,7 @@
 """Mutual information of binned codes and factors."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from embeddings_tf.metrics import arrays
@@ -33,14 +35,13 @@ def discrete(
             f"received {min_probability!r}."
         )
     codes, _ = arrays.scaled(codes, axis=0)
-    columns = (
-        [_bin(dimension, bins, binning) for dimension in codes.T],
-        factors.T,
-    )
-    return tuple(
-        [np.unique(column, return_inverse=True)[1] for column in part]
-        for part in columns
-    )
+    binned = [_bin(dimension, bins, binning) for dimension in codes.T]
+    return _numbered(binned), _numbered(factors.T)
+
+
+def _numbered(columns: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """The distinct values of each column, numbered from 0."""
+    return [np.unique(column, return_inverse=True)[1] for column in columns]
 
 
 def information_table(

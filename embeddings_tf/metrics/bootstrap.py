@@ -114,13 +114,13 @@ def bootstrap_interval(
                 times = np.where(same, times[:, 0], np.prod(times, axis=1))
             return np.repeat(np.arange(len(times)), times)
 
-    values = []
-    while len(values) < num_resamples:
+    drawn_values: list[Any] = []
+    while len(drawn_values) < num_resamples:
         rows = draw()
         if np.any(is_target[rows]) and not np.all(is_target[rows]):
             value = measure(scores[rows], is_target[rows])
-            values.append(value[0] if isinstance(value, tuple) else value)
-    values = arrays.numbers("measure", values, 1, "(num_resamples,)")
+            drawn_values.append(value[0] if isinstance(value, tuple) else value)
+    values = arrays.numbers("measure", drawn_values, 1, "(num_resamples,)")
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

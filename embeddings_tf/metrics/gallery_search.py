@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +27,10 @@ class Search:
     labels: np.ndarray
     gallery: np.ndarray
     gallery_labels: np.ndarray
-    distance: str | Callable
+    distance: Any  # a name, or a function of embeddings
     among_themselves: bool
     exclude: np.ndarray | Callable | None
-    rows: np.ndarray | None = None
+    rows: np.ndarray = dataclasses.field(default_factory=lambda: np.arange(0))
 
     def hidden(self, rows: np.ndarray, start: int, stop: int) -> np.ndarray:
         """Which gallery rows from `start` to `stop` `rows` may not find."""
@@ -176,10 +177,10 @@ def nearest_by_score(
     count = min(count, len(search.gallery) - search.among_themselves)
     for first in range(0, len(search.rows), _QUERY_BLOCK):
         block = search.rows[first : first + _QUERY_BLOCK]
-        best = None
+        best: list[np.ndarray] = []
         for start in range(0, len(search.gallery), _GALLERY_BLOCK):
             found = _falling_scores(search, block, start, _GALLERY_BLOCK)
-            if best is not None:
+            if best:
                 found = [
                     np.concatenate(both, axis=1)
                     for both in zip(best, found, strict=True)
@@ -225,8 +226,8 @@ def ranked(search: Search) -> Iterator[np.ndarray]:
     ]
     if callable(search.distance):
         for block in blocks:
-            found = _falling_scores(search, block, 0, num)
-            order, hidden = _order(*found), found[1]
+            scores = _falling_scores(search, block, 0, num)
+            order, hidden = _order(*scores), scores[1]
             same = search.gallery_labels[order] == search.labels[block, None]
             yield same & ~np.take_along_axis(hidden, order, axis=1)
         return

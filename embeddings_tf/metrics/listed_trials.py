@@ -161,8 +161,12 @@ def score_trials(
     pairs = np.array([[rows[a], rows[b]] for a, b in trials])
     return np.concatenate(
         [
-            call_score(score_pairs, *embeddings[pairs[block].T], pairs=True)
-            for block in blocks(len(pairs), block_size)
+            call_score(
+                score_pairs, embeddings[first], embeddings[second], pairs=True
+            )
+            for first, second in (
+                pairs[block].T for block in blocks(len(pairs), block_size)
+            )
         ]
     )
 

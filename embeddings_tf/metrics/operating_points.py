@@ -86,8 +86,8 @@ class OperatingPoints:
         gaps = int(gap[before]), int(gap[after])
         share = Fraction(-gaps[0], gaps[1] - gaps[0])
         accepted = [int(self.nontargets[i]) for i in (before, after)]
-        rate = accepted[0] + share * (accepted[1] - accepted[0])
-        rate = float(rate / self.num_nontargets)
+        exact = accepted[0] + share * (accepted[1] - accepted[0])
+        rate = float(exact / self.num_nontargets)
         # Whatever lies between, both errors are monotone there.
         false_alarm, miss = self.false_alarm, self.miss
         low = max(false_alarm[before], miss[after])

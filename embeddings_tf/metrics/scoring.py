@@ -54,11 +54,11 @@ def score_all_pairs(
     """
     first, second = two_sides(first, first if second is None else second)
     block_size = positive_integer("block_size", block_size)
-    scores = None
+    scores = np.empty(0)
     for rows in blocks(len(first), block_size):
         for columns in blocks(len(second), block_size):
             found = call_score(score, first[rows], second[columns])
-            if scores is None:
+            if not scores.size:
                 scores = np.empty((len(first), len(second)), found.dtype)
             scores[rows, columns] = found
     return scores

@@ -54,12 +54,12 @@ def person_re_identification_encoder(
     (None, 500)
     """
     dim = positive_integer("dim", dim)
-    image_shape = checked_shape(image_shape)
-    height = image_shape[0]
+    shape = checked_shape(image_shape)
+    height = shape[0]
     if height is None or height < 3:
         raise ValueError(
             "The image is cut into three parts, one above the other; "
-            f"`image_shape` must have at least 3 rows, received {image_shape}."
+            f"`image_shape` must have at least 3 rows; received {shape}."
         )
     bias = keras.initializers.Constant(0.01)
 
@@ -73,7 +73,7 @@ def person_re_identification_encoder(
             name=name,
         )
 
-    image = keras.Input(image_shape, name="image")
+    image = keras.Input(shape, name="image")
     scaled = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     shared = convolution(7, "shared")
     third = height // 3

@@ -2,14 +2,14 @@
 
 import os
 import zipfile
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from embeddings_tf.ops import arguments
 
 FITTED = ("offset", "mean", "between_covariance", "within_covariance")
-Model = TypeVar("Model")
 
 
 def write(path: str | os.PathLike, model) -> None:
@@ -36,8 +36,12 @@ def write(path: str | os.PathLike, model) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def read(path: str | os.PathLike, cls: type[Model]) -> Model:
+def read(path: str | os.PathLike, make: Callable[..., Any]) -> Any:
     """The model in a file that `write` wrote, its content checked.
+
+    Args:
+        path: Of the file.
+        make: Makes a model that is not fitted, such as `PLDA`.
 
     Raises:
         OSError: If there is no such file, or it is not such a model.
@@ -50,7 +54,7 @@ def read(path: str | os.PathLike, cls: type[Model]) -> Model:
             np.load(file, allow_pickle=False) as archive,
         ):
             content = dict(archive)
-        model = cls(
+        model = make(
             int(content["num_dims"]) or None,
             center=bool(content["center"]),
             length_normalize=bool(content["length_normalize"]),

@@ -66,12 +66,12 @@ def resnet50_encoder(
     (None, 128)
     """
     dim = positive_integer("dim", dim)
-    image_shape = checked_shape(image_shape)
+    shape = checked_shape(image_shape)
     try:
         backbone = keras.applications.ResNet50(
             include_top=False,
             weights=weights,
-            input_shape=image_shape,
+            input_shape=shape,
             pooling="avg",
             name="resnet50",
         )
@@ -84,7 +84,7 @@ def resnet50_encoder(
             "the path of the file (without top) as `weights`, or None for "
             "random weights."
         ) from error
-    image = keras.Input(image_shape, name="image")
+    image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1.0, offset=[-mean for mean in MEAN])(
         PixelRange()(image)[..., ::-1]
     )

@@ -99,18 +99,18 @@ def x_vector_encoder(
     dim = positive_integer("dim", dim)
     num_coefficients = positive_integer("num_coefficients", num_coefficients)
     dilated = truth("dilated", dilated)
-    channels = sequence("channels", channels)
-    if len(channels) != len(DILATED):
+    widths = sequence("channels", channels)
+    if len(widths) != len(DILATED):
         raise ValueError(
             f"`channels` must be those of {len(DILATED)} convolutions, for "
-            f"instance (512, 512, 512, 512, 1500); received {channels!r}."
+            f"instance (512, 512, 512, 512, 1500); received {widths!r}."
         )
     ops = keras.ops
     frames = keras.Input((None, num_coefficients), name="frames")
     kept = ops.any(ops.not_equal(frames, 0), axis=-1)
     x = frames
     for number, (filters, (size, dilation, padding)) in enumerate(
-        zip(channels, DILATED if dilated else RELEASED, strict=True)
+        zip(widths, DILATED if dilated else RELEASED, strict=True)
     ):
         # What a shorter utterance alone would see past its end.
         x = ops.where(kept[:, :, None], x, 0)

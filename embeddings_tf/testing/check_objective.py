@@ -85,7 +85,7 @@ def check_objective(
     return run_checks(entry, properties, only)
 
 
-_OF_GAUSSIANS = {
+_OF_GAUSSIANS: dict[str, Any] = {
     "batch": made_up_batches.gaussians,
     "quiet": made_up_batches.without_variance,
     "narrow": made_up_batches.points_as_gaussians,

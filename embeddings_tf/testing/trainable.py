@@ -57,6 +57,10 @@ class Trainable(Configurable):
         """A new object, which gives one value per example."""
         return self.make()
 
+    def model(self, optimizer="sgd", hidden=()) -> keras.Model:
+        """A compiled model that trains with a new object."""
+        raise NotImplementedError
+
     def encoder(self, *hidden):
         return keras.Sequential(
             [keras.Input((NUM_FEATURES,)), *hidden, self.head()]

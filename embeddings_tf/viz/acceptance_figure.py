@@ -126,7 +126,8 @@ def acceptance_figure(
                 zorder=2,
             )
         panel.scatter(
-            *embeddings[labels == name].T,
+            embeddings[labels == name, 0],
+            embeddings[labels == name, 1],
             s=7,
             color=colour,
             alpha=0.55,
@@ -134,7 +135,8 @@ def acceptance_figure(
             zorder=3,
         )
         panel.text(
-            *centres[index],
+            centres[index, 0],
+            centres[index, 1],
             str(name),
             color="white",
             fontsize=12,

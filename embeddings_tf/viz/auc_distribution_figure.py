@@ -62,7 +62,9 @@ def auc_distribution_figure(
     rows = -(-len(pooled) // columns)
     height = max(4.2, 1.2 + 1.05 * len(pooled)) + 0.25 * rows
     figure = Figure(figsize=(10, height), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=(1.1, 1))
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=(1.1, 1))[
+        0
+    ]
     curves = left.subplots()
     panels = right.subplots(
         len(pooled), sharex=True, sharey=True, squeeze=False

@@ -85,7 +85,7 @@ def bars_figure(
         size, grid = (width * len(measures), 4.4), (1, len(measures))
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(*grid, sharex=stacked, squeeze=False).ravel()
-    num_runs = []
+    num_runs: list[int] = []
     for panel, (measure, values) in zip(panels, measures.items(), strict=True):
         if set(values) != set(names):
             raise ValueError(
@@ -158,7 +158,7 @@ def _baseline(panel, values: np.ndarray, start: float, measure: str) -> None:
         )
 
 
-def _check_visible(what: str, mean: float, start: float) -> None:
+def _check_visible(what: str, mean: np.ndarray, start: float) -> None:
     if mean < start:
         raise ValueError(
             f"The axis starts at {start:g}, above {what}, {mean:.3g}, which "

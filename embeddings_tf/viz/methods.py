@@ -19,7 +19,7 @@ _DASHES = ("-", "--", "-.", ":")
 _MARKERS = "osD^vP*"
 
 
-def style(index: int) -> dict[str, str]:
+def style(index: int) -> dict[str, Any]:
     """Colour, dashes and marker of the line of a figure's method `index`."""
     return {
         "color": _COLOURS[index % len(_COLOURS)],

@@ -64,7 +64,7 @@ def traversal_indices(
     codes = arrays.numbers("codes", codes, 2, "(n, dims)")
     num_steps = positive_integer("num_steps", num_steps)
     num_dims = codes.shape[1]
-    dims = checked_dims(dims, num_dims)
+    chosen_dims = checked_dims(dims, num_dims)
     if len(codes) < num_steps:
         raise ValueError(
             f"`codes` must have at least `num_steps` = {num_steps} examples; "
@@ -72,8 +72,8 @@ def traversal_indices(
         )
     distances = squared_distances(codes, reference)
     total = distances.sum(axis=1)
-    chosen = np.empty((len(dims), num_steps), int)
-    for row, dim in enumerate(dims):
+    chosen = np.empty((len(chosen_dims), num_steps), int)
+    for row, dim in enumerate(chosen_dims):
         others = total - distances[:, dim]
         ranking = np.argsort(codes[:, dim], kind="stable")
         for step, part in enumerate(np.array_split(ranking, num_steps)):

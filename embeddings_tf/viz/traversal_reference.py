@@ -59,14 +59,14 @@ def traversal_reference(
     """
     codes = arrays.numbers("codes", codes, 2, "(n, dims)").astype("float64")
     max_candidates = positive_integer("max_candidates", max_candidates)
-    dims = checked_dims(dims, codes.shape[1])
+    moved = checked_dims(dims, codes.shape[1]).tolist()
 
     def others_off(reference):
-        chosen = traversal_indices(codes, dims, num_steps, reference=reference)
+        chosen = traversal_indices(codes, moved, num_steps, reference=reference)
         distances = squared_distances(codes, reference)
         return sum(
             np.delete(distances[indices], dim, axis=1).sum()
-            for dim, indices in zip(dims, chosen, strict=True)
+            for dim, indices in zip(moved, chosen, strict=True)
         )
 
     step = -(-len(codes) // max_candidates)
