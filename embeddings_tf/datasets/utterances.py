@@ -1,6 +1,7 @@
 """Sequences of different lengths, as examples of `batches`."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -187,6 +188,7 @@ class Utterances:
                 f"{indices.dtype}."
             )
         indices = self._checked(indices)
+        values: Any
         if callable(self._values):
             read = self._values
 

@@ -1,7 +1,6 @@
 """The rows of a gallery, in the order in which each query finds them."""
 
 import dataclasses
-from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +28,7 @@ class Search:
     gallery_labels: np.ndarray
     distance: Any  # a name, or a function of embeddings
     among_themselves: bool
-    exclude: np.ndarray | Callable | None
+    exclude: Any  # booleans, a function of rows, or None
     rows: np.ndarray = dataclasses.field(default_factory=lambda: np.arange(0))
 
     def hidden(self, rows: np.ndarray, start: int, stop: int) -> np.ndarray:

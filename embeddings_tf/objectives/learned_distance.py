@@ -1,5 +1,7 @@
 """The learned pseudo-distance: the objective."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -170,7 +172,8 @@ class LearnedDistance(EmbeddingObjective):
                 f"{label_smoothing!r}."
             )
         self.distance = distance
-        self.num_classes = num_classes
+        # A number wherever there is an auxiliary classifier.
+        self.num_classes: Any = num_classes
         self.projection = projection
         self.label_smoothing = label_smoothing
         self.pair_weighting = one_of(
@@ -181,7 +184,7 @@ class LearnedDistance(EmbeddingObjective):
         )
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
-        self.classifier = None
+        self.classifier: Any = None
         if auxiliary == "softmax":
             self.classifier = keras.layers.Dense(
                 num_classes,
@@ -193,7 +196,7 @@ class LearnedDistance(EmbeddingObjective):
             )
         elif auxiliary == "additive_margin":
             self.classifier = AdditiveMargin(
-                num_classes,
+                num_classes,  # type: ignore[arg-type]  # checked above
                 kernel_initializer=keras.initializers.RandomNormal(seed=seed),
                 dtype=self.dtype_policy,
                 name="classifier",

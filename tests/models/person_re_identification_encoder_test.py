@@ -123,5 +123,5 @@ def test_mixed_precision():
 
 
 def test_too_low():
-    with pytest.raises(ValueError, match=r"3 rows, received \(2, 8, 3\)"):
+    with pytest.raises(ValueError, match=r"3 rows; received \(2, 8, 3\)"):
         person_re_identification_encoder(image_shape=(2, 8, 3))
