@@ -63,6 +63,8 @@ def normalized_mutual_information(labels: Any, clusters: Any) -> float:
     labels = arrays.integers("labels", labels, 1, "(n,)")
     clusters = arrays.integers("clusters", clusters, 1, "(n,)")
     arrays.same_length(labels=labels, clusters=clusters)
+    # normalized_mutual_info_score of scikit-learn is equal to 1e-15, takes 4 to
+    # 20 times as long, and may miss 1 by rounding where clusters are classes.
     row, rows = np.unique(labels, return_inverse=True, return_counts=True)[1:]
     column, columns = np.unique(
         clusters, return_inverse=True, return_counts=True

@@ -92,8 +92,10 @@ def single_dimension_auc_by_value(
     >>> found["factor"], found["value"], found["dimension"], found["auc"]
     (array([0, 1]), array([1, 1]), array([1, 0]), array([1., 1.]))
     """
+    from scipy.stats import rankdata
+
     codes, factors = codes_and_factors(codes, factors, ordered=True)
-    ranks = _ranks(codes)
+    ranks = rankdata(codes, axis=0)
     found = []
     for column in range(factors.shape[1]):
         values = np.unique(factors[:, column])
@@ -109,20 +111,3 @@ def single_dimension_auc_by_value(
         for row, value in enumerate(values):
             found.append((column, value, best[row], auc[row, best[row]]))
     return by_value(found, factors, ("factor", "value", "dimension", "auc"))
-
-
-def _ranks(codes: np.ndarray) -> np.ndarray:
-    """1 to n within each dimension; equals have the mean of their ranks."""
-    order = np.argsort(codes, axis=0)
-    ascending = np.take_along_axis(codes, order, axis=0)
-    place = np.arange(len(codes))[:, None]
-    new = np.ones(codes.shape, bool)
-    new[1:] = ascending[1:] != ascending[:-1]
-    last = np.roll(new, -1, axis=0)
-    first_place = np.maximum.accumulate(np.where(new, place, 0), axis=0)
-    last_place = np.minimum.accumulate(
-        np.where(last, place, len(codes))[::-1], axis=0
-    )[::-1]
-    ranks = np.empty(codes.shape)
-    np.put_along_axis(ranks, order, (first_place + last_place) / 2 + 1, axis=0)
-    return ranks
