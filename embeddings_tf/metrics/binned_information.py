@@ -93,8 +93,8 @@ def _bin(values: np.ndarray, bins: int, binning: str) -> np.ndarray:
 def _information_of_pair(
     a: np.ndarray, b: np.ndarray, min_probability: float
 ) -> float:
-    # mutual_info_score of scikit-learn is equal to 1e-15 but takes 30 to 50 times
-    # as long; a permutation test calls this thousands of times.
+    # mutual_info_score of scikit-learn is equal to 1e-15 but takes 30 to 50
+    # times as long; a permutation test calls this thousands of times.
     num_bins, num_values = np.max(a) + 1, np.max(b) + 1
     counts = np.bincount(a * num_values + b, minlength=num_bins * num_values)
     counts = counts.reshape(num_bins, num_values)
