@@ -40,7 +40,7 @@ def check_loss(
     - the report of rows that teach nothing: `teachable_rows`,
       `teachable_rows_warning`.
 
-    Takes about half a minute, and sets the global random seed.
+    Takes about 15 seconds, and sets the global random seed.
 
     Args:
         make: The class of the loss, or `functools.partial` of the class and

@@ -37,7 +37,7 @@ def check_objective(
       reverse;
     - `samples`: each call draws new samples.
 
-    Takes about a minute, and sets the global random seed.
+    Takes about 20 seconds, and sets the global random seed.
 
     Args:
         make: The class of the objective, or `functools.partial` of the class

@@ -105,4 +105,5 @@ def _needs(entry: Entry, name: str, folder: Path) -> list:
 def _summary(text: str) -> str:
     """What an assertion says; of arrays that differ, by how much."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return "; ".join(lines[:4]) or "does not hold"
+    lines = [line for line in lines if not line.startswith("Not equal to tol")]
+    return "; ".join(lines[:2]) or "does not hold"
