@@ -1,10 +1,10 @@
 """Recipes and their overrides: from `--config NAME` to a config."""
 
 import ast
-import importlib
 import importlib.util
 import pathlib
 
+from trainers.evaluators import evaluator
 from trainers.recipes import every_recipe
 from trainers.required_fields import require_evaluation
 from trainers.required_fields import require_fields
@@ -238,18 +238,13 @@ def _sections(config) -> list[str]:
 
 
 def evaluation_module(config):
-    """The module of `trainers` that measures the runs of a recipe.
-
-    It has `validation(config, model)`, a callback for training,
-    `evaluate(config, model, workdir)`, a dictionary of results,
-    `check(config)`, which raises ValueError if the section `evaluation` does
-    not fit the data, and `summary(results)`, a text.
+    """The module of `trainers.evaluators` that measures the runs of a recipe.
 
     Raises:
         ValueError: If there is no such evaluation, or it lacks a field.
     """
     require_evaluation(config)
-    return importlib.import_module(f"trainers.{config.evaluation.name}")
+    return evaluator(config)
 
 
 def build(module, section, *leading, **extra):

@@ -59,7 +59,8 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         started = time.monotonic()
         module = evaluation_module(config)
         module.check(config)
-        results = module.evaluate(config, load_best(path), path)
+        results, figures = module.evaluate(config, load_best(path))
+        save_figures(figures, path)
         update_results(
             path,
             evaluation={
@@ -77,6 +78,19 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
     )
     return results
+
+
+def save_figures(figures: dict, path) -> None:
+    """Writes figures as `NAME.png` and to TensorBoard, and empties them."""
+    from embeddings_tf import viz
+
+    for name, figure in figures.items():
+        viz.save_figure(
+            figure,
+            path / f"{name}.png",
+            log_dir=path / "tensorboard" / "evaluation",
+        )
+        figure.clear()
 
 
 def main(words=None) -> int:

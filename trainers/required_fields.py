@@ -60,6 +60,7 @@ _EVALUATIONS = {
     "retrieval": {"evaluation": {"distance": str, "k": tuple | list}},
     "verification": {"evaluation": {"plda": {}, "num_resamples": int}},
 }
+_EVALUATIONS["n_digit_few_shot"] = _EVALUATIONS["few_shot"]
 _AT_LEAST_1 = ("steps_per_epoch", "num_epochs", "patience")
 
 

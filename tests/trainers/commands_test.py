@@ -4,7 +4,6 @@ import json
 import os
 import zipfile
 
-import numpy as np
 import pytest
 
 from tests.trainers.commands import QUICK
@@ -581,56 +580,3 @@ def test_few_shot_of_any_classes(tmp_path, capsys, monkeypatch):
     assert "rank_correlation_dimension_digit" not in uncertainty
     assert -1 <= uncertainty["rank_correlation_with_occlusion"] <= 1
     assert (run / "embedding.png").stat().st_size > 1000
-
-
-def test_few_shot_of_features(tmp_path, monkeypatch):
-    """Examples that are no images have nothing to occlude."""
-    from trainers import few_shot
-
-    x, labels = images(12, 40, (6,))
-    monkeypatch.setattr(
-        data.datasets, "load", lambda *_, **__: (x.astype("float32"), labels)
-    )
-    config = load_recipe(TINY, ["dataset=made_up", "evaluation.num_support=3"])
-    with config.unlocked():
-        del config.preprocess
-        config.evaluation.num_classes = (5, 5)
-
-    import keras
-
-    model = keras.Sequential([keras.Input((6,)), keras.layers.Identity()])
-    few_shot.check(config)
-    found = few_shot.evaluate(config, model, tmp_path)
-    assert set(found["test_seen"]) == {"clean"}
-    assert found["test_seen"]["clean"]["accuracy"] > 0.9
-    text = few_shot.summary(found)
-    assert "clean" in text and "corrupt" not in text
-
-
-def test_classes_seen_in_training_are_those_of_the_training_split(
-    tmp_path, monkeypatch
-):
-    from trainers import few_shot
-
-    x, labels = images(6, 10, (4,))
-    given = {}
-    monkeypatch.setattr(
-        data.datasets,
-        "load",
-        lambda name, split, *_, **__: (
-            (x[labels % 2 == 0], labels[labels % 2 == 0])
-            if split == "train"
-            else (x, labels)
-        ),
-    )
-    monkeypatch.setattr(
-        few_shot.viz,
-        "embedding_figure",
-        lambda *a, **k: given.update(labels=a[2], seen=a[3], factors=a[4]),
-    )
-    config = load_recipe(TINY, ["dataset=made_up"])
-    few_shot._embedding_figure(
-        config, x.astype(float), None, labels, {"class": labels}
-    )
-    np.testing.assert_array_equal(given["seen"], given["labels"] % 2 == 0)
-    assert list(given["factors"]) == ["class"]

@@ -16,7 +16,8 @@ from trainers import checkpoint
 from trainers import data
 from trainers import evaluate
 from trainers import train
-from trainers import verification
+from trainers.evaluators import trial_measures
+from trainers.evaluators import verification
 from trainers.initial_weights import copy_initial_weights
 
 SHORT = (
@@ -248,8 +249,8 @@ def test_many_trials_are_counted_in_bins(monkeypatch):
     scores = metrics.cosine_scores(embeddings, embeddings)[first, second]
     is_target = classes[first] == classes[second]
     groups = np.stack([classes[first], classes[second]], axis=1)
-    exact = verification.measures(scores, is_target, groups, 0)
-    found = verification.streamed(metrics.cosine_scores, embeddings, classes)
+    exact = trial_measures.measures(scores, is_target, groups, 0)
+    found = trial_measures.streamed(metrics.cosine_scores, embeddings, classes)
     for name, value in exact.items():
         bound = found[f"{name}_bound"]
         assert 0 <= bound < 0.01

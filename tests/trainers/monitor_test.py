@@ -72,7 +72,7 @@ def logged_names():
     """The names of the measures in the source of the evaluations."""
     found = {"loss"}
     for name in ("disentanglement", "few_shot", "retrieval", "verification"):
-        source = (ROOT / "trainers" / f"{name}.py").read_text()
+        source = (ROOT / "trainers/evaluators" / f"{name}.py").read_text()
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef) and "validation" in node.name:
                 for inner in ast.walk(node):

@@ -12,8 +12,9 @@ from tests.datasets.speech_files import write_table
 from trainers import data
 from trainers import evaluate
 from trainers import train
-from trainers import verification
 from trainers.config import load_recipe
+from trainers.evaluators import trial_measures
+from trainers.evaluators import verification
 
 SMALL = (
     "deterministic=False",
@@ -171,7 +172,7 @@ def test_claims_of_classes():
     rng = np.random.default_rng(0)
     classes = np.array([2, 0, 1, 1, 0, 2, 0, 1, 2, 2])
     embeddings = rng.normal(size=(10, 3))
-    found = verification.claimed_classes(
+    found = trial_measures.claimed_classes(
         {"cosine": metrics.cosine_scores}, embeddings, classes, 2
     )
     scores, is_target = [], []
@@ -193,6 +194,6 @@ def test_claims_of_classes():
     expected = metrics.equal_error_rate(scores, is_target)[0]
     assert found["cosine"]["equal_error_rate"] == pytest.approx(expected)
     with pytest.raises(ValueError, match="num_enrolled=4 leaves no example"):
-        verification.claimed_classes(
+        trial_measures.claimed_classes(
             {"cosine": metrics.cosine_scores}, embeddings, classes, 4
         )

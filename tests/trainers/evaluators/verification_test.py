@@ -14,9 +14,9 @@ from trainers import data
 from trainers import evaluate
 from trainers import export
 from trainers import train
-from trainers import verification
 from trainers.config import load_recipe
 from trainers.embed import embed
+from trainers.evaluators import verification
 from trainers.fit import training_data
 from trainers.model import build_model
 

@@ -5,7 +5,7 @@ import pytest
 
 from embeddings_tf import datasets
 from embeddings_tf import metrics
-from trainers.retrieval import ceiling
+from trainers.evaluators.retrieval import ceiling
 
 
 def images(*numbers):

@@ -1,7 +1,5 @@
 """Disentanglement of a trained model: what each dimension tells."""
 
-import pathlib
-
 import keras
 import numpy as np
 
@@ -67,7 +65,7 @@ def check(config) -> None:
             )
 
 
-def evaluate(config, model, workdir: pathlib.Path) -> dict:
+def evaluate(config, model) -> tuple[dict, dict]:
     """All measures of a trained model, beside those of an untrained one."""
     keras.utils.set_random_seed(config.seed)
     untrained = build_model(config)
@@ -105,13 +103,7 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
             }
         ),
     }
-    for name, figure in figures.items():
-        viz.save_figure(
-            figure,
-            workdir / f"{name}.png",
-            log_dir=workdir / "tensorboard" / "evaluation",
-        )
-    return results
+    return results, figures
 
 
 def modularity_of_ideal(factors) -> float:

@@ -1,8 +1,5 @@
 """Verification with a trained model: are two examples of one class?"""
 
-import pathlib
-from collections.abc import Callable
-
 import numpy as np
 
 from embeddings_tf import callbacks
@@ -14,14 +11,17 @@ from trainers.data import load_labels
 from trainers.data import load_trials
 from trainers.embed import HeldOutPoints
 from trainers.embed import embed_points
+from trainers.evaluators.scores import all_scores
+from trainers.evaluators.scores import learned_score
+from trainers.evaluators.trial_measures import claimed_classes
+from trainers.evaluators.trial_measures import measures
+from trainers.evaluators.trial_measures import streamed
 from trainers.folds import class_ids
 
 # More than these are not held in memory but counted in bins.
 EXACT_TRIALS = 5_000_000
 # All pairs of these are held for the study of the distance.
 PROPERTY_ITEMS = 2_000
-# 64 MiB of bins; fused scores crowd near 1.
-NUM_BITS = 22
 
 
 def validation(config, model) -> callbacks.EmbeddingEvaluation:
@@ -46,8 +46,8 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
         is_target = classes[first] == classes[second]
         return 1 - metrics.equal_error_rate(scores, is_target)[0]
 
-    measures = {"accuracy_at_equal_error": accuracy_at_equal_error}
-    return HeldOutPoints(x, class_ids(labels), measures)
+    watched = {"accuracy_at_equal_error": accuracy_at_equal_error}
+    return HeldOutPoints(x, class_ids(labels), watched)
 
 
 def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
@@ -65,22 +65,8 @@ def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
         )
         return 1 - metrics.equal_error_rate(scores, is_target)[0]
 
-    measures = {"accuracy_at_equal_error": accuracy_at_equal_error}
-    return HeldOutPoints(x, np.arange(len(x)), measures)
-
-
-def learned_score(model, of: str = "all_pairs"):
-    """The score of the model's own distance; None if it has no distance.
-
-    Of `"all_pairs"` of two sets, or of `"pairs"`, row by row.
-    """
-    objective = getattr(model, "objective", None)
-    distance = getattr(objective, "distance", None)
-    if distance is None or isinstance(distance, str):
-        return None  # a plain loss has the name of one
-    if of == "pairs":
-        return lambda first, second: distance((first, second))
-    return distance.all_pairs
+    watched = {"accuracy_at_equal_error": accuracy_at_equal_error}
+    return HeldOutPoints(x, np.arange(len(x)), watched)
 
 
 def check(config) -> None:
@@ -115,7 +101,7 @@ def check(config) -> None:
             )
 
 
-def evaluate(config, model, workdir: pathlib.Path) -> dict:
+def evaluate(config, model) -> tuple[dict, dict]:
     """EER and its kin over all unordered pairs of the test classes.
 
     Of the cosine and of PLDA, fitted to the embeddings of the training split;
@@ -189,89 +175,7 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
         figures["embedding"] = viz.acceptance_figure(
             embeddings, labels, scores.get("learned_distance", scores["cosine"])
         )
-    for name, figure in figures.items():
-        viz.save_figure(
-            figure,
-            workdir / f"{name}.png",
-            log_dir=workdir / "tensorboard" / "evaluation",
-        )
-    return results
-
-
-def all_scores(model, plda, of: str = "all_pairs") -> dict[str, Callable]:
-    """Scores of embeddings `(a, dim)` and `(b, dim)`, the first enrolled.
-
-    Of `"all_pairs"`, or of `"pairs"`, row by row.
-    """
-    from scipy.special import expit
-
-    if of == "pairs":
-        cosine, likelihood = metrics.cosine_score_pairs, plda.score_pairs
-    else:
-        cosine, likelihood = metrics.cosine_scores, plda.score
-    found = {"cosine": cosine, "plda": likelihood}
-    learned = learned_score(model, of)
-    if learned is not None:
-
-        def fused(first, second):
-            # float64, in which large logits have probabilities below 1.
-            logits = np.asarray(learned(first, second), np.float64)
-            return metrics.fuse_scores(expit(logits), cosine(first, second))
-
-        found |= {"learned_distance": learned, "fused": fused}
-    return found
-
-
-def measures(scores, is_target, groups=None, num_resamples: int = 0) -> dict:
-    """The errors of one score; `groups` are the classes of both sides."""
-    found = {
-        "equal_error_rate": metrics.equal_error_rate(scores, is_target)[0],
-        "one_minus_auc": 1 - metrics.roc_auc(scores, is_target),
-        "min_dcf": metrics.min_dcf(scores, is_target),
-    }
-    if num_resamples:
-        found["interval"] = metrics.bootstrap_interval(
-            metrics.equal_error_rate,
-            scores,
-            is_target,
-            groups,
-            num_resamples=num_resamples,
-        )
-    return found
-
-
-def claimed_classes(scores, embeddings, classes, num_enrolled: int) -> dict:
-    """The errors where a test example claims to be of a class ("type II").
-
-    The first `num_enrolled` examples of each class enrol it, by the average of
-    their embeddings; each other example claims each class once.
-    """
-    order = np.argsort(classes, kind="stable")
-    rank = np.empty(len(classes), int)
-    rank[order] = np.arange(len(classes)) - np.searchsorted(
-        classes[order], classes[order]
-    )
-    is_enrolled = rank < num_enrolled
-    if is_enrolled.all():
-        raise ValueError(
-            f"config.evaluation.num_enrolled={num_enrolled} leaves no example "
-            "to test; set it below the number of examples of a class"
-        )
-    results = {"examples": len(classes), "classes": len(np.unique(classes))}
-    for name, score in scores.items():
-        enrolled, found = metrics.score_enrolments(
-            score,
-            embeddings[is_enrolled],
-            classes[is_enrolled],
-            embeddings[~is_enrolled],
-        )
-        is_target = enrolled[:, None] == classes[~is_enrolled]
-        results |= {
-            "trials": is_target.size,
-            "targets": int(np.sum(is_target)),
-            name: measures(found.reshape(-1), is_target.reshape(-1)),
-        }
-    return results
+    return results, figures
 
 
 def listed_trials(config, model, plda, path: str) -> tuple[dict, dict]:
@@ -305,23 +209,6 @@ def distance_properties(learned, embeddings) -> dict[str, np.ndarray]:
         embeddings = embeddings[np.sort(rows)]
     logits = metrics.score_all_pairs(learned, embeddings)
     return metrics.distance_properties(expit(-logits.astype(np.float64)))
-
-
-def streamed(score, embeddings, classes) -> dict:
-    """The errors of a score, and by how much they may be wrong at most."""
-    histogram = metrics.TrialHistogram(NUM_BITS)
-    metrics.stream_trials(score, embeddings, classes, histogram.update)
-    rate, _, rate_bound = histogram.equal_error_rate()
-    auc, auc_bound = histogram.roc_auc()
-    cost, cost_bound = histogram.min_dcf()
-    return {
-        "equal_error_rate": rate,
-        "equal_error_rate_bound": rate_bound,
-        "one_minus_auc": 1 - auc,
-        "one_minus_auc_bound": auc_bound,
-        "min_dcf": cost,
-        "min_dcf_bound": cost_bound,
-    }
 
 
 def summary(results: dict) -> str:

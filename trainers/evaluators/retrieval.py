@@ -1,7 +1,6 @@
 """Retrieval with a trained model: is the nearest image of the same class?"""
 
 import hashlib
-import pathlib
 
 import keras
 import numpy as np
@@ -14,9 +13,9 @@ from trainers.data import load_labels
 from trainers.embed import BLOCK
 from trainers.embed import HeldOutPoints
 from trainers.embed import embed_points
+from trainers.evaluators.scores import learned_score
 from trainers.folds import class_ids
 from trainers.model import build_model
-from trainers.verification import learned_score
 
 
 def validation(config, model) -> callbacks.EmbeddingEvaluation:
@@ -60,7 +59,7 @@ def check(config) -> None:
             )
 
 
-def evaluate(config, model, workdir: pathlib.Path) -> dict:
+def evaluate(config, model) -> tuple[dict, dict]:
     """Recall@k of a trained model, beside an untrained one and the ceiling.
 
     Of a model with a learned distance also ranked by that. With a field
@@ -93,14 +92,8 @@ def evaluate(config, model, workdir: pathlib.Path) -> dict:
         results[split] |= {"ceiling": ceiling(x, classes), "examples": len(x)}
         if config.evaluation.get("cluster", False):
             results[split] |= clustering(embeddings, classes, learned)
-    viz.save_figure(
-        viz.recall_figure(
-            curves, ceiling=results[config.evaluation.splits[0]]["ceiling"]
-        ),
-        workdir / "recall.png",
-        log_dir=workdir / "tensorboard" / "evaluation",
-    )
-    return results
+    highest = results[config.evaluation.splits[0]]["ceiling"]
+    return results, {"recall": viz.recall_figure(curves, ceiling=highest)}
 
 
 def clustering(embeddings, classes, learned) -> dict[str, float]:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from trainers.disentanglement import modularity_of_ideal
+from trainers.evaluators.disentanglement import modularity_of_ideal
 
 
 def test_independent_factors():

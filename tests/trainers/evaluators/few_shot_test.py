@@ -1,0 +1,173 @@
+"""Few-shot evaluation: of any data set, and of n-digit numbers."""
+
+import pathlib
+
+import keras
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import HedgedInstances
+from tests.trainers.images import images
+from trainers import data
+from trainers.config import load_recipe
+from trainers.config import recipe_names
+from trainers.evaluate import save_figures
+from trainers.evaluators import episodes
+from trainers.evaluators import evaluator
+from trainers.evaluators import few_shot
+from trainers.evaluators import n_digit_few_shot
+
+TINY = str(pathlib.Path(__file__).parents[1] / "tiny.py")
+# The cache of the data and the threads of TensorFlow are of one process.
+pytestmark = pytest.mark.xdist_group("trainers")
+
+LABELS = np.arange(30) % 5
+
+
+def rows(seed, width):
+    """Positive, so that they serve as variances too; classes overlap."""
+    rng = np.random.default_rng(seed)
+    noise = rng.uniform(0.1, 2, size=(30, width))
+    return (noise + 0.4 * LABELS[:, None]).astype("float32")
+
+
+def nearest_other(closeness):
+    """Share of rows whose closest other row has their label."""
+    hits = 0
+    for i, row in enumerate(closeness):
+        others = [j for j in range(len(row)) if j != i]
+        best = max(others, key=lambda j, row=row: row[j])
+        hits += LABELS[best] == LABELS[i]
+    return hits / len(LABELS)
+
+
+def identity(width):
+    return keras.Sequential([keras.Input((width,)), keras.layers.Identity()])
+
+
+def test_leave_one_out_of_points():
+    gallery, queries = rows(0, 2), rows(1, 2)
+    distance = np.linalg.norm(queries[:, None] - gallery, axis=-1)
+    expected = nearest_other(-distance)
+    accuracy = episodes.leave_one_out_accuracy(
+        identity(2), gallery, queries, LABELS
+    )
+    assert accuracy == pytest.approx(expected)
+    assert 0 < expected < 1
+
+
+def test_leave_one_out_of_matches():
+    """Gaussians so narrow that the noise decides nothing."""
+    gallery, queries = rows(0, 4), rows(1, 4)
+    for side in (gallery, queries):
+        side[:, 2:] = 1e-12
+    distance = np.linalg.norm(queries[:, None, :2] - gallery[:, :2], axis=-1)
+    model = EmbeddingModel(identity(4), HedgedInstances(2), gaussian=True)
+    accuracy = episodes.leave_one_out_accuracy(model, gallery, queries, LABELS)
+    assert accuracy == pytest.approx(nearest_other(-distance))
+
+
+@pytest.mark.parametrize("digits", [2, 3])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_published_rows_have_recipes(digits, dim):
+    for method, section in (
+        ("stochastic_prototypes", "objective"),
+        ("hedged_instances", "objective"),
+        ("prototypical", "loss"),
+        ("contrastive", "loss"),
+    ):
+        name = f"n_digit_{digits}_dim_{dim}_{method}"
+        assert name in recipe_names()
+        config = load_recipe(name)
+        assert config.dataset == f"n_digit/{digits}_number"
+        assert config.encoder.dim == dim
+        assert section in config
+
+
+def test_n_digit_numbers_have_an_evaluator_of_their_own():
+    """Under the name that recipes and older workdirs have for it."""
+    config = load_recipe(TINY)
+    assert config.evaluation.name == "few_shot"
+    assert evaluator(config) is n_digit_few_shot
+    config = load_recipe(TINY, ["dataset=omniglot"])
+    assert evaluator(config) is few_shot
+    with pytest.raises(ValueError, match="received 'omniglot'. Use"):
+        n_digit_few_shot.check(config)
+
+
+def some_features(monkeypatch, labels=lambda _, numbers: numbers):
+    """Eight classes of features; training has seen the even ones."""
+    x, numbers = images(8, 20, (6,))
+
+    def load(name, split, *_, **__):
+        rows = (numbers % 2 == 0) if split == "train" else numbers >= 0
+        return x[rows].astype("float32"), labels(split, numbers[rows])
+
+    monkeypatch.setattr(data.datasets, "load", load)
+    config = load_recipe(TINY, ["dataset=made_up", "evaluation.num_support=3"])
+    with config.unlocked():
+        del config.preprocess
+        config.evaluation.num_classes = (5, 5)
+    return config
+
+
+def test_features_have_nothing_to_occlude(monkeypatch):
+    config = some_features(monkeypatch)
+    few_shot.check(config)
+    found, figures = few_shot.evaluate(config, identity(6))
+    assert set(found["test_seen"]) == {"clean"}
+    assert found["test_seen"]["clean"]["accuracy"] > 0.9
+    text = few_shot.summary(found)
+    assert "clean" in text and "corrupt" not in text
+    assert set(figures) == {"embedding", "evaluation"}
+    assert all(isinstance(figure, Figure) for figure in figures.values())
+
+
+@pytest.mark.parametrize(
+    "as_label",
+    [
+        lambda numbers: numbers,
+        lambda numbers: np.array([f"name {n}" for n in numbers]),
+        lambda numbers: np.stack([numbers % 4, numbers // 4], axis=1),
+    ],
+    ids=["numbers", "names", "factors"],
+)
+def test_a_figure_tells_the_classes_seen_in_training(as_label, monkeypatch):
+    """The training split has half of the classes, whatever labels are."""
+    given = {}
+    config = some_features(monkeypatch, lambda _, numbers: as_label(numbers))
+    monkeypatch.setattr(
+        few_shot.viz,
+        "embedding_figure",
+        lambda *a, **k: given.update(labels=a[2], seen=a[3], factors=a[4]),
+    )
+    few_shot.evaluate(config, identity(6))
+    every = as_label(np.arange(8))
+    rank = np.unique(every, axis=0, return_inverse=True)[1].ravel()
+    assert set(given["labels"]) == set(range(8))
+    np.testing.assert_array_equal(
+        given["seen"], np.isin(given["labels"], rank[::2])
+    )
+    assert list(given["factors"]) == ["class"]
+    np.testing.assert_array_equal(given["factors"]["class"], given["labels"])
+
+
+def test_a_figure_of_many_classes_has_a_legend_of_few():
+    labels = np.repeat(np.arange(1000), 2)
+    rows = few_shot._rows_per_class(labels, 30, few_shot.CLASSES_DRAWN)
+    drawn = np.unique(labels[rows])
+    assert len(drawn) == few_shot.CLASSES_DRAWN
+    assert (drawn[0], drawn[-1]) == (0, 999)
+    every = few_shot._rows_per_class(labels, 1, None)
+    np.testing.assert_array_equal(every, np.arange(0, 2000, 2))
+
+
+def test_figures_are_saved_in_one_place_and_emptied(tmp_path):
+    figure = Figure()
+    figure.subplots()
+    save_figures({"curve": figure}, tmp_path)
+    assert [path.name for path in tmp_path.glob("*.png")] == ["curve.png"]
+    assert any((tmp_path / "tensorboard" / "evaluation").iterdir())
+    assert not figure.axes

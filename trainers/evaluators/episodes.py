@@ -1,0 +1,120 @@
+"""Few-shot episodes of embedded splits, classified and measured."""
+
+import functools
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf import metrics
+from embeddings_tf import models
+from embeddings_tf.models.few_shot_classifier import class_log_prob
+from embeddings_tf.models.few_shot_classifier import class_prototypes
+from embeddings_tf.ops import gaussian
+from trainers.evaluators.occluded import EmbeddedSplit
+
+
+def episode_log_prob(model, num_samples: int):
+    """A `log_prob` for `metrics.few_shot_accuracy`, compiled.
+
+    Prototypes from the supports, then log-probabilities of the queries, the
+    way the model was trained to classify. XLA makes 200 samples two to three
+    times faster; its random numbers differ from TensorFlow's for equal seeds.
+    """
+
+    @tf.function(jit_compile=True, autograph=False)
+    def log_prob(support, support_labels, query, num_classes, seed):
+        prototypes = class_prototypes(
+            model, support, support_labels, num_classes
+        )
+        return class_log_prob(model, query, prototypes, num_samples, seed)
+
+    return log_prob
+
+
+def episodes(split: EmbeddedSplit, condition: str, wanted, log_prob):
+    """Yields the episodes of one condition, shared out over the draws."""
+    num_draws = wanted.num_draws if split.corrupted else 1
+    for draw in range(num_draws):
+        supports, queries = split.sides(condition, draw)
+        num_episodes = len(range(draw, wanted.num_episodes, num_draws))
+        if num_episodes:
+            yield from metrics.few_shot_episodes(
+                supports,
+                split.labels,
+                wanted.num_support,
+                wanted.num_query,
+                num_classes=split.num_classes,
+                num_episodes=num_episodes,
+                seed=draw,
+                log_prob=log_prob,
+                query_embeddings=queries,
+            )
+
+
+def measure_episodes(episodes) -> tuple[dict, dict, dict]:
+    """Accuracy, calibration and rejection over all episodes."""
+    accuracies = [
+        float(np.mean(log_prob.argmax(-1) == target))
+        for log_prob, target in episodes
+    ]
+    probability = np.exp(np.concatenate([e[0] for e in episodes]))
+    targets = np.concatenate([e[1] for e in episodes])
+    is_error = probability.argmax(-1) != targets
+    reject = metrics.error_versus_reject(1 - probability.max(-1), is_error)
+    measured = {
+        "accuracy": float(np.mean(accuracies)),
+        "interval": metrics.confidence_interval(accuracies),
+        "episodes": len(accuracies),
+        "expected_calibration_error": metrics.expected_calibration_error(
+            probability, targets
+        ),
+        "error_at_half": float(reject["error"][len(reject["error"]) // 2]),
+        **{
+            f"reject_{name}": reject[name]
+            for name in ("area", "oracle_area", "random_area")
+        },
+    }
+    return measured, metrics.reliability_curve(probability, targets), reject
+
+
+def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
+    """How often the nearest other row of the gallery has the query's label.
+
+    Nearest by the probability of a match with `HedgedInstances`, else by the
+    Euclidean distance, between means if embeddings are Gaussian. Row i of
+    `gallery` and of `queries` is about the same image, which is left out.
+    """
+    objective, distance = getattr(model, "objective", None), "l2"
+    if hasattr(objective, "match_log_probability"):
+        distance = tf.function(
+            functools.partial(objective.match_log_probability, seed=0),
+            jit_compile=True,
+        )
+    elif models.has_gaussian_output(model):
+        gallery, queries = (gaussian.unpack(x)[0] for x in (gallery, queries))
+    return metrics.recall_at_k(
+        queries,
+        labels,
+        1,
+        distance,
+        gallery,
+        labels,
+        exclude=lambda query, row: query == row,
+    )[1]
+
+
+class Progress:
+    """A Keras progress bar on a terminal, silence elsewhere."""
+
+    def __init__(self, total: int):
+        self.bar = (
+            keras.utils.Progbar(total, unit_name="episode")
+            if sys.stdout.isatty()
+            else None
+        )
+
+    def advance(self):
+        if self.bar is not None:
+            self.bar.add(1)

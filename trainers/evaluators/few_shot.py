@@ -1,0 +1,280 @@
+"""Few-shot evaluation of a trained model: accuracy, uncertainty, pictures.
+
+For any data set with classes. Images are evaluated clean and partly occluded,
+other examples clean only. `n_digit_few_shot` adds measures of n-digit numbers.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf import callbacks
+from embeddings_tf import metrics
+from embeddings_tf import models
+from embeddings_tf import viz
+from embeddings_tf.datasets import Utterances
+from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import positive_integer
+from trainers.data import load
+from trainers.data import load_labels
+from trainers.data import preprocessing
+from trainers.evaluators.episodes import Progress
+from trainers.evaluators.episodes import episode_log_prob
+from trainers.evaluators.episodes import episodes
+from trainers.evaluators.episodes import leave_one_out_accuracy
+from trainers.evaluators.episodes import measure_episodes
+from trainers.evaluators.occluded import BLOCK
+from trainers.evaluators.occluded import CONDITIONS
+from trainers.evaluators.occluded import embed_split
+from trainers.evaluators.occluded import uncertainty
+from trainers.folds import class_ids
+from trainers.held_out import HeldOut
+
+# More have no place in the legend of a figure.
+CLASSES_DRAWN = 30
+
+
+def number_classes(*labels) -> list[np.ndarray]:
+    """Class numbers `(n,)` of the labels of several splits.
+
+    Equal labels get equal numbers in all of them. Integers keep their values;
+    other labels, and factors `(n, factors)`, are numbered together.
+    """
+    labels = [np.asarray(of_split) for of_split in labels]
+    if all(found.ndim == 1 and found.dtype.kind in "iu" for found in labels):
+        return labels
+    ends = np.cumsum([len(of_split) for of_split in labels])
+    return np.split(class_ids(np.concatenate(labels)), ends[:-1])
+
+
+def validation(config, model) -> callbacks.EmbeddingEvaluation:
+    """Few-shot accuracy on the validation part, preprocessed as training.
+
+    One fixed draw of the preprocessing and of the episodes, so that epochs
+    are compared on the same task.
+    """
+    x, labels = load(config, config.validation.split)
+    (labels,) = number_classes(labels)
+    preprocess = preprocessing(config)
+    if preprocess is not None:
+        x = tf.concat(
+            [
+                preprocess(x[first : first + BLOCK], tf.constant([-1, first]))
+                for first in range(0, len(x), BLOCK)
+            ],
+            axis=0,
+        ).numpy()
+    wanted = dict(config.validation)
+    del wanted["split"]
+    num_samples = wanted.pop("num_samples")
+    log_prob = episode_log_prob(
+        model, positive_integer("validation.num_samples", num_samples)
+    )
+    # Checks the numbers against the labels now, not after an epoch.
+    metrics.few_shot_episodes(np.zeros((len(labels), 1)), labels, **wanted)
+
+    def few_shot_accuracy(embeddings, labels):
+        return metrics.few_shot_accuracy(
+            embeddings,
+            labels,
+            log_prob=log_prob,
+            seed=config.seed,
+            **wanted,
+        )
+
+    measures = {"few_shot_accuracy": few_shot_accuracy}
+    if isinstance(x, Utterances):
+        return HeldOut(x, labels, measures)
+    return callbacks.EmbeddingEvaluation(x, labels, measures, batch_size=BLOCK)
+
+
+def check(config) -> None:
+    """Checks the section `evaluation` against the data.
+
+    Raises:
+        ValueError: If a count is too small, there is not one entry of
+            `num_classes` for each split, or a split does not exist or has too
+            few classes or examples.
+    """
+    wanted = config.evaluation
+    if len(wanted.splits) != len(wanted.num_classes):
+        raise ValueError(
+            "config.evaluation.num_classes must have an entry for each of "
+            f"config.evaluation.splits; received {tuple(wanted.num_classes)} "
+            f"for {tuple(wanted.splits)}"
+        )
+    for field, least in (
+        ("num_episodes", 2),
+        ("num_draws", 1),
+        ("num_samples", 1),
+    ):
+        if wanted[field] < least:
+            raise ValueError(
+                f"config.evaluation.{field} must be at least {least}; "
+                f"received {wanted[field]}"
+            )
+    for split, num_classes in zip(
+        wanted.splits, wanted.num_classes, strict=True
+    ):
+        (labels,) = number_classes(load_labels(config, split))
+        try:
+            metrics.few_shot_episodes(
+                np.zeros((len(labels), 1)),
+                labels,
+                wanted.num_support,
+                wanted.num_query,
+                num_classes,
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"config.evaluation does not fit the split {split!r}: {error}"
+            ) from error
+
+
+def evaluate(config, model) -> tuple[dict, dict]:
+    """All measures of one trained model, and its figures by name.
+
+    Every split of `config.evaluation.splits`, for images under three
+    conditions: clean, corrupt supports, corrupt queries. Each image is embedded
+    once clean and once per corruption draw; `num_episodes` random episodes are
+    shared out over the draws. With `leave_one_out` also the accuracy of the
+    nearest neighbour among all other examples of the split, in the first draw.
+    """
+    splits, trained = embed_splits(config, model)
+    labels = np.concatenate([split.labels for split in splits])
+    return measure(
+        config,
+        model,
+        splits,
+        trained,
+        {"class": labels},
+        num_classes_drawn=CLASSES_DRAWN,
+    )
+
+
+def embed_splits(config, model, **options):
+    """The embedded test splits, and the class numbers of the training split.
+
+    `options` are those of `embed_split`.
+    """
+    wanted, splits = config.evaluation, []
+    for name, num_classes in zip(
+        wanted.splits, wanted.num_classes, strict=True
+    ):
+        x, labels = load(config, name)
+        splits.append(
+            embed_split(
+                model,
+                name,
+                num_classes,
+                x,
+                labels,
+                wanted.num_draws,
+                **options,
+            )
+        )
+    *labels, trained = number_classes(
+        *(split.labels for split in splits), load_labels(config, config.split)
+    )
+    splits = [
+        split._replace(labels=numbers)
+        for split, numbers in zip(splits, labels, strict=True)
+    ]
+    return splits, trained
+
+
+def measure(
+    config, model, splits, trained, factors, *, num_classes_drawn=None
+) -> tuple[dict, dict]:
+    """Results and figures of embedded splits.
+
+    Args:
+        config: The recipe.
+        model: The trained model.
+        splits: What `embed_splits` gave.
+        trained: Class numbers of training examples; the figure marks classes
+            that are not among them.
+        factors: From names to values `(n,)` of the examples of all splits; the
+            figure of the embeddings has a panel for each.
+        num_classes_drawn: Classes in that figure; None: all.
+    """
+    wanted = config.evaluation
+    log_prob = episode_log_prob(model, wanted.num_samples)
+    progress = Progress(
+        sum(len(split.conditions) for split in splits) * wanted.num_episodes
+    )
+    results, reliability, reject = {}, {}, {}
+    for split in splits:
+        results[split.name] = {}
+        for condition in split.conditions:
+            found = []
+            for episode in episodes(split, condition, wanted, log_prob):
+                found.append(episode)
+                progress.advance()
+            cell, *curves = measure_episodes(found)
+            if wanted.get("leave_one_out", False):
+                cell["leave_one_out_accuracy"] = leave_one_out_accuracy(
+                    model, *split.sides(condition), split.labels
+                )
+            results[split.name][condition] = cell
+            title = f"{split.name.removeprefix('test_')}, {condition}"
+            title = title.replace("_", " ")
+            reliability[title], reject[title] = curves
+
+    mean, variance = np.concatenate([split.clean for split in splits]), None
+    labels = np.concatenate([split.labels for split in splits])
+    occlusion = {}
+    if models.has_gaussian_output(model):
+        mean, variance = (part.numpy() for part in gaussian.unpack(mean))
+        if splits[0].corrupted:
+            results["uncertainty"], occlusion = uncertainty(splits)
+    objective = getattr(model, "objective", None)
+    for name in ("noise_variance", "scale", "offset"):
+        if hasattr(objective, name):
+            results[name] = float(getattr(objective, name))
+
+    figures = {
+        "evaluation": viz.evaluation_figure(reliability, reject, occlusion)
+    }
+    if mean.shape[1] >= 2:
+        rows = _rows_per_class(labels, 30, num_classes_drawn)
+        figures["embedding"] = viz.embedding_figure(
+            mean[rows],
+            None if variance is None else variance[rows],
+            labels[rows],
+            np.isin(labels[rows], trained),
+            {name: values[rows] for name, values in factors.items()},
+            title=f"{config.dataset}: clean test images",
+        )
+    return results, figures
+
+
+def summary(results: dict) -> str:
+    """The accuracies as a small table for people."""
+    splits = [
+        name
+        for name, found in results.items()
+        if isinstance(found, dict) and CONDITIONS[0] in found
+    ]
+    lines = [f"{'accuracy, %':<17}" + "".join(f"{s:>16}" for s in splits)]
+    for condition in CONDITIONS:
+        cells = [results[split].get(condition) for split in splits]
+        if None not in cells:
+            lines.append(
+                f"{condition.replace('_', ' '):<17}"
+                + "".join(
+                    f"{100 * c['accuracy']:>9.1f} ±{100 * c['interval']:>5.2f}"
+                    for c in cells
+                )
+            )
+    return "\n".join(lines)
+
+
+def _rows_per_class(labels, count: int, num_classes) -> np.ndarray:
+    """The first `count` rows of each class, or of `num_classes` of them."""
+    classes = np.unique(labels)
+    if num_classes is not None and len(classes) > num_classes:
+        chosen = np.linspace(0, len(classes) - 1, num_classes).astype(int)
+        classes = classes[chosen]
+    return np.concatenate(
+        [np.flatnonzero(labels == c)[:count] for c in classes]
+    )

@@ -1,0 +1,98 @@
+"""Few-shot evaluation of n-digit numbers: as `few_shot`, digit by digit.
+
+Each digit of an image is occluded by itself. Adds which dimension tells which
+digit, and whether a dimension's variance rises with its digit's occlusion.
+"""
+
+import numpy as np
+
+from embeddings_tf import metrics
+from embeddings_tf import models
+from embeddings_tf.ops import gaussian
+from trainers.evaluators import few_shot
+from trainers.evaluators.occluded import variance_and_occlusion
+
+NAMES = ("first digit", "second digit", "third digit")
+
+summary = few_shot.summary
+validation = few_shot.validation
+
+
+def check(config) -> None:
+    """Checks the section `evaluation` against the data.
+
+    Raises:
+        ValueError: As `few_shot.check`, and for other data sets.
+    """
+    if not config.dataset.startswith("n_digit/"):
+        raise ValueError(
+            "config.evaluation.name='n_digit_few_shot' is for the data sets "
+            f"n_digit/...; received {config.dataset!r}. Use "
+            "--config.evaluation.name=few_shot"
+        )
+    few_shot.check(config)
+
+
+def evaluate(config, model) -> tuple[dict, dict]:
+    """The results and figures of `few_shot.evaluate`, and those of digits."""
+    splits, trained = few_shot.embed_splits(config, model, num_parts=num_digits)
+    found = digits(
+        np.concatenate([split.labels for split in splits]),
+        splits[0].occluded[0].shape[1],
+    )
+    factors = dict(zip(NAMES, found.T, strict=False))
+    results, figures = few_shot.measure(config, model, splits, trained, factors)
+    mean = np.concatenate([split.clean for split in splits])
+    if models.has_gaussian_output(model):
+        mean = gaussian.unpack(mean)[0].numpy()
+        results["uncertainty"]["rank_correlation_dimension_digit"] = (
+            occlusion_by_digit(*variance_and_occlusion(splits))
+        )
+    results["axes"] = axis_alignment(mean, found)
+    return results, figures
+
+
+def num_digits(shape) -> int:
+    """Digits side by side in an image `(height, width, channels)`."""
+    return shape[1] // shape[0]
+
+
+def digits(numbers, count: int) -> np.ndarray:
+    """The digits of `(n,)` numbers, `(n, count)`, the first one first."""
+    powers = 10 ** np.arange(count - 1, -1, -1)
+    return numbers[:, None] // powers % 10
+
+
+def axis_alignment(mean, found) -> dict:
+    """Mutual information of axes and digits, and the best rotation, in nats.
+
+    Args:
+        mean: Embeddings `(n, dim)`.
+        found: What `digits` gave, `(n, count)`.
+    """
+    information = metrics.mutual_information(mean, found, binning="quantile")
+    result = {"mutual_information": information.tolist()}
+    if mean.shape[1] == found.shape[1] == 2:
+        rotation = metrics.best_rotation(mean, found, binning="quantile")
+        result["rotation"] = {
+            name: np.asarray(value).tolist() for name, value in rotation.items()
+        }
+    return result
+
+
+def occlusion_by_digit(variance, occluded) -> list[list[float]]:
+    """Rank correlation of each dimension's variance and each digit's occlusion.
+
+    Args:
+        variance: `(n, dim)`.
+        occluded: Part of each digit that is hidden, `(n, count)`.
+    """
+    from scipy.stats import spearmanr
+
+    return [
+        [
+            float(spearmanr(of_digit, values).statistic)
+            for of_digit in occluded.T
+        ]
+        for values in variance.T
+    ]

@@ -1,0 +1,77 @@
+"""The errors of scores over trials: pairs of examples, or claims of classes."""
+
+import numpy as np
+
+from embeddings_tf import metrics
+
+# 64 MiB of bins; fused scores crowd near 1.
+NUM_BITS = 22
+
+
+def measures(scores, is_target, groups=None, num_resamples: int = 0) -> dict:
+    """The errors of one score; `groups` are the classes of both sides."""
+    found = {
+        "equal_error_rate": metrics.equal_error_rate(scores, is_target)[0],
+        "one_minus_auc": 1 - metrics.roc_auc(scores, is_target),
+        "min_dcf": metrics.min_dcf(scores, is_target),
+    }
+    if num_resamples:
+        found["interval"] = metrics.bootstrap_interval(
+            metrics.equal_error_rate,
+            scores,
+            is_target,
+            groups,
+            num_resamples=num_resamples,
+        )
+    return found
+
+
+def streamed(score, embeddings, classes) -> dict:
+    """The errors of a score, and by how much they may be wrong at most."""
+    histogram = metrics.TrialHistogram(NUM_BITS)
+    metrics.stream_trials(score, embeddings, classes, histogram.update)
+    rate, _, rate_bound = histogram.equal_error_rate()
+    auc, auc_bound = histogram.roc_auc()
+    cost, cost_bound = histogram.min_dcf()
+    return {
+        "equal_error_rate": rate,
+        "equal_error_rate_bound": rate_bound,
+        "one_minus_auc": 1 - auc,
+        "one_minus_auc_bound": auc_bound,
+        "min_dcf": cost,
+        "min_dcf_bound": cost_bound,
+    }
+
+
+def claimed_classes(scores, embeddings, classes, num_enrolled: int) -> dict:
+    """The errors where a test example claims to be of a class ("type II").
+
+    The first `num_enrolled` examples of each class enrol it, by the average of
+    their embeddings; each other example claims each class once.
+    """
+    order = np.argsort(classes, kind="stable")
+    rank = np.empty(len(classes), int)
+    rank[order] = np.arange(len(classes)) - np.searchsorted(
+        classes[order], classes[order]
+    )
+    is_enrolled = rank < num_enrolled
+    if is_enrolled.all():
+        raise ValueError(
+            f"config.evaluation.num_enrolled={num_enrolled} leaves no example "
+            "to test; set it below the number of examples of a class"
+        )
+    results = {"examples": len(classes), "classes": len(np.unique(classes))}
+    for name, score in scores.items():
+        enrolled, found = metrics.score_enrolments(
+            score,
+            embeddings[is_enrolled],
+            classes[is_enrolled],
+            embeddings[~is_enrolled],
+        )
+        is_target = enrolled[:, None] == classes[~is_enrolled]
+        results |= {
+            "trials": is_target.size,
+            "targets": int(np.sum(is_target)),
+            name: measures(found.reshape(-1), is_target.reshape(-1)),
+        }
+    return results
