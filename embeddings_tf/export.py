@@ -12,9 +12,7 @@ import tensorflow as tf
 
 from embeddings_tf.layers.pixel_range import CHOICES
 from embeddings_tf.layers.pixel_range import exported_checks
-from embeddings_tf.models.few_shot_classifier import class_log_prob
-from embeddings_tf.models.few_shot_classifier import class_prototypes
-from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import path
@@ -51,11 +49,14 @@ def export_saved_model(
       are the same for every query, so that an answer does not depend on the
       other rows. Otherwise by the nearest class mean, and `seed` changes
       nothing.
-    - `score_pairs`, instead of `classify`, where the objective has a
-      `.distance` (`LearnedDistance`): inputs `first` and `second`, paired row
-      by row, to `logit` and `probability` `(pairs,)`: of one class, as
-      likely beforehand as not. exp(logit) is the likelihood ratio. With
-      `HedgedInstances` it is there beside `classify` and takes a `seed` too.
+    - `score_pairs`: inputs `first` and `second`, paired row by row, to `logit`
+      and `probability` `(pairs,)`, the same-class probability under equal
+      priors; exp(logit) is the likelihood ratio. `LearnedDistance` has it
+      instead of `classify`, `HedgedInstances` beside it, with a `seed`.
+
+    An objective of your own has the signatures that its attribute `signatures`
+    names, `("classify",)` by default; its `score_pairs` takes a `seed` if the
+    method of that name does.
 
     A `preprocessing` of several inputs, such as waveforms and their lengths,
     makes them inputs of every signature: `waveform` and `length` of
@@ -253,8 +254,7 @@ def _check_input_signature(signature) -> None:
 
 
 def _signatures(model, specs, preprocessing, num_samples, unit_range) -> dict:
-    is_gaussian = has_gaussian_output(model)
-    objective = getattr(model, "objective", None)
+    method = Method(model)
 
     def encode(inputs, specs):
         inputs = [
@@ -305,7 +305,7 @@ def _signatures(model, specs, preprocessing, num_samples, unit_range) -> dict:
             return unpacked(encode_unchecked(inputs))
 
     def unpacked(embedding):
-        if not is_gaussian:
+        if not method.is_gaussian:
             return {"embedding": embedding}
         mean, variance = gaussian.unpack(embedding)
         return {"embedding": mean, "variance": variance}
@@ -325,11 +325,11 @@ def _signatures(model, specs, preprocessing, num_samples, unit_range) -> dict:
         with tf.control_dependencies([some, same]):
             classes = tf.sort(tf.unique(labels).y)
         class_ids = tf.searchsorted(classes, labels)
-        prototypes = class_prototypes(
-            model, encode(supports, support), class_ids, tf.size(classes)
+        represented = method.represent(
+            encode(supports, support), class_ids, tf.size(classes)
         )
-        log_prob = class_log_prob(
-            model, encode(queries, query), prototypes, num_samples, seed
+        log_prob = method.log_prob(
+            encode(queries, query), represented, num_samples, seed
         )
         return {"probability": tf.exp(log_prob), "classes": classes}
 
@@ -343,16 +343,10 @@ def _signatures(model, specs, preprocessing, num_samples, unit_range) -> dict:
         with tf.control_dependencies([same]):
             return encode(firsts, first), encode(seconds, second)
 
-    def scores(logit):
-        return {"logit": logit, "probability": tf.sigmoid(logit)}
-
     def score_pairs(*inputs):
-        pairs = encode_pairs(inputs)
-        return scores(objective.distance(pairs, training=False))
-
-    def score_sampled_pairs(*inputs):
-        pairs, seed = encode_pairs(inputs[:-1]), inputs[-1]
-        return scores(objective.match_logit(*pairs, num_samples, seed))
+        pairs, seed = inputs[: 2 * num_inputs], inputs[2 * num_inputs :]
+        logit = method.score_pairs(*encode_pairs(pairs), num_samples, *seed)
+        return {"logit": logit, "probability": tf.sigmoid(logit)}
 
     labels_spec = tf.TensorSpec((None,), tf.int32, name="support_labels")
     seed_spec = tf.TensorSpec((2,), tf.int32, name="seed")
@@ -362,12 +356,10 @@ def _signatures(model, specs, preprocessing, num_samples, unit_range) -> dict:
         "serving_default": (serving_default, specs),
         "embed": (embed, specs),
     }
-    # A plain loss may have a `distance`, too: the name of one.
-    if isinstance(getattr(objective, "distance", None), keras.layers.Layer):
-        signatures["score_pairs"] = (score_pairs, pair_signature)
-    else:
+    if "classify" in method.signatures:
         signatures["classify"] = (classify, classify_signature)
-    if hasattr(objective, "match_logit"):
-        pair_signature += [seed_spec]
-        signatures["score_pairs"] = (score_sampled_pairs, pair_signature)
+    if "score_pairs" in method.signatures:
+        if method.pairs_take_seed:
+            pair_signature += [seed_spec]
+        signatures["score_pairs"] = (score_pairs, pair_signature)
     return signatures

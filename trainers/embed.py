@@ -4,9 +4,8 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import callbacks
-from embeddings_tf import models
 from embeddings_tf.datasets import Utterances
-from embeddings_tf.ops import gaussian
+from embeddings_tf.models.method import Method
 
 BLOCK = 256
 
@@ -20,10 +19,7 @@ class HeldOutPoints(callbacks.EmbeddingEvaluation):
 
 def embed_points(model, x) -> np.ndarray:
     """Embeddings of all of `x` as points: of Gaussians the means."""
-    embeddings = embed(model, x)
-    if models.has_gaussian_output(model):
-        embeddings = gaussian.unpack(embeddings)[0].numpy()
-    return embeddings
+    return Method(model).points(embed(model, x)).numpy()
 
 
 def embed(model, x) -> np.ndarray:

@@ -4,14 +4,16 @@ import pathlib
 
 import keras
 
+from embeddings_tf.models.method import Method
 from trainers.checkpoint import load_best
 
 
 def copy_initial_weights(model: keras.Model, path: str) -> None:
-    """Copies the encoder, and the learned distance, of a trained model.
+    """Copies the encoder of a trained model, and what its objective names.
 
-    An auxiliary classifier is of the classes it was trained on, and is not
-    copied; nor is the state of the optimiser.
+    That is the learned distance of a `LearnedDistance`. An auxiliary classifier
+    belongs to the classes it was trained on and is not copied; nor is the
+    state of the optimiser.
 
     Args:
         model: As `build_model` made it.
@@ -33,10 +35,9 @@ def copy_initial_weights(model: keras.Model, path: str) -> None:
         if source.is_dir()
         else keras.saving.load_model(source)
     )
-    for name, find in (("encoder", _encoder), ("learned distance", _distance)):
-        theirs, ours = find(trained), find(model)
-        if theirs is None and ours is None:
-            continue
+    theirs_by_name, ours_by_name = _layers(trained), _layers(model)
+    for name in {**theirs_by_name, **ours_by_name}:
+        theirs, ours = theirs_by_name.get(name), ours_by_name.get(name)
         if theirs is None or ours is None:
             raise ValueError(
                 f"{path} has {'no' if theirs is None else 'a'} {name}, and "
@@ -52,11 +53,7 @@ def copy_initial_weights(model: keras.Model, path: str) -> None:
         ours.set_weights(theirs.get_weights())
 
 
-def _encoder(model):
-    return getattr(model, "encoder", model)
-
-
-def _distance(model):
-    distance = getattr(getattr(model, "objective", None), "distance", None)
-    # Of a plain loss, the name of one.
-    return distance if isinstance(distance, keras.layers.Layer) else None
+def _layers(model) -> dict[str, keras.layers.Layer]:
+    """What does not belong to the training classes, by name."""
+    encoder = getattr(model, "encoder", model)
+    return {"encoder": encoder, **Method(model).reusable_layers()}

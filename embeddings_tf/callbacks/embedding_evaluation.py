@@ -7,8 +7,7 @@ import keras
 import numpy as np
 
 from embeddings_tf import metrics as embedding_metrics
-from embeddings_tf.models.gaussian_output import has_gaussian_output
-from embeddings_tf.ops import gaussian
+from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import function
 from embeddings_tf.ops.arguments import positive_integer
@@ -108,9 +107,8 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
                 for name, metric in self.metrics.items()
             }
         else:
-            if has_gaussian_output(self.model):
-                embeddings = gaussian.unpack(embeddings)[0].numpy()
-            values = {"recall_at_1": _recall_at_1(embeddings, self.labels)}
+            points = Method(self.model).points(embeddings).numpy()
+            values = {"recall_at_1": _recall_at_1(points, self.labels)}
         for name, value in values.items():
             if not np.isfinite(value):
                 raise ValueError(

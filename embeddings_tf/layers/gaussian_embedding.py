@@ -60,6 +60,9 @@ class GaussianEmbedding(keras.layers.Layer):
     TensorShape([5, 4])
     """
 
+    # Read by `models.has_gaussian_output`.
+    gaussian = True
+
     def __init__(
         self,
         dim: int,

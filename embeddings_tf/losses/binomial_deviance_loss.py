@@ -128,6 +128,9 @@ class BinomialDevianceLoss(EmbeddingLoss):
     >>> encoder.compile(optimizer="adam", loss=loss)
     """
 
+    # How embeddings are compared after training, see `EmbeddingLoss`.
+    distance = "cosine"
+
     def __init__(
         self,
         scale: float = 2.0,

@@ -19,7 +19,10 @@ class EmbeddingLoss(keras.losses.Loss):
     weights, masks, reduction, and the scale under `tf.distribute`.
 
     To be implemented by subclasses: `call(y_true, y_pred)`, and `batch_needs`
-    if the loss needs other batches than class-balanced ones.
+    if the loss needs other batches than class-balanced ones. A loss that
+    compares embeddings by their cosine has an attribute `distance = "cosine"`:
+    few-shot classification, evaluation and export then do so, too. Without it
+    they compare squared Euclidean distances.
 
     Raises:
         ValueError: If labels are not class ids, embeddings not real numbers

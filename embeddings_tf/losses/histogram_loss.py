@@ -152,6 +152,9 @@ class HistogramLoss(EmbeddingLoss):
     >>> encoder.compile(optimizer="adam", loss=loss)
     """
 
+    # How embeddings are compared after training, see `EmbeddingLoss`.
+    distance = "cosine"
+
     def __init__(
         self,
         num_nodes: int = 201,

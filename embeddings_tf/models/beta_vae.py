@@ -5,8 +5,8 @@ import math
 import keras
 import tensorflow as tf
 
-from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.training_loss import OwnLossModel
 from embeddings_tf.models.training_loss import training_loss
@@ -81,6 +81,9 @@ class BetaVAE(OwnLossModel):
     (5, 2)
     """
 
+    # Read by `has_gaussian_output`: it gives the mean alone.
+    gaussian = False
+
     def __init__(
         self,
         encoder: keras.Model,
@@ -145,6 +148,10 @@ class BetaVAE(OwnLossModel):
         by_pixel = target * log_bright + (1.0 - target) * log_dark
         return tf.reduce_sum(by_pixel, axis=tuple(range(1, logits.shape.rank)))
 
+    def decode(self, code) -> tf.Tensor:
+        """Images of codes `(batch, dim)`, pixels 0 to 255."""
+        return 255 * tf.sigmoid(tf.cast(self.decoder(code), "float32"))
+
     def compute_loss(
         self,
         x=None,
@@ -207,14 +214,14 @@ def _require_pair(encoder, decoder) -> None:
                 f"`{name}` must be a functional or Sequential model that "
                 f"starts with keras.Input; received {model!r}."
             )
-    if not isinstance(encoder.layers[-1], GaussianEmbedding):
+    if not has_gaussian_output(encoder):
         raise ValueError(
             "`encoder` must end in a Gaussian, mean and variance; its last "
             f"layer is {encoder.layers[-1]!r}. End it with "
             "`embeddings_tf.layers.GaussianEmbedding(dim)`, for example by "
             "`sprites_encoder(dim, gaussian=True)`."
         )
-    dim = encoder.layers[-1].dim
+    dim = encoder.output_shape[-1] // 2
     expected = (None, dim), encoder.input_shape
     received = decoder.input_shape, decoder.output_shape
     if received != expected:

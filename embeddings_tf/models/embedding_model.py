@@ -17,6 +17,9 @@ from embeddings_tf.models.training_loss import training_loss
 from embeddings_tf.models.training_loss import with_regularisers
 from embeddings_tf.ops.arguments import positive_integer
 
+# What may train an encoder: an objective or a plain loss.
+OBJECTIVES = (keras.layers.Layer, keras.losses.Loss)
+
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class EmbeddingModel(OwnLossModel):
@@ -139,7 +142,7 @@ class EmbeddingModel(OwnLossModel):
         require_match(self.gaussian, self.objective)
 
     def _has_loss(self) -> bool:
-        return isinstance(self.objective, keras.losses.Loss)
+        return not isinstance(self.objective, keras.layers.Layer)
 
     def call(self, inputs, training=None):
         if not training or self.piece_size is None:
@@ -220,7 +223,7 @@ class EmbeddingModel(OwnLossModel):
 
 
 def _require_objective(objective) -> None:
-    if not isinstance(objective, (keras.layers.Layer, keras.losses.Loss)):
+    if not isinstance(objective, OBJECTIVES):
         raise ValueError(
             "`objective` must be a layer of embeddings_tf.objectives or a loss "
             "object, such as embeddings_tf.losses.TripletLoss(); received "

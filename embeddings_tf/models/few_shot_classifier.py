@@ -4,64 +4,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.models.gaussian_output import has_gaussian_output
-from embeddings_tf.ops import gaussian
-from embeddings_tf.ops import prototypes
+from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.prototypes import require_support
-
-
-def class_prototypes(model, embeddings, class_ids, num_classes):
-    """What stands for the classes of labelled embeddings.
-
-    `represent` of the model's objective where it has one: a tensor, or a
-    tuple of tensors. Else class means `(num_classes, dim)`. `class_ids` are
-    `(n,)` in `[0, num_classes)`, each at least once.
-    """
-    represent = getattr(_objective(model), "represent", None)
-    if represent is not None:
-        return represent(embeddings, class_ids, num_classes)
-    class_ids = require_support(class_ids, num_classes)
-    points = _points(model, embeddings)
-    # In float64 no sum or square of finite embeddings overflows.
-    means = prototypes.class_means(
-        tf.cast(points, tf.float64), class_ids, num_classes
-    )
-    return tf.cast(means, points.dtype)
-
-
-def class_log_prob(
-    model, embeddings, prototypes_, num_samples=None, seed=None
-) -> tf.Tensor:
-    """Log-probabilities `(queries, classes)` of embeddings given prototypes.
-
-    `log_prob` of the model's objective where it has `represent`, else softmax
-    of minus the squared distance. `num_samples` None is the objective's
-    default.
-    """
-    objective = _objective(model)
-    if not hasattr(objective, "represent"):
-        points = _points(model, embeddings)
-        log_prob = prototypes.nearest_mean_log_prob(
-            tf.cast(points, tf.float64), tf.cast(prototypes_, tf.float64)
-        )
-        return tf.cast(tf.maximum(log_prob, points.dtype.min), points.dtype)
-    if not isinstance(prototypes_, (tuple, list)):
-        prototypes_ = (prototypes_,)
-    arguments = {} if num_samples is None else {"num_samples": num_samples}
-    return objective.log_prob(embeddings, *prototypes_, seed=seed, **arguments)
-
-
-def _objective(model):
-    return getattr(model, "objective", None)
-
-
-def _points(model, embeddings) -> tf.Tensor:
-    """Embeddings as points: the means, if they are Gaussians."""
-    embeddings = tf.convert_to_tensor(embeddings)
-    if has_gaussian_output(model):
-        embeddings, _ = gaussian.unpack(embeddings)
-    return embeddings
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -78,11 +22,13 @@ class FewShotClassifier(keras.layers.Layer):
     | `LearnedDistance` | all supports | mean log-likelihood ratio of pairs |
     | any other, and plain losses | class means | minus squared distance |
 
+    Embeddings of losses that compare by cosine (`distance = "cosine"`) are
+    scaled to length 1 before they are compared.
+
     The log-probabilities are normalised over the classes. The method names
-    are those of scikit-learn. An objective of your own takes part with two
-    methods: `represent(embeddings, class_ids, num_classes)`, which returns a
-    tensor or a tuple of tensors, and `log_prob(embeddings, *represented,
-    num_samples, seed)`; `num_samples` is left out if it is None here.
+    are those of scikit-learn. An objective of your own takes part with its
+    methods `represent`, `log_prob` and `log_evidence`; docs/own_objective.md
+    has an example.
 
     A fitted classifier is saved and loaded by Keras, together with its model:
     `classifier.save("animals.keras")` and `keras.saving.load_model`, once
@@ -152,29 +98,50 @@ class FewShotClassifier(keras.layers.Layer):
         self.classes_, class_ids = np.unique(labels, return_inverse=True)
         self.prototypes_ = tf.nest.map_structure(
             np.asarray,
-            class_prototypes(
-                self.model, self._embed(support), class_ids, len(self.classes_)
+            Method(self.model).represent(
+                self._embed(support), class_ids, len(self.classes_)
             ),
         )
         return self
 
     def predict_log_proba(self, query) -> np.ndarray:
         """Log-probabilities `(queries, classes)`, columns as `classes_`."""
+        self._require_prototypes()
+        return self._of_queries(
+            Method(self.model).log_prob, query, (0, len(self.classes_))
+        )
+
+    def predict_log_evidence(self, query) -> np.ndarray:
+        """Evidence `(queries,)` that a query is of any class, larger for more.
+
+        Use it to answer "unknown": probabilities sum to 1 over the classes even
+        for a query that is far from all of them. A threshold is chosen on
+        examples of classes that were not enrolled. With objectives that score
+        pairs (`LearnedDistance`, `HedgedInstances`) a log-likelihood ratio,
+        with `StochasticPrototypes` a log-density, with plain losses the log of
+        the mean of exp(-distance).
+        """
+        self._require_prototypes()
+        return self._of_queries(Method(self.model).log_evidence, query, (0,))
+
+    def _require_prototypes(self) -> None:
         if not hasattr(self, "prototypes_"):
             raise ValueError(
                 "The classifier has no prototypes yet: call "
                 "fit(support, labels) first."
             )
-        parts = [np.zeros((0, len(self.classes_)), "float32")]
+
+    def _of_queries(self, answer, query, shape_of_none) -> np.ndarray:
+        """What `answer` says of all queries, a batch at a time."""
+        parts = [np.zeros(shape_of_none, "float32")]
         for first in range(0, len(query), self.batch_size):
-            log_prob = class_log_prob(
-                self.model,
+            found = answer(
                 self._embed_batch(query, first),
                 self.prototypes_,
                 self.num_samples,
                 tf.constant([self.seed, 0]),
             )
-            parts.append(np.asarray(log_prob))
+            parts.append(np.asarray(found))
         return np.concatenate(parts)
 
     def predict_proba(self, query) -> np.ndarray:

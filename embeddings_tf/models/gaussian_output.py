@@ -2,17 +2,16 @@
 
 import keras
 
-from embeddings_tf.layers import GaussianEmbedding
-
 
 def has_gaussian_output(model) -> bool:
     """True if the model's embeddings are means and variances side by side.
 
     Use it before reading a model's output: `(batch, 2 * dim)` of means and
     variances, or `(batch, dim)` of points. The output is Gaussian if the last
-    layer is a `GaussianEmbedding`: in Sequential and functional models, and in
-    models nested in them. An `EmbeddingModel` knows from its encoder, or from
-    its argument `gaussian`. A `BetaVAE` gives points, the means of its encoder.
+    layer has an attribute `gaussian` that is True, as `GaussianEmbedding` has:
+    in Sequential and functional models, and in models nested in them. An
+    `EmbeddingModel` knows from its encoder, or from its argument `gaussian`. A
+    `BetaVAE` gives points, the means of its encoder.
 
     Example:
 
@@ -20,11 +19,7 @@ def has_gaussian_output(model) -> bool:
     >>> embeddings_tf.models.has_gaussian_output(encoder)
     False
     """
-    while not isinstance(model, GaussianEmbedding):
-        if isinstance(getattr(model, "gaussian", None), bool):
-            return model.gaussian  # an EmbeddingModel
-        if hasattr(model, "decoder"):
-            return False  # a BetaVAE gives the mean alone
+    while not isinstance(getattr(model, "gaussian", None), bool):
         if hasattr(model, "encoder"):
             model = model.encoder
         elif getattr(model, "operations", None):
@@ -33,7 +28,7 @@ def has_gaussian_output(model) -> bool:
             model = model.layers[-1]
         else:
             return False
-    return True
+    return model.gaussian
 
 
 def reads_gaussians(objective) -> bool:

@@ -20,6 +20,13 @@ from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
 from embeddings_tf.ops.prototypes import require_support
 
+# Samples of both sides, scale and offset. Shapes are open, so that a function
+# is traced once for all models, shapes and calls.
+SAMPLES = [
+    *[tf.TensorSpec((None, None, None), tf.float64)] * 2,
+    *[tf.TensorSpec((), tf.float64)] * 2,
+]
+
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class HedgedInstances(EmbeddingObjective):
@@ -104,6 +111,7 @@ class HedgedInstances(EmbeddingObjective):
     """
 
     is_gaussian = True
+    signatures = ("classify", "score_pairs")
 
     def __init__(
         self,
@@ -222,6 +230,41 @@ class HedgedInstances(EmbeddingObjective):
             - tf.reduce_logsumexp(tf.math.log_sigmoid(-logit), axis=(0, 1))
         )
 
+    def score_pairs(
+        self, packed_first, packed_second, num_samples=None, seed=None
+    ) -> tf.Tensor:
+        """Log-likelihood ratio of a match, row by row: `match_logit`."""
+        return self.match_logit(packed_first, packed_second, num_samples, seed)
+
+    def score_all_pairs(
+        self, packed_first, packed_second, num_samples=None, seed=None
+    ) -> tf.Tensor:
+        """`match_logit` of each row of one set with each of another.
+
+        Args:
+            packed_first: `(first, 2 * dim)`.
+            packed_second: `(second, 2 * dim)`.
+            num_samples: As in `match_log_probability`.
+            seed: As in `match_log_probability`.
+
+        Returns:
+            `(first, second)`. Memory as in `match_log_probability`, time twice
+            as long.
+        """
+        return self._finite(
+            self._all_logits(packed_first, packed_second, num_samples, seed)
+        )
+
+    def _all_logits(self, packed_first, packed_second, num_samples, seed):
+        first, second = self._samples_of_both(
+            packed_first, packed_second, num_samples, seed
+        )
+        scale, offset = self._scale_and_offset()
+        # Both logarithms: near 1 a probability says little about its rest.
+        return _log_match(first, second, scale, offset) - _log_no_match(
+            first, second, scale, offset
+        )
+
     def represent(self, packed, class_ids, num_classes) -> tuple:
         """What stands for the classes in few-shot use: all supports.
 
@@ -275,6 +318,52 @@ class HedgedInstances(EmbeddingObjective):
         )
         return tf.nn.log_softmax(tf.transpose(best))
 
+    def log_evidence(
+        self,
+        packed_queries,
+        packed_supports,
+        support_labels,
+        num_classes,
+        num_samples=None,
+        seed=None,
+    ) -> tf.Tensor:
+        """Log-likelihood ratio that a query is of any class, against none.
+
+        The classes are equally likely; each answers by the support that
+        matches best.
+
+        ```
+        ln mean over classes y of max over supports i of y of
+            p(match | x, x_i) / (1 - p(match | x, x_i))
+        ```
+
+        Args:
+            packed_queries: `(queries, 2 * dim)`.
+            packed_supports: As in `log_prob`.
+            support_labels: As in `log_prob`.
+            num_classes: Number of classes.
+            num_samples: As in `match_log_probability`.
+            seed: As in `match_log_probability`.
+
+        Returns:
+            `(queries,)`.
+
+        Raises:
+            ValueError: As `log_prob`.
+        """
+        labels = require_support(support_labels, num_classes)
+        logits = self._all_logits(
+            packed_queries, packed_supports, num_samples, seed
+        )
+        best = tf.math.unsorted_segment_max(
+            tf.transpose(logits), labels, num_classes
+        )
+        return self._finite(prototypes.log_mean_exp(tf.transpose(best)))
+
+    def diagnostics(self) -> dict:
+        """The learned `scale` and `offset`."""
+        return {"scale": self.scale, "offset": self.offset}
+
     def _samples_of_both(self, first, second, num_samples, seed):
         """Samples of two sets in float64, each set with draws of its own."""
         if num_samples is None:
@@ -306,9 +395,7 @@ class HedgedInstances(EmbeddingObjective):
 
     def _finite(self, values) -> tf.Tensor:
         """Values of float64 in the dtype of the objective, not infinite."""
-        dtype = tf.as_dtype(self.compute_dtype)
-        limits = tf.cast([dtype.min, dtype.max], values.dtype)
-        return tf.cast(tf.clip_by_value(values, *tf.unstack(limits)), dtype)
+        return prototypes.finite(values, tf.as_dtype(self.compute_dtype))
 
     def _seed(self, seed) -> tf.Tensor:
         if seed is None:
@@ -338,17 +425,17 @@ def _samples(mean, variance, num_samples, seed) -> tf.Tensor:
     return mean + square_root(variance) * noise
 
 
-# Shapes are open, so that it is traced once for all models, shapes and calls.
-@tf.function(
-    input_signature=[
-        *[tf.TensorSpec((None, None, None), tf.float64)] * 2,
-        *[tf.TensorSpec((), tf.float64)] * 2,
-    ],
-    autograph=False,
-)
+@tf.function(input_signature=SAMPLES, autograph=False)
 def _log_match(first, second, scale, offset) -> tf.Tensor:
     """Log of the mean probability of a match, see `_log_average`."""
     sign = tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
+    return _log_average(first, second, scale, offset, sign, True)
+
+
+@tf.function(input_signature=SAMPLES, autograph=False)
+def _log_no_match(first, second, scale, offset) -> tf.Tensor:
+    """Log of the mean probability of no match, see `_log_average`."""
+    sign = -tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
     return _log_average(first, second, scale, offset, sign, True)
 
 

@@ -15,6 +15,7 @@ from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
 from embeddings_tf.ops.prototypes import all_supports
+from embeddings_tf.ops.prototypes import log_mean_exp
 from embeddings_tf.ops.prototypes import require_support
 
 # From here on exp goes on as its tangent: no logit leaves float32.
@@ -124,6 +125,8 @@ class LearnedDistance(EmbeddingObjective):
     >>> objective.distance.all_pairs(embeddings, embeddings[:3]).shape
     TensorShape([4, 3])
     """
+
+    signatures = ("score_pairs",)
 
     def __init__(
         self,
@@ -273,6 +276,30 @@ class LearnedDistance(EmbeddingObjective):
             tf.reduce_sum(log_prob, -1)
         )
 
+    def score_pairs(self, first, second) -> tf.Tensor:
+        """Log-likelihood ratio that two rows are of one class, row by row.
+
+        Args:
+            first: `(n, dim)`.
+            second: `(n, dim)`.
+
+        Returns:
+            The logit of `distance`, `(n,)`.
+        """
+        return self.distance((first, second), training=False)
+
+    def score_all_pairs(self, first, second) -> tf.Tensor:
+        """`score_pairs` of each row of one set with each of another.
+
+        Args:
+            first: `(n, dim)`.
+            second: `(m, dim)`.
+
+        Returns:
+            The logits of `distance`, `(n, m)`.
+        """
+        return self.distance.all_pairs(first, second)
+
     def represent(self, embeddings, class_ids, num_classes) -> tuple:
         """What stands for the classes in few-shot use: all supports.
 
@@ -320,12 +347,45 @@ class LearnedDistance(EmbeddingObjective):
         Raises:
             ValueError: As `represent`.
         """
+        return tf.nn.log_softmax(
+            self._class_scores(queries, supports, class_ids, num_classes)
+        )
+
+    def log_evidence(
+        self, queries, supports, class_ids, num_classes
+    ) -> tf.Tensor:
+        """Log-likelihood ratio that a query is of any class, against none.
+
+        The classes are equally likely, with the scores of `log_prob`.
+
+        Args:
+            queries: `(queries, dim)`.
+            supports: As in `log_prob`.
+            class_ids: As in `log_prob`.
+            num_classes: Number of classes.
+
+        Returns:
+            `(queries,)`.
+
+        Raises:
+            ValueError: As `represent`.
+        """
+        return log_mean_exp(
+            self._class_scores(queries, supports, class_ids, num_classes)
+        )
+
+    def _class_scores(self, queries, supports, class_ids, num_classes):
+        """Mean logit over the supports of each class, `(queries, classes)`."""
         class_ids = require_support(class_ids, num_classes)
-        logits = self.distance.all_pairs(queries, supports)
+        logits = self.score_all_pairs(queries, supports)
         score = tf.math.unsorted_segment_mean(
             tf.transpose(logits), class_ids, num_classes
         )
-        return tf.nn.log_softmax(tf.transpose(score))
+        return tf.transpose(score)
+
+    def reusable_layers(self) -> dict:
+        """The distance; an auxiliary classifier knows its classes alone."""
+        return {"learned distance": self.distance}
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

@@ -15,6 +15,8 @@ from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.prototypes import finite
+from embeddings_tf.ops.prototypes import log_mean_exp
 from embeddings_tf.ops.prototypes import require_support
 
 # Floats of a block of samples in `log_prob`: 16 MiB.
@@ -109,6 +111,7 @@ class StochasticPrototypes(EmbeddingObjective):
     """
 
     is_gaussian = True
+    signatures = ("classify",)
 
     def __init__(
         self,
@@ -273,6 +276,74 @@ class StochasticPrototypes(EmbeddingObjective):
         )
         lowest = tf.constant(mean.dtype.min, tf.float64)
         return tf.cast(tf.maximum(log_prob, lowest), mean.dtype)
+
+    def log_evidence(self, packed_queries, packed_prototypes) -> tf.Tensor:
+        """Log-density of every query under the classes, equally likely.
+
+        The denominator that `log_prob` divides by, in closed form: no samples
+        are drawn. It is small for a query far from every class.
+
+        ```
+        ln mean over classes y of N(mean_q; mean_y, variance_q + variance_y
+                                            + noise_variance)
+        ```
+
+        Args:
+            packed_queries: `(queries, 2 * dim)`.
+            packed_prototypes: `(classes, 2 * dim)` from `prototypes`;
+                `noise_variance` is added here.
+
+        Returns:
+            `(queries,)`.
+        """
+        queries = self._built_for(packed_queries)
+        prototypes = real_numbers(
+            "Prototypes", packed_prototypes, queries.dtype
+        )
+        mean, variance, class_mean, class_variance = (
+            tf.cast(tensor, tf.float64)
+            for tensor in (
+                *gaussian.unpack(queries),
+                *self._class_likelihood(prototypes),
+            )
+        )
+        densities = gaussian.log_density(
+            mean[:, None] - class_mean, variance[:, None] + class_variance
+        )
+        return finite(log_mean_exp(densities), queries.dtype)
+
+    def score_pairs(self, packed_first, packed_second) -> tf.Tensor:
+        """Log-density of one row given a class with one support, row by row.
+
+        `log_evidence` of the first for a class enrolled by the second alone;
+        both sides may be exchanged. Not a log-likelihood ratio: the prototype
+        has no prior.
+
+        Args:
+            packed_first: `(n, 2 * dim)`.
+            packed_second: `(n, 2 * dim)`.
+
+        Returns:
+            `(n,)`.
+        """
+        first = self._built_for(packed_first)
+        second = real_numbers("Gaussians", packed_second, first.dtype)
+        mean_1, variance_1, mean_2, variance_2, noise = (
+            tf.cast(tensor, tf.float64)
+            for tensor in (
+                *gaussian.unpack(first),
+                *gaussian.unpack(second),
+                self.noise_variance,
+            )
+        )
+        density = gaussian.log_density(
+            mean_1 - mean_2, variance_1 + variance_2 + 2 * noise
+        )
+        return finite(density, first.dtype)
+
+    def diagnostics(self) -> dict:
+        """The learned `noise_variance`."""
+        return {"noise_variance": self.noise_variance}
 
     def _built_for(self, packed) -> tf.Tensor:
         """Methods called on a fresh object build it from what they receive."""

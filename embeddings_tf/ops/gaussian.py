@@ -3,6 +3,7 @@
 A packed Gaussian is `(..., 2 * dim)`: the mean, then the variance.
 """
 
+import math
 import numbers
 
 import tensorflow as tf
@@ -70,6 +71,14 @@ def diagonal_normal(mean: tf.Tensor, variance: tf.Tensor):
 
     return tfp.distributions.MultivariateNormalDiag(
         loc=mean, scale_diag=tf.sqrt(variance)
+    )
+
+
+def log_density(difference: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
+    """`ln N(difference; 0, diag(variance))`, over the last axis."""
+    exponent = tf.square(difference) / variance
+    return -0.5 * tf.reduce_sum(
+        exponent + tf.math.log(2 * math.pi * variance), axis=-1
     )
 
 

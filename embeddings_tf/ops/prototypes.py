@@ -69,6 +69,22 @@ def class_means(
     return tf.math.unsorted_segment_mean(embeddings, class_ids, num_classes)
 
 
+def log_mean_exp(scores: tf.Tensor) -> tf.Tensor:
+    """`log mean exp` over the last axis, `(queries,)` of `(queries, classes)`.
+
+    With log-likelihoods, or log-likelihood ratios, of classes that are equally
+    likely: the evidence for any of them.
+    """
+    count = tf.cast(tf.shape(scores)[-1], scores.dtype)
+    return tf.reduce_logsumexp(scores, axis=-1) - tf.math.log(count)
+
+
+def finite(values: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """Values of float64 in another dtype; those beyond it are its limits."""
+    limits = float(dtype.min), float(dtype.max)
+    return tf.cast(tf.clip_by_value(values, *limits), dtype)
+
+
 def nearest_mean_log_prob(
     queries: tf.Tensor, prototypes: tf.Tensor
 ) -> tf.Tensor:

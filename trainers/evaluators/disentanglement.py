@@ -35,7 +35,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
         "modularity": metrics.modularity,
         "single_dimension_auc": metrics.single_dimension_auc,
     }
-    if hasattr(model, "decoder"):
+    if hasattr(model, "log_likelihood"):
         rows = np.linspace(0, len(x) - 1, NUM_RECONSTRUCTIONS).astype(int)
         rows = np.unique(rows)
 
@@ -123,10 +123,10 @@ def modularity_of_ideal(factors) -> float:
 
 
 def _decode(model):
-    """Images of codes, pixels 0 to 255, if the model has a decoder."""
-    if not hasattr(model, "decoder"):
+    """Images of codes, pixels 0 to 255, if the model can make them."""
+    if not hasattr(model, "decode"):
         return None
-    return lambda codes: 255 * keras.ops.sigmoid(model.decoder(codes)).numpy()
+    return lambda codes: model.decode(codes).numpy()
 
 
 def _measures(codes, factors) -> dict:

@@ -8,10 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import metrics
-from embeddings_tf import models
-from embeddings_tf.models.few_shot_classifier import class_log_prob
-from embeddings_tf.models.few_shot_classifier import class_prototypes
-from embeddings_tf.ops import gaussian
+from embeddings_tf.models.method import Method
 from trainers.evaluators.occluded import EmbeddedSplit
 
 
@@ -23,12 +20,12 @@ def episode_log_prob(model, num_samples: int):
     times faster; its random numbers differ from TensorFlow's for equal seeds.
     """
 
+    method = Method(model)
+
     @tf.function(jit_compile=True, autograph=False)
     def log_prob(support, support_labels, query, num_classes, seed):
-        prototypes = class_prototypes(
-            model, support, support_labels, num_classes
-        )
-        return class_log_prob(model, query, prototypes, num_samples, seed)
+        represented = method.represent(support, support_labels, num_classes)
+        return method.log_prob(query, represented, num_samples, seed)
 
     return log_prob
 
@@ -82,18 +79,20 @@ def measure_episodes(episodes) -> tuple[dict, dict, dict]:
 def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
     """How often the nearest other row of the gallery has the query's label.
 
-    Nearest by the probability of a match with `HedgedInstances`, else by the
-    Euclidean distance, between means if embeddings are Gaussian. Row i of
-    `gallery` and of `queries` is about the same image, which is left out.
+    Nearest by the log-likelihood ratio of methods that have one, else by the
+    distance that the method compares embeddings by, between means if they are
+    Gaussian. Row i of `gallery` and of `queries` is about the same image, which
+    is left out.
     """
-    objective, distance = getattr(model, "objective", None), "l2"
-    if hasattr(objective, "match_log_probability"):
+    method = Method(model)
+    if method.has_likelihood_ratio:
         distance = tf.function(
-            functools.partial(objective.match_log_probability, seed=0),
+            functools.partial(method.score_all_pairs, seed=tf.constant([0, 0])),
             jit_compile=True,
         )
-    elif models.has_gaussian_output(model):
-        gallery, queries = (gaussian.unpack(x)[0] for x in (gallery, queries))
+    else:
+        distance = method.distance
+        gallery, queries = (method.points(x) for x in (gallery, queries))
     return metrics.recall_at_k(
         queries,
         labels,

@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from embeddings_tf import callbacks
 from embeddings_tf import metrics
-from embeddings_tf import models
 from embeddings_tf import viz
 from embeddings_tf.datasets import Utterances
+from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 from trainers.data import load
@@ -223,14 +223,12 @@ def measure(
     mean, variance = np.concatenate([split.clean for split in splits]), None
     labels = np.concatenate([split.labels for split in splits])
     occlusion = {}
-    if models.has_gaussian_output(model):
+    method = Method(model)
+    if method.is_gaussian:
         mean, variance = (part.numpy() for part in gaussian.unpack(mean))
         if splits[0].corrupted:
             results["uncertainty"], occlusion = uncertainty(splits)
-    objective = getattr(model, "objective", None)
-    for name in ("noise_variance", "scale", "offset"):
-        if hasattr(objective, name):
-            results[name] = float(getattr(objective, name))
+    results |= method.diagnostics()
 
     figures = {
         "evaluation": viz.evaluation_figure(reliability, reject, occlusion)

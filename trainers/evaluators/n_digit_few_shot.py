@@ -7,8 +7,7 @@ digit, and whether a dimension's variance rises with its digit's occlusion.
 import numpy as np
 
 from embeddings_tf import metrics
-from embeddings_tf import models
-from embeddings_tf.ops import gaussian
+from embeddings_tf.models.method import Method
 from trainers.evaluators import few_shot
 from trainers.evaluators.occluded import variance_and_occlusion
 
@@ -42,9 +41,10 @@ def evaluate(config, model) -> tuple[dict, dict]:
     )
     factors = dict(zip(NAMES, found.T, strict=False))
     results, figures = few_shot.measure(config, model, splits, trained, factors)
+    method = Method(model)
     mean = np.concatenate([split.clean for split in splits])
-    if models.has_gaussian_output(model):
-        mean = gaussian.unpack(mean)[0].numpy()
+    mean = method.points(mean).numpy()
+    if method.is_gaussian:
         results["uncertainty"]["rank_correlation_dimension_digit"] = (
             occlusion_by_digit(*variance_and_occlusion(splits))
         )

@@ -8,12 +8,14 @@ import numpy as np
 from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import viz
+from embeddings_tf.models.method import Method
 from trainers.data import load
 from trainers.data import load_labels
 from trainers.embed import BLOCK
 from trainers.embed import HeldOutPoints
+from trainers.embed import embed
 from trainers.embed import embed_points
-from trainers.evaluators.scores import learned_score
+from trainers.evaluators.scores import own_score
 from trainers.folds import class_ids
 from trainers.model import build_model
 
@@ -62,27 +64,30 @@ def check(config) -> None:
 def evaluate(config, model) -> tuple[dict, dict]:
     """Recall@k of a trained model, beside an untrained one and the ceiling.
 
-    Of a model with a learned distance also ranked by that. With a field
-    `evaluation.cluster` also the normalized mutual information of clusters
-    with the classes, as many as there are classes: by k-means, and assigned
-    by the learned distance to the centroids of k-means, or to the class means.
+    A method that scores pairs by a log-likelihood ratio is also ranked by that.
+    With a field `evaluation.cluster` also the normalized mutual information of
+    clusters with the classes, as many as there are classes: by k-means, and,
+    of points, assigned by that score to the centroids of k-means, or to the
+    class means.
     """
+    method = Method(model)
     keras.utils.set_random_seed(config.seed)
     untrained = build_model(config)
     ks, results, curves = tuple(config.evaluation.k), {}, {}
     for split in config.evaluation.splits:
         x, labels = load(config, split)
         classes = class_ids(labels)
-        embeddings, learned = embed_points(model, x), learned_score(model)
+        embeddings, own = embed(model, x), own_score(method)
+        points = method.points(embeddings).numpy()
         rankings = {
-            "": (embeddings, config.evaluation.distance),
+            "": (points, config.evaluation.distance),
             "_untrained": (
                 embed_points(untrained, x),
                 config.evaluation.distance,
             ),
         }
-        if learned is not None:
-            rankings["_learned_distance"] = embeddings, learned
+        if own is not None:
+            rankings[f"_{method.name}"] = embeddings, own
         for name, (found, distance) in rankings.items():
             recall = metrics.recall_at_k(found, classes, ks, distance)
             results[split + name] = {
@@ -91,22 +96,25 @@ def evaluate(config, model) -> tuple[dict, dict]:
             curves[(split + name).replace("_", " ")] = [recall]
         results[split] |= {"ceiling": ceiling(x, classes), "examples": len(x)}
         if config.evaluation.get("cluster", False):
-            results[split] |= clustering(embeddings, classes, learned)
+            scores = (
+                {method.name: own} if own and not method.is_gaussian else {}
+            )
+            results[split] |= clustering(points, classes, scores)
     highest = results[config.evaluation.splits[0]]["ceiling"]
     return results, {"recall": viz.recall_figure(curves, ceiling=highest)}
 
 
-def clustering(embeddings, classes, learned) -> dict[str, float]:
+def clustering(embeddings, classes, scores) -> dict[str, float]:
     """Normalized mutual information with the classes, by name of the clusters.
 
-    `learned` is the score of the model's distance, or None.
+    `scores` of all pairs, by name, assign clusters beside k-means itself.
     """
     k_means = metrics.k_means_centroids(embeddings, len(np.unique(classes)))
     centroids = {"k_means": (k_means, None)}
-    if learned is not None:
+    for name, score in scores.items():
         means = metrics.class_means(embeddings, classes)
-        centroids["learned_distance_to_k_means"] = k_means, learned
-        centroids["learned_distance_to_class_means"] = means, learned
+        centroids[f"{name}_to_k_means"] = k_means, score
+        centroids[f"{name}_to_class_means"] = means, score
     return {
         f"mutual_information_{name}": metrics.normalized_mutual_information(
             classes, metrics.assign_clusters(embeddings, found, score)

@@ -6,17 +6,21 @@ from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import viz
+from embeddings_tf.models.method import Method
 from trainers.data import load
 from trainers.data import load_labels
 from trainers.data import load_trials
-from trainers.embed import HeldOutPoints
-from trainers.embed import embed_points
+from trainers.embed import embed
 from trainers.evaluators.scores import all_scores
-from trainers.evaluators.scores import learned_score
+from trainers.evaluators.scores import of_points
+from trainers.evaluators.scores import own_score
+from trainers.evaluators.scores import own_score_of_pairs
+from trainers.evaluators.scores import scores_of_pairs
 from trainers.evaluators.trial_measures import claimed_classes
 from trainers.evaluators.trial_measures import measures
 from trainers.evaluators.trial_measures import streamed
 from trainers.folds import class_ids
+from trainers.held_out import HeldOut
 
 # More than these are not held in memory but counted in bins.
 EXACT_TRIALS = 5_000_000
@@ -27,15 +31,16 @@ PROPERTY_ITEMS = 2_000
 def validation(config, model) -> callbacks.EmbeddingEvaluation:
     """1 - EER over all pairs of the validation classes; larger is better.
 
-    Of the learned distance, or of the cosine if the model has none. With a
-    field `validation.trials`, a list of trials, over these instead, or over
-    `validation.num_trials` of them. More pairs than `EXACT_TRIALS` are counted
-    in bins.
+    Scored by the method's log-likelihood ratio, or by the cosine if it has
+    none. With a field `validation.trials`, a list of trials, over these
+    instead, or over `validation.num_trials` of them. More pairs than
+    `EXACT_TRIALS` are counted in bins.
     """
     if "trials" in config.validation:
         return _listed_validation(config, model)
     x, labels = load(config, config.validation.split)
-    score = learned_score(model) or metrics.cosine_scores
+    method = Method(model)
+    score = own_score(method) or of_points(method, metrics.cosine_scores)
 
     def accuracy_at_equal_error(embeddings, classes):
         if len(classes) * (len(classes) - 1) // 2 > EXACT_TRIALS:
@@ -47,7 +52,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
         return 1 - metrics.equal_error_rate(scores, is_target)[0]
 
     watched = {"accuracy_at_equal_error": accuracy_at_equal_error}
-    return HeldOutPoints(x, class_ids(labels), watched)
+    return HeldOut(x, class_ids(labels), watched)
 
 
 def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
@@ -57,7 +62,10 @@ def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
         config.validation.trials,
         config.validation.num_trials,
     )
-    score = learned_score(model, "pairs") or metrics.cosine_score_pairs
+    method = Method(model)
+    score = own_score_of_pairs(method) or of_points(
+        method, metrics.cosine_score_pairs
+    )
 
     def accuracy_at_equal_error(embeddings, numbers):
         scores = metrics.score_trials(
@@ -66,7 +74,7 @@ def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
         return 1 - metrics.equal_error_rate(scores, is_target)[0]
 
     watched = {"accuracy_at_equal_error": accuracy_at_equal_error}
-    return HeldOutPoints(x, np.arange(len(x)), watched)
+    return HeldOut(x, np.arange(len(x)), watched)
 
 
 def check(config) -> None:
@@ -105,29 +113,31 @@ def evaluate(config, model) -> tuple[dict, dict]:
     """EER and its kin over all unordered pairs of the test classes.
 
     Of the cosine and of PLDA, fitted to the embeddings of the training split;
-    of a model with a learned distance also of that and of both fused. Each
-    EER comes with a 95 % interval from resampled classes, unless
-    `evaluation.num_resamples` is 0. More than `EXACT_TRIALS` trials are
-    counted in bins instead, each measure with the bound of its error.
+    of a method that scores pairs by a log-likelihood ratio also of that, and
+    of ratio and cosine fused. Each EER comes with a 95 % interval from
+    resampled classes, unless `evaluation.num_resamples` is 0. More than
+    `EXACT_TRIALS` trials are counted in bins instead, each measure with the
+    bound of its error.
 
     Lists of trials, by name in a section `evaluation.trials`, are measured over
     the split `evaluation.trials_split`, without intervals. With a field
     `evaluation.num_enrolled` also claims of classes are measured, see
     `claimed_classes`.
 
-    By how much a learned distance, 1 - D, breaks the rules of a metric is
-    told of at most `PROPERTY_ITEMS` examples. Embeddings in a plane are drawn,
-    with what the distance accepts there.
+    For at most `PROPERTY_ITEMS` examples it is measured by how much the
+    probability D of a method with such a ratio, as a distance 1 - D, breaks
+    the rules of a metric. Points in a plane are drawn, with what the score
+    accepts there.
     """
+    method = Method(model)
     x, labels = load(config, config.split)
     plda = models.PLDA(**config.evaluation.plda)
-    embeddings = embed_points(model, x)
-    plda.fit(embeddings, class_ids(labels))
-    scores = all_scores(model, plda)
+    plda.fit(method.points(embed(model, x)).numpy(), class_ids(labels))
+    scores = all_scores(method, plda)
     results, curves, figures = {}, {}, {}
     for split in config.evaluation.splits:
         x, labels = load(config, split)
-        classes, embeddings = class_ids(labels), embed_points(model, x)
+        classes, embeddings = class_ids(labels), embed(model, x)
         num_trials = len(x) * (len(x) - 1) // 2
         pairs_of_class = np.bincount(classes) * (np.bincount(classes) - 1) // 2
         results[split] = {
@@ -149,10 +159,8 @@ def evaluate(config, model) -> tuple[dict, dict]:
             )
             title = f"{split}: {name}".replace("_", " ")
             curves[title] = metrics.det_curve(found, is_target)
-        if "learned_distance" in scores:
-            properties = distance_properties(
-                scores["learned_distance"], embeddings
-            )
+        if method.has_likelihood_ratio:
+            properties = distance_properties(scores[method.name], embeddings)
             for name, values in properties.items():
                 results[split] |= {
                     f"mean_{name}": float(np.mean(values, dtype=np.float64)),
@@ -171,10 +179,12 @@ def evaluate(config, model) -> tuple[dict, dict]:
         curves |= {f"{name}: {title}": curve for title, curve in found.items()}
     if curves:
         figures["det"] = viz.det_figure(curves)
-    if embeddings.shape[1] == 2:
-        figures["embedding"] = viz.acceptance_figure(
-            embeddings, labels, scores.get("learned_distance", scores["cosine"])
-        )
+    points = method.points(embeddings).numpy()
+    if points.shape[1] == 2:
+        score = metrics.cosine_scores
+        if not method.is_gaussian:
+            score = scores.get(method.name, score)
+        figures["embedding"] = viz.acceptance_figure(points, labels, score)
     return results, figures
 
 
@@ -183,14 +193,14 @@ def listed_trials(config, model, plda, path: str) -> tuple[dict, dict]:
     x, first, second, is_target = load_trials(
         config, config.evaluation.trials_split, path
     )
-    embeddings = embed_points(model, x)
+    embeddings = embed(model, x)
     results = {
         "examples": len(x),
         "trials": len(is_target),
         "targets": int(np.sum(is_target)),
     }
     curves = {}
-    for name, score in all_scores(model, plda, "pairs").items():
+    for name, score in scores_of_pairs(Method(model), plda).items():
         scores = metrics.score_trials(
             score, embeddings, range(len(x)), np.stack([first, second], axis=1)
         )

@@ -1,0 +1,201 @@
+"""What the embeddings of a trained model are good for."""
+
+import inspect
+import re
+from collections.abc import Callable
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.models.nearest_class_mean import NearestClassMean
+
+# Signatures that an objective can ask of an export beside the embedding.
+SIGNATURES = ("classify", "score_pairs")
+
+
+class Method:
+    """Asks the objective or loss of a model how its embeddings are used.
+
+    Few-shot classification, evaluation, export and callbacks ask here and know
+    no objective by name. An objective answers with attributes and methods of
+    the same names, without `num_samples` and `seed` if it draws no samples:
+
+    - `is_gaussian`: whether it reads packed Gaussians;
+    - `represent`, `log_prob` and `log_evidence`, all three or none;
+    - `score_pairs`, and `score_all_pairs` if it can be faster than that;
+    - `signatures`: `"classify"`, `"score_pairs"` or both, what an export has
+      beside the embedding. A method with `"score_pairs"` scores pairs by a
+      log-likelihood ratio, same class over different classes; verification
+      and retrieval then measure that score, too;
+    - `reusable_layers` and `diagnostics`.
+
+    `NearestClassMean` answers for plain losses, and for what an objective
+    leaves out.
+
+    Args:
+        model: A Keras model of embeddings, such as an `EmbeddingModel`. Its
+            `objective` is asked, or without one the `loss` it was compiled
+            with.
+    """
+
+    def __init__(self, model: keras.Model):
+        objective = getattr(model, "objective", None)
+        if objective is None:
+            objective = getattr(model, "loss", None)
+        self._objective = objective
+        self.is_gaussian = has_gaussian_output(model)
+        self._default = NearestClassMean(
+            cosine=getattr(objective, "distance", None) == "cosine",
+            gaussian=self.is_gaussian,
+        )
+
+    @property
+    def name(self) -> str:
+        """The objective's class name in snake_case, for results."""
+        name = type(self._objective).__name__
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+    @property
+    def distance(self) -> str:
+        """How `metrics.recall_at_k` compares points: "l2" or "cosine"."""
+        return "cosine" if self._default.cosine else "l2"
+
+    @property
+    def signatures(self) -> tuple[str, ...]:
+        """What an export has beside the embedding."""
+        signatures = self._answer("signatures")
+        if isinstance(signatures, str) or not set(signatures) <= {*SIGNATURES}:
+            raise ValueError(
+                f"`{type(self._objective).__name__}.signatures` must be a "
+                f"tuple of {' and '.join(map(repr, SIGNATURES))}; received "
+                f"{signatures!r}."
+            )
+        return tuple(signatures)
+
+    @property
+    def has_likelihood_ratio(self) -> bool:
+        """Whether the score of a pair is a log-likelihood ratio."""
+        return "score_pairs" in self.signatures
+
+    @property
+    def pairs_take_seed(self) -> bool:
+        """Whether the score of a pair depends on a seed."""
+        return _takes(self._answer("score_pairs"), "seed")
+
+    def points(self, embeddings) -> tf.Tensor:
+        """Embeddings as points: the means, if they are Gaussians."""
+        return self._default.points(embeddings)
+
+    def represent(self, embeddings, class_ids, num_classes):
+        """What stands for the classes of labelled embeddings.
+
+        Args:
+            embeddings: Supports `(n, width)`.
+            class_ids: `(n,)` in `[0, num_classes)`, each at least once.
+            num_classes: Number of classes.
+
+        Returns:
+            A tensor or a tuple of tensors, for `log_prob` and `log_evidence`.
+        """
+        return self._answer("represent")(embeddings, class_ids, num_classes)
+
+    def log_prob(
+        self, embeddings, represented, num_samples=None, seed=None
+    ) -> tf.Tensor:
+        """Log-probabilities `(queries, classes)` of queries `(n, width)`.
+
+        `num_samples` None is the objective's own default.
+        """
+        return self._given_classes(
+            "log_prob", embeddings, represented, num_samples, seed
+        )
+
+    def log_evidence(
+        self, embeddings, represented, num_samples=None, seed=None
+    ) -> tf.Tensor:
+        """Evidence `(queries,)` that a query is of any of the classes.
+
+        Larger where more likely. Use it to answer "unknown": `log_prob` sums
+        to 1 over the classes even for a query far from all of them.
+        """
+        return self._given_classes(
+            "log_evidence", embeddings, represented, num_samples, seed
+        )
+
+    def score_pairs(
+        self, first, second, num_samples=None, seed=None
+    ) -> tf.Tensor:
+        """Scores `(n,)` of rows of two sets, larger where more the same."""
+        score = self._answer("score_pairs")
+        return score(first, second, **_accepted(score, num_samples, seed))
+
+    def score_all_pairs(
+        self, first, second, num_samples=None, seed=None
+    ) -> tf.Tensor:
+        """Scores `(n, m)` of each row of one set with each of another."""
+        score = getattr(self._objective, "score_all_pairs", None)
+        if score is None and not hasattr(self._objective, "score_pairs"):
+            score = self._default.score_all_pairs
+        if score is not None:
+            return score(first, second, **_accepted(score, num_samples, seed))
+        first, second = map(tf.convert_to_tensor, (first, second))
+
+        def score_row(row):
+            rows = tf.broadcast_to(row, tf.shape(second))
+            return self.score_pairs(rows, second, num_samples, seed)
+
+        return tf.map_fn(score_row, first, fn_output_signature=first.dtype)
+
+    def reusable_layers(self) -> dict[str, keras.layers.Layer]:
+        """Layers of the objective that do not belong to the training classes.
+
+        By name. Training on other classes may start from their weights.
+        """
+        return self._answer("reusable_layers")()
+
+    def diagnostics(self) -> dict[str, float]:
+        """Scalars that the objective has learned, by name."""
+        found = self._answer("diagnostics")()
+        return {name: float(value) for name, value in found.items()}
+
+    def _given_classes(self, name, embeddings, represented, *samples):
+        if not isinstance(represented, (tuple, list)):
+            represented = (represented,)
+        answer = self._answer(name)
+        return answer(embeddings, *represented, **_accepted(answer, *samples))
+
+    def _answer(self, name: str):
+        """The objective's attribute or method, or the default one."""
+        if name in ("log_prob", "log_evidence"):
+            if not hasattr(self._objective, "represent"):
+                return getattr(self._default, name)
+            if not hasattr(self._objective, name):
+                objective = type(self._objective).__name__
+                raise ValueError(
+                    f"{objective} has a method `represent` and none `{name}`, "
+                    "which reads what `represent` returns. Add "
+                    f"`{objective}.{name}(embeddings, *represented)`."
+                )
+        if hasattr(self._objective, name):
+            return getattr(self._objective, name)
+        return getattr(self._default, name)
+
+
+def _accepted(function: Callable, num_samples, seed) -> dict:
+    """The arguments of sampling that a function takes.
+
+    `num_samples` None is left out: the function has a default of its own.
+    """
+    arguments = {"seed": seed}
+    if num_samples is not None:
+        arguments["num_samples"] = num_samples
+    return {k: v for k, v in arguments.items() if _takes(function, k)}
+
+
+def _takes(function: Callable, name: str) -> bool:
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(
+        parameter.kind is parameter.VAR_KEYWORD
+        for parameter in parameters.values()
+    )

@@ -1,0 +1,95 @@
+"""What embeddings are good for where the method does not say."""
+
+import tensorflow as tf
+
+from embeddings_tf.ops import distances
+from embeddings_tf.ops import gaussian
+from embeddings_tf.ops import prototypes
+
+
+class NearestClassMean:
+    """Class means and Euclidean distances, for the embeddings of any loss.
+
+    The answers of `Method` for plain losses, and for what an objective leaves
+    out. A loss that compares by cosine says so by an attribute
+    `distance = "cosine"`; embeddings and class means then have length 1.
+
+    Formula, with a class mean `m_c` of C classes and a query `z`:
+
+    ```
+    log p(c | z)     = log softmax over c of -||z - m_c||^2
+    log evidence     = log mean over c of exp(-||z - m_c||^2)
+    score of a pair  = -||z_1 - z_2||^2
+    ```
+
+    Computed in float64, in which no square of a finite embedding overflows.
+
+    Args:
+        cosine: Whether embeddings are compared by direction alone.
+        gaussian: Whether embeddings are packed Gaussians; their means are
+            compared.
+    """
+
+    signatures = ("classify",)
+
+    def __init__(self, *, cosine: bool, gaussian: bool):
+        self.cosine = cosine
+        self.gaussian = gaussian
+
+    def points(self, embeddings) -> tf.Tensor:
+        """Embeddings as points: the means, if they are Gaussians."""
+        embeddings = tf.convert_to_tensor(embeddings)
+        if self.gaussian:
+            embeddings, _ = gaussian.unpack(embeddings)
+        return embeddings
+
+    def represent(self, embeddings, class_ids, num_classes) -> tf.Tensor:
+        """Class means `(num_classes, dim)`."""
+        class_ids = prototypes.require_support(class_ids, num_classes)
+        points, dtype = self._compared(embeddings)
+        means = prototypes.class_means(points, class_ids, num_classes)
+        if self.cosine:
+            means = distances.unit_rows(means)
+        return tf.cast(means, dtype)
+
+    def log_prob(self, embeddings, means) -> tf.Tensor:
+        """Log-probability of every class for every query."""
+        points, dtype = self._compared(embeddings)
+        log_prob = prototypes.nearest_mean_log_prob(
+            points, tf.cast(means, points.dtype)
+        )
+        return prototypes.finite(log_prob, dtype)
+
+    def log_evidence(self, embeddings, means) -> tf.Tensor:
+        """Log of the mean over classes of `exp(-distance)`, `(queries,)`."""
+        points, dtype = self._compared(embeddings)
+        scores = -distances.squared_l2(points, tf.cast(means, points.dtype))
+        return prototypes.finite(prototypes.log_mean_exp(scores), dtype)
+
+    def score_pairs(self, first, second) -> tf.Tensor:
+        """Minus the squared distance of two sets of rows, row by row."""
+        first, dtype = self._compared(first)
+        second, _ = self._compared(second)
+        squares = tf.math.squared_difference(first, second)
+        return prototypes.finite(-tf.reduce_sum(squares, axis=-1), dtype)
+
+    def score_all_pairs(self, first, second) -> tf.Tensor:
+        """Minus the squared distance of each row with each, `(n, m)`."""
+        first, dtype = self._compared(first)
+        second, _ = self._compared(second)
+        return prototypes.finite(-distances.squared_l2(first, second), dtype)
+
+    def reusable_layers(self) -> dict:
+        """None beside the encoder."""
+        return {}
+
+    def diagnostics(self) -> dict:
+        """None: a plain loss has no weights."""
+        return {}
+
+    def _compared(self, embeddings) -> tuple[tf.Tensor, tf.DType]:
+        """Points in float64, and the dtype that they came in."""
+        points = self.points(embeddings)
+        dtype = points.dtype
+        points = tf.cast(points, tf.float64)
+        return distances.unit_rows(points) if self.cosine else points, dtype

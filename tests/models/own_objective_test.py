@@ -1,0 +1,220 @@
+"""An objective of a user's own is evaluated, exported and served like ours.
+
+The objective is that of docs/own_objective.md.
+"""
+
+import pathlib
+import re
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import special
+
+from embeddings_tf.export import export_saved_model
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models import FewShotClassifier
+from tests.trainers.images import images
+from trainers import data
+from trainers.config import load_recipe
+from trainers.evaluators import few_shot
+from trainers.evaluators import retrieval
+from trainers.evaluators import verification
+from trainers.initial_weights import copy_initial_weights
+
+ROOT = pathlib.Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "own_objective.md"
+DIM = 6
+# The cache of the data and the threads of TensorFlow are of one process.
+pytestmark = pytest.mark.xdist_group("trainers")
+
+
+@pytest.fixture(scope="module")
+def objective_class():
+    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)[0]
+    assert len(code.splitlines()) <= 40
+    namespace = {"__name__": "own"}
+    exec(compile(code, PAGE.name, "exec"), namespace)  # noqa: S102
+    return namespace["ScaledCosine"]
+
+
+@pytest.fixture
+def model(objective_class):
+    keras.utils.set_random_seed(0)
+    encoder = keras.Sequential([keras.Input((DIM,)), keras.layers.Dense(3)])
+    model = EmbeddingModel(encoder, objective_class())
+    model.objective.scale.assign(4.0)
+    model.objective.offset.assign(-1.0)
+    return model
+
+
+def rows(count, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, DIM)).astype("f")
+
+
+def cosine(a, b):
+    return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+def logit(a, b):
+    return 4 * cosine(a, b) - 1
+
+
+def test_it_classifies_a_few_shot(model, tmp_path):
+    support, query, names = rows(6), rows(4, 1), list("abcabc")
+    classifier = FewShotClassifier(model).fit(support, names)
+    classifier.save(tmp_path / "classifier.keras")
+    loaded = keras.saving.load_model(tmp_path / "classifier.keras")
+    expected = np.zeros((4, 3))
+    embedded = model.predict(support, verbose=0)
+    for i, one in enumerate(model.predict(query, verbose=0)):
+        for c in range(3):
+            unit = [z / np.linalg.norm(z) for z in embedded[c::3]]
+            expected[i, c] = logit(one, np.mean(unit, axis=0))
+    for found in (classifier, loaded):
+        np.testing.assert_allclose(
+            found.predict_log_proba(query),
+            special.log_softmax(expected, axis=1),
+            rtol=1e-4,
+            atol=1e-5,
+        )
+        np.testing.assert_allclose(
+            found.predict_log_evidence(query),
+            np.log(np.exp(expected).mean(axis=1)),
+            rtol=1e-4,
+            atol=1e-5,
+        )
+
+
+def test_it_is_exported_with_the_signatures_it_names(model, tmp_path):
+    path = export_saved_model(model, tmp_path)
+    served = tf.saved_model.load(path)
+    assert set(served.signatures) == {
+        "serving_default",
+        "embed",
+        "classify",
+        "score_pairs",
+    }
+    first, second = rows(5), rows(5, 1)
+    score_pairs = served.signatures["score_pairs"]
+    # It draws no samples, and so takes no seed.
+    assert set(score_pairs.structured_input_signature[1]) == {"first", "second"}
+    found = score_pairs(first=tf.constant(first), second=tf.constant(second))
+    expected = [
+        logit(a, b)
+        for a, b in zip(
+            model.predict(first, verbose=0),
+            model.predict(second, verbose=0),
+            strict=True,
+        )
+    ]
+    np.testing.assert_allclose(found["logit"], expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        found["probability"], special.expit(expected), rtol=1e-4, atol=1e-5
+    )
+    found = served.signatures["classify"](
+        support=tf.constant(first),
+        support_labels=tf.constant([7, -2, 7, -2, 7]),
+        query=tf.constant(second),
+        seed=tf.constant([0, 0]),
+    )
+    classifier = FewShotClassifier(model).fit(first, [7, -2, 7, -2, 7])
+    np.testing.assert_array_equal(found["classes"], classifier.classes_)
+    np.testing.assert_allclose(
+        found["probability"], classifier.predict_proba(second), rtol=1e-4
+    )
+
+
+@pytest.fixture
+def features(monkeypatch):
+    """Features of six classes of ten, in every split of every set."""
+    x, labels = images(6, 10, (DIM,))
+    x = x.astype("float32") / 100 - 1
+    monkeypatch.setattr(data.datasets, "load", lambda *_, **__: (x, labels))
+    data._selected.cache_clear()
+    yield x, labels
+    data._selected.cache_clear()
+
+
+def recipe(name, *overrides):
+    config = load_recipe(name, ["folds.num_folds=0", *overrides])
+    with config.unlocked():
+        for section in ("front_end", "utterances", "label"):
+            if section in config:
+                del config[section]
+    return config
+
+
+def test_it_is_verified_by_its_own_score(model, features):
+    config = recipe("an4_triplet", "evaluation.num_resamples=0")
+    config.evaluation.plda.num_dims = 2
+    results, figures = verification.evaluate(config, model)
+    (split,) = config.evaluation.splits
+    found = results[split]
+    assert {name for name in found if isinstance(found[name], dict)} == {
+        "cosine",
+        "plda",
+        "scaled_cosine",
+        "fused",
+    }
+    # The same order of pairs as the cosine's, with a scale above 0.
+    assert found["scaled_cosine"]["equal_error_rate"] == pytest.approx(
+        found["cosine"]["equal_error_rate"], abs=0.01
+    )
+    assert {"det", "distance_properties"} <= set(figures)
+    held_out = verification.validation(config, model)
+    held_out.set_model(model)
+    logs = {}
+    held_out.on_epoch_end(0, logs)
+    assert 0.5 < logs["val_accuracy_at_equal_error"] <= 1
+
+
+def test_it_retrieves_by_its_own_score(model, features, monkeypatch):
+    config = recipe("omniglot_retrieval_triplet")
+    with config.unlocked():
+        config.evaluation.splits = ("test",)
+        config.evaluation.cluster = True
+        config.evaluation.distance = "cosine"
+    monkeypatch.setattr(retrieval, "build_model", lambda config: model)
+    results, _ = retrieval.evaluate(config, model)
+    own, cosine = results["test_scaled_cosine"], results["test"]
+    # The same order of images as the cosine's, with a scale above 0.
+    assert own["recall_at_1"] == pytest.approx(cosine["recall_at_1"], abs=0.02)
+    for centroids in ("k_means", "class_means"):
+        name = f"mutual_information_scaled_cosine_to_{centroids}"
+        assert 0 <= cosine[name] <= 1
+
+
+def test_it_is_evaluated_in_episodes(model, features):
+    tiny = str(ROOT / "tests" / "trainers" / "tiny.py")
+    config = load_recipe(
+        tiny,
+        [
+            "dataset=made_up",
+            "evaluation.num_support=2",
+            "evaluation.num_episodes=4",
+        ],
+    )
+    with config.unlocked():
+        del config.preprocess
+        config.evaluation.num_classes = (5,)
+        config.evaluation.splits = ("test",)
+        config.evaluation.leave_one_out = True
+    few_shot.check(config)
+    results, _ = few_shot.evaluate(config, model)
+    cell = results["test"]["clean"]
+    assert cell["accuracy"] > 0.5 and cell["leave_one_out_accuracy"] > 0.5
+
+
+def test_its_weights_start_another_training(model, objective_class, tmp_path):
+    """The encoder's; it names no layer of its own for that."""
+    model.save(tmp_path / "model.keras")
+    encoder = keras.Sequential([keras.Input((DIM,)), keras.layers.Dense(3)])
+    other = EmbeddingModel(encoder, objective_class())
+    copy_initial_weights(other, str(tmp_path / "model.keras"))
+    x = rows(3)
+    np.testing.assert_array_equal(
+        other.predict(x, verbose=0), model.predict(x, verbose=0)
+    )
+    assert float(other.objective.scale) == 1
