@@ -99,17 +99,19 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         """The model's output for every held-out input."""
         return embed_in_batches(self.model, self.x, self.batch_size)
 
-    def on_epoch_end(self, epoch, logs=None):
-        embeddings = self.embed()
+    def measure(self, embeddings) -> dict[str, float]:
+        """The values of an epoch, by name."""
         if self.metrics:
-            values = {
+            return {
                 name: float(metric(embeddings, self.labels))
                 for name, metric in self.metrics.items()
             }
-        else:
-            points = Method(self.model).points(embeddings).numpy()
-            values = {"recall_at_1": _recall_at_1(points, self.labels)}
-        for name, value in values.items():
+        points = Method(self.model).points(embeddings).numpy()
+        return {"recall_at_1": _recall_at_1(points, self.labels)}
+
+    def on_epoch_end(self, epoch, logs=None):
+        embeddings = self.embed()
+        for name, value in self.measure(embeddings).items():
             if not np.isfinite(value):
                 raise ValueError(
                     f"{name} of the held-out set is {value} after epoch "

@@ -8,6 +8,7 @@ from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.labelled_batch import labelled_batch
 
 AVERAGE_OVER = ("all", "each_kind")
 
@@ -132,6 +133,15 @@ class ContrastiveLoss(EmbeddingLoss):
         return contrastive_loss(
             y_true, y_pred, self.margin, average_over=self.average_over
         )
+
+    def batch_diagnostics(self, labels, embeddings) -> dict:
+        """The share of negative pairs within the margin."""
+        labels, embeddings = labelled_batch(labels, embeddings)
+        square = distances.squared_l2_within(embeddings)
+        _, negative = pairs.positive_and_negative(labels)
+        is_active = distances.square_root(square) < self.margin
+        active = tf.cast(is_active, tf.float32)
+        return {"active_negatives": pairs.mean_over(negative, active)}
 
     def get_config(self):
         return {

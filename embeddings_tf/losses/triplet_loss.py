@@ -8,6 +8,7 @@ from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.labelled_batch import labelled_batch
 
 MINING = ("all", "hard", "semi_hard")
 AVERAGE_OVER = ("all", "active")
@@ -113,6 +114,18 @@ def _all(d, positive, negative, margin, average_over):
     # Divided first, or the sum leaves float32 at distances of 1e36.
     share = tf.math.reciprocal_no_nan(triplets)
     return tf.reduce_sum(share * counts * d) + share * active * margin
+
+
+def _count_all(d, positive, negative, margin):
+    """How many of all triplets have a hinge above 0, and how many there are."""
+    ascending = tf.sort(tf.where(negative, d, d.dtype.max), axis=1)
+    closer = tf.searchsorted(
+        ascending, tf.where(positive, d + margin, d.dtype.min), side="left"
+    )
+    num_negatives = pairs.count(negative, tf.float64, 1)
+    num_positives = pairs.count(positive, tf.float64, 1)
+    active = tf.reduce_sum(tf.cast(closer, tf.float64))
+    return active, tf.tensordot(num_positives, num_negatives, 1)
 
 
 def _hard(d, positive, negative, margin):
@@ -241,6 +254,20 @@ class TripletLoss(EmbeddingLoss):
             self.distance,
             average_over=self.average_over,
         )
+
+    def batch_diagnostics(self, labels, embeddings) -> dict:
+        """The share of the mined triplets with a hinge above 0."""
+        labels, embeddings = labelled_batch(labels, embeddings)
+        d = distances.WITHIN[self.distance](embeddings)
+        positive, negative = pairs.positive_and_negative(labels)
+        if self.mining == "all":
+            active, triplets = _count_all(d, positive, negative, self.margin)
+        else:
+            mine = _hard if self.mining == "hard" else _semi_hard
+            hinge, is_triplet = mine(d, positive, negative, self.margin)
+            active = pairs.count(is_triplet & (hinge > 0), tf.float64)
+            triplets = pairs.count(is_triplet, tf.float64)
+        return {"active_triplets": tf.math.divide_no_nan(active, triplets)}
 
     def get_config(self):
         return {

@@ -28,7 +28,7 @@ class Method:
       beside the embedding. A method with `"score_pairs"` scores pairs by a
       log-likelihood ratio, same class over different classes; verification
       and retrieval then measure that score, too;
-    - `reusable_layers` and `diagnostics`.
+    - `reusable_layers`, `diagnostics` and `batch_diagnostics`.
 
     `NearestClassMean` answers for plain losses, and for what an objective
     leaves out.
@@ -157,6 +157,16 @@ class Method:
     def diagnostics(self) -> dict[str, float]:
         """Scalars that the objective has learned, by name."""
         found = self._answer("diagnostics")()
+        return {name: float(value) for name, value in found.items()}
+
+    def batch_diagnostics(self, labels, embeddings) -> dict[str, float]:
+        """Scalars that tell how much a batch teaches the loss, by name.
+
+        Args:
+            labels: Class ids `(n,)`.
+            embeddings: `(n, width)`.
+        """
+        found = self._answer("batch_diagnostics")(labels, embeddings)
         return {name: float(value) for name, value in found.items()}
 
     def _given_classes(self, name, embeddings, represented, *samples):

@@ -87,6 +87,10 @@ class NearestClassMean:
         """None: a plain loss has no weights."""
         return {}
 
+    def batch_diagnostics(self, labels, embeddings) -> dict:
+        """None beside what every embedding has."""
+        return {}
+
     def _compared(self, embeddings) -> tuple[tf.Tensor, tf.DType]:
         """Points in float64, and the dtype that they came in."""
         points = self.points(embeddings)

@@ -41,6 +41,14 @@ def evaluation(x, labels, metrics, batch_size):
     return logs
 
 
+def diagnostics(x, labels, batch_size):
+    made = callbacks.EmbeddingDiagnostics(x, labels, batch_size=batch_size)
+    made.set_model(MODEL)
+    logs = {}
+    made.on_epoch_end(0, logs)
+    return logs
+
+
 def projector(**arguments):
     made = callbacks.EmbeddingProjector(**arguments)
     made.set_model(MODEL)
@@ -64,6 +72,16 @@ def inputs(x):
 IMAGES = np.zeros((12, 4, 4), np.uint8)
 
 ENTRIES = {
+    "callbacks.EmbeddingDiagnostics": Entry(
+        diagnostics,
+        {"x": X, "labels": Y, "batch_size": 5},
+        {
+            "x": inputs(X),
+            "labels": labels(Y),
+            "batch_size": chosen(count(5), "beyond int64"),
+        },
+        rows(X, Y, ("x", "labels")),
+    ),
     "callbacks.EmbeddingEvaluation": Entry(
         evaluation,
         {"x": X, "labels": Y, "metrics": None, "batch_size": 5},
