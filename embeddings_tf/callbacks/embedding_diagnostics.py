@@ -1,4 +1,4 @@
-"""What training does to embeddings, in the logs of every epoch."""
+"""The spread of held-out embeddings in the logs of every epoch."""
 
 import numpy as np
 from scipy import spatial
@@ -14,10 +14,10 @@ class EmbeddingDiagnostics(EmbeddingEvaluation):
     """Logs how held-out embeddings are spread, to see why a training fails.
 
     Use it in any `model.fit` whose model returns embeddings, listed before
-    callbacks that read the logs. What it logs tells a collapse to one point
-    (all distances fall), to a line (the effective rank falls to 1), a loss that
-    is content (no active pairs or triplets), and a variance that no longer
-    depends on the input. Quality is what `EmbeddingEvaluation` measures.
+    callbacks that read the logs. The logs show a collapse to one point (all
+    distances fall) or to a line (the effective rank falls to 1), and a loss
+    without a gradient (no active pairs or triplets). `EmbeddingEvaluation`
+    measures quality instead.
 
     | name | meaning |
     |---|---|

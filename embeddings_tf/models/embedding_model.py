@@ -17,7 +17,7 @@ from embeddings_tf.models.training_loss import training_loss
 from embeddings_tf.models.training_loss import with_regularisers
 from embeddings_tf.ops.arguments import positive_integer
 
-# What may train an encoder: an objective or a plain loss.
+# An encoder is trained by an objective or by a plain loss.
 OBJECTIVES = (keras.layers.Layer, keras.losses.Loss)
 
 

@@ -25,8 +25,8 @@ class FewShotClassifier(keras.layers.Layer):
     Embeddings of losses that compare by cosine (`distance = "cosine"`) are
     scaled to length 1 before they are compared.
 
-    The log-probabilities are normalised over the classes. The method names
-    are those of scikit-learn. An objective of your own takes part with its
+    The log-probabilities are normalised over the classes. Methods have the
+    names of scikit-learn. An objective of your own takes part with its
     methods `represent`, `log_prob` and `log_evidence`; docs/own_objective.md
     has an example.
 

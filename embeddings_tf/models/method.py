@@ -1,4 +1,4 @@
-"""What the embeddings of a trained model are good for."""
+"""How the embeddings of a trained model are used."""
 
 import inspect
 import re
@@ -63,7 +63,7 @@ class Method:
 
     @property
     def signatures(self) -> tuple[str, ...]:
-        """What an export has beside the embedding."""
+        """Names of the signatures of an export beside the embedding."""
         signatures = self._answer("signatures")
         if isinstance(signatures, str) or not set(signatures) <= {*SIGNATURES}:
             raise ValueError(
@@ -88,7 +88,7 @@ class Method:
         return self._default.points(embeddings)
 
     def represent(self, embeddings, class_ids, num_classes):
-        """What stands for the classes of labelled embeddings.
+        """Represents the classes of labelled embeddings.
 
         Args:
             embeddings: Supports `(n, width)`.

@@ -1,4 +1,4 @@
-"""What embeddings are good for where the method does not say."""
+"""How embeddings are used unless the method says otherwise."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""What embeddings are good for, asked of every objective and of losses."""
+"""How the embeddings of every objective, and of losses, are used."""
 
 import keras
 import numpy as np
@@ -150,7 +150,7 @@ class TestStochasticPrototypes:
         )
 
     def test_it_is_the_mean_over_samples_of_the_classes_densities(self):
-        """What the probabilities divide by, with many samples of a query."""
+        """The denominator of the probabilities, with many samples."""
         objective = MODELS["prototypes"]().objective
         noise = float(objective.noise_variance)
         packed = objective.prototypes(rows(6), CLASS_IDS, 3).numpy()

@@ -1,6 +1,6 @@
 """An objective of a user's own is evaluated, exported and served like ours.
 
-The objective is that of docs/own_objective.md.
+docs/own_objective.md has the objective.
 """
 
 import pathlib

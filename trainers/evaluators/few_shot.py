@@ -154,7 +154,7 @@ def evaluate(config, model) -> tuple[dict, dict]:
 def embed_splits(config, model, **options):
     """The embedded test splits, and the class numbers of the training split.
 
-    `options` are those of `embed_split`.
+    `options` go to `embed_split`.
     """
     wanted, splits = config.evaluation, []
     for name, num_classes in zip(

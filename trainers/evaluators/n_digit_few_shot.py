@@ -33,7 +33,7 @@ def check(config) -> None:
 
 
 def evaluate(config, model) -> tuple[dict, dict]:
-    """The results and figures of `few_shot.evaluate`, and those of digits."""
+    """The results and figures of `few_shot.evaluate`, and of single digits."""
     splits, trained = few_shot.embed_splits(config, model, num_parts=num_digits)
     found = digits(
         np.concatenate([split.labels for split in splits]),
