@@ -193,6 +193,7 @@ def test_it_is_evaluated_in_episodes(model, features):
         [
             "dataset=made_up",
             "evaluation.num_support=2",
+            "evaluation.num_query=5",
             "evaluation.num_episodes=4",
         ],
     )
