@@ -51,6 +51,9 @@ class OnlyPairs(keras.layers.Layer):
 
     signatures = ("score_pairs",)
 
+    def build(self, y_true_shape, y_pred_shape):
+        pass
+
     def call(self, y_true, y_pred):
         return tf.reduce_sum(y_pred, axis=-1)
 
