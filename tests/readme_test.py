@@ -61,6 +61,19 @@ def test_snippet_of_the_page_on_folders_runs(tmp_path, monkeypatch, capsys):
     assert set(namespace["names"]) == {n[0] for n in namespace["x"].names}
 
 
+def test_examples_of_the_page_on_own_objectives_run(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "own"}
+    run(python_blocks(ROOT / "docs/own_objective.md"), "own", namespace)
+    losses = namespace["history"].history["loss"]
+    assert losses[-1] < losses[0]
+    assert namespace["accuracy"] > 0.1, "of 30 classes"
+    assert namespace["evidence"].shape == (100,)
+    assert capsys.readouterr().out.splitlines()[-1] == "(5,)"
+
+
 def test_first_snippet_is_ten_lines():
     code = python_blocks(ROOT / "README.md")[0].splitlines()
     assert sum(bool(s) and "import " not in s for s in code) <= 10
