@@ -97,6 +97,8 @@ class EmbeddingDiagnostics(EmbeddingEvaluation):
 
 def effective_rank(points: np.ndarray) -> float:
     """`exp` of the entropy of the singular values; 0 if all rows are equal."""
+    if not np.isfinite(points).all():
+        return np.nan  # the decomposition does not converge
     sizes = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
     if not sizes.sum():
         return 0.0

@@ -129,6 +129,13 @@ def test_gaussians_and_what_is_learned():
     )
 
 
+def test_embeddings_that_are_not_finite():
+    x = inputs()
+    x[3] = np.nan
+    with pytest.raises(ValueError, match="within .* after epoch 1; .* are NaN"):
+        logs_of(HistogramLoss(), x)
+
+
 @pytest.mark.parametrize("labels", [np.zeros(18, int), np.arange(18)])
 def test_classes_it_cannot_compare(labels):
     with pytest.raises(ValueError, match="need two classes, and two inputs"):
