@@ -13,11 +13,11 @@ from embeddings_tf.ops.labelled_batch import real_numbers
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class AdditiveMargin(keras.layers.Layer):
-    """Logits of classes from angles; the true class must win by a margin.
+    """Class logits from angles, with a margin on the true class (AM-softmax).
 
-    Use it as the classifier behind an encoder whose embeddings are compared
+    Use it as the classifier after an encoder whose embeddings are compared
     by their angles, with a softmax cross-entropy on its logits. Without
-    `labels` there is no margin: those are the logits to predict with.
+    `labels` the logits have no margin; use these for prediction.
 
     Formula, with `e` the embedding of length 1 and `w_c` the weights of class
     `c`, of length 1:
@@ -30,10 +30,9 @@ class AdditiveMargin(keras.layers.Layer):
 
     Args:
         num_classes: Number of classes, at least 1.
-        scale: What cosines are multiplied by, positive.
-        margin: How much larger the cosine of the true class must be, at
-            least 0. The authors of the learned distance took 0.35, and 0.4
-            for retrieval.
+        scale: Positive factor of all cosines.
+        margin: Subtracted from the cosine of the true class, at least 0. The
+            authors of the learned distance use 0.35, and 0.4 for retrieval.
         kernel_initializer: As in `keras.layers.Dense`; only directions count.
 
     Call arguments:

@@ -9,14 +9,14 @@ from embeddings_tf.ops.labelled_batch import real_numbers
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class DimensionDropout(keras.layers.Layer):
-    """Leaves some dimensions out of a training batch, in all of its rows.
+    """Sets the same random dimensions to 0 in all rows of a training batch.
 
-    Use it as an encoder's last layer with a loss that chooses dimensions, as
-    `losses.FStatisticLoss`. Such a loss trains the dimensions that tell
-    classes apart best; those that never do have no gradient and stay as
-    initialised, a mixture of everything. Where any dimension may be missing
-    from a batch, others have to do its work, so that all get some. Without
-    `training` it does nothing.
+    Use it as an encoder's last layer with a loss that chooses dimensions,
+    such as `losses.FStatisticLoss`. Such a loss trains the dimensions that
+    separate classes best. All other dimensions have no gradient and keep
+    their initial weights. Dropout makes other dimensions replace the missing
+    ones, so that all dimensions are trained. Without `training` the layer
+    returns its input.
 
     Formula, with one draw for each dimension `k` and batch:
 
@@ -24,32 +24,32 @@ class DimensionDropout(keras.layers.Layer):
     y_ik = x_ik b_k / (1 - rate),    b_k = 0 with probability rate, else 1
     ```
 
-    Under `tf.distribute` the batch is the global batch: all replicas leave
-    the same dimensions out, if they started from the same seed. XLA draws
-    others than TensorFlow does from the same seed. A loss sees
-    a dimension that is left out as one in which all points coincide;
-    `FStatisticLoss` chooses those last.
+    Under `tf.distribute` all replicas drop the same dimensions if they
+    started from the same seed. XLA and TensorFlow draw different dimensions
+    from the same seed. In a dropped dimension all points coincide;
+    `FStatisticLoss` chooses such dimensions last.
 
     Args:
-        rate: Probability that a dimension is left out, in [0, 1).
-        seed: An integer, or None for one that `keras.utils.set_random_seed`
-            governs.
-        dtype: float32 also under mixed precision, since it ends an encoder.
+        rate: Probability that a dimension is dropped, in [0, 1).
+        seed: An integer, or None for a seed from
+            `keras.utils.set_random_seed`.
+        dtype: float32 by default, also under mixed precision, because
+            embeddings are float32.
 
     Call arguments:
         inputs: Embeddings `(batch, dim)`.
-        training: Whether to leave dimensions out.
+        training: Whether to drop dimensions.
 
-    Output shape: that of the input.
+    Output shape: The input's.
 
     Raises:
         ValueError: If `rate` is not in [0, 1), or if the encoder is trained in
-            pieces (`EmbeddingModel(piece_size=...)`), each with a draw of its
-            own.
+            pieces (`EmbeddingModel(piece_size=...)`), because each piece
+            would draw its own dimensions.
 
     Reference:
         - [Srivastava et al., 2014](https://jmlr.org/papers/v15/srivastava14a.html),
-          dropout; that all rows share a draw is ours.
+          dropout. The shared draw of all rows is our choice.
 
     Example:
 
@@ -63,8 +63,8 @@ class DimensionDropout(keras.layers.Layer):
         super().__init__(dtype=dtype, **kwargs)
         self.rate = share("rate", rate)
         self.seed = seed = None if seed is None else random_seed("seed", seed)
-        # By the name `seed_generator`, `prepare_for_replicas` would make each
-        # replica leave out dimensions of its own.
+        # `prepare_for_replicas` changes attributes named `seed_generator`:
+        # each replica would then drop different dimensions.
         self.shared_generator = keras.random.SeedGenerator(seed)
         self.input_spec = keras.layers.InputSpec(ndim=2)
 

@@ -11,10 +11,10 @@ from embeddings_tf.ops.labelled_batch import real_numbers
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class LocalResponseNormalization(keras.layers.Layer):
-    """Divides each activation by the energy of the channels around it.
+    """Divides each activation by the energy of neighbouring channels.
 
-    Use it to rebuild networks of before batch normalisation; Keras has no
-    such layer. It has no weights, and the defaults are TensorFlow's.
+    Use it to rebuild networks from before batch normalisation; Keras does not
+    have this layer. It has no weights. The defaults are TensorFlow's.
 
     Formula, per position, for channel `c`:
 
@@ -25,8 +25,8 @@ class LocalResponseNormalization(keras.layers.Layer):
     `alpha` is not divided by the number of channels in the window.
 
     Args:
-        depth_radius: Channels to either side in the sum, at least 1.
-        bias: Positive; keeps a black image away from 0 / 0.
+        depth_radius: Channels on each side in the sum, at least 1.
+        bias: Positive; prevents 0 / 0 for a black image.
         alpha: Weight of the sum, 0 or larger.
         beta: Positive exponent.
 
@@ -69,7 +69,7 @@ class LocalResponseNormalization(keras.layers.Layer):
         # TensorFlow has no bfloat16 or float64 kernel on CPU.
         normalized = tf.nn.local_response_normalization(
             tf.cast(inputs, tf.float32),
-            # No window is wider than all channels.
+            # The window is at most all channels.
             depth_radius=min(self.depth_radius, inputs.shape[-1]),
             bias=self.bias,
             alpha=self.alpha,

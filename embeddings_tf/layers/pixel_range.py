@@ -14,7 +14,7 @@ from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.labelled_batch import real_numbers
 
 CHOICES = ("warn", "refuse", "accept")
-# In a graph that leaves this process: what its checks do, None elsewhere.
+# The choice for a graph that is being exported; None otherwise.
 _EXPORTED: contextvars.ContextVar[str | None] = contextvars.ContextVar(
     "embeddings_tf_exported", default=None
 )
@@ -22,12 +22,13 @@ _EXPORTED: contextvars.ContextVar[str | None] = contextvars.ContextVar(
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class PixelRange(keras.layers.Layer):
-    """Passes images on, and warns where pixels are 0 to 1 instead of 0 to 255.
+    """Warns about, or refuses, images of 0 to 1 instead of 0 to 255.
 
     Use it as the first layer of an encoder of images, before
-    `keras.layers.Rescaling(1 / 255)` or a normalisation. The published
-    encoders of this library start with it. A model trained on pixels of 0 to
-    255 gives wrong embeddings for pixels of 0 to 1, without any error.
+    `keras.layers.Rescaling(1 / 255)` or a normalisation. It returns its input.
+    The published encoders of this library start with it, because a model
+    trained on pixels of 0 to 255 returns wrong embeddings for pixels of 0 to
+    1 without an error.
 
     A batch is suspicious if its dtype is floating, all values lie in [0, 1],
     and some are not whole numbers. Black images and masks of 0 and 1 pass.
@@ -37,7 +38,7 @@ class PixelRange(keras.layers.Layer):
 
         encoder.get_layer("pixel_range").unit_range = "refuse"
 
-    XLA cannot warn, nor raise: with `jit_compile=True` nothing is checked.
+    XLA can neither warn nor raise: `jit_compile=True` disables the check.
     `embeddings_tf.export.export_saved_model` exports the check. For other
     exporters and converters, such as `keras.Model.export`, set `unit_range`
     to `"accept"` first: a graph with `"warn"` calls back into Python.
@@ -56,7 +57,7 @@ class PixelRange(keras.layers.Layer):
 
     Reference:
         - [Rescaling in Keras](https://keras.io/api/layers/preprocessing_layers/image_preprocessing/rescaling/),
-          which takes any range without a word.
+          which accepts any range.
 
     Example:
 
@@ -114,10 +115,10 @@ class PixelRange(keras.layers.Layer):
 
 @contextlib.contextmanager
 def exported_checks(unit_range: str):
-    """In the block, checks are traced for a graph that leaves this process.
+    """Traces the checks inside the block for an exported graph.
 
-    With `"accept"` nothing is checked. Otherwise layers that warn do as
-    `unit_range` says. To warn, such a graph prints to stderr.
+    `"accept"` removes the checks. Otherwise `unit_range` replaces the choice
+    of layers that warn. An exported graph warns by printing to stderr.
     """
     token = _EXPORTED.set(unit_range)
     try:

@@ -8,12 +8,11 @@ from embeddings_tf.ops.labelled_batch import real_numbers
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class StatisticsPooling(keras.layers.Layer):
-    """Turns a sequence of any length into its mean and standard deviation.
+    """Mean and standard deviation over time, without padding.
 
-    Use it between the layers of a speech encoder that look at frames and
-    those that look at the utterance. Frames that a mask leaves out, as
-    padding, count for nothing, whatever they hold; so an utterance has the
-    same statistics at every length it is padded to. It has no weights.
+    Use it in a speech encoder, between the layers of frames and the layers
+    of the utterance. It ignores frames that the mask excludes, so padding
+    does not change the statistics of an utterance. It has no weights.
 
     Formula, per channel, over the `n` frames `x_t` that the mask keeps:
 
@@ -22,23 +21,23 @@ class StatisticsPooling(keras.layers.Layer):
     standard deviation = sqrt(sum_t (x_t - mean)^2 / n)
     ```
 
-    The gradient of the standard deviation never exceeds `1 / sqrt(n)`; where a
-    channel is constant, value and gradient are 0 up to rounding. A sequence
-    without any frame has mean, standard deviation and gradient 0.
+    The gradient of the standard deviation is at most `1 / sqrt(n)`. In a
+    constant channel, value and gradient are 0 up to rounding. A sequence
+    without frames has mean, standard deviation and gradient 0.
 
     Args:
-        dtype: What the statistics are computed in, and the dtype of the
-            output; half precision is too short for sums over many frames.
+        dtype: Dtype of the computation and of the output. Half precision is
+            too coarse for sums over many frames.
 
     Call arguments:
         inputs: `(batch, frames, channels)`.
-        mask: None, or booleans `(batch, frames)`, False where padded. From
-            lengths: `tf.sequence_mask(lengths, frames)`. A mask that Keras
-            attached to the input, as `keras.layers.Masking` does, is used.
+        mask: None, or booleans `(batch, frames)`, False for padding. From
+            lengths: `tf.sequence_mask(lengths, frames)`. The layer also uses
+            a mask that Keras attached to the input (`keras.layers.Masking`).
 
     Input shape: `(batch, frames, channels)`.
-    Output shape: `(batch, 2 * channels)`: means, then standard deviations;
-    float32 also under mixed precision.
+    Output shape: `(batch, 2 * channels)`: means, then standard deviations,
+    in float32 also under mixed precision.
 
     Raises:
         ValueError: If the input has not three axes or is complex, or the mask
@@ -78,15 +77,14 @@ class StatisticsPooling(keras.layers.Layer):
         kept = mask[:, :, tf.newaxis]
         count = tf.reduce_sum(tf.cast(kept, inputs.dtype), axis=1)
         count = tf.maximum(count, 1)
-        # Not a product with 0, which would leave NaN as it is.
+        # A product with 0 would keep NaN.
         frames = tf.where(kept, inputs, 0)
         mean = tf.reduce_sum(frames, axis=1) / count
         deviation = tf.where(kept, frames - mean[:, tf.newaxis], 0)
-        # In units of the largest deviation no square overflows, and the
-        # square root stays away from 0, where its gradient is infinite. The
-        # unit cancels, so that its own gradient is nothing.
+        # Divided by the largest deviation, no square overflows and the
+        # square root stays away from 0, where its gradient is infinite.
         unit = tf.stop_gradient(tf.reduce_max(tf.abs(deviation), axis=1))
-        unit = tf.maximum(unit, 0)  # of no frames it is minus infinity
+        unit = tf.maximum(unit, 0)  # minus infinity without frames
         varies = unit > 0
         relative = deviation / tf.where(varies, unit, 1)[:, tf.newaxis]
         variance = tf.reduce_sum(tf.square(relative), axis=1) / count

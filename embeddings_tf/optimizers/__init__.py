@@ -1,4 +1,4 @@
-"""What published trainings need beside the optimizers of Keras."""
+"""An optimizer and a learning rate of published trainings."""
 
 from embeddings_tf.optimizers.inverse_square_root_decay import (
     InverseSquareRootDecay,

@@ -24,12 +24,12 @@ class InverseSquareRootDecay(keras.optimizers.schedules.LearningRateSchedule):
     `scale / sqrt(warmup_steps)`: 0.034 for a scale of 1.5 and 2,000 steps.
 
     Args:
-        scale: What the published tables call the base learning rate; above
-            what the rate ever is, unless there is no warm-up.
+        scale: The base learning rate of the published tables. With a warm-up
+            it is larger than any rate in training.
         warmup_steps: Steps for which the rate rises, at least 1 (no warm-up).
 
     Call arguments:
-        step: Number of steps made before, 0 for the first, as Keras has it.
+        step: Number of earlier steps, 0 for the first, as in Keras.
 
     Returns:
         A scalar, float32.
