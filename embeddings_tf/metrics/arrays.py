@@ -7,7 +7,7 @@ import numpy as np
 
 from embeddings_tf.ops.arguments import random_seed
 
-# Up to here float64 holds every integer.
+# float64 represents every integer up to this one.
 _LARGEST_INTEGER = 2**53
 
 
@@ -61,7 +61,7 @@ def numbers(
 
 
 def beyond_float64(array: np.ndarray) -> np.ndarray:
-    """Where there are integers that float64 may round."""
+    """Marks integers that float64 may round."""
     if array.dtype.kind not in "iu":
         return np.zeros(array.shape, bool)
     return (array > _LARGEST_INTEGER) | (array < -_LARGEST_INTEGER)

@@ -1,4 +1,4 @@
-"""Whether stated probabilities and uncertainties can be trusted."""
+"""Measures of calibration: are probabilities and uncertainties right?"""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ _MOST_BINS = 100_000
 def expected_calibration_error(
     probabilities: Any, labels: Any, num_bins: int = 15
 ) -> float:
-    """Mean gap between how sure a classifier is and how often it is right.
+    """Expected calibration error (ECE): gap of confidence and accuracy.
 
-    Use it when probabilities are shown to somebody or thresholded. The
-    predicted class is the most probable one (of equals the first), its
-    probability the confidence. Predictions are grouped by confidence into
+    Use it when probabilities are shown to people or thresholded. The
+    predicted class is the most probable class (the first of equals), and its
+    probability is the confidence. Predictions are grouped by confidence into
     `num_bins` bins of equal width, `(0, 1/num_bins], ..., (1 - 1/num_bins,
     1]`.
 
@@ -38,9 +38,9 @@ def expected_calibration_error(
         num_bins: Number of bins.
 
     Returns:
-        A float in `[0, 1]`, 0 for perfect calibration. The estimate is
-        positive even then with few examples per bin. A classifier that is
-        always certain has `1 - accuracy`.
+        A float in `[0, 1]`, 0 for perfect calibration. With few examples per
+        bin, the estimate is positive also for a calibrated classifier. A
+        classifier that is always certain has `1 - accuracy`.
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
@@ -64,9 +64,9 @@ def reliability_curve(
 ) -> dict[str, np.ndarray]:
     """Accuracy against confidence, bin by bin, for a reliability diagram.
 
-    Use it to see where a classifier is too sure or not sure enough: plot
+    Use it to see where a classifier is over- or underconfident: plot
     `accuracy` over `confidence`; a calibrated classifier is on the diagonal.
-    Arguments, bins and errors are those of `expected_calibration_error`.
+    Arguments, bins and errors are as in `expected_calibration_error`.
 
     Returns:
         A dictionary of arrays with one entry per non-empty bin, in ascending
@@ -135,11 +135,10 @@ def reliability_curve(
 
 
 def error_versus_reject(uncertainty: Any, is_error: Any) -> dict[str, Any]:
-    """Error among the predictions kept when the most uncertain are rejected.
+    """Error of the remaining predictions when uncertain ones are rejected.
 
-    Use it to tell whether an uncertainty is worth something: if the wrong
-    predictions are the uncertain ones, the error falls quickly as more are
-    rejected.
+    Use it to test an uncertainty: if wrong predictions are uncertain, the
+    error falls quickly as more predictions are rejected.
 
     Formula:
 
@@ -151,16 +150,15 @@ def error_versus_reject(uncertainty: Any, is_error: Any) -> dict[str, Any]:
 
     Examples of equal uncertainty are rejected in random order; `error` is the
     expectation over this order, so the result does not depend on the order of
-    the input. The areas of the best and of a useless uncertainty belong
-    beside `area`: `oracle_area` if all errors are rejected first, and
-    `random_area`, the error rate, for rejection at random.
+    the input. Compare `area` with `oracle_area`, where all errors are rejected
+    first, and with `random_area`, the error rate, for rejection at random.
 
     Reference:
 
     - [Nadeem, Zucker & Hanczar, 2009](https://proceedings.mlr.press/v8/nadeem10a.html)
 
     Args:
-        uncertainty: `(n,)`; the larger, the less sure. Only the order matters.
+        uncertainty: `(n,)`; larger means less certain. Only the order counts.
         is_error: `(n,)` booleans (or 0 and 1), whether the prediction is
             wrong.
 
@@ -172,7 +170,8 @@ def error_versus_reject(uncertainty: Any, is_error: Any) -> dict[str, Any]:
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
-            different lengths, or `is_error` holds anything but 0 and 1.
+            different lengths, or `is_error` contains other values than 0 and
+            1.
 
     Example:
 

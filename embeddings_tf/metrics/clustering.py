@@ -16,12 +16,12 @@ _SCORES_BLOCK = 2**22
 
 
 def normalized_mutual_information(labels: Any, clusters: Any) -> float:
-    """What clusters tell about classes, as a fraction of what is to tell.
+    """Normalised mutual information (NMI) of clusters and classes.
 
-    Use it to judge embeddings by clustering, usually by k-means with as many
-    clusters as classes. Names do not matter, and the two arguments may be
-    exchanged. It is not adjusted for chance, and grows with the number of
-    clusters whatever these are: compare at the same number only.
+    Use it to evaluate embeddings by clustering, usually by k-means with as
+    many clusters as classes. The names of clusters do not matter, and the
+    arguments may be exchanged. NMI is not adjusted for chance. It grows with
+    the number of clusters, so compare equal numbers only.
 
     Formula:
 
@@ -87,11 +87,11 @@ def k_means_centroids(
     seed: int = 0,
     num_starts: int = 10,
 ) -> np.ndarray:
-    """The centroids of k-means: of clusters found without labels.
+    """Centroids of k-means: clusters found without labels.
 
     Use it with `assign_clusters` and `normalized_mutual_information`. Retrieval
-    papers look for as many clusters as there are classes. scikit-learn's, with
-    k-means++; the best of `num_starts` starts.
+    papers take as many clusters as classes. The implementation is
+    scikit-learn's, with k-means++ and the best of `num_starts` starts.
 
     Args:
         embeddings: `(n, dim)`.
@@ -139,10 +139,10 @@ def k_means_centroids(
 
 
 def class_means(embeddings: Any, labels: Any) -> np.ndarray:
-    """The mean embedding of each class: centroids that know the labels.
+    """The mean embedding of each class: centroids that use the labels.
 
-    Use it to assign clusters as the code of Monteiro et al. does, which is an
-    upper limit of what centroids found without labels could reach.
+    Use it to assign clusters as the code of Monteiro et al. does. The result
+    is an upper limit for centroids found without labels.
 
     Args:
         embeddings: `(n, dim)`.
@@ -182,12 +182,12 @@ def class_means(embeddings: Any, labels: Any) -> np.ndarray:
 def assign_clusters(
     embeddings: Any, centroids: Any, score: Callable | None = None
 ) -> np.ndarray:
-    """The centroid that each embedding belongs to.
+    """The nearest centroid of each embedding, also by a learned distance.
 
-    Use it to cluster by a learned distance: centroids are Euclidean, from
-    `k_means_centroids` or `class_means`, and each embedding goes to the one
-    with the highest score, the centroid enrolled. Without a score, to the
-    nearest one, as k-means itself does.
+    Use it to cluster by a learned distance. The centroids are Euclidean, from
+    `k_means_centroids` or `class_means`. Each embedding is assigned to the
+    centroid with the highest score; the centroid is the enrolled side. Without
+    a score it is assigned to the nearest centroid, as in k-means.
 
     Args:
         embeddings: `(n, dim)`.
@@ -239,7 +239,7 @@ def assign_clusters(
 
 
 def _nearest(embeddings: np.ndarray, centroids: np.ndarray) -> np.ndarray:
-    """The nearest centroid by Euclidean distance; of equals the first."""
+    """The nearest centroid by Euclidean distance; the first of equals."""
     from scipy.spatial.distance import cdist
 
     if embeddings.shape[1] != centroids.shape[1]:

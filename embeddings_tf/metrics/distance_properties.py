@@ -11,12 +11,11 @@ from embeddings_tf.ops.arguments import positive_integer
 def distance_properties(
     distance: Any, *, num_items: int = 300, seed: int = 0
 ) -> dict[str, np.ndarray]:
-    """By how much distances break the three rules of a metric.
+    """How far distances are from the three rules of a metric.
 
-    Use it on a learned distance, which nothing obliges to be symmetric, to
-    obey the triangle inequality, or to put a point closest to itself. All
-    values would be 0 for a metric; `viz.distance_properties_figure` draws
-    them.
+    Use it on a learned distance, which need not be symmetric, obey the
+    triangle inequality, or place a point closest to itself. All values are 0
+    for a metric; `viz.distance_properties_figure` draws them.
 
     Formula, with `d` the distance of the row from the column:
 

@@ -28,12 +28,12 @@ def few_shot_accuracy(
     query_embeddings: Any = None,
     gaussian: bool = False,
 ) -> float:
-    """Accuracy of naming queries after a few examples of each class.
+    """Few-shot accuracy: classifies queries from a few examples per class.
 
-    Use it to tell how well embeddings separate classes, above all classes
-    that were not trained on. In each of `num_episodes` random episodes,
-    `num_support` examples of each of `num_classes` classes stand for their
-    class, and `num_query` others of each class are classified. To see the
+    Use it to measure how well embeddings separate classes, above all classes
+    that were not in training. Each of `num_episodes` random episodes takes
+    `num_support` examples of each of `num_classes` classes to represent the
+    class, and classifies `num_query` further examples of each class. For the
     spread over episodes, or other measures of the same episodes, use
     `few_shot_episodes`.
 
@@ -123,8 +123,8 @@ def few_shot_episodes(
 
     Use it where `few_shot_accuracy` is too coarse: for a confidence interval
     over episodes, calibration or error versus reject. Arguments and errors
-    are those of `few_shot_accuracy`; they are checked at once, before the
-    first episode.
+    are as in `few_shot_accuracy`. Arguments are checked before the first
+    episode.
 
     Yields:
         `(log_probability, target)` of each episode: an array
@@ -251,8 +251,8 @@ def _nearest_mean(support, support_labels, query, num_classes, seed):
 def confidence_interval(values: Any, level: float = 0.95) -> float:
     """Half width of the confidence interval of a mean over episodes.
 
-    Use it to print `mean +- half width`. Normal approximation: for the mean
-    of some thirty values or more, drawn independently.
+    Use it to print `mean +- half width`. It is the normal approximation, for
+    about thirty independent values or more.
 
     Formula:
 

@@ -35,11 +35,11 @@ def trials(scores: Any, is_target: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OperatingPoints:
-    """How many trials are accepted at each of descending thresholds.
+    """Numbers of accepted trials at descending thresholds.
 
-    The first threshold accepts nothing, the last one everything. Each measure
-    comes with the largest error it can have if there are scores between the
-    thresholds; where the thresholds are all the scores, it is exact.
+    The first threshold accepts nothing, the last threshold everything. Each
+    measure comes with its largest possible error if there are scores between
+    the thresholds. It is exact if the thresholds are all the scores.
 
     Args:
         thresholds: Descending; the first is inf. Of dtype object where they

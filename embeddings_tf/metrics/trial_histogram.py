@@ -13,33 +13,31 @@ from embeddings_tf.ops.arguments import positive_integer
 
 
 class TrialHistogram:
-    """Counts trials block by block; then gives EER, AUC and minDCF.
+    """EER, AUC and minDCF of trials that do not fit in memory.
 
-    Use it where trials are too many to hold, such as all pairs of a test set:
-    10,000 examples make 50 million. Memory is fixed, `16 * 2**num_bits` bytes
-    (16 MiB by default), and each block is forgotten once counted. The result
-    does not depend on how trials are split into blocks or ordered.
+    Use it for many trials, such as all pairs of a test set: 10,000 examples
+    make 50 million. It counts trials block by block in fixed memory,
+    `16 * 2**num_bits` bytes (16 MiB by default), and does not store them. The
+    result does not depend on the order of trials or on the blocks.
 
-    A bin holds the scores whose float32 have the same first `num_bits` bits:
-    one of sign, eight of exponent, the rest of mantissa. So the range of the
-    scores need not be known, and bins are narrow in proportion to the score:
-    the limits of a bin differ by a factor of at most `1 + 2**(9 - num_bits)`,
-    0.05 % by default. -inf and inf have bins of their own, and 0 begins
-    one.
+    A bin contains the scores whose float32 have the same first `num_bits`
+    bits: one of sign, eight of exponent, the rest of mantissa. The range of
+    the scores need not be known. The width of a bin is proportional to the
+    score: the limits of a bin differ by a factor of at most
+    `1 + 2**(9 - num_bits)`, 0.05 % by default. -inf and inf have bins of their
+    own, and 0 starts a bin.
 
-    The measures are those of `equal_error_rate`, `roc_auc` and `min_dcf`, as
-    if the scores of a bin were tied. The errors at the limits of the bins are
-    exact, and between the limits they are monotone, which bounds by how much
-    the measure of the scores themselves can differ: each method returns this
-    bound, and it always holds. It is about the share of trials in the bin at
-    the threshold, whether they are really tied, so that nothing is lost, or
-    not: counts do not tell. Scores that crowd together
-    far from 0, such as probabilities just below 1, share bins: pass logits, or
-    more bits.
+    The measures are `equal_error_rate`, `roc_auc` and `min_dcf`, as if the
+    scores of a bin were tied. Each method also returns a bound of its error.
+    The bound is always valid: error rates at the limits of bins are exact,
+    and between limits they are monotone. The bound is about the share of
+    trials in the bin at the threshold, also where these trials are really
+    tied and nothing is lost. Scores that crowd together far from 0, such as
+    probabilities just below 1, share bins: pass logits, or take more bits.
 
     Args:
-        num_bits: Between 10 and 26; one more about halves the bound and doubles
-            the memory.
+        num_bits: Between 10 and 26; one more bit about halves the bound and
+            doubles the memory.
 
     Raises:
         ValueError: If `num_bits` is out of range.
@@ -72,21 +70,21 @@ class TrialHistogram:
 
         Args:
             scores: `(n,)`, as in `equal_error_rate`. float64 and integers are
-                sorted into bins exactly, not rounded to float32 first.
+                sorted into bins exactly, without rounding to float32.
             is_target: `(n,)` booleans (or 0 and 1).
 
         Raises:
             ValueError: If the arrays are of the wrong rank or of different
-                lengths, if a score is NaN, if `is_target` holds anything but 0
-                and 1, or if there are too many trials to count pairs of them
-                (four billion). Nothing of the block is counted then.
+                lengths, if a score is NaN, if `is_target` contains other
+                values than 0 and 1, or if there are too many trials (four
+                billion) to count their pairs. The block is then not counted.
         """
         scores, is_target = (
             array("scores", scores),
             array("is_target", is_target),
         )
         if scores.shape == is_target.shape == (0,):
-            return  # the last block of all pairs has one example and no pair
+            return  # the last block of all pairs may have one example only
         scores, is_target = trials(scores, is_target)
         num_trials = self._num_trials + np.bincount(is_target, minlength=2)
         if int(num_trials[0]) * int(num_trials[1]) > MOST_PAIRS:
@@ -103,8 +101,8 @@ class TrialHistogram:
     def equal_error_rate(self) -> tuple[float, float, float]:
         """The EER, the threshold next to it, and the bound of the error.
 
-        The threshold, the lower limit of a bin, really has the errors that
-        were counted for it; accept when `score >= threshold`.
+        The threshold is the lower limit of a bin, so its error rates are
+        exact; accept when `score >= threshold`.
 
         Raises:
             ValueError: If there are not both kinds of trials.
@@ -127,8 +125,8 @@ class TrialHistogram:
     ) -> tuple[float, float]:
         """The normalised minimum cost and the bound of the error.
 
-        The cost is never below that of the scores themselves: it is the
-        minimum over some of the thresholds. Arguments as in
+        The cost is never below the cost of the scores themselves, because it
+        is the minimum over some of the thresholds. Arguments as in
         `embeddings_tf.metrics.min_dcf`.
 
         Raises:
@@ -162,8 +160,8 @@ def _ordered(scores: np.ndarray) -> np.ndarray:
         down = np.nextafter(rounded, np.float32(-np.inf))
         rounded = np.where(rounded > scores, down, rounded)
     bits = (rounded + np.float32(0)).view(np.uint32)  # -0 becomes 0
-    # The bits of positive floats are ordered, those of negative ones the
-    # other way round.
+    # Bits of positive floats ascend with the value; bits of negative floats
+    # descend.
     return np.where(bits >> 31, ~bits, bits | np.uint32(2**31))
 
 
