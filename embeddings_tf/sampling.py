@@ -1,10 +1,9 @@
 """Batches as index vectors: labels in, a `tf.data.Dataset` of indices out.
 
-Every dataset here is a counter mapped by a stateless function. So a batch is a
-pure function of `(seed, step)`, the iterator can be saved with
+Every dataset is a counter mapped by a stateless function. A batch is therefore
+a pure function of `(seed, step)`, the iterator can be saved with
 `tf.train.Checkpoint`, and `start=` continues at any step without replaying
-what came before. The datasets are infinite: give `model.fit` its
-`steps_per_epoch`.
+earlier steps. The datasets are infinite: pass `steps_per_epoch` to `model.fit`.
 """
 
 from collections.abc import Callable
@@ -35,27 +34,27 @@ def class_balanced_batches(
     start: int = 0,
     allow_fewer: bool = False,
 ) -> tf.data.Dataset:
-    """Draws batches that hold several instances of several classes.
+    """Batches of several instances of several classes, as indices.
 
-    Use it to feed an objective that compares the examples of one batch: each
-    batch holds `num_per_class` distinct instances of each of `num_classes`
+    Use it for losses that compare the examples of one batch. Each batch
+    contains `num_per_class` distinct instances of each of `num_classes`
     distinct classes, class by class.
 
-    Classes are shuffled once per epoch, and an epoch is
+    Classes are shuffled once per epoch. An epoch is
     `ceil(number of classes / num_classes)` steps, in which every class
-    appears; the last batch of an epoch is filled up from the beginning of the
-    epoch's order. Instances are drawn anew for every batch, uniformly without
+    appears; the last batch of an epoch is filled from the start of the
+    epoch's order. Every batch draws its instances anew, uniformly without
     replacement and in random order (Floyd's algorithm: the cost of a batch
-    does not depend on how many instances a class has).
+    does not depend on the number of instances of a class).
 
     With `allow_fewer=True` the dataset follows the published epoch of the
-    F-statistic loss instead, in which no instance is used twice: classes with
-    fewer than 2 instances are dropped; a pass walks through the shuffled
-    classes in groups of `num_classes` and takes up to `num_per_class` unused
-    instances of each; passes repeat over the classes that have at least 2
-    unused instances until fewer than 2 such classes are left. A batch has at
-    least 2 classes and at least 2 instances of each, and its length varies.
-    Such a batch costs time proportional to the total size of its classes.
+    F-statistic loss, in which no instance is used twice. Classes with fewer
+    than 2 instances are dropped. A pass goes through the shuffled classes in
+    groups of `num_classes` and takes up to `num_per_class` unused instances of
+    each. Passes repeat over the classes with at least 2 unused instances,
+    until fewer than 2 such classes are left. A batch has at least 2 classes
+    and at least 2 instances of each, and its length varies. Its cost is
+    proportional to the total size of its classes.
 
     Reference:
 
@@ -119,11 +118,11 @@ def episodes(
     *,
     start: int = 0,
 ) -> tf.data.Dataset:
-    """Draws few-shot episodes: supports and queries of several classes.
+    """Few-shot episodes, as indices: supports and queries of several classes.
 
-    Use it for objectives and evaluations that build something from the
-    supports of each class and ask about the queries. The indices come class
-    by class, the supports of a class before its queries, so that
+    Use it for objectives and evaluations that represent a class by its
+    supports and classify the queries. The indices are ordered by class, with
+    the supports of a class before its queries, so that
     `tf.reshape(indices, (num_classes, num_support + num_query))` splits into
     supports `[:, :num_support]` and queries `[:, num_support:]`. Supports and
     queries never share an instance. Classes and instances are drawn as in
@@ -177,19 +176,18 @@ def factor_batches(
     start: int = 0,
     allow_fewer: bool = False,
 ) -> tf.data.Dataset:
-    """Draws batches that are each about one factor of variation.
+    """Batches in which the values of one factor are the classes, as indices.
 
     Use it to train on data with several labels per example (factors such as
-    hair and gender) when each batch shall be labelled by one of them. The
-    factors take turns, one batch each. A batch about a factor holds
+    hair and gender), with one of the factors as the label of each batch. The
+    factors take turns, one batch each. The batch of a factor contains
     `num_per_value` distinct instances of each of `num_values` distinct values
-    of this factor, value by value, drawn as the classes of
-    `class_balanced_batches`.
+    of this factor, value by value, drawn as in `class_balanced_batches`.
 
-    A factor that has fewer than `num_values` values contributes all of them:
-    with `num_values=12` a binary factor gives `2 * num_per_value` indices. So
-    the length of a batch depends on the factor, and only on it. The static
-    shape says the length if it is the same for all factors and is `(None,)`
+    A factor with fewer than `num_values` values contributes all of them: with
+    `num_values=12` a binary factor gives `2 * num_per_value` indices. The
+    length of a batch therefore depends on the factor only. The static shape
+    contains the length if it is the same for all factors, and is `(None,)`
     otherwise.
 
     With `allow_fewer=True` every factor follows the published epoch of

@@ -22,7 +22,7 @@ def _names(split):
 
 
 # The first half of the classes trains, the other half tests (Song et al. 2016);
-# CIFAR-FS is that of Bertinetto et al. 2019.
+# CIFAR-FS is from Bertinetto et al. 2019.
 CLASS_SPLITS = {
     "caltech_birds2011/disjoint_classes": ClassSplits(
         "caltech_birds2011",

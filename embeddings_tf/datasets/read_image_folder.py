@@ -50,8 +50,8 @@ def read_image_folder(
         `int32` or `str` of shape `(images,)`. `x.names` has the paths.
 
     Raises:
-        ValueError: If there is no such split or label, a class has no images,
-            or images are elsewhere than in folders of classes.
+        ValueError: If the split or the label does not exist, a class has no
+            images, or images are outside of class folders.
         OSError: If the folder is not there or is a file. When an image is asked
             for, if its file cannot be read or is damaged.
 

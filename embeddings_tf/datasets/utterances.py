@@ -14,28 +14,28 @@ from embeddings_tf.ops.arguments import random_seed
 class Utterances:
     """Sequences of different lengths: one by one, or as batches of one length.
 
-    Use it for recordings and their features. `load` gives one for sets of
-    speech. `x[3]` is one utterance, whole. For training,
-    `x.with_num_frames(...)` is an object for `datasets.batches`: `x[indices]`
-    crops longer utterances and repeats shorter ones from their first frame on.
+    Use it for recordings and their features. `load` returns `Utterances` for
+    sets of speech. `x[3]` is one whole utterance. For training, pass
+    `x.with_num_frames(...)` to `datasets.batches`: `x[indices]` crops longer
+    utterances and repeats shorter ones from their first frame on.
 
-    The values stay where they are, in one array, which may be memory-mapped,
-    or in files that a function reads; only what is asked for is copied.
+    The values stay in one array, which may be memory-mapped, or in files that
+    a function reads. Only the requested utterances are copied.
 
     Args:
-        values: Array of shape `(frames, ...)`: all utterances, one after the
-            other. A frame may be a vector of features or one sample. Or a
-            function that is given the number of an utterance and reads it, an
-            array of shape `(frames, ...)`, possibly from several threads.
+        values: Array of shape `(frames, ...)`: all utterances, concatenated.
+            A frame is a vector of features or one sample. Or a function from
+            the number of an utterance to its array of shape `(frames, ...)`,
+            called possibly from several threads.
         lengths: Integers of shape `(utterances,)`: frames of each utterance, at
             least 1.
-        num_frames: Frames of each example of a batch. Without it there are no
-            batches.
+        num_frames: Frames of each example of a batch. None: no batches, only
+            single utterances.
         seed: Integer, at least 0. If given, crops are at random places: a pure
-            function of the seed and the whole index vector `indices`, so that
-            an utterance is cropped otherwise in other batches, and a run that
-            resumes sees the same crops. If None, crops are in the middle.
-        sample_rate: Samples in a second, if a frame is one sample and the rate
+            function of the seed and the whole index vector `indices`. Crops
+            of an utterance differ between batches, and a resumed run sees the
+            same crops. If None, crops are in the middle.
+        sample_rate: Samples per second, if a frame is one sample and the rate
             is known.
 
     Attributes:
@@ -44,11 +44,10 @@ class Utterances:
         sample_rate: As above.
 
     Raises:
-        ValueError: If lengths do not sum to the number of frames, are not those
-            of what the function reads or not what they are described to be,
-            `num_frames` is not positive, the seed is negative, `x[indices]`
-            is asked for without `num_frames`, or an utterance that is asked for
-            holds NaN or infinity.
+        ValueError: If an argument is not as described, lengths do not sum to
+            the number of frames or differ from the arrays that the function
+            returns, `x[indices]` is called without `num_frames`, or a
+            requested utterance contains NaN or infinity.
         IndexError: If an index is out of range.
         TypeError: If an index is neither an integer nor an integer vector.
 
@@ -208,12 +207,12 @@ class Utterances:
         )
 
     def map(self, function: Callable) -> "Utterances":
-        """What `function` makes of each utterance, for instance features.
+        """Applies `function` to each utterance, for instance for features.
 
-        It is called once for each utterance, eagerly, and gives an array or a
-        tensor with at least one frame; the results have the same shape but for
-        the number of frames. What it raises as a ValueError names the
-        utterance.
+        The function is called eagerly, once per utterance. It returns an array
+        or a tensor with at least one frame. Results may differ in the number
+        of frames only. A ValueError of the function is raised with the number
+        of the utterance.
         """
         checked_function("function", function, "an utterance")
         parts = []

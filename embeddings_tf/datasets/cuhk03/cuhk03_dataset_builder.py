@@ -12,7 +12,7 @@ _IDENTITIES_PER_PAIR = 10_000
 _IMAGE_SHAPE = (160, 60, 3)
 # Far more than any image has; a file may announce any size.
 _MAX_SIZE = 2**22
-# What h5py raises for files that are damaged or something else.
+# Errors of h5py for damaged files and for other formats.
 _READ_ERRORS = (KeyError, OSError, RuntimeError, TypeError, ValueError)
 
 
@@ -94,9 +94,9 @@ def _read_images(path, variable):
 def _walk(mat, variable):
     """Follows the references from a variable down to the images.
 
-    The file is of MATLAB 7.3, that is HDF5: axes are in reverse order, and a
-    cell array holds references. The variable is a cell array of the pairs of
-    cameras; each of these is one of persons times images.
+    The file is MATLAB 7.3, that is HDF5: axes are in reverse order, and a
+    cell array contains references. The variable is a cell array of pairs of
+    cameras; each of them is a cell array of persons times images.
     """
     # A soft or external link could lead to another file.
     if not isinstance(mat.get(variable, getlink=True), h5py.HardLink):

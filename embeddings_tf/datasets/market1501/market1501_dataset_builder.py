@@ -18,7 +18,7 @@ _NAME = re.compile(r"(-1|\d{4})_c([1-6])s\d+_\d+_\d+\.jpg")
 _IMAGE_SHAPE = (128, 64, 3)
 # Far more than any image has; a file may announce any size.
 _MAX_IMAGE_BYTES = 2**20
-# What zipfile raises for archives that are damaged or something else.
+# Errors of zipfile for damaged archives and for other formats.
 _READ_ERRORS = (
     EOFError,
     OSError,
@@ -31,7 +31,7 @@ _READ_ERRORS = (
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class Market1501Config(tfds.core.BuilderConfig):
-    """What the label is.
+    """The choice of the label.
 
     Args:
         label_camera: Whether the label is the identity and the camera, or the

@@ -24,8 +24,8 @@ def read_list(folder: pathlib.Path, name: str) -> list[tuple[str, str]]:
         name: `"train.csv"` and so on; the file may be compressed, `.gz`.
 
     Raises:
-        ValueError: If it is no such list.
-        FileNotFoundError: If there is none.
+        ValueError: If the file is not such a list.
+        FileNotFoundError: If the file does not exist.
     """
     path = folder / name
     if not path.exists():

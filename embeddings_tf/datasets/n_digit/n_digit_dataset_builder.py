@@ -29,7 +29,7 @@ _INDEX_PARTS = {
 _DIGIT_SIZE = 28
 _VALIDATION_DIVISOR = 10  # a tenth
 _IMAGES_PER_BLOCK = 1000
-# What np.load raises for files that are damaged or something else.
+# Errors of np.load for damaged files and for other formats.
 _READ_ERRORS = (
     EOFError,
     KeyError,

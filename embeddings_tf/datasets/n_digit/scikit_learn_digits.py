@@ -35,11 +35,11 @@ def n_digit_from_scikit_learn(
     on the 1,797 digits of 8 x 8 pixels that are part of scikit-learn. It is
     made in memory, always the same, and nothing is written to disk.
 
-    Of each digit, 70 images are kept for the test and the other 104 to 113
-    form the train and validation images: no handwritten digit occurs on both
-    sides. Within one class and position no digit image occurs twice, except
-    that train and validation, like those of the standard sets, share their
-    digits in other combinations.
+    70 images of each digit are for the test, and the remaining 104 to 113
+    form the train and validation images, so no handwritten digit occurs in
+    both. Within one class and position no digit image occurs twice. As in the
+    standard sets, train and validation share digits in different
+    combinations.
 
     Every class has 90 train, 10 validation and 70 test instances. Gap
     `"number"`: 2 digits have 70 classes in `train`, `validation` and
@@ -60,7 +60,7 @@ def n_digit_from_scikit_learn(
         and labels, `int32` of shape `(images,)`, the numbers; class by class.
 
     Raises:
-        ValueError: If there is no such number of digits, gap or split.
+        ValueError: If the number of digits, the gap or the split is unknown.
 
     Reference:
 

@@ -1,8 +1,8 @@
 """Speech: recordings and features in files, waveforms to features, trials.
 
-What maps waveforms and features is TensorFlow alone, runs in `tf.data` and can
-be exported with a model. Samples are in the range of 16-bit integers, -32768 to
-32767; multiply samples in -1..1 by 32768.
+Functions of waveforms and features use TensorFlow alone, run in `tf.data`, and
+can be exported with a model. Samples are in the range of 16-bit integers,
+-32768 to 32767; multiply samples in -1..1 by 32768.
 """
 
 from embeddings_tf.datasets.speech.add_noise import add_noise

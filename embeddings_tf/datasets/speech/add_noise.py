@@ -1,4 +1,4 @@
-"""Noise, music and babble behind speech."""
+"""Noise, music and babble in the background of speech."""
 
 import tensorflow as tf
 
@@ -12,9 +12,9 @@ _LARGEST_RATIO = 200
 def add_noise(waveform, noise, snr, seed=None) -> tf.Tensor:
     """Adds noise, music or babble at a signal-to-noise ratio.
 
-    Use it to augment training data. One source is noise or music; several,
-    three to seven other speakers for instance, are babble. Each source i is
-    brought to the length of the waveform by `repeat_or_crop`, and
+    Use it to augment training data. One source is noise or music; several
+    sources, for instance three to seven other speakers, are babble.
+    `repeat_or_crop` gives each source i the length of the waveform, and
 
         out = waveform + sum_i noise_i sqrt(P(waveform) / P(noise_i)
                                             / 10^(snr_i / 10))
@@ -35,8 +35,8 @@ def add_noise(waveform, noise, snr, seed=None) -> tf.Tensor:
 
     Raises:
         ValueError: If shapes are not what they are described to be, and eagerly
-            if a waveform is empty or holds NaN or infinity, or `snr` is not
-            from -200 to 200. In a graph the last three raise
+            if a waveform is empty or contains NaN or infinity, or `snr` is
+            not from -200 to 200. In a graph the last three raise
             `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:

@@ -1,4 +1,4 @@
-"""Recordings as they sound elsewhere."""
+"""Noisy and reverberant copies of recordings."""
 
 import numpy as np
 
@@ -23,15 +23,15 @@ def augment(
     """A copy of recordings, each in a random room, before random noise.
 
     Use it on training data, and train on the recordings and their copies: one
-    copy with noise, one with music, one with babble, which is several speakers
-    at once and may be `x` itself, one with reverberation. Every recording draws
-    a room, how many sources of noise there are, which, and the signal-to-noise
-    ratio of each, uniformly; `reverberate` and `add_noise` do the rest. The
-    published ratios are 5 to 15 dB for music, 10 to 20 dB for babble of three
-    to seven speakers.
+    copy with noise, one with music, one with babble, one with reverberation.
+    Babble is several speakers at once, and `x` itself may be its source. Every
+    recording draws, uniformly, a room, the number of sources, the sources, and
+    the signal-to-noise ratio of each. `reverberate` and `add_noise` apply them.
+    The published ratios are 5 to 15 dB for music, 10 to 20 dB for babble of
+    three to seven speakers.
 
-    Recordings are made when they are asked for, always the same ones: the copy
-    takes no memory, `copy.map(...)` asks once.
+    The copy takes no memory: each recording is made on demand, and is the same
+    each time. `copy.map(...)` makes each recording once.
 
     Args:
         x: Recordings, one sample a frame.
@@ -49,7 +49,7 @@ def augment(
     Raises:
         ValueError: If there is neither noise nor a room, a range is not what it
             is described to be, there are too few sources, or sample rates
-            differ; and when a recording is asked for that holds NaN.
+            differ; and when a requested recording contains NaN.
 
     References:
 

@@ -7,7 +7,7 @@ def require(condition, message: str) -> list[tf.Operation]:
     """ValueError unless `condition`; in a graph, an error when it runs.
 
     Returns:
-        What must run before the operations that the condition is for.
+        Operations to run before the operations that need the condition.
     """
     if not tf.executing_eagerly():
         return [tf.debugging.Assert(condition, [message])]

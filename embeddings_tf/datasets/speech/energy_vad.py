@@ -1,4 +1,4 @@
-"""Which frames have speech in them, judged by their energy."""
+"""Frames with speech, by their energy."""
 
 import tensorflow as tf
 
@@ -16,21 +16,21 @@ def energy_vad(
     context: int = 2,
     proportion: float = 0.12,
 ) -> tf.Tensor:
-    """Tells frames with speech by their energy, as Kaldi does.
+    """Marks the frames that contain speech, by their energy, as Kaldi does.
 
     Use it on `mfcc(...)[..., 0]`, the log energy before any normalisation, and
-    hand the result to `keep_frames`. A frame is loud if
+    pass the result to `keep_frames`. A frame is loud if
 
         log_energy > threshold + mean_scale * mean(log_energy of the utterance)
 
-    and speech if at least `proportion` of the frames up to `context` before and
-    after it, itself included, are loud. The defaults are those of Kaldi's
-    recipe for VoxCeleb and hold for samples in the range of 16-bit integers.
-    Silence has no speech: all frames are False.
+    It is speech if at least `proportion` of the frames from `context` before to
+    `context` after it are loud. The defaults are from Kaldi's recipe for
+    VoxCeleb, for samples in the range of 16-bit integers. All frames of
+    silence are False.
 
     Args:
         log_energy: Numbers of shape `(frames,)` or `(batch, frames)`.
-        length: Numbers of frames that are no padding, integers of shape
+        length: Numbers of frames without padding, integers of shape
             `(batch,)`; by default all.
         threshold: Log energy, see above.
         mean_scale: Weight of the mean, at least 0.
@@ -42,8 +42,8 @@ def energy_vad(
 
     Raises:
         ValueError: If arguments are not what they are described to be, and
-            eagerly if energies hold NaN or infinity. In a graph the last raises
-            `tf.errors.InvalidArgumentError` when it runs.
+            eagerly if energies contain NaN or infinity. In a graph this is
+            a `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:
 

@@ -1,4 +1,4 @@
-"""From recordings to what an encoder of speech reads."""
+"""From recordings to the input of an encoder of speech."""
 
 import tensorflow as tf
 
@@ -24,45 +24,44 @@ def front_end(
     high_frequency: float = 7600.0,
     min_num_frames: int = 1,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The front end of the x-vector systems, waveforms to normalised MFCCs.
+    """The front end of x-vector systems: waveforms to normalised MFCCs.
 
-    Use it to make the inputs of `models.x_vector_encoder`, for training as in
+    Use it to make the inputs of `models.x_vector_encoder`: for training by
     `x.map(lambda waveform: front_end(waveform)[0])`, and for serving as the
-    `preprocessing` of `export.export_saved_model`. One step after the other:
+    `preprocessing` of `export.export_saved_model`. Its steps are:
 
     1. `mfcc`, and `energy_vad` on their log energies,
     2. `subtract_sliding_mean` over 3 seconds,
-    3. `keep_frames`: those with speech,
-    4. utterances with fewer than `min_num_frames` are repeated, whole, until
-       they have as many.
+    3. `keep_frames`, for the frames with speech,
+    4. repetition of whole utterances with fewer than `min_num_frames` frames.
 
-    What follows the frames of an utterance is 0, which the encoder takes for
-    padding. An utterance has the same frames alone and in a batch.
+    Utterances are padded with 0, which the encoder ignores. An utterance has
+    the same frames alone and in a batch.
 
     Args:
         waveform: Samples of shape `(samples,)` or `(batch, samples)`, in the
             range of 16-bit integers, of any numeric dtype.
-        length: Numbers of samples that are no padding, integers of shape
+        length: Numbers of samples without padding, integers of shape
             `(batch,)`; by default all.
-        sample_rate: As for `mfcc`. Samples do not tell their rate: those of
-            another rate give wrong features and no error here. `load` and
-            `read_recordings` know it, and say it as `x.sample_rate`.
+        sample_rate: As for `mfcc`. Samples of another rate give wrong features
+            without an error. `load` and `read_recordings` return the rate as
+            `x.sample_rate`.
         num_coefficients: As for `mfcc`.
         num_mel_bins: As for `mfcc`.
         low_frequency: As for `mfcc`.
         high_frequency: As for `mfcc`.
-        min_num_frames: Frames of an utterance, at least.
+        min_num_frames: Smallest number of frames of an utterance.
 
     Returns:
         Features, `float32` of shape `(frames, num_coefficients)` or `(batch,
-        frames, num_coefficients)`, and how many frames are no padding, `int32`
-        of shape `()` or `(batch,)`.
+        frames, num_coefficients)`, and the numbers of frames without padding,
+        `int32` of shape `()` or `(batch,)`.
 
     Raises:
         ValueError: If arguments do not fit together, and eagerly if an
             utterance is too short for a frame, has no speech (silence, and all
-            samples in -1..1), or holds NaN or infinity. In a graph the last
-            three raise `tf.errors.InvalidArgumentError` when it runs.
+            samples in -1..1), or contains NaN or infinity. In a graph the
+            last three raise `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:
 

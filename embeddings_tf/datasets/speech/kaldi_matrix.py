@@ -28,11 +28,10 @@ def find_matrix(file: BinaryIO, offset: int, name: str) -> MatrixPlace:
     Args:
         file: The archive, open for reading bytes.
         offset: Where the matrix starts, as the file of scripts (`.scp`) says.
-        name: What errors call the matrix.
+        name: Name of the matrix in errors.
 
     Raises:
-        ValueError: If there is no binary matrix, it is empty, or the archive
-            ends before it does.
+        ValueError: If there is no binary matrix, or it is empty or truncated.
     """
     size = os.fstat(file.fileno()).st_size
     file.seek(offset)

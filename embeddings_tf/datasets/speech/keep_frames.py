@@ -1,4 +1,4 @@
-"""Some frames of each utterance, moved together."""
+"""Drops frames of utterances."""
 
 import tensorflow as tf
 
@@ -8,9 +8,9 @@ from embeddings_tf.datasets.speech import checks
 def keep_frames(features, keep) -> tuple[tf.Tensor, tf.Tensor]:
     """Drops frames, for instance those without speech.
 
-    Use it with the result of `energy_vad`. Frames that are kept move to the
-    front in their order, and padding follows, so that shapes stay as they are
-    and utterances stay in one batch.
+    Use it with the result of `energy_vad`. The kept frames move to the front,
+    in their order, and padding follows. The shape does not change, so
+    utterances stay in one batch.
 
     Args:
         features: Numbers of shape `(frames, dim)` or `(batch, frames, dim)`.
@@ -18,9 +18,9 @@ def keep_frames(features, keep) -> tuple[tf.Tensor, tf.Tensor]:
             padding.
 
     Returns:
-        Features, `float32` of the shape they had, 0 where there is no frame
-        any more, and how many there are, `int32` of shape `()` or `(batch,)`.
-        It is 0 for silence; `repeat_or_crop` refuses such utterances.
+        Features, `float32` of the same shape, padded with 0, and the numbers
+        of kept frames, `int32` of shape `()` or `(batch,)`. The number is 0
+        for silence; `repeat_or_crop` refuses such utterances.
 
     Raises:
         ValueError: If shapes do not fit together, or `keep` is not `bool`.

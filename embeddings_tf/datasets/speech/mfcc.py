@@ -30,12 +30,12 @@ def mfcc(
     high_frequency: float = 7600.0,
     snip_edges: bool = False,
 ) -> tf.Tensor:
-    """Mel-frequency cepstral coefficients, as Kaldi computes them.
+    """Mel-frequency cepstral coefficients (MFCC), as Kaldi computes them.
 
     Use it as the first step of a speaker or speech model, in `tf.data` or as a
-    part of the exported model. The defaults are those of the x-vector systems
-    for 16 kHz; recordings of telephones, 8 kHz, have 23 coefficients, 23 bins
-    and `high_frequency=3700` there. For each window of 25 ms, every 10 ms:
+    part of the exported model. The defaults are from x-vector systems for 16
+    kHz. For telephone recordings of 8 kHz these systems take 23 coefficients,
+    23 bins and `high_frequency=3700`. For each window of 25 ms, every 10 ms:
 
         x     the window minus its mean
         e     ln(sum x^2), the log energy
@@ -55,10 +55,10 @@ def mfcc(
     Args:
         waveform: Samples of shape `(samples,)` or `(batch, samples)`, in the
             range of 16-bit integers, of any numeric dtype.
-        length: Numbers of samples that are no padding, integers of shape
+        length: Numbers of samples without padding, integers of shape
             `(batch,)`; by default all. Padding has no influence.
-        sample_rate: Samples in a second, at least 400. Recordings with another
-            rate have to be resampled first.
+        sample_rate: Samples per second, at least 400. Resample recordings with
+            another rate first.
         num_coefficients: Coefficients, at most `num_mel_bins`.
         num_mel_bins: Triangles on the mel scale.
         low_frequency: Where the first triangle starts, in Hz.
@@ -75,8 +75,8 @@ def mfcc(
 
     Raises:
         ValueError: If arguments do not fit together or are not what they are
-            described to be, and eagerly if a recording has no frame or holds
-            NaN or infinity. In a graph the last two raise
+            described to be, and eagerly if a recording has no frame or
+            contains NaN or infinity. In a graph the last two raise
             `tf.errors.InvalidArgumentError` when it runs.
 
     References:
@@ -214,6 +214,6 @@ def _lifted_dct(num_bins, num_coefficients):
     k = np.arange(num_coefficients)
     place = np.arange(num_bins)[:, np.newaxis] + 0.5
     dct = math.sqrt(2.0 / num_bins) * np.cos(np.pi * k * place / num_bins)
-    # c_0 gives way to the log energy, its other norm does not matter.
+    # The log energy replaces c_0, so the norm of c_0 does not matter.
     lifter = 1.0 + _LIFTER / 2 * np.sin(np.pi * k / _LIFTER)
     return tf.constant(dct * lifter, tf.float32)

@@ -23,19 +23,19 @@ def read_kaldi(
 ) -> tuple[Utterances, np.ndarray, np.ndarray]:
     """Reads a data directory of Kaldi: features or recordings, and speakers.
 
-    Use it for whatever a recipe of Kaldi has prepared, such as NIST SRE.
-    `load("kaldi", name)` calls it. Values are read when they are asked for, so
-    that a set may be larger than the memory.
+    Use it for data that a Kaldi recipe has prepared, such as NIST SRE.
+    `load("kaldi", name)` calls it. Values are read on demand, so a set may be
+    larger than the memory.
 
-    The utterances are those of `feats.scp`, if there is one, features in binary
-    archives, plain or compressed. Else they are the recordings of `wav.scp`,
-    WAV files, or their parts that `segments` names, `utterance recording start
-    end`, in seconds. Speakers are those of `utt2spk` or, if there is none, of
-    `spk2utt`; if there are both, they must agree. Utterances of a speaker that
-    have neither features nor a recording are passed over.
+    | file | contains |
+    |---|---|
+    | `feats.scp` | features in binary archives, plain or compressed |
+    | `wav.scp`, without `feats.scp` | recordings, WAV files |
+    | `segments` | parts: `utterance recording start end`, in seconds |
+    | `utt2spk`, else `spk2utt` | speakers; both must agree if both exist |
 
-    Nothing is run: an entry of `wav.scp` or `feats.scp` that is a command, with
-    a `|` at its end, is refused.
+    Utterances with neither features nor a recording are skipped. No command is
+    run: an entry of `wav.scp` or `feats.scp` that ends in `|` is refused.
 
     Args:
         folder: The data directory.
@@ -50,10 +50,10 @@ def read_kaldi(
         `(utterances,)`, in the order of `feats.scp`, `segments` or `wav.scp`.
 
     Raises:
-        ValueError: If a line is not what it should be, a name occurs twice, an
-            utterance has no speaker or no recording, an entry is a command, a
-            matrix is none, is truncated or has another dimension, or a
-            recording is no WAV file, is truncated or has another rate.
+        ValueError: If a line is malformed, a name occurs twice, an utterance
+            has no speaker or no recording, an entry is a command, a matrix is
+            invalid, truncated or of another dimension, or a recording is not
+            a WAV file, is truncated or has another rate.
         OSError: If a file is missing or cannot be read.
 
     Example:

@@ -1,4 +1,4 @@
-"""Folders of recordings, one subfolder a speaker."""
+"""Folders of recordings, one subfolder per speaker."""
 
 import os
 
@@ -14,12 +14,12 @@ def read_recordings(
 ) -> tuple[Utterances, np.ndarray, np.ndarray]:
     """Reads a folder of WAV files, `speaker/.../utterance.wav`.
 
-    Use it for VoxCeleb1 and VoxCeleb2, whose folders `wav` have
-    `speaker/video/utterance.wav`, and for anything laid out by speaker.
-    `load("voxceleb1", "test")` calls it. Only headers are read now; samples are
-    read when they are asked for, so that a set may be larger than the memory.
+    Use it for VoxCeleb1 and VoxCeleb2, whose folders `wav` contain
+    `speaker/video/utterance.wav`, and for other folders by speaker.
+    `load("voxceleb1", "test")` calls it. It reads headers only; samples are
+    read on demand, so a set may be larger than the memory.
 
-    Names are those of the lists of trials of VoxCeleb, for
+    Names are as in the lists of trials of VoxCeleb, for
     `read_trials(path, names)`. Speakers as integers:
     `np.unique(speakers, return_inverse=True)[1]`.
 
@@ -34,8 +34,8 @@ def read_recordings(
         `folder` on. In the order of the names.
 
     Raises:
-        ValueError: If a file is no WAV file of one channel and 16 bits, is
-            truncated or has another rate, or lies in no speaker's folder.
+        ValueError: If a file is not a WAV file of one channel and 16 bits, is
+            truncated or has another rate, or is not in a speaker's folder.
         OSError: If there are no WAV files, or one cannot be read.
 
     Example:

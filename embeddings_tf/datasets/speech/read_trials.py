@@ -18,10 +18,10 @@ def read_trials(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Reads a list of verification trials: two recordings, same speaker or not.
 
-    Use it for the lists of VoxCeleb, a line `1 first second` or `0 first
-    second`, and of Kaldi, `first second target` or `first second nontarget`.
-    Without `names` the names are given, so that you learn what to embed; with
-    them, indices of embeddings. `metrics.score_trials` takes names, as
+    Use it for lists of VoxCeleb, with lines `1 first second` or `0 first
+    second`, and of Kaldi, with lines `first second target` or `first second
+    nontarget`. Without `names` it returns names, which tell you what to embed;
+    with `names`, indices of embeddings. `metrics.score_trials` takes names, as
     `np.stack([first, second], axis=1)`.
 
     Args:

@@ -9,9 +9,9 @@ def reverberate(waveform, room_response) -> tf.Tensor:
     """Speech as it sounds in a room, from the impulse response of the room.
 
     Use it to augment training data. The waveform is convolved with the
-    response; the result is moved so that the largest value of the response,
-    which is the direct sound, causes no delay, is cut to the length of the
-    waveform, and scaled to its mean square:
+    response. The result is shifted so that the direct sound (the largest value
+    of the response) has no delay, cut to the length of the waveform, and
+    scaled to its mean square:
 
         out_t = a sum_s waveform_(t + peak - s) room_response_s
 
@@ -65,7 +65,7 @@ def reverberate(waveform, room_response) -> tf.Tensor:
         fft_length,
     )
     peak = tf.argmax(tf.abs(response), output_type=tf.int32)
-    # What comes after the end of the convolution is silence.
+    # Silence follows the end of the convolution.
     convolved = tf.pad(convolved, [[0, peak]])
     result = tf.ensure_shape(
         convolved[peak : peak + num_samples], waveform.shape

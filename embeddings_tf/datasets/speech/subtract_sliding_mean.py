@@ -11,18 +11,18 @@ def subtract_sliding_mean(
 ) -> tf.Tensor:
     """Subtracts from features their mean over a sliding window.
 
-    Use it after `mfcc` and before frames without speech are dropped: it takes
-    out what a microphone or a telephone line adds to all frames. The window is
-    centred, and at the ends of an utterance moved inside:
+    Use it after `mfcc` and before frames without speech are dropped. It removes
+    the constant contribution of a microphone or a telephone line. The window
+    is centred, and moved inside at the ends of an utterance:
 
         first = clip(t - window // 2, 0, max(frames - window, 0))
         out_t = in_t - mean(in_first, ..., in_(min(first + window, frames) - 1))
 
-    The variance is left as it is.
+    The variance does not change.
 
     Args:
         features: Numbers of shape `(frames, dim)` or `(batch, frames, dim)`.
-        length: Numbers of frames that are no padding, integers of shape
+        length: Numbers of frames without padding, integers of shape
             `(batch,)`; by default all.
         window: Frames of the window; 300 are 3 seconds.
 
@@ -31,7 +31,7 @@ def subtract_sliding_mean(
 
     Raises:
         ValueError: If arguments are not what they are described to be, and
-            eagerly if features hold NaN or infinity. In a graph the last raises
+            eagerly if features contain NaN or infinity. In a graph this is a
             `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:

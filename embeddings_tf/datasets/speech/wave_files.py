@@ -14,8 +14,8 @@ def count_samples(path: str | os.PathLike) -> tuple[int, int]:
     """Samples of a WAV file, and samples in a second; reads its header alone.
 
     Raises:
-        ValueError: If it is no WAV file of one channel and 16 bits, or shorter
-            than it says.
+        ValueError: If it is not a WAV file of one channel and 16 bits, or is
+            truncated.
         OSError: If it cannot be read.
     """
     with _opened(path) as reader:

@@ -20,7 +20,7 @@ def read_character(
 
     A file is MATLAB 7.3, that is HDF5: `labels` of shape `(7, 1)`, and
     `sprites`, 21 references to arrays `(frames, 10800)` of values in 0..1. A
-    row of such an array holds channels, columns and rows of one frame.
+    row of such an array contains channels, columns and rows of one frame.
 
     Args:
         path: `sprites_<character>.mat`.
@@ -46,7 +46,7 @@ def read_character(
                 for animation in animations
             ]
         return _checked_factors(labels), frames
-    # What h5py raises for files that are damaged or something else.
+    # Errors of h5py for damaged files and for other formats.
     except (KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path} is not a file of the Sprites archive, with 7 labels and "
