@@ -9,7 +9,7 @@ from embeddings_tf.models.pre_activation_resnet18 import residual_stages
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import image_shape as checked_shape
 
-# Of the training images, in pixels.
+# Mean and standard deviation of the training images, in pixel values.
 MEAN = (125.3, 123.0, 113.9)
 STANDARD_DEVIATION = (63.0, 62.1, 66.7)
 
@@ -34,8 +34,8 @@ def cifar_resnet18_encoder(
                + (conv 1x1(a) where the shape changes, elsewhere x)
     ```
 
-    The embedding is not normalised; the mean over 4x4 positions is that of
-    the whole image at 32x32 pixels.
+    The embedding is not normalised. At 32x32 pixels, the mean over 4x4
+    positions covers the whole image.
 
     Args:
         image_shape: `(height, width, 3)`.
@@ -50,7 +50,7 @@ def cifar_resnet18_encoder(
           sizes, convolutions without bias and weights uniform within
           `1 / sqrt(fan_in)` from the authors' code, batch normalisation with
           momentum 0.9 and epsilon 1e-5 as its framework has it. The blocks
-          are those of [He et al., 2016](https://arxiv.org/abs/1603.05027).
+          are from [He et al., 2016](https://arxiv.org/abs/1603.05027).
 
     Example:
 

@@ -13,15 +13,15 @@ def encode_in_pieces(
 ) -> tuple[tf.Tensor, tf.Tensor | None]:
     """Embeds a training batch piece by piece, and once more for the gradient.
 
-    The first pass keeps nothing but the embeddings. When the gradient in all
-    of them is known, the second pass encodes each piece again and carries its
-    rows of that gradient into the weights. Memory is that of one piece's
-    activations, beside all embeddings and two copies of the weights' gradient;
-    compiled, that is: eagerly, TensorFlow keeps what the first pass computed.
+    The first pass keeps only the embeddings. With the gradient in all
+    embeddings, the second pass encodes each piece again and backpropagates its
+    rows of that gradient into the weights. Compiled, the memory is the
+    activations of one piece, all embeddings, and two copies of the weights'
+    gradient. Eagerly, TensorFlow keeps the activations of the first pass.
 
-    The second pass starts from the state in which the first one started, seeds
-    of dropout among it, and repeats it. What a layer keeps (batch statistics)
-    is updated by the first pass alone, once per piece.
+    The second pass repeats the first pass from the same state, for instance
+    the same seeds of dropout. Only the first pass updates state of layers
+    (batch statistics), once per piece.
 
     Args:
         encoder: A built Keras model or layer from inputs to embeddings.

@@ -36,9 +36,9 @@ def resnet50_encoder(
     Args:
         dim: Dimensions of the embedding.
         weights: Initial weights of the convolutional part. `"imagenet"`:
-            those of `keras.applications`, 95 MB, downloaded at first use and
-            kept in Keras's cache. The path of a file of such weights. None:
-            random ones.
+            weights of `keras.applications`, 95 MB, downloaded at first use
+            and kept in Keras's cache. Or the path of a file of such weights.
+            None: random weights.
         image_shape: `(height, width, 3)`, sides of at least 32.
 
     Output shape: `(batch, dim)`, float32 also under mixed precision.

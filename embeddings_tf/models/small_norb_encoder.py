@@ -30,9 +30,9 @@ def small_norb_encoder(dim: int = 20) -> keras.Model:
 
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312); no
-          padding, Glorot-uniform weights, biases of 0.01, and those of the
-          embedding uniform within `sqrt(6 / (2 sqrt(dim)))`, from the
-          authors' code.
+          padding, Glorot-uniform weights and biases of 0.01 from the
+          authors' code, where biases of the embedding are uniform within
+          `sqrt(6 / (2 sqrt(dim)))`.
 
     Example:
 

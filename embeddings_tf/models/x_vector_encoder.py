@@ -23,12 +23,12 @@ def x_vector_encoder(
 ) -> keras.Model:
     """The time-delay network for utterances: MFCCs in, one vector out.
 
-    Use it for speakers, with 30 coefficients a frame as for VoxCeleb, or any
-    other number, and for other sequences that are one class each. Utterances
-    may have any length. In a batch, the shorter ones are padded with zeros at
-    the end: frames of zeros alone are padding, which changes neither the
-    embedding nor, in training, the statistics of batch normalisation.
-    Coefficients are used as they come; normalise them beforehand.
+    Use it for speakers, with 30 coefficients per frame as for VoxCeleb or any
+    other number, and for other sequences with one class each. Utterances may
+    have any length. In a batch, pad shorter utterances with zeros at the end.
+    Frames of zeros are padding: they change neither the embedding nor, in
+    training, the statistics of batch normalisation. The network does not
+    normalise coefficients.
 
     ```
     4 times: convolution over time, 512 -> batch normalisation -> ReLU
@@ -42,11 +42,11 @@ def x_vector_encoder(
     released   kernel       5              5          5          7      1
     ```
 
-    Dilated, an activation sees 15 frames, and there are as many after the
-    last layer as before the first; else 19, and four fewer.
+    Dilated, an activation sees 15 frames, and the number of frames does not
+    change. Otherwise it sees 19 frames, and four frames are lost.
 
-    The embedding is not normalised and not negative. It is what the distance,
-    the cosine and PLDA read; the auxiliary classifier reads it through
+    The embedding is not normalised and not negative. The distance, the cosine
+    and PLDA read the embedding; the auxiliary classifier reads it through
     `x_vector_projection`:
 
     ```
@@ -58,18 +58,19 @@ def x_vector_encoder(
     )
     ```
 
-    In the paper's text the distance reads the last layer instead: put the
-    projection behind the encoder, `keras.Sequential([encoder, projection])`.
+    In the paper's text the distance reads the last layer instead. For this,
+    put the projection after the encoder:
+    `keras.Sequential([encoder, projection])`.
 
     Args:
         dim: Dimensions of the embedding.
         num_coefficients: Coefficients of a frame.
-        dilated: True: the dilated convolutions that the paper speaks of, in
-            the contexts of the x-vector. False: those of the released code,
-            which needs 5 frames. A shorter utterance in a longer batch has
-            then no activations, and their mean and deviation are 0.
-        channels: Channels of the five convolutions, the published ones; fewer
-            for few speakers or a small machine.
+        dilated: True: the dilated convolutions of the paper, with the
+            contexts of the x-vector. False: the convolutions of the released
+            code, which need 5 frames. A shorter utterance in a longer batch
+            then has no activations; their mean and deviation are 0.
+        channels: Channels of the five convolutions; the published numbers by
+            default. Take fewer for few speakers or a small machine.
 
     Input shape: `(batch, frames, num_coefficients)`.
     Output shape: `(batch, dim)`, float32 also under mixed precision.
@@ -84,9 +85,9 @@ def x_vector_encoder(
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Table 3;
           kernels of `dilated=False`, which vector is the embedding, and
           weights uniform within `1 / sqrt(fan_in)` from the authors' code. A
-          bias in front of batch normalisation has no effect and is left out;
-          its momentum of 0.9 and epsilon of 1e-5 are those of the code's
-          framework.
+          bias before batch normalisation has no effect and is left out.
+          The momentum of 0.9 and the epsilon of 1e-5 are the defaults of the
+          code's framework.
         - [Snyder et al., 2018](https://doi.org/10.1109/ICASSP.2018.8461375),
           the contexts of `dilated=True`.
 
@@ -112,7 +113,7 @@ def x_vector_encoder(
     for number, (filters, (size, dilation, padding)) in enumerate(
         zip(widths, DILATED if dilated else RELEASED, strict=True)
     ):
-        # What a shorter utterance alone would see past its end.
+        # A shorter utterance alone would see zeros past its end.
         x = ops.where(kept[:, :, None], x, 0)
         if padding:
             x = keras.layers.ZeroPadding1D(padding)(x)

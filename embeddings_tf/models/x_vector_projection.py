@@ -1,4 +1,4 @@
-"""What the x-vector's classifier reads."""
+"""The last block of the x-vector network."""
 
 import keras
 

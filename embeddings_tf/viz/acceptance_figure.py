@@ -1,4 +1,4 @@
-"""What a score of pairs accepts, in a plane of embeddings."""
+"""The regions that a score of pairs accepts, in a plane of embeddings."""
 
 from collections.abc import Callable
 
@@ -28,16 +28,16 @@ def acceptance_figure(
     title: str = "",
     grid_size: int = 160,
 ):
-    """Draws a plane of embeddings and where a score says "the same".
+    """Draws a plane of embeddings and the regions that a score accepts.
 
-    Use it to see how classes lie, and whether a learned distance follows
-    their shape: points are embeddings, a number stands at the centre of each
-    class, and around it the plane is shaded where the score of the centre
-    with a point passes the threshold, darker where it passes it by more. With
-    a Euclidean distance all such regions would be discs of one size.
+    Use it to see the shapes of classes, and whether a learned distance follows
+    them. Points are embeddings, and a number marks the centre of each class.
+    The plane is shaded where the score of the centre with a point is above the
+    threshold, and darker for higher scores. A Euclidean distance would accept
+    discs of one size.
 
-    The centre of a class is the embedding of an example, the one with the
-    least sum of distances to the others, enrolled; the plane is tested.
+    The centre of a class is the example with the smallest sum of distances to
+    the other examples of its class. It is the enrolled side of the score.
 
     Args:
         embeddings: `(n, 2)`.
@@ -174,8 +174,8 @@ def _finite(scores: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def _centre(points: np.ndarray) -> np.ndarray:
-    """The point with the least sum of distances to the others."""
-    # Of many, every so often one: all with all is quadratic.
+    """The point with the smallest sum of distances to all points."""
+    # At most about 1,000 points, because the cost is quadratic.
     few = points[:: -(-len(points) // 1000)]
     scaled, _ = arrays.scaled(few)
     apart = np.linalg.norm(scaled[:, None] - scaled, axis=-1)

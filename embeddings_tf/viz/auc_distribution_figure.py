@@ -1,4 +1,4 @@
-"""How many values of the factors have a dimension of their own."""
+"""Distribution of single-dimension AUCs over the values of factors."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ def auc_distribution_figure(
 ):
     """Draws the distribution of single-dimension AUCs, method by method.
 
-    Use it beside the mean: it shows whether all values of the factors have a
-    dimension that tells them or a few have none. Left, the AUCs of each
-    method in ascending order, pooled over its runs (folds): a curve that
-    reaches the top sooner is better. Right, the same AUCs as histograms of 20
-    bins, one below the other, a line at each median.
+    Use it in addition to the mean, to see whether a few factor values have no
+    dimension that separates them. Left: the AUCs of each method in ascending
+    order, pooled over its runs (folds); a curve that reaches the top sooner is
+    better. Right: the same AUCs as histograms of 20 bins, with a line at each
+    median.
 
     Args:
         aucs: From names of methods to runs, each the `"auc"` of
@@ -31,8 +31,8 @@ def auc_distribution_figure(
         A `matplotlib.figure.Figure`; `save_figure` writes it.
 
     Raises:
-        ValueError: If there is no method or no run, or if a value is not
-            finite or outside `[0, 1]`.
+        ValueError: If methods or runs are missing, or if a value is not finite
+            or outside `[0, 1]`.
 
     Reference:
         - Ridgeway & Mozer, *Discovering Disentangled Representations with the
@@ -110,7 +110,7 @@ def auc_distribution_figure(
     panels[-1].set(
         xlabel="area under the ROC curve of the best dimension", xlim=(low, 1)
     )
-    # Of all panels, each of which may be lower than the label is long.
+    # One label for all panels, because a panel may be too low for it.
     right.supylabel("share of the factor values", fontsize=10)
     figure.suptitle(title)
     return figure

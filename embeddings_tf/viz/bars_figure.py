@@ -18,12 +18,12 @@ def bars_figure(
     """Draws measures of several methods as bars, one panel per measure.
 
     Use it for modularity, explicitness and single-dimension AUC of several
-    embeddings. Bars are means over the runs of a method (folds, seeds), their
-    lines one standard error either way (of a single run there is none); the
-    untrained network is a dashed line, its standard error a grey band.
-    An axis that does not start at 0 is cut open at its foot and says where
-    it starts, because there the lengths of the bars mislead. Panels of more
-    than six methods stand one above the other.
+    embeddings. Bars are means over the runs of a method (folds, seeds). The
+    lines on bars are one standard error in both directions, and are missing
+    for a single run. The untrained network is a dashed line, with its standard
+    error as a grey band. An axis that does not start at 0 is cut at its foot
+    and labelled with its start, because the lengths of such bars mislead.
+    Panels of more than six methods are stacked.
 
     Args:
         measures: From names of measures, the panels, to methods and the
@@ -39,8 +39,8 @@ def bars_figure(
         A `matplotlib.figure.Figure`; `save_figure` writes it.
 
     Raises:
-        ValueError: If there is no measure, method or run, if panels differ in
-            their methods, if a value is not finite or outside `[0, 1]`, if
+        ValueError: If measures, methods or runs are missing, if panels differ
+            in their methods, if a value is not finite or outside `[0, 1]`, if
             a mean lies below the start of its axis, or if `baselines` or
             `starts` names a measure that is not drawn.
 

@@ -38,8 +38,8 @@ def det_figure(
         A `matplotlib.figure.Figure`; `save_figure` writes it.
 
     Raises:
-        ValueError: If there is no curve, or one lacks a rate, or its rates
-            differ in length, are not finite or outside `[0, 1]`.
+        ValueError: If there are no curves, or if the rates of a curve are
+            missing, differ in length, or are not finite or outside `[0, 1]`.
 
     Reference:
         - [Martin, Doddington, Kamm, Ordowski & Przybocki, 1997](https://www.isca-archive.org/eurospeech_1997/martin97b_eurospeech.html)
@@ -59,7 +59,7 @@ def det_figure(
     every = np.concatenate([both.ravel() for both in rates.values()])
     smallest = every[every > 0].min(initial=_HIGHEST)
     lowest = np.clip(smallest / 2, 1e-5, 0.1)
-    # Outside of the axes, where a line still knows its direction.
+    # Outside of the axes, but finite, so that lines keep their direction.
     outside = lowest / 100
     figure = Figure(figsize=(5.6, 5.4), layout="constrained")
     panel = figure.subplots()

@@ -23,11 +23,11 @@ def distance_properties_figure(
 ):
     """Draws how often a distance breaks the rules of a metric, and how much.
 
-    Use it to see what may be done with a learned distance: an index or a
-    clustering that relies on a metric is right as far as all bars stand
-    near 0. Three histograms of densities, each over [0, 1]; on a logarithmic
-    axis, because most values are near 0 and the question is about the
-    others. A dashed line is the mean.
+    Use it to see whether an index or a clustering that relies on a metric may
+    use a learned distance: the closer all values are to 0, the better. The
+    figure has three histograms of densities over [0, 1]. The axis is
+    logarithmic, because most values are near 0 and the rare larger values
+    matter. A dashed line is the mean.
 
     Args:
         properties: What `metrics.distance_properties` returns, of distances

@@ -1,4 +1,4 @@
-"""How far a model's uncertainty can be trusted."""
+"""Reliability, error versus reject, and uncertainty against occlusion."""
 
 from collections.abc import Mapping
 
@@ -8,13 +8,13 @@ _FEW = 100
 
 
 def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
-    """Draws how far a model's uncertainty can be trusted, in three panels.
+    """Draws whether a model's uncertainty can be trusted, in three panels.
 
-    Use it on what `trainers.evaluate` writes. Left: accuracy against
-    confidence (a calibrated model follows the diagonal; bins of fewer than
-    100 queries are left out). Middle: the error
-    rate of the queries kept when the least certain are rejected. Right: the
+    Left: accuracy against confidence. A calibrated model follows the diagonal;
+    bins of fewer than 100 queries are left out. Middle: the error rate of the
+    remaining queries when the least certain queries are rejected. Right: the
     predicted standard deviation against the occluded part of the image.
+    `trainers.evaluate` draws this figure.
 
     Args:
         reliability: From condition names to the result of
@@ -28,8 +28,8 @@ def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If an argument is no dictionary, or a curve lacks an entry
-            or has entries that are empty, not finite or of different lengths.
+        ValueError: If an argument is not a dictionary, or if entries of a
+            curve are missing, empty, not finite or of different lengths.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""What the figures that compare methods have in common."""
+"""Checks and styles that the figures of several methods share."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence

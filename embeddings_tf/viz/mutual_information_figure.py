@@ -1,4 +1,4 @@
-"""Which dimension of an embedding tells about which factor."""
+"""Information of each dimension about each factor, as a heat map."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,28 +24,28 @@ def mutual_information_figure(
     unit: str = "nats",
     title: str = "",
 ):
-    """Draws what each dimension tells about each factor, as a heat map.
+    """Draws the information of each dimension about each factor (heat map).
 
-    Use it to see whether dimensions specialise: rows are sorted by the factor
-    they tell most about, and within a factor by how much, so a disentangled
-    embedding shows dark blocks along the diagonal and white elsewhere.
-    Dimensions that tell nothing come last. Dimensions are counted from 1, as
-    in `embedding_figure`.
+    Use it to see whether dimensions specialise. Rows are sorted by the factor
+    with the most information, and within a factor by the information. A
+    disentangled embedding shows dark blocks along the diagonal and white
+    elsewhere. Dimensions without information come last. Dimensions are counted
+    from 1, as in `embedding_figure`.
 
-    Pass `factors`: factors with many values have more to tell, and colours
-    are then the share of each factor's entropy, which is named above its
-    column. Pass `chance` too: a last row shows what codes of no meaning seem
-    to tell, and numbers below the chance of their own cell are grey.
+    Pass `factors`, because factors with many values have more entropy. Colours
+    are then shares of each factor's entropy, which is printed above its
+    column. Pass `chance` too: a last row shows the information that random
+    codes seem to have, and numbers below the chance of their cell are grey.
 
     Args:
         information: `(dims, num_factors)` in nats, at least 0, as from
             `metrics.mutual_information`.
         factor_names: One name for each factor.
-        factors: Integers `(n, num_factors)`, those of `information`; None:
+        factors: Integers `(n, num_factors)`, as for `information`; None:
             colours are information, on one scale for all factors.
         chance: `(dims, num_factors)` in nats, as from
             `metrics.chance_information`; None: no row of chance.
-        unit: `"nats"` or `"bits"`, what is drawn.
+        unit: `"nats"` or `"bits"`, the unit of the drawn numbers.
         title: Above the figure.
 
     Returns:
@@ -168,7 +168,7 @@ def mutual_information_figure(
 
 
 def entropies(factors: Any, num_factors: int) -> np.ndarray:
-    """Of each factor, in nats; ValueError unless there are `num_factors`."""
+    """Entropy of each factor, in nats; ValueError unless `num_factors`."""
     factors = arrays.integers("factors", factors, 2, "(n, num_factors)")
     if factors.shape[1] != num_factors:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""How often search finds the class among the k nearest."""
+"""Recall@k against k, one line per method."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ def recall_figure(
     """Draws recall@k against k, one line per method.
 
     Use it to compare embeddings by search over several folds or seeds. Lines
-    are means over the runs, bands one standard error either way (of a single
-    run there is none). The axis of k is logarithmic if the largest k is at
+    are means over the runs. Bands are one standard error in both directions;
+    a single run has none. The axis of k is logarithmic if the largest k is at
     least 20 times the smallest.
 
     Formula:
@@ -47,7 +47,7 @@ def recall_figure(
         A `matplotlib.figure.Figure`; `save_figure` writes it.
 
     Raises:
-        ValueError: If there is no method or no run, if a k is not a positive
+        ValueError: If methods or runs are missing, if a k is not a positive
             integer, if runs of a method differ in k, or if a value is not
             finite or outside `[0, 1]`.
 

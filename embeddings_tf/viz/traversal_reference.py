@@ -1,4 +1,4 @@
-"""Where to stay while a single dimension moves."""
+"""A reference for traversals of single dimensions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,12 +19,12 @@ def traversal_reference(
     *,
     max_candidates: int = 256,
 ) -> np.ndarray:
-    """The code around which dimensions can be moved one at a time.
+    """A good code to start traversals of single dimensions from.
 
-    Use it as the `reference` of `traversal_figure`. The median, which is the
-    default there, may lie where no example is: between two values of a
-    factor. This is the code of an example, of which others differ in one
-    dimension as nearly as the data allow.
+    Use it as the `reference` of `traversal_figure`. The default there is the
+    median, which may be far from all examples, between two values of a factor.
+    This function returns the code of an example from which other examples
+    differ in one dimension only, as far as the data allow.
 
     Formula, with the examples that `traversal_indices` chooses for a
     reference:
