@@ -95,7 +95,7 @@ def add_metric(model: keras.Model, metric: keras.metrics.Metric) -> None:
 
 
 def checksum_error() -> type[Exception]:
-    """What TensorFlow Datasets raises for a file with another checksum."""
+    """TensorFlow Datasets' error for a file with a wrong checksum."""
     from tensorflow_datasets.core.download import download_manager
 
     return download_manager.NonMatchingChecksumError

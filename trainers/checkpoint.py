@@ -22,7 +22,7 @@ from trainers.plain_copy import random_state
 from trainers.workdir import read_config
 
 STATE = "training_state.json"
-# What Keras leaves out of a checkpoint, and which type it has.
+# State that a checkpoint of Keras lacks, and its types.
 STATE_FIELDS = {
     "epoch": int,
     "best_epoch": int,
@@ -92,7 +92,7 @@ class Checkpoint(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         logs = {name: float(value) for name, value in (logs or {}).items()}
         state = self.state
-        # Not of the history, which is that of an unbroken run on any machine.
+        # Not in the history, which must not depend on the machine.
         waited = logs.pop("input_wait", None)
         if waited is not None:
             state.setdefault("input_wait", []).append(waited)

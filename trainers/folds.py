@@ -39,12 +39,12 @@ def split_classes(
             classes in each, such as speakers, one is enough.
 
     Raises:
-        ValueError: If there is no such fold, or there are too few classes.
+        ValueError: If the fold does not exist, or there are too few classes.
 
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312),
-          Section 4, and the released code. Fold 0 is for tuning, the others
-          are reported.
+          Section 4, and the released code. Fold 0 is for tuning, and all
+          other folds are reported.
     """
     from sklearn.model_selection import KFold
     from sklearn.model_selection import train_test_split

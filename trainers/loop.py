@@ -57,7 +57,7 @@ def loop(
         for step in range(steps_per_epoch):
             callbacks.on_train_batch_begin(step)
             logs = train_step(next(iterator))
-            # Of the first replica here; those of an epoch are of all.
+            # Step logs come from replica 0; epoch logs cover all replicas.
             logs = keras.tree.map_structure(
                 lambda value: strategy.experimental_local_results(value)[0],
                 logs,
@@ -66,7 +66,7 @@ def loop(
             callbacks.on_train_batch_end(step, logs)
         logs = keras.tree.map_structure(float, model.get_metrics_result())
         callbacks.on_epoch_end(epoch, logs)
-        # What the callbacks of the chief have decided.
+        # All workers follow the decisions of the chief's callbacks.
         stop, *rates = from_chief(
             strategy, [model.stop_training, *learning_rates(model)]
         )

@@ -1,7 +1,7 @@
 """An ordinary copy of a model that trains on many replicas.
 
-It is what callbacks evaluate and save: so checkpoints, and every number
-measured on the way, are those of one device, whatever the model trains on.
+Callbacks evaluate and save this copy. Checkpoints and measures are therefore
+the same on any number of devices.
 """
 
 import keras

@@ -9,11 +9,11 @@ from trainers.monitor import worst
 
 
 class ReduceOnPlateau(keras.callbacks.Callback):
-    """Multiplies the learning rate when an epoch after the other is no better.
+    """Lowers the learning rate when the monitor stops improving.
 
-    As `keras.callbacks.ReduceLROnPlateau`, but what it remembers is part of
-    the run's state, so that a run which was killed goes on as if it had not
-    been. The learning rate is a variable of the optimiser, and is in its file.
+    As `keras.callbacks.ReduceLROnPlateau`, but its memory is part of the run's
+    state, so a killed run continues as if uninterrupted. The learning rate is
+    a variable of the optimiser, and is in its file.
 
     After more than `patience` epochs in a row without a value better than the
     best so far, the rate is multiplied by `factor`, and counting begins anew.

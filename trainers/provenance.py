@@ -1,4 +1,4 @@
-"""What a result was made with."""
+"""The commit, versions and machine behind a result."""
 
 import os
 import pathlib
@@ -9,11 +9,11 @@ from importlib import metadata
 
 
 def provenance() -> dict:
-    """What a number was made with: commit, versions, hardware and load.
+    """Commit, versions, hardware and load behind a result.
 
-    `load` is how many processes wanted a core in the last minute, this one
-    included; timings are comparable where it is below `cores`. A `commit` with
-    `-dirty` had changes that are not committed.
+    `load` is the mean number of processes that wanted a core in the last
+    minute, including this one. Timings are comparable if it is below `cores`.
+    A `commit` with `-dirty` had uncommitted changes.
     """
     import keras
     import numpy

@@ -1,4 +1,4 @@
-"""What an entry of a table of recipes holds."""
+"""An entry of a table of recipes."""
 
 import dataclasses
 from collections.abc import Callable

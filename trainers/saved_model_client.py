@@ -2,9 +2,9 @@
 
     python saved_model_client.py SAVED_MODEL EXAMPLES.npz
 
-EXAMPLES.npz holds `support`, `support_labels`, `query` and, to count hits,
-`query_labels`. Keras, TFP and embeddings_tf cannot be imported here: the
-script blocks them, to show that an exported model does without.
+EXAMPLES.npz contains `support`, `support_labels`, `query` and, to count hits,
+`query_labels`. The script blocks imports of Keras, TFP and embeddings_tf, to
+show that an exported model does not need them.
 """
 
 import os

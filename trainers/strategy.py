@@ -164,7 +164,7 @@ def is_chief(name: str) -> bool:
 
 @contextlib.contextmanager
 def clear_message_of_lost_worker():
-    """What TensorFlow reports when another worker is gone, in plain words."""
+    """Turns TensorFlow's errors about a lost worker into plain words."""
     import tensorflow as tf
 
     try:
@@ -187,10 +187,9 @@ def clear_message_of_lost_worker():
 def replica_batches(strategy, batches):
     """Splits each batch over the replicas, in the order of its rows.
 
-    Every worker makes the whole batch, from the same seed, and takes its
-    replicas' rows of it: row `i * rows // replicas` and those after it for
-    replica `i`, so that sizes differ by at most one and content and order of
-    the batch never depend on who trains on it.
+    Every worker makes the whole batch from the same seed. Replica `i` takes
+    the rows from `i * rows // replicas` on, so sizes differ by at most one.
+    Content and order of the batch do not depend on the replicas.
 
     Args:
         strategy: A `tf.distribute.Strategy`.
@@ -216,7 +215,7 @@ def replica_batches(strategy, batches):
 
             return tf.data.Dataset.range(first, first + num_local).map(piece)
 
-        # Told that there is no end, workers need not agree on it every step.
+        # With infinite cardinality, workers need not agree on the end.
         return batches.flat_map(split).apply(
             tf.data.experimental.assert_cardinality(
                 tf.data.experimental.INFINITE_CARDINALITY
@@ -233,7 +232,7 @@ def from_chief(strategy, values: list) -> list:
     if strategy.num_replicas_in_sync == 1:
         return values
     values = [tf.convert_to_tensor(value) for value in values]
-    # What a collective can carry; booleans and unsigned integers it cannot.
+    # Collectives cannot carry booleans and unsigned integers.
     carried = [
         value if value.dtype.is_floating else tf.cast(value, tf.int64)
         for value in values

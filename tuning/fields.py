@@ -1,4 +1,4 @@
-"""What spaces have in common: hyperparameters that are fields of a recipe."""
+"""Hyperparameters that are fields of a recipe, for use in spaces."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence

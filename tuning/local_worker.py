@@ -12,7 +12,7 @@ from tuning import search
 
 
 def _end_with_launcher() -> None:
-    # Of the descriptor: sys.stdin would be locked when this process exits.
+    # Reads the descriptor, because sys.stdin would be locked at exit.
     while os.read(0, 1):
         pass
     os._exit(1)

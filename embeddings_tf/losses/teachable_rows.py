@@ -101,7 +101,7 @@ def watch_teachable_rows(model: keras.Model, source) -> TeachableRows:
 
 
 def teachable_rows_of(model: keras.Model, source) -> TeachableRows | None:
-    """What counts the rows of a loss or objective in a model, if anything."""
+    """The metric that counts the rows of a loss or objective, or None."""
     for metric in model.metrics:
         if isinstance(metric, TeachableRows) and metric.source is source:
             return metric

@@ -1,4 +1,4 @@
-"""What a batch needs so that a loss can learn from it."""
+"""The rows and classes that a batch needs to train a loss."""
 
 from typing import NamedTuple
 

@@ -19,7 +19,7 @@ class Episode(NamedTuple):
 
 
 def split_episode(labels: tf.Tensor, num_support: int) -> Episode:
-    """Of each label, the first `num_support` rows are supports.
+    """Splits rows: the first `num_support` rows of a label are supports.
 
     The rows may come in any order; only the order among rows of one label
     matters. A class with `num_support` rows or fewer has no query.

@@ -1,9 +1,9 @@
 """The F distribution with one numerator degree of freedom, in log space.
 
 A statistic `s ~ F(1, freedom)` enters as `ratio = s / freedom`: the sum of
-squares between two groups over that within them. Tensors are float64 in and
-out; `ratio` is positive and finite, `freedom` positive and of a shape that
-broadcasts to that of `ratio`.
+squares between two groups divided by the sum of squares within them. Tensors
+are float64 in and out. `ratio` is positive and finite. `freedom` is positive
+and broadcasts to the shape of `ratio`.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ def log_cdf_and_slope(
 
 
 def log_sf(ratio: tf.Tensor, freedom: tf.Tensor) -> tf.Tensor:
-    """`ln P(S > s)`, accurate also where `P(S > s)` is no number any more.
+    """`ln P(S > s)`, accurate also where `P(S > s)` underflows.
 
     Formula: `ln I_y(freedom / 2, 1/2)` with `y = 1 / (1 + ratio)`; near the
     end of the range of floats, its continued fraction to the third level:

@@ -7,8 +7,8 @@ def gather_global_batch(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
     """Concatenates each tensor over the replicas of `tf.distribute`.
 
     Outside a strategy, and on one replica, returns the tensors unchanged.
-    The order is that of the replicas, which hold contiguous slices of the
-    global batch. Gradients flow back to every replica.
+    The result is in the order of the replicas, which have contiguous slices of
+    the global batch. Gradients flow back to every replica.
     """
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:

@@ -50,10 +50,10 @@ def count(mask: tf.Tensor, dtype: tf.DType, axis=None) -> tf.Tensor:
 
 
 def mean_over(mask: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """Mean of the finite `values` where `mask` holds; 0 if it never does.
+    """Mean of the finite `values` where `mask` is true; 0 if it never is.
 
-    Numbers in place of the mask are weights. Divides before it sums, so that
-    values near the end of the range of floats do not leave it.
+    A numeric mask contains weights. The function divides before it sums, so
+    that large values do not overflow.
     """
     weight = tf.cast(mask, values.dtype)
     weight = tf.math.divide_no_nan(weight, tf.reduce_sum(weight))

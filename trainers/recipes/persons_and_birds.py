@@ -1,14 +1,14 @@
 """Retrieval of persons and birds: Ridgeway & Mozer 2018, Section 4.1.
 
-CUHK03 (the labeled set) and Market-1501 (both parts pooled) hold images of
-persons; CUB-200-2011 (both parts pooled) holds birds, as frozen features of
-Inception v3. The classes of the test are never trained on.
+CUHK03 (the labeled set) and Market-1501 (both parts pooled) contain images of
+persons. CUB-200-2011 (both parts pooled) contains birds, as frozen features of
+Inception v3. The test classes are not in training.
 
-The settings are those of the released configurations. They differ from the
+The settings are from the released configurations. They differ from the
 paper's text: the F-statistic loss takes 5 images of a person and 4 images of a
 bird instead of up to 10; its learning rate is 1e-4 instead of 2e-4 on CUHK03
-and 3e-4 instead of 2e-4 on CUB-200-2011. As in the paper, batches are those of
-an epoch without replacement. Not run on the real data.
+and 3e-4 instead of 2e-4 on CUB-200-2011. As in the paper, batches follow an
+epoch without replacement. Not run on the real data.
 """
 
 from trainers.recipe import Recipe

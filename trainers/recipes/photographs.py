@@ -1,8 +1,8 @@
 """Photographs: Monteiro et al. 2020, Section 4.4 and Appendix C.
 
 A ResNet-50 pretrained on ImageNet, with embeddings of 128 dimensions. Batches
-hold five images of each class: random crops of 224 x 224 pixels, half of them
-mirrored. At test the crop is the square in the middle.
+contain five images of each class: random crops of 224 x 224 pixels, half of
+them mirrored. The test takes the square in the middle.
 
 `imagenet_*` study the depth of the distance: one to five hidden layers of 256
 units, five by default,

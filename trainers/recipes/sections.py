@@ -4,7 +4,7 @@ import ml_collections
 
 from trainers.recipes.learning_rates import cosine_decay
 
-# Of the recipes on small sets of speech.
+# Dimensions of the embedding on small sets of speech.
 X_VECTOR_DIM = 64
 
 
@@ -38,12 +38,12 @@ def learned_distance(
     """Trains an encoder and the distance between its embeddings.
 
     Args:
-        num_units: Of each hidden layer of the distance.
+        num_units: Units of each hidden layer of the distance.
         num_layers: Hidden layers of the distance.
-        dropout: In the distance.
-        label_smoothing: Of the targets of the distance.
+        dropout: Dropout in the distance.
+        label_smoothing: Label smoothing for the distance.
         **classifier: `auxiliary` and `projection` of `LearnedDistance`; by
-            default no classifier is trained beside the distance.
+            default there is no auxiliary classifier.
     """
     return {
         "objective": {
@@ -91,7 +91,7 @@ def retrieval_losses(
     names that recipes have.
 
     Args:
-        num_dims: Of the F-statistic loss.
+        num_dims: `num_dims` of the F-statistic loss.
         binomial_deviance: More arguments of the binomial deviance loss.
         lifted_structure: More arguments of the lifted structure loss.
     """

@@ -2,9 +2,9 @@
 
 Unnamed-factor oracle: each batch is about one factor, and the loss is not told
 which factor. The factors are toy (50 values), elevation and azimuth (2 values
-each). As in the paper, batches are those of an epoch without replacement. An
-epoch of these recipes is 1,000 batches; after each, validation explicitness
-decides whether training goes on. Not run on the real data.
+each). As in the paper, batches follow an epoch without replacement. An epoch of
+these recipes is 1,000 batches. Early stopping is by validation explicitness.
+Not run on the real data.
 """
 
 from trainers.recipe import Recipe
@@ -12,7 +12,7 @@ from trainers.recipes import sections
 
 
 def factor_oracle(loss: dict, num_per_value: int, learning_rate: float):
-    """Each batch holds up to 12 values of one factor."""
+    """Each batch contains up to 12 values of one factor."""
     return sections.config(
         "small_norb",
         folds=sections.folds("train+test"),

@@ -57,7 +57,7 @@ def factor_oracle(
     num_steps: int,
     dimension_dropout: float = 0.0,
 ):
-    """Each batch holds values of one factor; the factors take turns."""
+    """Each batch contains values of one factor; the factors take turns."""
     batches = sections.factor_batches(num_per_value)
     config = _common(learning_rate, num_steps, batches=batches, **loss)
     if dimension_dropout:
@@ -68,7 +68,7 @@ def factor_oracle(
 def class_oracle(
     loss: dict, num_per_class: int, learning_rate: float, num_steps: int
 ):
-    """Each batch holds 12 combinations of values of all factors."""
+    """Each batch contains 12 combinations of values of all factors."""
     batches = sections.class_batches(12, num_per_class)
     return _common(learning_rate, num_steps, batches=batches, **loss)
 

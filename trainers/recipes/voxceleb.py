@@ -24,7 +24,7 @@ them. `$EMBEDDINGS_TF_MANUAL/kaldi` is the folder where these steps were run:
     data/voxceleb1_no_sil         all of VoxCeleb1, prepared the same way
     data/voxceleb1/trials_original, trials_extended and trials_hard
 
-The lists have to hold Kaldi's names. This converts a line such as
+The lists must contain Kaldi's names. This converts a line such as
 `1 id10270/x6uYqmx31kE/00001.wav ...`:
 `sed -E 's/([^ ]+)\\/([^ ]+)\\/([0-9]+)\\.wav/\\1-\\2-\\3/g'`.
 

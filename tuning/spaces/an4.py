@@ -1,8 +1,8 @@
 """Learned distance on the speakers of AN4, on the first fold.
 
-What matters for a small set, around the values of `trainers/recipes/an4.py`,
-for its recipes with a `LearnedDistance`; without an auxiliary classifier there
-is no projection in front of it.
+Values around `trainers/recipes/an4.py` that matter for a small set, for its
+recipes with a `LearnedDistance`. Without an auxiliary classifier there is no
+projection.
 """
 
 from tuning.fields import choose
