@@ -1,9 +1,10 @@
 """A hook of mkdocs: links that lead out of `docs/` become plain text.
 
 Pages link to files of the checkout, which a reader of the repository can open.
-The site does not have these files.
+The site does not have these files, except for a page of each example.
 """
 
+import os
 import pathlib
 import re
 
@@ -20,6 +21,9 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
         if "://" in target or target.startswith("#"):
             return link.group()
         path = (folder / target.partition("#")[0]).resolve()
+        if path.parent == docs.parent / "examples":
+            page_of_it = docs / "examples" / f"{path.stem}.md"
+            return f"[{text}]({os.path.relpath(page_of_it, folder)})"
         return link.group() if path.is_relative_to(docs) else text
 
     return LINK.sub(without_outside, markdown)
