@@ -3,6 +3,7 @@
 import pathlib
 import re
 
+import keras
 import pytest
 
 from tests.datasets.image_folders import write_classes
@@ -31,9 +32,12 @@ def test_readme_snippets_run_in_order(tmp_path, monkeypatch):
     probabilities = namespace["probabilities"]
     assert probabilities.shape == (100, 20)
     assert (tmp_path / "saved_models" / "mine" / "1").is_dir()
-    # The first snippet of the page on training goes on from there.
-    run(python_blocks(ROOT / "docs/training.md")[:1], "training", namespace)
+    # The page on training goes on from there.
+    run(python_blocks(ROOT / "docs/training.md"), "training", namespace)
     assert namespace["stop"].best > 0
+    assert namespace["model"].piece_size == 64
+    assert namespace["half"].compute_dtype == "bfloat16"
+    assert keras.config.dtype_policy().name == "float32"
 
 
 def test_readme_is_short():
@@ -94,6 +98,24 @@ def test_examples_of_the_page_run(name, is_learned):
     losses = namespace["history"].history["loss"]
     assert losses[-1] < losses[0]
     assert is_learned(namespace)
+
+
+def test_example_of_stochastic_prototypes_runs():
+    namespace = {}
+    page = ROOT / "docs/stochastic_prototypes.md"
+    run(python_blocks(page), page.name, namespace)
+    assert namespace["accuracy"] > 0.5, "of 10 classes"
+
+
+def test_example_of_hedged_instances_runs():
+    namespace = {}
+    page = ROOT / "docs/hedged_instances.md"
+    run(python_blocks(page), page.name, namespace)
+    match, same = namespace["match"], namespace["same"]
+    assert match[same].mean() > 2 * match[~same].mean()
+    assert ((namespace["unclear"] > 0) & (namespace["unclear"] < 1)).all()
+    truth = namespace["labels"][~namespace["train"]][1::4]
+    assert (namespace["predicted"] == truth).mean() > 0.5, "of 10 classes"
 
 
 def test_examples_of_the_page_of_speech_run():
