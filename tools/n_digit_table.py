@@ -91,7 +91,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
 
 
 def files() -> dict[pathlib.Path, dict]:
-    """Result files and what they hold."""
+    """Result files and their contents."""
     return {
         path: json.loads(path.read_text())
         for path in sorted(RESULTS.glob("*.json"))
@@ -169,7 +169,7 @@ def table(runs: dict[tuple[str, float], list[dict]]) -> str:
 
 
 def config_of(results: dict) -> dict:
-    """The config of a run; older result files hold a part of it only."""
+    """The config of a run; older result files contain a part of it only."""
     if "config" in results:
         return results["config"]
     config = recipe_fields(load_recipe(results["recipe"]))
@@ -251,7 +251,7 @@ def _trust(found) -> list[str]:
 
 
 def _choices(runs) -> list[str]:
-    """What was tried, and what validation data said of it."""
+    """The tried settings, with their validation accuracy."""
     lines = [
         "| recipe, seed | schedule | from | episodes | best validation "
         "accuracy |",

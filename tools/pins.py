@@ -5,10 +5,10 @@
 
 Each kind of run is made once, small, on data that needs no download:
 
-- the demo recipe, which is few-shot classification,
-- the same run killed and resumed, and the same run on two replicas,
-- disentanglement, an autoencoder, retrieval and verification of recordings,
-- a search of two trials,
+- the demo recipe, which is few-shot classification;
+- the same run killed and resumed, and the same run on two replicas;
+- disentanglement, an autoencoder, retrieval and verification of recordings;
+- a search of two trials;
 - the answers of two exported models.
 
 `compare` makes the runs again, prints every number that differs, and exits

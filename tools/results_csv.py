@@ -3,10 +3,10 @@
     python -m tools.results_csv
 
 Reads the result files in `benchmarks/results` and writes
-`docs/results/results.csv`. A line is a number of the evaluation of a recipe:
-the mean over folds (or runs) of the means over seeds, its standard error over
-folds, how many folds and seeds there are, the published number where a paper
-prints one, and the command that repeats the runs of the first seed.
+`docs/results/results.csv`. A line is a number of the evaluation of a recipe. It
+contains the mean over folds (or runs) of the means over seeds, its standard
+error over folds, the numbers of folds and seeds, the published number if there
+is one, and the command that repeats the runs of the first seed.
 """
 
 import json
@@ -21,7 +21,7 @@ from trainers.cross_validate import flat
 
 RESULTS = ROOT / "benchmarks" / "results"
 FILE = ROOT / "docs" / "results" / "results.csv"
-# What makes two runs rows of one cell.
+# Two runs with equal values of these columns belong to one cell.
 CELL = ["experiment", "recipe", "data", "protocol", "number"]
 
 
@@ -75,7 +75,7 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
 
 
 def _protocol(experiment, config, name, is_fold) -> str:
-    """What tells apart the runs of a recipe that are no repetitions."""
+    """Distinguishes runs of a recipe that do not repeat each other."""
     if experiment == "n_digit":
         rate = config["optimizer"]["learning_rate"]["initial_learning_rate"]
         steps = config["num_epochs"] * config["steps_per_epoch"]
