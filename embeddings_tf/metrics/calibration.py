@@ -66,7 +66,7 @@ def reliability_curve(
 
     Use it to see where a classifier is over- or underconfident: plot
     `accuracy` over `confidence`; a calibrated classifier is on the diagonal.
-    Arguments, bins and errors are as in `expected_calibration_error`.
+    Arguments, bins and errors are those of `expected_calibration_error`.
 
     Returns:
         A dictionary of arrays with one entry per non-empty bin, in ascending

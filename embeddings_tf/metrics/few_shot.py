@@ -123,7 +123,7 @@ def few_shot_episodes(
 
     Use it where `few_shot_accuracy` is too coarse: for a confidence interval
     over episodes, calibration or error versus reject. Arguments and errors
-    are as in `few_shot_accuracy`. Arguments are checked before the first
+    are those of `few_shot_accuracy`. Arguments are checked before the first
     episode.
 
     Yields:
