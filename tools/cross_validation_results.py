@@ -34,7 +34,7 @@ LOSSES = {
     "lifted_structure": "lifted structure",
     "learned_distance": "learned distance",
 }
-# Of the first fold of these, what single dimensions mean; the docs show it.
+# Figures of single dimensions in the docs, from the first fold of these runs.
 DRAWN = {
     "sprites_f_statistic-sprites-weapon_visible": ("mutual_information",),
     "sprites_f_statistic_dimension_dropout-sprites-weapon_visible": (
@@ -137,7 +137,7 @@ def retrieved(found: dict, dataset: str) -> dict[str, dict]:
 
 
 def rankings(rows: dict[str, dict]) -> dict[str, tuple[dict, str]]:
-    """Results and the name of a ranking in them; also that of a distance."""
+    """Results and the name of each ranking, also by a learned distance."""
     rankings = {}
     for method, results in rows.items():
         rankings[method] = results, "test"

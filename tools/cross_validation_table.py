@@ -164,7 +164,7 @@ def _retrieval(rows: dict[str, dict]) -> list[str]:
 
 
 def _clusters(rows: dict[str, dict], heading: str) -> list[str]:
-    """Of the methods that were evaluated with `cluster`."""
+    """Rows of the methods that were evaluated with `cluster`."""
     lines = []
     for method, results in rows.items():
         run = runs_of(results)[0]

@@ -88,7 +88,7 @@ def remake_page(
 
 
 def read_between(page: pathlib.Path, begin: str, end: str) -> str:
-    """What stands between the marks, without the line breaks around it."""
+    """The text between the marks, without the line breaks around it."""
     return page.read_text().partition(begin)[2].partition(end)[0].strip("\n")
 
 

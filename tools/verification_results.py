@@ -32,7 +32,7 @@ DATASETS = {
     "mnist": "MNIST, digits never trained on",
 }
 FOLDS = "folds"
-# Recipes of another task than that of the data set's others.
+# Recipes whose task differs from the other recipes of their data set.
 TASKS = {
     "mnist_learned_distance": "MNIST in a plane, digits of the training",
     "spoken_digit_speakers": "Free Spoken Digit, speakers of the training "
@@ -120,13 +120,13 @@ def rows(found: dict, dataset: str, protocol: str) -> dict:
 
 
 def of_test_split(run: dict) -> dict:
-    """What was found on the test split, or on the part of it that was used."""
+    """Results on the test split, or on the evaluated part of it."""
     (split,) = run["config"]["evaluation"]["splits"]
     return run["evaluation"][split]
 
 
 def _method(recipe: str) -> str:
-    """What the longest of the names says that a recipe's name ends in."""
+    """The method of a recipe, by the longest matching end of its name."""
     ends = [name for name in METHODS if recipe.endswith(f"_{name}")]
     return METHODS[max(ends, key=len)]
 

@@ -2,11 +2,12 @@
 
     python -m tools.verification_table [FOLDER ...]
 
-A folder holds the runs of one recipe with one seed, each an evaluated workdir:
-those of `trainers.cross_validate` (`fold_0`, `fold_1`, ...), and any trained by
-itself, such as `official`, the data set's own split. Their numbers are first
-copied into `benchmarks/results/verification`; the tables in `docs/results`
-and the figures in `docs/figures` are then made from that folder alone.
+A folder contains the runs of one recipe with one seed, each an evaluated
+workdir: the folds of `trainers.cross_validate` (`fold_0`, `fold_1`, ...), and
+runs that were trained alone, such as `official`, the data set's own split. The
+script first copies their numbers into `benchmarks/results/verification`. It
+then makes the tables in `docs/results` and the figures in `docs/figures` from
+that folder alone.
 """
 
 import collections

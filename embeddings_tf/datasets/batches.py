@@ -22,22 +22,22 @@ def batches(
 ) -> tf.data.Dataset:
     """Turns index vectors into batches of `(x, label)` for `model.fit`.
 
-    The samplers of `embeddings_tf.sampling` decide which examples form a batch
-    and give their indices; this function fetches the examples. `x` stays where
-    it is, whole arrays are neither shuffled nor copied per epoch.
+    The samplers of `embeddings_tf.sampling` choose the examples of a batch and
+    return their indices; this function fetches the examples. It reads `x` in
+    place: arrays are neither shuffled nor copied.
 
     Args:
-        x: The examples, first axis first: a NumPy array, a tensor, or any
-            object with `len(x)` for which `x[indices]` gives an array when
-            `indices` is an integer vector (a memory-mapped array, an object
-            that reads files). It is read batch by batch, possibly from several
+        x: The examples, along the first axis: a NumPy array, a tensor, or any
+            object with `len(x)` whose `x[indices]` returns an array for an
+            integer vector `indices` (a memory-mapped array, an object that
+            reads files). It is read batch by batch, possibly from several
             threads, in the process that calls this function.
         labels: Integers of shape `(examples,)`, or `(examples, factors)` when
             an example has several labels.
         indices: `tf.data.Dataset` of integer vectors of shape `(batch,)`, or of
             pairs of such a vector and an integer scalar, the factor: the
-            batch's labels are then `labels[indices, factor]`. If shapes are
-            static, so are those of the batches.
+            batch's labels are then `labels[indices, factor]`. Static shapes
+            give batches with static shapes.
         preprocess: Function that maps a batch of `x` to the model's input, for
             instance a cast and a division. It is called as `preprocess(x)`, or
             as `preprocess(x, seed)` if `seed` is given, and is traced to a
@@ -46,9 +46,9 @@ def batches(
             receives an `int32` seed of shape `(2,)` for
             `tf.random.stateless_*` and `corrupt`: a pure function of `seed`
             and of the batch's step.
-        start: Step of the first batch. A run that resumes passes the same
-            number here and to the sampler, and sees the batches it would have
-            seen.
+        start: Step of the first batch. To resume a run, pass the same number
+            here and to the sampler; the batches are then the same as without
+            the interruption.
 
     Returns:
         `tf.data.Dataset` of `(x, label)`: `x` of shape `(batch, ...)`, labels
@@ -57,9 +57,9 @@ def batches(
 
     Raises:
         ValueError: If `x` and `labels` differ in length or are empty, if `x`
-            holds NaN or infinity (arrays and tensors are checked at once, other
-            objects batch by batch), if labels are not integers, or if `indices`
-            have another form than described.
+            contains NaN or infinity (arrays and tensors are checked at once,
+            other objects batch by batch), if labels are not integers, or if
+            `indices` have another form than described.
         tf.errors.InvalidArgumentError: While a batch is made, if an index is
             out of range or `x[indices]` has another shape than before.
 

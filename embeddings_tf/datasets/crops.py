@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-# Of a random crop: part of the image, width to height, and how often to try.
+# Random crops: share of the image's area, width / height, and attempts.
 AREA = (0.08, 1.0)
 ASPECT = (3 / 4, 4 / 3)
 ATTEMPTS = 10

@@ -11,13 +11,13 @@ _CHECK_BLOCK_BYTES = 1 << 24
 def fetcher(x):
     """The function `indices -> x[indices]`, the number of examples, and `x`.
 
-    The function itself does not keep `x`: after `model.fit` TensorFlow never
-    lets go of it, and so of the examples of every run of a process.
+    The function does not keep `x`, because TensorFlow keeps the function after
+    `model.fit`, and with it the examples of every run of a process.
 
-    The function reads through Python even for arrays and tensors: a tensor
-    captured by tf.data is copied into its graph, which takes four times the
-    memory of `x` (measured), while `np.take` copies one batch at a time and is
-    as fast. No generator is involved, so the pipeline can be checkpointed.
+    It reads through Python also for arrays and tensors. tf.data copies a
+    captured tensor into its graph, which takes four times the memory of `x`
+    (measured); `np.take` copies one batch at a time and is as fast. Without a
+    generator, the pipeline can be checkpointed.
     """
     if isinstance(x, tf.Tensor | tf.Variable):
         x = _tensor_as_array(x)

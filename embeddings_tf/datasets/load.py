@@ -43,70 +43,68 @@ def load(
 
     Use it for the sets of this library, for example `"n_digit/2_number"`, and
     for any set of images or recordings of TensorFlow Datasets, for example
-    `"mnist"` or `"spoken_digit"`. The first
-    time, a set is downloaded and prepared with a progress bar; later it is read
-    from `data_dir` alone. `"n_digit/digits_2_number"` and its relatives are
-    made in memory and need neither files nor a network, see
-    `n_digit_from_scikit_learn`.
+    `"mnist"` or `"spoken_digit"`. The first call downloads and prepares a set,
+    with a progress bar; later calls read `data_dir` only.
+    `"n_digit/digits_2_number"` and its relatives are made in memory and need
+    neither files nor a network, see `n_digit_from_scikit_learn`.
 
-    Sets with several labels an image: `"sprites"`, its config
+    Sets with several labels per image: `"sprites"`, its config
     `"sprites/weapon_visible"`, and `"small_norb"`; `FACTORS` in
     `embeddings_tf.datasets.sprites` and `.small_norb` names the columns.
-    `"caltech_birds2011_inception_features"` has the features of a network
+    `"caltech_birds2011_inception_features"` contains the features of a network
     instead of images.
 
-    Splits by class, as few-shot learning and retrieval have them, of sets of
-    TensorFlow Datasets: `"cifar100/cifar_fs"`, 64, 16 and 20 classes in
-    `"train"`, `"validation"` and `"test"`; `"cars196/disjoint_classes"` and
-    `"caltech_birds2011/disjoint_classes"`, the first half of the classes in
-    `"train"`, the other in `"test"`. `"stanford_online_products"` has its
-    official split, which is by class.
+    Splits by class, for few-shot learning and retrieval: `"cifar100/cifar_fs"`
+    has 64, 16 and 20 classes in `"train"`, `"validation"` and `"test"`.
+    `"cars196/disjoint_classes"` and `"caltech_birds2011/disjoint_classes"` have
+    the first half of the classes in `"train"` and the second half in `"test"`.
+    `"stanford_online_products"` has its official split, which is by class.
 
-    Recordings that stay where they are, in folders of original files, nothing
-    is prepared: `"voxceleb1"` and `"voxceleb2"`, splits `"dev"` and `"test"`,
-    from `voxceleb1/dev/wav/speaker/video/utterance.wav`; and `"kaldi"`, whose
-    splits are data directories such as `"data/train"` in the subfolder
-    `kaldi`, from which their relative paths start. The label is the speaker;
-    `label="name"` gives the names that lists of trials have.
+    Recordings are read in place, from folders of original files:
+    `"voxceleb1"` and `"voxceleb2"`, with the splits `"dev"` and `"test"`, from
+    `voxceleb1/dev/wav/speaker/video/utterance.wav`. `"kaldi"`, whose splits are
+    data directories such as `"data/train"` in the subfolder `kaldi`, where
+    their relative paths start. The label is the speaker; `label="name"`
+    returns the names that lists of trials use.
 
-    Images of your own: `"image_folder:PATH"` reads `PATH/class/*.jpg`, or
+    Your own images: `"image_folder:PATH"` reads `PATH/class/*.jpg`, or
     `PATH/train/class/*.jpg` with the splits `"train"`, `"validation"` and
     `"test"`. Names end in .jpg, .jpeg or .png. Without folders of splits the
-    classes are divided by their names, 60 % in `"train"`, 20 % in
-    `"validation"` and 20 % in `"test"`. `"all"` has every image;
-    `label="class"` gives the names of the classes, `label="name"` the paths of
-    the images. docs/folder_of_images.md has the details.
+    classes are divided by their names: 60 % in `"train"`, 20 % in
+    `"validation"` and 20 % in `"test"`. `"all"` contains every image;
+    `label="class"` returns the names of the classes, `label="name"` the paths
+    of the images. docs/folder_of_images.md has the details.
 
     Args:
         name: `"builder/config"`, or `"builder"` for its default config; or
             `"image_folder:PATH"`, the path from the current folder.
         split: A split of the set, for example `"train"`. Sets that are prepared
-            on disk accept slices such as `"train[:10%]"`, sums such as
-            `"train+test"`, and `"all"`, too.
-        data_dir: Folder in which prepared sets are kept, writable unless the
-            set is there already. By default the environment variable
-            `EMBEDDINGS_TF_DATA`, else the default of TensorFlow Datasets.
-        manual_dir: Folder of original files, one subfolder a set, for machines
-            without a network; possibly read-only. By default the environment
-            variable `EMBEDDINGS_TF_MANUAL`, else none. Files that are not there
-            are downloaded. A set of TensorFlow Datasets itself is searched in
-            the subfolder of its name, or if there is none in the folder itself.
+            on disk also accept slices such as `"train[:10%]"`, sums such as
+            `"train+test"`, and `"all"`.
+        data_dir: Folder of prepared sets; writable unless it contains the set.
+            By default the environment variable `EMBEDDINGS_TF_DATA`, else the
+            default of TensorFlow Datasets.
+        manual_dir: Folder of original files, one subfolder per set, for
+            machines without a network; may be read-only. By default the
+            environment variable `EMBEDDINGS_TF_MANUAL`, else none. Missing
+            files are downloaded. Sets of TensorFlow Datasets are searched in
+            the subfolder of their name, else in the folder itself.
         label: Another feature of the set to be the label, for example
-            `"audio/filename"` of `"spoken_digit"`, which tells the speaker. By
-            default what the set itself names as the label.
+            `"audio/filename"` of `"spoken_digit"`, which contains the speaker.
+            By default the set's own label.
 
     Returns:
-        Images, `uint8` of shape `(images, height, width, channels)` in 0..255,
-        or `Images` if they differ in size, which are read when asked for; or
-        features, `float32` of shape `(images, dim)`, or `Utterances` if
-        examples differ in length; and labels, `int32` of shape `(images,)` or
-        `(images, factors)`, in the order in which the set is kept. A label that
-        is text is `str`.
+        The examples and their labels, in the order of the set. Examples are
+        images, `uint8` of shape `(images, height, width, channels)` in 0..255;
+        `Images`, read on demand, if images differ in size; features,
+        `float32` of shape `(images, dim)`; or `Utterances` if examples differ
+        in length. Labels are `int32` of shape `(images,)` or `(images,
+        factors)`, or `str` for text.
 
     Raises:
         ValueError: If the set, the config, the split or the label does not
-            exist (the message lists what does), or a file is not what it should
-            be.
+            exist (the message lists valid names), or a file has unexpected
+            contents.
         OSError: If a file is missing and cannot be downloaded, or the prepared
             data cannot be written or read.
         ImportError: If preparing a set needs a package that is not installed:
@@ -213,7 +211,7 @@ def _read_in_place(name, split, manual_dir, label):
 
 
 def _prepared(tfds, name, data_dir, manual_dir):
-    """Makes the builder of a set that is on disk, if need be prepared now."""
+    """The builder of a set on disk; prepares the set if necessary."""
     builder = make_builder(tfds, name, data_dir)
     if builder.data_path.exists():
         return builder

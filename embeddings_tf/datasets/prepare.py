@@ -14,7 +14,7 @@ _CONNECTION_SECONDS = 5
 
 
 def prepare(tfds, builder, manual_dir):
-    """Downloads and prepares a set; TFDS leaves all of it or nothing."""
+    """Downloads and prepares a set; TFDS writes all of it or nothing."""
     from requests import exceptions
 
     config = tfds.download.DownloadConfig(

@@ -113,7 +113,7 @@ def read_split(tfds, builder, split, label):
 
 @contextlib.contextmanager
 def _no_warnings_about_itself():
-    """Partial decoding of TFDS uses what TFDS has deprecated, and logs it."""
+    """Silences TFDS: its partial decoding logs its own deprecations."""
     logger = logging.getLogger("absl")
     level = logger.level
     logger.setLevel(logging.ERROR)

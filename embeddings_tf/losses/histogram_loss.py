@@ -100,47 +100,47 @@ def _checked(num_nodes):
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class HistogramLoss(EmbeddingLoss):
-    """Trains an encoder so that similarities of pairs do not overlap.
+    """Separates the histograms of positive and negative similarities.
 
-    Use it when no margin is to be tuned: it has no parameter of note. It needs
-    batches with many pairs, since it compares two distributions
-    (`sampling.class_balanced_batches`), and learns directions: embeddings are
-    L2-normalised inside, so compare them by their cosine.
+    Use it when you do not want to tune a margin. It compares two
+    distributions, so it needs batches with many pairs
+    (`sampling.class_balanced_batches`). The loss L2-normalises embeddings, so
+    compare them by their cosine.
 
-    Formula, with `h+` and `h-` the histograms, each of sum 1, of the cosines
-    of all positive pairs (one class) and all negative pairs (two classes):
+    Formula, with `h+` and `h-` the histograms, each with sum 1, of the cosines
+    of all positive pairs (same class) and negative pairs (different classes):
 
     ```
     t_r = -1 + 2 r / (num_nodes - 1)
     v = sum over r of h-_r * (sum over q <= r of h+_q)
     ```
 
-    A pair shares its weight between the two nodes around it, linearly, so that
-    the gradient is exact and a cosine of 1 is counted. `v` estimates the
+    The weight of a pair is divided linearly between its two nearest nodes, so
+    the gradient is exact and a cosine of 1 counts. `v` estimates the
     probability that a random negative pair is at least as similar as a random
-    positive pair: 0 is perfect, and it does not depend on the embeddings'
-    lengths.
+    positive pair. 0 is perfect. `v` does not depend on the lengths of
+    embeddings.
 
-    The value of a batch without a positive pair, or without a negative one, is
-    0, with zero gradients; where all points coincide it is 1. A row of zeros
-    (no entry beyond 1e-30) has cosine 0 to every other.
+    A batch without positive pairs, or without negative pairs, has the value 0
+    and zero gradients. If all points coincide, the value is 1. A row of zeros
+    (no entry beyond 1e-30) has cosine 0 with every row.
 
     Args:
-        num_nodes: Nodes `t_r` of the histograms, at least 2; 201 are a step of
-            0.01.
-        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since sums over a batch need its digits.
+        num_nodes: Nodes `t_r` of the histograms, at least 2; 201 nodes have a
+            step of 0.01.
+        reduction, name, dtype: As in `keras.losses.Loss`. The default is
+            float32, because sums over a batch need its precision.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
         y_pred: Embeddings `(batch, dim)`.
 
     Returns:
-        `(batch,)` before the reduction, the same value in every entry. Under
-        `tf.distribute`, that of the global batch.
+        `(batch,)` before the reduction, with the same value in every entry.
+        Under `tf.distribute` it is the value of the global batch.
 
     Raises:
-        ValueError: If `num_nodes` is no integer of at least 2.
+        ValueError: If `num_nodes` is not an integer of at least 2.
 
     Reference:
         - [Ustinova & Lempitsky, 2016](https://arxiv.org/abs/1611.00822).

@@ -25,13 +25,13 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """Confidence interval of a measure of verification, by resampling.
 
-    Use it to print how far a measure would move had other trials been drawn.
-    What is drawn must be independent, and trials are not: those of one speaker
-    (or class) are hard or easy together, and every speaker is in many trials.
-    So pass the two speakers of every trial as `groups`. Without `groups` the
-    interval is right only if no speaker is in two trials; otherwise it speaks
-    of other recordings of exactly these speakers at best, and is too narrow,
-    often by far.
+    Use it to print how much a measure varies with the drawn trials.
+    Resampling needs independent units. Trials are not independent: every
+    speaker (or class) is in many trials, which are hard or easy together. So
+    pass the two speakers of every trial as `groups`. Without `groups` the
+    interval is correct only if no speaker is in two trials. Otherwise it is
+    too narrow, often by far: at best it describes other recordings of the
+    same speakers.
 
     Formula:
 
@@ -40,18 +40,18 @@ def bootstrap_interval(
                over num_resamples resamples
     ```
 
-    (the percentile bootstrap). A resample has, without `groups`, as many
-    targets drawn from the targets, and nontargets from the nontargets, with
-    replacement. With `groups` as many groups are drawn as there are, with
-    replacement, and a trial is repeated
+    (the percentile bootstrap). Without `groups` a resample draws targets from
+    the targets and nontargets from the nontargets, with replacement, in the
+    same numbers. With `groups` it draws groups with replacement, in the same
+    number, and repeats a trial
 
     - `(n,)`: as often as its group was drawn (subsets bootstrap);
-    - `(n, 2)`: as often as its group was drawn if both sides are of the same,
-      and else the product of how often either was drawn, as in the list of all
+    - `(n, 2)`: as often as its group was drawn if both sides have the same
+      group; otherwise the product of both counts, as in the list of all
       trials among the drawn speakers.
 
-    Draws without any target or nontarget trial are drawn again. The time is
-    that of `num_resamples` calls of the measure.
+    Resamples without targets or nontargets are drawn again. The measure is
+    called `num_resamples` times.
 
     Reference:
 
@@ -64,21 +64,21 @@ def bootstrap_interval(
             tuple that begins with it: `equal_error_rate`, `roc_auc`,
             `functools.partial(min_dcf, target_prior=0.05)`.
         scores, is_target: As in `equal_error_rate`, `(n,)`.
-        groups: None, or integers `(n,)` or `(n, 2)`: the class of each trial,
-            for instance the enrolled one, or of both of its sides.
+        groups: None, or integers `(n,)` or `(n, 2)`: the class of each trial
+            (for instance the enrolled class), or the classes of both sides.
         level: Probability that the interval covers the measure, between 0 and
             1. With few groups the interval is too narrow.
-        num_resamples: Number of resamples; more make the ends steadier.
-        seed: Draws the resamples; the same seed gives the same interval.
+        num_resamples: Number of resamples; more give steadier ends.
+        seed: Random seed; the same seed gives the same interval.
 
     Returns:
         The lower and the upper end.
 
     Raises:
         ValueError: As `equal_error_rate`, or if `groups` are not integers of
-            one of these shapes or all the same, the level is not between 0
-            and 1, the seed is no integer of at least 0, or the measure is not
-            a function or returns anything but finite numbers.
+            one of these shapes or all equal, the level is not between 0 and
+            1, the seed is not an integer of at least 0, or the measure is not
+            a function or returns a number that is not finite.
 
     Example:
 

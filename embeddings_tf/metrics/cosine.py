@@ -12,8 +12,8 @@ from embeddings_tf.ops import arguments
 def cosine_scores(first: Any, second: Any) -> np.ndarray:
     """The cosine of each row of `first` with each row of `second`.
 
-    Use it where embeddings were trained with cosines or normalised, and as the
-    score that needs no training.
+    Use it for embeddings that were trained with cosines or normalised, and as
+    a score that needs no training.
 
     Formula:
 
@@ -71,8 +71,8 @@ def cosine_score_pairs(first: Any, second: Any) -> np.ndarray:
 def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
     """The mean of a learned probability and a cosine, both from 0 to 1.
 
-    Use it to combine a learned distance with the cosine of its embeddings,
-    which often beats either ("cosine + E2E").
+    Use it to combine a learned distance with the cosine of its embeddings
+    ("cosine + E2E" in the paper).
 
     Formula:
 
@@ -83,11 +83,11 @@ def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
     Reference:
 
     - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Tables 1 and 2;
-      the formula is that of the authors' code
+      formula from the authors' code
 
     Args:
-        probability: That both are of the same class, `(n,)` or `(m, n)`; the
-            sigmoid of the logit of `layers.PairDistance`.
+        probability: Same-class probabilities, `(n,)` or `(m, n)`: the sigmoid
+            of the logits of `layers.PairDistance`.
         cosine: In `[-1, 1]`, same shape.
 
     Returns:

@@ -9,11 +9,11 @@ from embeddings_tf.metrics.codes_and_factors import codes_and_factors
 
 
 def single_dimension_auc(codes: Any, factors: Any) -> float:
-    """Whether each value of each factor has a dimension that tells it.
+    """Mean AUC of the best single dimension for each factor value.
 
-    Use it where single dimensions shall have a meaning: unlike `explicitness`
-    it allows no mixture of dimensions, and unlike `modularity` it does not
-    mind if a dimension tells several factors.
+    Use it where single dimensions should mean something. Unlike
+    `explicitness` it does not combine dimensions. Unlike `modularity` it
+    allows a dimension to describe several factors.
 
     Formula:
 
@@ -67,10 +67,10 @@ def single_dimension_auc(codes: Any, factors: Any) -> float:
 def single_dimension_auc_by_value(
     codes: Any, factors: Any
 ) -> dict[str, np.ndarray]:
-    """The dimension that best tells each value of each factor, and how well.
+    """The best dimension for each factor value, and its AUC.
 
-    Use it for the distribution over values, and to see which dimension to
-    look at. Arguments, what is left out and errors are those of
+    Use it for the distribution over values, and to find the dimension of a
+    value. Arguments, omitted values and errors are those of
     `single_dimension_auc`.
 
     Returns:

@@ -19,14 +19,14 @@ def modularity(
     num_permutations: int = 100,
     seed: int = 0,
 ) -> float:
-    """Whether each dimension of a code tells about one factor at most.
+    """Modularity: whether each dimension describes at most one factor.
 
-    Use it, beside a measure of what the code knows at all, to compare how
-    disentangled codes are. Read the corrected form,
-    `correction="permutation"`; the published one, the default, is for
-    comparison with published numbers. It flatters noise: random codes reach
-    0.98 where factors differ in their number of values, because each
-    dimension seems to tell most about the factor with the most values.
+    Use it together with `explicitness` to compare how disentangled codes are.
+    Read the corrected form, `correction="permutation"`. The default is the
+    published form, for comparison with published numbers. The published form
+    flatters noise: random codes reach 0.98 where factors differ in their
+    number of values, because each dimension seems to have most information
+    about the factor with the most values.
 
     Formula:
 
@@ -100,7 +100,7 @@ def modularity(
     if not alive.any():
         return 0.0
     theta = np.where(alive, theta, 1.0)
-    # All but the maximum; the sum of all squares holds the maximum once.
+    # All but the maximum; the sum of all squares contains the maximum once.
     others = np.sum((information / theta[:, None]) ** 2, axis=1) - 1
     scores = np.where(alive, 1 - others / (num_factors - 1), 0.0)
     if correction is None:

@@ -23,10 +23,10 @@ def mutual_information(
     num_permutations: int = 100,
     seed: int = 0,
 ) -> np.ndarray:
-    """Information that each dimension of a code has about each factor.
+    """Mutual information of each dimension of a code and each factor.
 
-    Use it to see which dimension tells which factor, and as the basis of
-    `modularity`. Each dimension is cut into bins.
+    Use it to see which dimension describes which factor. `modularity` is
+    computed from it. Each dimension is divided into bins.
 
     Formula:
 
@@ -123,8 +123,8 @@ def chance_information(
 ) -> np.ndarray:
     """Information that the same codes have about permuted factors.
 
-    Use it as the floor of `mutual_information`: what the estimate is, on
-    average, where codes and factors have nothing to do with each other.
+    Use it as the chance level of `mutual_information`: the mean estimate for
+    codes and factors that are independent.
 
     Formula:
 

@@ -22,11 +22,11 @@ def explicitness(
     test_codes: Any = None,
     test_factors: Any = None,
 ) -> float:
-    """Whether the factors can be read off the whole code linearly.
+    """Explicitness: how well a linear classifier recovers the factors.
 
-    Use it beside `modularity`: a code may be modular and yet not tell every
-    factor. Every value of every factor is told from the other values by
-    logistic regression, one against the rest.
+    Use it together with `modularity`: a modular code may lack a factor.
+    Logistic regression classifies every value of every factor, one against
+    the rest.
 
     Formula:
 
@@ -109,11 +109,11 @@ def explicitness_by_value(
     test_codes: Any = None,
     test_factors: Any = None,
 ) -> dict[str, np.ndarray]:
-    """How well each value of each factor can be read off the whole code.
+    """Explicitness for each value of each factor.
 
-    Use it to see which factor a code does not tell, and for other means than
-    those of `explicitness`. Arguments, what is left out and errors are those
-    of `explicitness`.
+    Use it to see which factor a code lacks, and to take other means than
+    `explicitness`. Arguments, omitted values and errors are those of
+    `explicitness`.
 
     Returns:
         A dictionary of arrays with one entry per value of a factor, factor by

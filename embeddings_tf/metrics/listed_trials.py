@@ -26,17 +26,17 @@ def score_enrolments(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores of classes that are enrolled with several examples ("type I").
 
-    Use it where an identity is known by several recordings or images. For PLDA
-    `models.PLDA.score` with `enrol_labels` is the exact answer.
+    Use it where several recordings or images represent an identity. For PLDA,
+    `models.PLDA.score` with `enrol_labels` is the exact score.
 
     Args:
-        score: As in `score_all_pairs`; the first argument is the enrolled.
+        score: As in `score_all_pairs`; the first argument is enrolled.
         enrol: Embeddings `(m, dim)`.
         enrol_labels: Integers `(m,)`.
         test: Embeddings `(n, dim)`.
         combine: "embedding": the score of the average embedding of the class;
             "mean" or "max": the average or the largest score of its examples.
-        block_size: Rows of tests, and of enrolments, that `score` gets at most.
+        block_size: Largest number of rows per side in a call of `score`.
 
     Returns:
         The classes, ascending, `(num_classes,)`, and their scores,
@@ -95,8 +95,8 @@ def score_trials(
 ) -> np.ndarray:
     """Scores of the trials of a list, which names its examples.
 
-    Use it for published lists of trials, such as those of VoxCeleb: each
-    recording is embedded once, whatever the number of its trials.
+    Use it for published lists of trials, such as VoxCeleb's lists. Each
+    recording is embedded once for all of its trials.
 
     Args:
         score_pairs: Function of two arrays `(b, dim)` that returns `(b,)`, such

@@ -25,20 +25,19 @@ def recall_at_k(
     *,
     exclude: Any | Callable | None = None,
 ) -> dict[int, float]:
-    """Fraction of queries with one of their class among the k nearest.
+    """Share of queries with a row of their class among the k nearest.
 
-    Use it to judge embeddings by search: every row is a query, and the
+    Use it to evaluate embeddings by search: every row is a query, and the
     gallery is ranked by distance. Without a `gallery` the rows search among
-    each other, and a query never finds itself (its own row is left out, not
-    just the nearest row).
+    each other, and a query never finds its own row.
 
     The search is exact. scikit-learn's blocked search proposes the nearest
-    rows, and their distances are computed again from differences of rows in
-    float64, which decide. Where rounding errors could hide a nearer row, the
-    query is compared with the whole gallery, so neither outliers nor an
-    offset nor near-twins change the result. Rows at the same distance are
-    ranked by their place in the gallery. Time is proportional to queries times
-    gallery rows; memory is a float64 copy of the gallery and a few blocks.
+    rows, and their distances are computed again in float64. A query is
+    compared with the whole gallery if rounding could hide a nearer row, so
+    outliers, offsets and near-twins do not change the result. Rows at equal
+    distances are ranked by their position in the gallery. Time is proportional
+    to queries times gallery rows; memory is a float64 copy of the gallery and
+    a few blocks.
 
     Formula:
 
@@ -57,35 +56,33 @@ def recall_at_k(
         labels: Integers `(n,)`.
         k: One or several numbers of neighbours.
         distance: `"l2"` (Euclidean) or `"cosine"`; a row of zeros has cosine
-            0 with every other. Or a score as in `score_all_pairs`, a function
+            0 with every row. Or a score as in `score_all_pairs`: a function
             of queries `(a, dim)` and gallery rows `(b, dim)` that returns
-            `(a, b)`, larger where they are more the same: for a learned
-            distance `layers.PairDistance.all_pairs`, the logits, which rank
-            where probabilities have become 1. Scores may be infinite or
-            integers.
+            `(a, b)`, larger for more similar rows. For a learned distance
+            take `layers.PairDistance.all_pairs`: its logits keep the order
+            where probabilities are 1. Scores may be infinite or integers.
         gallery: `(m, dim)`, the rows to search. None: `embeddings`.
         gallery_labels: Integers `(m,)`; required with `gallery`.
-        exclude: Which gallery rows a query passes over, as if they were not
-            in the gallery: booleans `(n, m)`, or, where that is too large, a
-            function of query numbers `(rows, 1)` and gallery numbers
-            `(1, columns)` that returns booleans of a shape that broadcasts
-            with both, called for one block after the other. For
-            Market-1501, whose junk is what is labelled -1 and what shows the
-            query's person in the query's camera:
+        exclude: Gallery rows that a query ignores: booleans `(n, m)`. For
+            large sets, a function of query numbers `(rows, 1)` and gallery
+            numbers `(1, columns)`, called block by block, that returns
+            booleans of a shape that broadcasts with both. For Market-1501,
+            which ignores the label -1 and the query's person in the query's
+            camera:
             `lambda i, j: (gallery_labels[j] == -1) | (labels[i] ==
             gallery_labels[j]) & (cameras[i] == gallery_cameras[j])`.
 
     Returns:
-        A dictionary from each `k` to the recall, in `[0, 1]`. Queries whose
-        class has no (other) member in what they may find are left out.
-        Embeddings that say nothing about the class get the chance that one
-        of k random rows is of the class of the query.
+        A dictionary from each `k` to the recall, in `[0, 1]`. Queries without
+        a (different) row of their class in their gallery are left out. For
+        random embeddings the recall is the probability that one of k random
+        rows has the query's class.
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
-            different lengths, if `distance` is unknown, a score that returns
-            NaN or another shape, if `exclude` is not boolean or of another
-            shape, or if no query has a member of its class to find.
+            different lengths; if `distance` is unknown, or a score that
+            returns NaN or another shape; if `exclude` is not boolean or of
+            another shape; or if no query has a row of its class to find.
 
     Example:
 
@@ -125,11 +122,12 @@ def mean_average_precision(
     exclude: Any | Callable | None = None,
     rule: str = "step",
 ) -> float:
-    """Whether all of a query's class come before the rest of the gallery.
+    """Mean average precision (mAP): quality of the whole ranking.
 
-    Use it where a query has several members of its class to find and all of
-    them count, as in person re-identification; `recall_at_k` is content with
-    one. Every query ranks the whole gallery by distance.
+    Use it where a query has several rows of its class to find and all of them
+    count, as in person re-identification. `recall_at_k` needs only one. Every
+    query ranks the whole gallery by distance. The value is 1 if all rows of
+    the query's class come first.
 
     Formula:
 
@@ -140,15 +138,16 @@ def mean_average_precision(
     ```
 
     With `rule="trapezoid"` a member at rank r counts `(precision[r - 1] +
-    precision[r]) / 2`, where `precision[0] = 1`: the area by trapezoids under
-    precision over recall. The evaluation code of Market-1501, which took it
-    from Oxford Buildings, does so, and its values are lower.
+    precision[r]) / 2`, where `precision[0] = 1`: the area under precision over
+    recall by the trapezoidal rule. The evaluation code of Market-1501 uses
+    this rule, from Oxford Buildings; its values are lower.
 
-    Distances are computed in float64. Where their order is within rounding
-    errors, they are computed again from differences of rows; those that still
-    differ by no more than rounding errors are the same, and ranked by place in
-    the gallery. The blocks are of queries: memory is a float64 copy of the
-    gallery and a few blocks, time that of sorting the gallery for every query.
+    Distances are computed in float64. Distances whose order is within rounding
+    errors are computed again from differences of rows. Distances that still
+    differ by rounding errors only are equal, and ranked by position in the
+    gallery. Queries are processed in blocks: memory is a float64 copy of the
+    gallery and a few blocks. Time is dominated by sorting the gallery for
+    every query.
 
     Reference:
 
@@ -160,14 +159,14 @@ def mean_average_precision(
     Args:
         embeddings, labels, distance, gallery, gallery_labels, exclude: As in
             `recall_at_k`: queries `(n, dim)`, integers `(n,)`.
-        rule: `"step"`, the textbook's and scikit-learn's, or `"trapezoid"`.
+        rule: `"step"`, as in textbooks and scikit-learn, or `"trapezoid"`.
 
     Returns:
         A float in `[0, 1]`, 1 if every query ranks its class before all
-        others. Queries without any member to find are left out. Embeddings
-        that say nothing about the class get about the class's share of the
-        gallery; with R members among N rows and `rule="step"`, `H / N + (1 -
-        H / N) (R - 1) / (N - 1)` with `H = 1 + 1/2 + ... + 1/N`.
+        other rows. Queries without a row to find are left out. For random
+        embeddings it is about the class's share of the gallery; with R rows
+        of the class among N and `rule="step"`, `H / N + (1 - H / N) (R - 1) /
+        (N - 1)` with `H = 1 + 1/2 + ... + 1/N`.
 
     Raises:
         ValueError: As `recall_at_k`, or if `rule` is unknown.

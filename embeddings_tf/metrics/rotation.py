@@ -21,11 +21,11 @@ def best_rotation(
 ) -> dict[str, Any]:
     """Rotation of a 2-D code that best aligns its axes with two factors.
 
-    Use it to tell a code that found the factors but at an arbitrary angle
-    from one whose axes are the factors. The code is turned by every multiple
-    of `step` degrees in `[-45, 45)`; a larger angle only swaps or mirrors
+    Use it to see whether the axes of a code are the factors, or whether the
+    code contains the factors at another angle. The code is rotated by every
+    multiple of `step` degrees in `[-45, 45)`; larger angles only swap or mirror
     axes. If the groups of a code are tight, several neighbouring angles are
-    equally good: judge by the aligned sums rather than by the angle alone.
+    equally good: compare the aligned sums, not the angle alone.
 
     Formula:
 

@@ -1,9 +1,9 @@
 """Scores of trials: whether two examples are of the same class.
 
 A score is a function of embeddings `(m, dim)` and `(n, dim)` that returns
-`(m, n)`, larger where a row of the one is more the same as a row of the other:
-`cosine_scores`, `models.PLDA.score`, `layers.PairDistance.all_pairs`, or a
-function of the user's. What is here feeds such functions block by block.
+`(m, n)`, larger for more similar rows: `cosine_scores`, `models.PLDA.score`,
+`layers.PairDistance.all_pairs`, or your own function. The functions here call
+a score block by block.
 """
 
 from collections.abc import Callable
@@ -24,16 +24,16 @@ def score_all_pairs(
 ) -> np.ndarray:
     """The scores of each row of `first` with each row of `second`, in blocks.
 
-    Use it where the scores fit in memory but what `score` needs on the way
-    does not; else `stream_trials`.
+    Use it where the scores fit in memory, but the intermediate tensors of
+    `score` do not. If the scores do not fit either, take `stream_trials`.
 
     Args:
         score: Function of `(a, dim)` and `(b, dim)` that returns `(a, b)`,
             such as `cosine_scores`, `models.PLDA.score` or
             `layers.PairDistance.all_pairs`.
         first: `(m, dim)`.
-        second: `(n, dim)`. None: `first`, all with all, themselves included.
-        block_size: Rows of either side that `score` gets at most.
+        second: `(n, dim)`. None: `first`; each row is also scored with itself.
+        block_size: Largest number of rows per side in a call of `score`.
 
     Returns:
         `(m, n)`, of the dtype of the scores.
@@ -74,31 +74,32 @@ def stream_trials(
     test_labels: Any = None,
     block_size: int = 1024,
 ) -> int:
-    """Scores all pairs of a set and hands them on block by block.
+    """Scores all pairs of a set and passes them on block by block.
 
-    Use it for verification over all trials of a test set, which are too many
-    to hold: 10,000 examples make 50 million. Each unordered pair is one trial,
-    its earlier example enrolled, its later one tested, none with itself. With
-    `test` each embedding is enrolled, and each of `test` tested; so is a
-    claimed class ("type II"), if `embeddings` has one row for each class.
+    Use it for verification over all trials of a test set, which do not fit in
+    memory: 10,000 examples make 50 million. Each unordered pair of two
+    examples is one trial: the earlier example is enrolled, the later example
+    is tested. With `test`, each embedding is enrolled and each row of `test`
+    is tested. If `embeddings` has one row for each class, these are trials of
+    claimed classes ("type II").
 
     Args:
-        score: As in `score_all_pairs`; the first argument is the enrolled.
+        score: As in `score_all_pairs`; the first argument is enrolled.
         embeddings: `(m, dim)`.
         labels: Integers `(m,)`.
         update: Function of `scores`, `(n,)`, and `is_target`, `(n,)` booleans,
             such as the `update` of `TrialHistogram`. Called for each block.
         test: Embeddings `(n, dim)`. None: pairs among `embeddings`.
         test_labels: Integers `(n,)`, given with `test`.
-        block_size: Rows of either side that `score` gets at most. Memory is in
-            proportion to its square: tens of MiB for 1024.
+        block_size: Largest number of rows per side in a call of `score`.
+            Memory grows with its square: tens of MiB for 1024.
 
     Returns:
         The number of trials: `m (m - 1) / 2`, or `m n` with `test`.
 
     Raises:
         ValueError: As `score_all_pairs`, if lengths differ, if only one of
-            `test` and `test_labels` is given, or if there is no pair.
+            `test` and `test_labels` is given, or if there are no pairs.
 
     Example:
 

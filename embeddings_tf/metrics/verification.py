@@ -10,9 +10,9 @@ from embeddings_tf.metrics.operating_points import trials
 
 
 def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
-    """The error of verification where misses and false alarms are equal.
+    """Equal error rate (EER): where misses and false alarms are equal.
 
-    Use it to sum up a verification system in one number, and to pick a
+    Use it to describe a verification system by one number, and to choose a
     threshold on validation trials. A trial is accepted when `score >=
     threshold`.
 
@@ -24,18 +24,19 @@ def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
     EER = the value that both take where they are equal
     ```
 
-    From finitely many trials both are step functions, which need not meet.
-    The operating points `(false_alarm(t), miss(t))` of all thresholds, from
-    accepting nothing, `(0, 1)`, to accepting everything, `(1, 0)`, are joined
-    by straight lines, as in the ROC curve whose area is `roc_auc`, and the EER
-    is where this curve meets `false_alarm = miss`: the error of choosing at
-    random between two neighbouring thresholds. Trials of the same score are
-    accepted together. The arithmetic is in integers, so the EER is exact. The
-    mean of both rates at the nearest threshold, which is also called EER,
-    differs by at most half the gap between them; the convex hull of the curve
-    gives a rate no higher than this one.
+    Both rates are step functions of the threshold and may not meet. As in the
+    ROC curve of `roc_auc`, straight lines join the operating points
+    `(false_alarm(t), miss(t))`, from accepting nothing, `(0, 1)`, to accepting
+    everything, `(1, 0)`. The EER is where this curve meets `false_alarm =
+    miss`: the error of a random choice between two neighbouring thresholds.
+    Trials with equal scores are accepted together. The arithmetic uses
+    integers, so the EER is exact.
 
-    For trials that do not fit in memory there is `TrialHistogram`.
+    Other definitions exist. The mean of both rates at the nearest threshold
+    differs by at most half of their gap. The convex hull of the curve gives
+    an equal or a lower rate.
+
+    For trials that do not fit in memory take `TrialHistogram`.
 
     Reference:
 
@@ -45,23 +46,24 @@ def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
       EER and 1 - AUC
 
     Args:
-        scores: `(n,)`, one per trial; the larger, the more the same. Only the
-            order matters. -inf and inf are scores like others, and integers
-            are compared as such, exactly.
+        scores: `(n,)`, one per trial; larger means more similar. Only the
+            order matters. -inf and inf are valid scores. Integers are
+            compared exactly.
         is_target: `(n,)` booleans (or 0 and 1), whether the two examples of
             the trial are of the same class.
 
     Returns:
         The EER, in `[0, 1]`: 0 if all targets score higher than all
         nontargets, 0.5 by chance, 1 if all score lower. And the threshold: of
-        the two scores next to the crossing, the one at which misses and false
-        alarms differ least (of equals the lower). It is a float, or an int if
-        there are integer scores beyond `2**53`, which floats would tie.
+        the two scores next to the crossing, the score with the smaller
+        difference of both rates (the lower score if they are equal). It is a
+        float, or an int for integer scores beyond `2**53`, which floats would
+        tie.
 
     Raises:
         ValueError: If arrays are empty, of the wrong rank or of different
-            lengths, if a score is NaN, if `is_target` holds anything but 0 and
-            1, or if there are not both kinds of trials.
+            lengths, if a score is NaN, if `is_target` contains other values
+            than 0 and 1, or if one kind of trials is missing.
 
     Example:
 
@@ -116,12 +118,11 @@ def min_dcf(
     miss_cost: float = 1,
     false_alarm_cost: float = 1,
 ) -> float:
-    """The expected cost of verification at the best of all thresholds.
+    """Minimum detection cost (minDCF) of verification, over all thresholds.
 
-    Use it where targets are rare or the two errors are not equally bad: the
-    EER is the same whatever they cost. The threshold is chosen on the very
-    trials that are measured, so this is what the scores could do, were the
-    threshold known.
+    Use it where targets are rare or the two errors have different costs; the
+    EER ignores costs. The threshold is chosen on the measured trials, so the
+    cost is a lower limit for a threshold chosen in advance.
 
     Formula:
 
@@ -132,11 +133,11 @@ def min_dcf(
              / min(miss_cost target_prior, false_alarm_cost (1 - target_prior))
     ```
 
-    with `miss` and `false_alarm` as in `equal_error_rate`, over all thresholds,
-    accepting nothing and everything included. The denominator, NIST's, is the
-    cost of the better of these two, so 1 is the cost of not looking at the
-    scores. NIST's primary cost is the mean of this at two priors, 0.01 and
-    0.005 in 2016 and 2018.
+    with `miss` and `false_alarm` as in `equal_error_rate`. The thresholds
+    include accepting nothing and accepting everything. The denominator (NIST's)
+    is the lower cost of these two, so 1 is the cost of ignoring the scores.
+    NIST's primary cost is the mean of minDCF at two priors, 0.01 and 0.005 in
+    2016 and 2018.
 
     Reference:
 
@@ -144,13 +145,13 @@ def min_dcf(
 
     Args:
         scores, is_target: As in `equal_error_rate`, `(n,)`.
-        target_prior: How frequent targets are in use (not in these trials),
+        target_prior: Frequency of targets in use (not in these trials),
             between 0 and 1.
-        miss_cost, false_alarm_cost: What either error costs, positive.
+        miss_cost, false_alarm_cost: Positive costs of the two errors.
 
     Returns:
         A float in `[0, 1]`: 0 if all targets score higher than all
-        nontargets, 1 if the scores are of no use at this prior.
+        nontargets, 1 if the scores are useless at this prior.
 
     Raises:
         ValueError: As `equal_error_rate`, or if the prior or a cost is out of
@@ -169,10 +170,10 @@ def min_dcf(
 def det_curve(scores: Any, is_target: Any) -> dict[str, np.ndarray]:
     """Misses against false alarms at every threshold, for a DET curve.
 
-    Use it to see the trade-off that the EER is one point of. A detection error
-    trade-off (DET) curve has both axes on the scale of
-    `scipy.stats.norm.ppf`, where Gaussian scores give a straight line; rates
-    of 0 and 1 are infinitely far away there.
+    Use it to see the whole trade-off; the EER is one point of it. A detection
+    error trade-off (DET) curve has both axes on the scale of
+    `scipy.stats.norm.ppf`. Gaussian scores give a straight line on this scale,
+    and rates of 0 and 1 are infinitely far away.
 
     Reference:
 

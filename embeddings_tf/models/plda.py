@@ -19,13 +19,13 @@ from embeddings_tf.ops.arguments import truth
 
 
 class PLDA:
-    """Scores whether embeddings are of one class, by a model of two Gaussians.
+    """Probabilistic LDA: log-likelihood ratios of pairs of embeddings.
 
-    Use it to verify, for instance speakers, with embeddings that were not
-    trained for a particular score: on labelled embeddings it learns which
-    directions tell classes apart, and the score is a log-likelihood ratio. The
-    names are those of scikit-learn: `fit`, then `score`. Fit and score need
-    the embeddings only; classes need not be the same in both.
+    Use it for verification, for instance of speakers, with embeddings that
+    were not trained for a particular score. It learns from labelled embeddings
+    which directions separate classes. The score is a log-likelihood ratio:
+    same class versus different classes. As in scikit-learn, call `fit`, then
+    `score`. The classes may differ between the two.
 
     Formula, for a class's `y` and an example's `e`:
 
@@ -34,10 +34,10 @@ class PLDA:
     score(a, b) = ln p(a, b | one y) - ln p(a) - ln p(b)
     ```
 
-    `mean`, `between` and `within` are those of maximum likelihood for any
-    numbers of examples per class, found by EM. It starts from the covariances
-    of class means and within classes, and ends when an iteration adds no more
-    than `tolerance` to the log-likelihood per example. Before it,
+    EM finds the maximum-likelihood `mean`, `between` and `within`, for any
+    numbers of examples per class. EM starts from the covariances of class
+    means and within classes. It ends when an iteration adds at most
+    `tolerance` to the log-likelihood per example. Before EM,
 
     1. `center`: the mean of the training embeddings is subtracted;
     2. `num_dims`: linear discriminant analysis (LDA) keeps the directions that
@@ -45,12 +45,12 @@ class PLDA:
     3. `length_normalize`: each embedding is scaled to length `sqrt(dim)`, which
        makes heavy-tailed embeddings more Gaussian. Zero stays zero.
 
-    Degenerate directions have finite scores: one in which the training
-    embeddings do not vary is ignored, as is one without variance between
-    classes, of which `C` classes leave all but `C - 1`. Where classes do not
-    spread, as when there are fewer examples than dimensions, the variance
-    within classes is held at one millionth of the total, and scores are
-    overconfident: set `num_dims`.
+    Scores are finite for degenerate directions. Directions without variance of
+    the training embeddings are ignored, and so are directions without variance
+    between classes; `C` classes have at most `C - 1` directions with it. If
+    classes have no spread in a direction, for instance with fewer examples
+    than dimensions, the variance within classes is at least one millionth of
+    the total. Scores are then overconfident: set `num_dims`.
 
     Reference:
 
@@ -65,9 +65,8 @@ class PLDA:
             classes. None: no LDA.
         center: Whether to subtract the mean of the training embeddings.
         length_normalize: Whether to scale embeddings to one length.
-        max_iterations: Iterations of EM at most.
-        tolerance: Least rise of the log-likelihood per example for which EM
-            goes on.
+        max_iterations: Largest number of iterations of EM.
+        tolerance: EM ends when the log-likelihood per example rises by less.
 
     Attributes, once fitted: `offset`, `(dim,)`, which is subtracted;
     `projection`, `(dim, num_dims)`, or None; `mean`, `(num_dims,)`,
@@ -112,7 +111,7 @@ class PLDA:
         self._fitted = False
 
     def fit(self, embeddings: Any, labels: Any) -> "PLDA":
-        """Learns the model; what was learnt before is forgotten.
+        """Fits the model, and replaces an earlier fit.
 
         Args:
             embeddings: `(n, dim)`.
@@ -126,7 +125,7 @@ class PLDA:
                 wrong rank or of different lengths; if there is only one class
                 or no class with two examples, so that one of the covariances
                 is unknown; if LDA cannot keep `num_dims` dimensions; or if
-                embeddings are all the same. The model is then as before.
+                all embeddings are equal. The model is then unchanged.
         """
         embeddings, class_ids = labelled_examples(embeddings, labels)
         offset = self._offset(embeddings)
@@ -143,9 +142,9 @@ class PLDA:
     ) -> "PLDA":
         """A model for another domain, from a few labelled embeddings of it.
 
-        Use it where the training data are many but of another language or
-        channel than the data of use. A second model is fitted to the new data
-        after the LDA of this one, and the parameters are averaged.
+        Use it where the training data have another language or channel than
+        the data in use. A second model is fitted to the new data after this
+        model's LDA, and the parameters are averaged.
 
         Formula:
 
@@ -153,8 +152,8 @@ class PLDA:
         covariance = (1 - weight) covariance_here + weight covariance_of_new
         ```
 
-        between and within classes. Means, with that of centring, are those of
-        the new data, `log_likelihoods` those of the second model.
+        between and within classes. All means, also the mean of centring, are
+        from the new data; `log_likelihoods` are from the second model.
 
         Reference:
 
@@ -171,7 +170,7 @@ class PLDA:
 
         Raises:
             ValueError: As `fit`, if `weight` is out of range, if the model is
-                not fitted, or if `dim` is not that of `fit`.
+                not fitted, or if `dim` differs from `fit`.
         """
         if number_at_least("weight", weight, 0) > 1:
             raise ValueError(
@@ -194,9 +193,9 @@ class PLDA:
     ) -> np.ndarray:
         """Log-likelihood ratios of each enrolment with each test.
 
-        With `enrol_labels` all recordings of one label enrol it together, and
-        the ratio is exact for their number; the better way than to average
-        embeddings or scores.
+        With `enrol_labels` all recordings of a label enrol it together. The
+        ratio is exact for their number, unlike an average of embeddings or of
+        scores.
 
         Args:
             enrol: Embeddings `(m, dim)`.
@@ -205,13 +204,13 @@ class PLDA:
 
         Returns:
             `(m, n)`, float64, or `(num_labels, n)` with the labels ascending.
-            Above 0: rather of one class than not. Without labels
+            Above 0, the same class is more likely. Without labels
             `score(a, b)` is `score(b, a)` transposed.
 
         Raises:
             ValueError: If arrays are empty, not finite, above 1e100 or of
-                another `dim` than those of `fit`, if `enrol_labels` are not
-                one per row, or if the model is not fitted.
+                another `dim` than in `fit`, if `enrol_labels` are not one per
+                row, or if the model is not fitted.
         """
         self._require_dim(enrol=enrol, test=test)
         enrol = self._coordinates("enrol", enrol)
@@ -244,10 +243,10 @@ class PLDA:
         return plda.log_likelihood_ratio_of_rows(first, second, self._ratio)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the fitted model as NumPy's npz, atomically, unpickled.
+        """Writes the fitted model as NumPy's npz, atomically, without pickle.
 
         Args:
-            path: Of the file; an existing one is replaced.
+            path: Path of the file; an existing file is replaced.
 
         Raises:
             ValueError: If the model is not fitted.
@@ -258,16 +257,16 @@ class PLDA:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "PLDA":
-        """Reads what `save` wrote; scores are the same to the bit.
+        """Reads a file of `save`; scores are equal bit for bit.
 
         Args:
-            path: Of the file.
+            path: Path of the file.
 
         Returns:
             The fitted model.
 
         Raises:
-            OSError: If there is no such file, or it is not such a model.
+            OSError: If the file does not exist or is not such a model.
         """
         model = read(path, cls)
         model._diagonalize()

@@ -9,8 +9,8 @@ from embeddings_tf.ops import f_distribution
 
 # Bounds of the sum of squares between two classes over that within them.
 SMALLEST_RATIO, LARGEST_RATIO = 1e-37, 1e37
-# Pairs of classes are taken in blocks of about so many pairs times dimensions,
-# 2 MB a tensor: it bounds the memory, and one block is the usual case.
+# Pairs times dimensions in a block: 2 MB per tensor bounds the memory. Most
+# batches need one block.
 BLOCK_SIZE = 2**18
 
 
@@ -88,7 +88,7 @@ def value_and_gradient(
         )
 
     value, gradient = _over_all_pairs(batch, test)
-    # top_k passes over what is not a number.
+    # top_k ignores NaN.
     is_finite = tf.math.is_finite(tf.reduce_sum(batch.spread))
     value = tf.where(is_finite, value, tf.constant(np.nan, tf.float64))
     return (
@@ -240,7 +240,7 @@ def _test(
     """Tests of equal means, of the classes `a` against the classes `b`.
 
     Takes `ratio`, the squared differences of the means over the sums of the
-    spreads, and `is_pair`, false for rows of no account. Returns, for the
+    spreads, and `is_pair`, false for rows to ignore. Returns, for the
     `num_dims` dimensions of largest Phi:
 
         value: `(pairs, num_dims)`, -ln Phi or -ln (1 - Phi).

@@ -6,7 +6,7 @@ SLOPE = 0.1
 
 
 def _projections(first, second, weights) -> tuple[tf.Tensor, tf.Tensor]:
-    """Each side's share of the first layer; their sum is that of a pair."""
+    """Each side's part of the first layer; a pair's layer is their sum."""
     kernel, bias = weights[:2]
     of_first, of_second = tf.split(kernel, 2)
     return (
