@@ -20,7 +20,7 @@ from embeddings_tf.ops.pixels import warn_if_in_unit_range
 
 # The projector's principal components are three.
 FEWEST_COLUMNS = 3
-# TensorBoard's limit for a sprite, in pixels per side.
+# What TensorBoard reads of a sprite, in pixels of a side.
 LARGEST_SPRITE = 8192
 
 
@@ -62,9 +62,9 @@ class EmbeddingProjector(keras.callbacks.Callback):
         batch_size: Inputs embedded at once.
 
     Raises:
-        ValueError: If lengths differ or are 0, a label contains a tab or a
-            line break, images do not fit the above or are too many for one
-            sprite (8192 pixels per side), an argument is not as described, the
+        ValueError: If lengths differ or are 0, a label holds a tab or a line
+            break, images do not fit the above or are too many for one sprite
+            (8192 pixels a side), an argument is not of the kind above, the
             folder's `projector_config.pbtxt` cannot be read, or an embedding
             is not finite.
         OSError: If the folder cannot be written to.

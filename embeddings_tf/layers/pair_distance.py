@@ -1,4 +1,4 @@
-"""A learned pseudo-distance: the evidence that two embeddings match."""
+"""A learned pseudo-distance: how likely two embeddings are of one class."""
 
 import keras
 import numpy as np
@@ -12,25 +12,27 @@ from embeddings_tf.ops.labelled_batch import real_numbers
 from embeddings_tf.ops.pair_logits import logits_of_all_pairs
 from embeddings_tf.ops.pair_logits import logits_of_pairs
 
-# Floats per hidden layer of a block of pairs: 1 MiB, which fits the cache.
+# Of one hidden layer of one block of pairs, 1 MiB: blocks stay in the cache.
 BLOCK_FLOATS = 2**18
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class PairDistance(keras.layers.Layer):
-    """Log-likelihood ratio of a pair: same class versus different classes.
+    """Scores two embeddings: the log likelihood ratio of one class to two.
 
-    Use it for verification, where a pair is accepted or rejected.
-    `embeddings_tf.objectives.LearnedDistance` trains it together with the
-    encoder. The trained score needs no impostor cohort and no back-end:
+    Use it where a pair has to be accepted or rejected (verification) and no
+    fixed distance is known to be right. It is trained together with the
+    encoder by `embeddings_tf.objectives.LearnedDistance`; then the score of a
+    pair is a logit with a meaning of its own, without an impostor cohort or a
+    back-end:
 
     ```
-    P(same class) = sigmoid(logit)     under equal priors
-    p(pair | same class) / p(pair | different classes) = exp(logit)
+    P(same class) = sigmoid(logit)     for as many positives as negatives
+    likelihood ratio p(pair | same class) / p(pair | two classes) = exp(logit)
     ```
 
-    A higher score means more similar. The layer does not enforce symmetry or
-    the triangle inequality, or that a point is closest to itself.
+    Higher is more alike. Neither symmetry nor a triangle inequality is
+    enforced, nor that a point is closest to itself.
 
     Formula, with LeakyReLU of slope 0.1 and H hidden layers:
 
@@ -40,22 +42,21 @@ class PairDistance(keras.layers.Layer):
     logit = w . Dropout(h_H) + c
     ```
 
-    Initial weights and biases are uniform within 1 / sqrt(inputs of the
-    layer).
+    Weights start uniform within 1 / sqrt(inputs of the layer), biases too.
 
     Args:
         hidden_units: Units of each hidden layer, at least one layer. The
             paper advises three or four of 256.
         dropout: Fraction of the last hidden layer dropped in training, in
             [0, 1).
-        symmetric: Whether to average the logits of (a, b) and (b, a), which
-            takes twice the time. The published distance is not symmetric.
+        symmetric: Whether the logit is the mean of those of (a, b) and
+            (b, a), for twice the time. The published distance is not.
         seed: Seed of the initial weights and of dropout; None: from Keras's
             global seed.
 
     Call arguments:
-        inputs: Two tensors `(pairs, dim)`: the first and the second
-            embedding of each pair.
+        inputs: Two tensors `(pairs, dim)`: row by row the first and the
+            second embeddings.
         training: Whether to drop units, as in Keras.
 
     Output shape: `(pairs,)`, float32 also under mixed precision. `all_pairs`
@@ -140,11 +141,11 @@ class PairDistance(keras.layers.Layer):
     def all_pairs(self, first, second, training: bool = False) -> tf.Tensor:
         """Logits of each row of `first` with each row of `second`.
 
-        The first hidden layer is computed once per row, and all further
-        layers block by block, also for the gradient. The peak is two to
-        three times the memory of the result (more if symmetric), plus tens
-        of MiB. `metrics.stream_trials` scores more pairs without storing
-        them.
+        The first hidden layer is computed once per row, not once per pair,
+        and the others block by block, also for the gradient: beside tens of
+        MiB, memory is that of two to three copies of the result (more if
+        symmetric). For more pairs than that allows,
+        `metrics.stream_trials` scores them without keeping them.
 
         Args:
             first: `(rows, dim)`.

@@ -72,11 +72,11 @@ def _checked(margin, form):
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class LiftedStructureLoss(EmbeddingLoss):
-    """Compares each positive pair with all negatives of both its rows.
+    """Trains an encoder so that a positive pair beats all its negatives.
 
-    Use it as a triplet loss that uses all negatives at once. Negatives near a
-    row of the positive pair have the largest weight. Batches contain several
-    instances of several classes (`sampling.class_balanced_batches`).
+    Use it as a triplet loss that looks at all negatives at once: those near
+    either end of a positive pair weigh most. For batches of several instances
+    of several classes (`sampling.class_balanced_batches`).
 
     Formula, for each positive pair `(i, j)` (two rows of one class, each pair
     once; there are `P`) and the rows `k`, `l` of other classes:
@@ -91,29 +91,29 @@ class LiftedStructureLoss(EmbeddingLoss):
     "authors" is the code of the F-statistic paper, which departs from the
     original by the squares and the factor.
 
-    Embeddings are not normalised. A batch without positive pairs, or without
-    negative pairs, has the value 0 and zero gradients. If all `n` points of a
-    batch coincide, `m` of each class, `J = margin + ln(2 (n - m))`. Points
-    closer than 1e-7 of their norms count as coinciding, with zero gradients.
-    Squared distances are clipped at 1e38; their gradients are not.
+    Embeddings are not normalised. The value of a batch without a positive pair
+    or without a negative one is 0, with zero gradients. Where all `n` points
+    of a batch coincide, `m` of each class, `J = margin + ln(2 (n - m))`.
+    Points closer than 1e-7 of their norms coincide, and have zero gradients.
+    Squared distances stop at 1e38, their gradients do not.
 
     Args:
-        margin: At least 0, in units of `d`.
+        margin: How far negatives count, at least 0; in units of `d`.
         form: "published" or "authors".
-        reduction, name, dtype: As in `keras.losses.Loss`. The default is
-            float32, because sums over a batch need its precision.
+        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
+            since sums over a batch need its digits.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
         y_pred: Embeddings `(batch, dim)`.
 
     Returns:
-        `(batch,)` before the reduction, with the same value in every entry.
-        Under `tf.distribute` it is the value of the global batch.
+        `(batch,)` before the reduction, the same value in every entry. Under
+        `tf.distribute`, that of the global batch.
 
     Raises:
-        ValueError: If `margin` is not a number of at least 0, or `form` is
-            unknown.
+        ValueError: If `margin` is no number of at least 0, or `form` none of
+            its choices.
 
     Reference:
         - [Song, Xiang, Jegelka & Savarese, 2016](https://arxiv.org/abs/1511.06452).

@@ -55,12 +55,12 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class PrototypicalLoss(EmbeddingLoss):
-    """Prototypical networks: pulls queries towards the mean of their class.
+    """Trains an encoder so that queries lie nearest to their class's mean.
 
     Use it for few-shot classification with point embeddings, on batches from
     `embeddings_tf.sampling.episodes`. It is the baseline of
-    `StochasticPrototypes`, which adds uncertainty and equals this loss in the
-    limit of zero variances.
+    `StochasticPrototypes`, which adds uncertainty and reaches it in the limit
+    of vanishing variances.
 
     Formula, with supports `S_y` and queries `Q`:
 
@@ -70,17 +70,16 @@ class PrototypicalLoss(EmbeddingLoss):
     v = -mean over q in Q of ln p(y_q | q)
     ```
 
-    The first `num_support` rows of each label, in batch order, are supports;
-    all further rows are queries. A class without queries still competes. A
-    batch without queries (singletons, or too few rows) has the value 0 and
-    zero gradients, and one class has the value 0. Under `tf.distribute` the
-    episode is the global batch. Squared distances overflow float32 for
-    embeddings beyond 1e18.
+    Of each label, the first `num_support` rows in batch order are supports
+    and the rest are queries. A class without queries still competes; a batch
+    without any query (singletons, or too few rows) has loss 0 and zero
+    gradients. One class: 0. Under `tf.distribute` the episode is the global
+    batch. Distances are squared: beyond a scale of 1e18 they leave float32.
 
     Args:
         num_support: Supports per class, at least 1.
-        reduction, name, dtype: As in `keras.losses.Loss`. The default is
-            float32, because sums over a batch need its precision.
+        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
+            since sums over a batch need its digits.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

@@ -12,7 +12,7 @@ from embeddings_tf.ops.labelled_batch import labelled_batch
 
 MINING = ("all", "hard", "semi_hard")
 AVERAGE_OVER = ("all", "active")
-# Rows with at most this many positives need no full sort.
+# Rows with at most so many positives need no full sort.
 FEW = 32
 
 
@@ -25,7 +25,7 @@ def triplet_loss(
     *,
     average_over: str = "all",
 ) -> tf.Tensor:
-    """Triplet loss: mean hinge of positive minus negative distances.
+    """Hinge by which positives are not closer to an anchor than negatives.
 
     The function behind `TripletLoss`, which documents it.
 
@@ -77,12 +77,13 @@ def _all(d, positive, negative, margin, average_over):
     def signed_counts(num_bounds):
         of_positives = tf.where(positive, -bounds, d.dtype.min)
         ascending = -tf.math.top_k(of_positives, num_bounds).values
-        # Bounds below a negative; position of a positive's bound, plus one.
+        # The bounds that a negative is not inside of; the last place of the
+        # bound of a positive, plus one.
         outside = tf.searchsorted(
             ascending, tf.where(positive, bounds, d), side="right"
         )
         of_negatives = outside - num_positives[:, None]
-        # Counts the negatives below each bound.
+        # Of each bound, the negatives inside.
         inside = tf.raw_ops.DenseBincount(
             input=tf.where(negative, outside, num_bounds),
             size=num_bounds + 1,
@@ -91,7 +92,7 @@ def _all(d, positive, negative, margin, average_over):
         )
         inside = tf.cumsum(inside, axis=1)
         place = tf.where(positive, outside - 1, num_bounds)
-        # A flat gather takes half the time.
+        # Flat, or the gather takes twice as long.
         place += (num_bounds + 1) * tf.range(tf.shape(d)[0])[:, None]
         of_positives = tf.gather(tf.reshape(inside, [-1]), place)
         counts = tf.where(negative, of_negatives, 0)
@@ -161,12 +162,12 @@ def _checked(margin, mining, distance, average_over):
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class TripletLoss(EmbeddingLoss):
-    """Triplet loss: makes positives closer to an anchor than negatives.
+    """Trains an encoder so that positives are closer than negatives.
 
-    Use it when only the order of distances matters. Batches contain several
-    instances of several classes (`sampling.class_balanced_batches`). "all"
-    triplets take the memory of pairs, which grows with the square of the
-    batch, and little more time, because triplets are not listed.
+    Use it when only the order of distances matters, on batches of several
+    instances of several classes (`sampling.class_balanced_batches`). Triplets
+    are not listed: "all" of them take memory as the pairs do, with the square
+    of the batch, and little more time.
 
     Formula, over anchors `a`, positives `p` (other rows of the same class) and
     negatives `n` (rows of other classes):
@@ -175,43 +176,43 @@ class TripletLoss(EmbeddingLoss):
     v = mean over (a, p, n) of max(0, d(a, p) + margin - d(a, n))
     ```
 
-    `mining` selects the triplets:
+    `mining` says which triplets there are. "all": every one, as in the
+    F-statistic paper. "hard": for each anchor, its farthest positive and its
+    nearest negative. "semi_hard": for each anchor and positive, the nearest
+    negative that is farther than the positive, or, where there is none, the
+    farthest negative.
 
-    - "all": every triplet, as in the F-statistic paper.
-    - "hard": for each anchor, the farthest positive and the nearest negative.
-    - "semi_hard": for each anchor and positive, the nearest negative that is
-      farther than the positive. Without one, the farthest negative.
+    `average_over` says what the sum of their hinges is divided by: the number
+    of "all" these triplets, or of those that are "active", with a hinge above
+    0. Late in training few are active; "active" then keeps the gradient large.
 
-    `average_over` is the divisor of the sum of hinges: the number of "all"
-    these triplets, or of "active" triplets, with a hinge above 0. Late in
-    training few triplets are active; "active" then keeps the gradient large.
-
-    Embeddings are not normalised. A batch without triplets (one class, or no
-    two rows of one class), or without active triplets, has the value 0 and
-    zero gradients. If all points coincide, the value is `margin`. Points
-    closer than 1e-7 of their norms count as coinciding, with zero gradients.
-    Squared distances are clipped at 1e38; their gradients are not.
+    Embeddings are not normalised. The value of a batch without a triplet (one
+    class, or no two rows of one class), or without an active one, is 0, with
+    zero gradients. Where all points coincide it is `margin`. Points closer
+    than 1e-7 of their norms coincide, and have zero gradients. Squared
+    distances stop at 1e38, their gradients do not.
 
     Args:
-        margin: At least 0, in units of `distance`.
+        margin: By how much a negative has to be farther, at least 0; in units
+            of `distance`.
         mining: "all", "hard" or "semi_hard".
         distance: "squared_l2" (the authors' code), "l2" (the wording of the
             paper) or "cosine" (1 minus the cosine).
         average_over: "all" or "active".
-        reduction, name, dtype: As in `keras.losses.Loss`. The default is
-            float32, because sums over a batch need its precision.
+        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
+            since sums over a batch need its digits.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
         y_pred: Embeddings `(batch, dim)`.
 
     Returns:
-        `(batch,)` before the reduction, with the same value in every entry.
-        Under `tf.distribute` it is the value of the global batch.
+        `(batch,)` before the reduction, the same value in every entry. Under
+        `tf.distribute`, that of the global batch.
 
     Raises:
-        ValueError: If `margin` is not a number of at least 0, or another
-            argument is unknown.
+        ValueError: If `margin` is no number of at least 0, or another argument
+            none of its choices.
 
     Reference:
         - [Schroff, Kalenichenko & Philbin, 2015](https://arxiv.org/abs/1503.03832),

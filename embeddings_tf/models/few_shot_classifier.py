@@ -12,9 +12,8 @@ from embeddings_tf.ops.arguments import positive_integer
 class FewShotClassifier(keras.layers.Layer):
     """Learns new classes from a few labelled examples, without training.
 
-    Use it with any trained model of embeddings. `fit` keeps prototypes of the
-    supports, and `predict` classifies queries. The model's objective decides
-    what is compared:
+    Use it with any trained model of embeddings: supports in, prototypes kept,
+    queries answered. What it compares is what the model's objective trained:
 
     | objective | kept | log-probability of a class |
     |---|---|---|
@@ -218,7 +217,7 @@ class FewShotClassifier(keras.layers.Layer):
 
 
 def _require_finite(what: str, rows: np.ndarray, first: int) -> None:
-    """ValueError naming the first row that contains NaN or infinity."""
+    """ValueError naming the first row that holds NaN or infinity."""
     if not np.issubdtype(rows.dtype, np.floating):
         return
     finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))

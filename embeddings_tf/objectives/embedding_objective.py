@@ -1,4 +1,4 @@
-"""The base class of the objectives of this library."""
+"""What the objectives of this library have in common."""
 
 import keras
 
@@ -26,7 +26,7 @@ class EmbeddingObjective(keras.layers.Layer):
 
     @property
     def batch_needs(self) -> BatchNeeds:
-        """The rows and classes that a batch needs to train this objective."""
+        """What a batch needs so that this objective can learn from it."""
         return PAIRS
 
     def __call__(self, y_true, y_pred, **kwargs):

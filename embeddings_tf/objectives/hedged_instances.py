@@ -30,12 +30,12 @@ SAMPLES = [
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class HedgedInstances(EmbeddingObjective):
-    """Gaussian embeddings and the probability that two inputs match.
+    """Tells whether two inputs match, each input a Gaussian that hedges.
 
-    Use it for pairs of inputs that may be unclear: an unclear input gets a
-    wide Gaussian. For classes with several examples each,
-    `StochasticPrototypes` needs fewer samples and has no constant to choose.
-    Join it to an encoder that ends in
+    Use it where pairs are asked about (is this the same thing?), inputs may
+    be unclear, and an input shall be able to say so by a wide Gaussian. For
+    classes with several examples each, `StochasticPrototypes` needs fewer
+    samples and has no constant to choose. Join it to an encoder that ends in
     `GaussianEmbedding` with `embeddings_tf.models.EmbeddingModel`, and feed
     batches of several classes with several rows each
     (`embeddings_tf.sampling.class_balanced_batches`).
@@ -51,31 +51,33 @@ class HedgedInstances(EmbeddingObjective):
       + 2 beta mean over rows of KL(N(mean, variance) || N(0, I))
     ```
 
-    Pairs are all pairs of two rows of the batch; positive pairs have the same
-    class. Both kinds have half of the weight. The factor 2 counts the
-    divergences of both rows of a pair. If a batch has no pairs of a kind (one
-    class; no two rows of one class), that half and its gradients are 0.
+    Pairs are all pairs of two rows of the batch, positive if of one class.
+    Both kinds have one half of the weight, as if half of the pairs had been
+    drawn from each; a pair pays for the Gaussians of both of its rows, hence
+    the 2. Where a batch has no pair of a kind (one class; no two rows of one
+    class), that half is 0, with gradients of 0.
 
-    `beta` limits the information of an embedding about its input. With
-    `beta=0` the Gaussians shrink to points; with a large `beta` all inputs get
-    the same Gaussian.
+    `beta` limits what an embedding can tell about its input. Without it the
+    Gaussians shrink to points; with a large one all inputs get the same
+    Gaussian.
 
     `average="loss"` takes the mean of `-ln p(match | z_1, z_2)` instead of
     the logarithm of the mean: the bound of the variational information
-    bottleneck. It is at least as large as the default, equal for points, and
-    rewards narrow Gaussians.
+    bottleneck. It is never below the other, equal for points, and rewards
+    narrow Gaussians.
 
-    Rows or samples that coincide (closer than 1e-7 of their distance from the
-    middle of the batch) have a distance of 0 with a gradient of 0. Variances
-    below 1e-37 count as 1e-37 in the divergence, so points have finite values.
-    Under `tf.distribute` the pairs are all pairs of the global batch, and all
-    replicas use the same samples.
+    Rows that coincide, and samples that do (closer than 1e-7 of their
+    distance from the middle of the batch), have a distance of 0 whose
+    gradient is 0. Variances below 1e-37 count as 1e-37 in the divergence, so
+    that points have finite values. Under `tf.distribute` pairs are those of
+    the global batch and the samples are drawn for it, the same on every
+    replica.
 
     Args:
-        num_samples: K, samples per row. Time grows with its square. Memory is
-            a few times `batch * batch` floats for any K.
-        beta: Weight of the divergence, at least 0. The default is the paper's
-            for digits; search it on your data (1e-6 to 1e-2).
+        num_samples: K, samples per row. Time grows with its square, memory
+            does not: it is that of a few times `batch * batch` floats.
+        beta: Weight of the divergence, at least 0. The value of the paper for
+            digits; the right one depends on the data (1e-6 to 1e-2).
         average: `"probability"` or `"loss"`.
         seed: Seed of the training samples; None: from Keras's global seed.
 
@@ -192,8 +194,8 @@ class HedgedInstances(EmbeddingObjective):
                 one each time.
 
         Returns:
-            `(first, second)`. Memory is a few times `first * second` floats,
-            for any number of samples.
+            `(first, second)`. Memory is that of a few times `first * second`
+            floats, whatever the number of samples.
         """
         first, second = self._samples_of_both(
             packed_first, packed_second, num_samples, seed
@@ -264,7 +266,7 @@ class HedgedInstances(EmbeddingObjective):
         )
 
     def represent(self, packed, class_ids, num_classes) -> tuple:
-        """Represents classes in few-shot use by all of their supports.
+        """What stands for the classes in few-shot use: all supports.
 
         Returns:
             The arguments of `log_prob` after the queries: the supports, their
@@ -283,8 +285,8 @@ class HedgedInstances(EmbeddingObjective):
     ) -> tf.Tensor:
         """Log-probability of every class for every query.
 
-        The most probable class is the class of the best matching support, the
-        nearest neighbour by `match_log_probability`:
+        The most probable class is that of the support which matches best,
+        the nearest neighbour by `match_log_probability`:
 
         ```
         p(y | x) = max over supports i of y of p(match | x, x_i)
@@ -413,7 +415,7 @@ class HedgedInstances(EmbeddingObjective):
 
 
 def _samples(mean, variance, num_samples, seed) -> tf.Tensor:
-    """Samples of each row's Gaussian, `(num_samples, rows, dim)`."""
+    """Of each row's Gaussian, `(num_samples, rows, dim)`."""
     noise = tf.random.stateless_normal(
         tf.concat([[num_samples], tf.shape(mean)], 0),
         seed,
@@ -463,7 +465,7 @@ def _log_average(first, second, scale, offset, sign, of_probability):
     dtype = first.dtype
     # Distances do not change, and close points keep their digits.
     middle = tf.stop_gradient(tf.reduce_mean(first, axis=(0, 1)))
-    # An empty batch has no mean; use 0.
+    # Of no rows there is none.
     middle = tf.math.multiply_no_nan(middle, tf.cast(tf.size(first) > 0, dtype))
 
     def loop(step, *start):
@@ -518,7 +520,7 @@ def _log_average(first, second, scale, offset, sign, of_probability):
                 of_b = tf.reduce_sum(by_square, 0)[:, None] * b - tf.matmul(
                     by_square, a, transpose_a=True
                 )
-                # A scatter fails without rows.
+                # A scatter fails where there are no rows.
                 i, j = tf.unstack(
                     tf.one_hot([i, j], num_samples, dtype=tf.float64)
                 )

@@ -27,10 +27,10 @@ BLOCK_FLOATS = 2**21
 class StochasticPrototypes(EmbeddingObjective):
     """Classifies queries by Gaussian prototypes and learns the uncertainty.
 
-    Use it for few-shot classification with unclear inputs. It learns a
-    variance per input and dimension without a regulariser, gives unclear
-    supports less weight, and aligns differences between classes with the
-    axes. Join it to an encoder that ends in
+    Use it for few-shot classification that should know when an input is
+    unclear: it learns a variance per input and dimension without any
+    regulariser, down-weights unclear supports, and aligns what tells classes
+    apart with the axes. Join it to an encoder that ends in
     `GaussianEmbedding` with `embeddings_tf.models.EmbeddingModel`, and feed
     batches from `embeddings_tf.sampling.episodes`.
 
@@ -56,21 +56,22 @@ class StochasticPrototypes(EmbeddingObjective):
                     -logsumexp over c of ln N(z; mu_c, sigma_c^2 + s^2)
     ```
 
-    The intersection estimate is unbiased but may exceed 1, so a negative loss
-    is normal. Prediction (`log_prob`) always uses the naive sampler. If a
-    query's variance exceeds its class's variance
+    The intersection estimate is unbiased but may exceed 1, so a loss below
+    zero is no error, and it never serves for prediction (`log_prob` uses the
+    naive sampler). Where a query's variance exceeds its class's
     (`1 / shat_y^2 + 1 / sigma_x^2 < 2 / shat_max^2`), the *variance* of the
-    estimate is infinite: single losses are heavy-tailed, but all values and
-    gradients stay finite. If training is unsteady, clip the gradient
+    estimate is infinite: single losses are heavy-tailed but every value and
+    gradient stays finite. If training is unsteady, clip the gradient
     (`global_clipnorm=10` in the optimiser, as the recipes do), take
     `num_samples > 1`, or use episodes with more queries.
 
-    The first `num_support` rows of each label, in batch order, are supports;
-    all further rows are queries. A class without queries still competes. A
-    batch without queries has loss 0 and zero gradients; with one class the
-    naive loss is 0. Under `tf.distribute` the episode is the global batch, and
-    all replicas use the same samples. A variance of 0 counts as 1e-37 with a
-    gradient of 0, so points have finite losses and gradients.
+    Of each label, the first `num_support` rows in batch order are supports
+    and the rest are queries. A class without queries still competes; a batch
+    without any query has loss 0 and zero gradients; with one class the naive
+    loss is 0. Under `tf.distribute` the episode is the global batch and the
+    samples are drawn for it, the same on every replica. A variance
+    of 0 counts as 1e-37 and has a gradient of 0, so that points have finite
+    losses and gradients.
 
     Args:
         num_support: Supports per class, at least 1.
@@ -218,7 +219,7 @@ class StochasticPrototypes(EmbeddingObjective):
             num_classes: Number of classes.
 
         Returns:
-            Packed Gaussians `(num_classes, 2 * dim)`, with the variance of
+            Packed Gaussians `(num_classes, 2 * dim)`; the variance is that of
             the prototype, without `noise_variance`.
 
         Raises:
@@ -230,7 +231,7 @@ class StochasticPrototypes(EmbeddingObjective):
         return self._prototypes(packed, labels, num_classes)
 
     def represent(self, packed, class_ids, num_classes) -> tf.Tensor:
-        """Represents classes in few-shot use by `prototypes`."""
+        """What stands for a class in few-shot use: `prototypes`."""
         return self.prototypes(packed, class_ids, num_classes)
 
     def log_prob(
@@ -444,8 +445,8 @@ def _log_mean_softmax(mean, variance, class_mean, class_variance, noise):
     """Log of the mean over samples of softmax of the classes' densities.
 
     Args:
-        mean: Means of queries, `(queries, dim)`.
-        variance: Variances of queries, `(queries, dim)`.
+        mean: Of the queries, `(queries, dim)`.
+        variance: Of the queries, `(queries, dim)`.
         class_mean: `(classes, dim)`.
         class_variance: `(classes, dim)`, positive.
         noise: Standard normal draws `(num_samples, dim)`, the same for all
