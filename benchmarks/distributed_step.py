@@ -70,11 +70,11 @@ def prepare(contender: str) -> None:
     import tensorflow as tf
 
     from trainers.config import load_recipe
+    from trainers.data import Data
     from trainers.fit import build_model
-    from trainers.fit import training_data
     from trainers.loop import loop
 
-    config = load_recipe("demo")
+    run = load_recipe("demo")
     strategy = strategies.create(strategy_name)
     if contender == "mirrored_strategy":
         kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
@@ -84,8 +84,8 @@ def prepare(contender: str) -> None:
     with contextlib.ExitStack() as stack:
         if contender not in ("fit", "fit_again"):
             stack.enter_context(strategy.scope())
-        model = build_model(config)
-    batches = strategies.replica_batches(strategy, training_data(config, 0))
+        model = build_model(run)
+    batches = strategies.replica_batches(strategy, Data(run).batches(0))
 
     class Clock(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):

@@ -18,9 +18,9 @@ import pathlib
 import sys
 from collections.abc import Iterator
 
-from trainers.config import COMMON_FIELDS
 from trainers.cross_validate import flat
 from trainers.workdir import PLACE_FIELDS
+from trainers.workdir import resolved
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -119,8 +119,8 @@ def committed_runs() -> Iterator[tuple[str, tuple[dict, pathlib.Path]]]:
 
 def key(recipe: str, config: dict) -> str:
     """What two runs have in common if one repeats the other."""
-    fields = {**COMMON_FIELDS, **config}
-    kept = {n: v for n, v in fields.items() if n not in PLACE_FIELDS}
+    fields = resolved(config).items()
+    kept = {n: v for n, v in fields if n not in PLACE_FIELDS}
     return json.dumps([recipe, kept], sort_keys=True)
 
 

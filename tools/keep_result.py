@@ -3,6 +3,8 @@
 import json
 import pathlib
 
+from trainers.workdir import PLACE_FIELDS
+from trainers.workdir import resolved
 from trainers.workdir import write_json
 
 # Parts of a result file that hold one run each, by fold or by name.
@@ -57,11 +59,7 @@ def _same_config(name: str, kept, new) -> bool:
         return False
 
     def comparable(config):
-        config = {
-            field: value
-            for field, value in config.items()
-            if field not in ("data_dir", "manual_dir", "strategy")
-        }
+        config = resolved({**config, **PLACE_FIELDS})
         return config | {"folds": {**config.get("folds", {}), "fold": 0}}
 
     return comparable(kept) == comparable(new)

@@ -36,7 +36,7 @@ import time
 ROOT = pathlib.Path(__file__).parents[1]
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-5, 1e-6
 # Timings, and what says how a number was made.
-LEFT_OUT = {"cores", "input_wait", "load", "seconds", "settings"}
+LEFT_OUT = {"config", "cores", "input_wait", "load", "seconds", "settings"}
 
 DEMO = (
     "--config=demo",

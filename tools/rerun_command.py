@@ -3,9 +3,9 @@
 import shlex
 from collections.abc import Mapping
 
-from trainers.config import COMMON_FIELDS
 from trainers.config import load_recipe
 from trainers.workdir import recipe_fields
+from trainers.workdir import resolved
 
 
 def rerun_command(
@@ -48,7 +48,7 @@ def overrides(recipe: str, config: dict) -> dict:
     A field that the recipe no longer has is left out: it has no override.
     """
     ours = _flat(recipe_fields(load_recipe(recipe)))
-    theirs = _flat({**COMMON_FIELDS, **config})
+    theirs = _flat(resolved(config))
     return {
         name: value
         for name, value in theirs.items()

@@ -19,7 +19,7 @@ from trainers.monitor import direction
 from trainers.monitor import is_better
 from trainers.monitor import worst
 from trainers.plain_copy import random_state
-from trainers.workdir import read_config
+from trainers.workdir import run_of_workdir
 
 STATE = "training_state.json"
 # State that a checkpoint of Keras lacks, and its types.
@@ -236,7 +236,7 @@ def load_best(workdir: pathlib.Path):
         )
     recipe = ""
     if (workdir / "config.json").exists():
-        recipe, _ = read_config(workdir)
+        recipe, _ = run_of_workdir(workdir)
     is_file = recipe.endswith(".py")
     if is_file and pathlib.Path(recipe).is_file():
         load_function(recipe, RECIPES, "get_config", "recipe", [])

@@ -12,10 +12,14 @@ import sys
 def parse(parser: argparse.ArgumentParser, words=None):
     """Parses known flags and the `--config.field=value` overrides.
 
+    With a recipe, `--help` lists the fields of the recipe instead.
+
     Returns the namespace, with `overrides` a list of `field=value`.
     """
     prefix = "--config."
     words = sys.argv[1:] if words is None else words
+    if not {"-h", "--help"}.isdisjoint(words):
+        _list_fields(parser, words)
     # argparse would take an override with a space in it for a value.
     arguments, unknown = parser.parse_known_args(
         [word for word in words if not word.startswith(prefix)]
@@ -29,6 +33,26 @@ def parse(parser: argparse.ArgumentParser, words=None):
         word.removeprefix(prefix) for word in words if word.startswith(prefix)
     ]
     return arguments
+
+
+def _list_fields(parser: argparse.ArgumentParser, words) -> None:
+    """Prints the fields of the recipe among the words and exits, if any."""
+    from trainers.config import read_run
+    from trainers.run_help import help_of_run
+
+    of_recipe = argparse.ArgumentParser(add_help=False)
+    of_recipe.add_argument("--config")
+    fields = [word for word in words if word.startswith("--config.")]
+    others = [word for word in words if word not in fields]
+    recipe = of_recipe.parse_known_args(others)[0].config
+    if recipe is None:
+        return
+    try:
+        run = read_run(recipe, [f.removeprefix("--config.") for f in fields])
+    except ValueError as error:
+        parser.error(" ".join(str(error).split()))
+    print(help_of_run(recipe, run))
+    parser.exit()
 
 
 def run(function, *arguments) -> int:

@@ -14,6 +14,7 @@ import sys
 
 from trainers import command_line
 from trainers.config import load_recipe
+from trainers.config import recipe_name
 
 
 def parser() -> argparse.ArgumentParser:
@@ -29,7 +30,9 @@ def parser() -> argparse.ArgumentParser:
         "--config",
         required=True,
         metavar="RECIPE",
-        help="name of a recipe with folds, or path of a Python file",
+        help="name of a recipe with folds, path of a Python file with "
+        "get_config(), or config.json of a workdir; with --help, lists every "
+        "field",
     )
     result.add_argument(
         "--workdir", required=True, help="folder of the folds' runs"
@@ -58,25 +61,26 @@ def cross_validate(
     from trainers.workdir import open_workdir
     from trainers.workdir import require_free
 
-    config = load_recipe(recipe, overrides)
-    if "folds" not in config or config.folds.num_folds == 0:
+    whole, name = load_recipe(recipe, overrides), recipe_name(recipe)
+    if whole.data.folds.num_folds == 0:
         raise ValueError(
             f"{recipe} has no folds; train it with "
             f"{command_line.module_command('trainers.train')}"
         )
-    if config.strategy == "multi_worker":
+    if whole.training.strategy == "multi_worker":
         raise ValueError(
             "cross-validation runs on one machine: "
             "--config.strategy=mirrored uses all its GPUs; with several "
             "machines, give each its own --folds"
         )
-    if any(override.startswith("folds.fold=") for override in overrides):
+    chosen = ("folds.fold=", "data.folds.fold=")
+    if any(override.startswith(chosen) for override in overrides):
         raise ValueError("choose folds with --folds, not --config.folds.fold")
 
     def of_fold(fold):
         return [*overrides, f"folds.fold={fold}"]
 
-    every = range(config.folds.num_folds)
+    every = range(whole.data.folds.num_folds)
     wanted = list(every[1:]) if folds is None else sorted(set(folds))
     unknown = [fold for fold in wanted if fold not in every]
     if unknown:
@@ -87,13 +91,13 @@ def cross_validate(
         raise ValueError("--folds is empty; name at least one fold")
     with open_workdir(workdir) as path:
         found = {fold: _results(path / f"fold_{fold}") for fold in every}
-        if not require_free(path, recipe, config):
-            start(config.strategy)
+        if not require_free(path, name, whole):
+            start(whole.training.strategy)
             from trainers.fit import check_recipe
 
             for fold in wanted[:1]:  # the others have the same data
                 check_recipe(load_recipe(recipe, of_fold(fold)))
-            claim(path, recipe, config)
+            claim(path, name, whole)
         for number, fold in enumerate(wanted):
             run = path / f"fold_{fold}"
             if "evaluation" in found[fold]:
@@ -107,7 +111,7 @@ def cross_validate(
             if "evaluation" in _results(path / f"fold_{fold}")
         ]
         # Fold 0 counts where it is alone.
-        return _collect(path, recipe, done or [0])
+        return _collect(path, name, done or [0])
 
 
 def _results(run: pathlib.Path) -> dict:

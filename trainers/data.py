@@ -1,351 +1,234 @@
-"""The data of a recipe: a split of a set, or a part of a fold."""
+"""The data of a run."""
 
 import functools
 import os
 import pathlib
-import re
 
-import ml_collections
 import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import datasets
 from embeddings_tf.datasets import speech
-from embeddings_tf.ops.arguments import positive_integer
 from trainers import folds
 from trainers.config import build
-
-MANUAL_VARIABLE = "EMBEDDINGS_TF_MANUAL"
-
-
-def load(config, split: str):
-    """`(x, labels)` of a split of the recipe's data set.
-
-    A recipe with a section `label` has another feature of the set as its label,
-    of text the part that the group in the `pattern` matches.
-
-    With `folds.num_folds=0` the data set's own splits are used. Otherwise a
-    recipe with a section `folds` has the splits `train`, `validation` and
-    `test` of its fold instead of those of the data set. With a `test_split`
-    of the data set in it, that one is `test` in every fold, and the classes
-    that a fold would hold out for the test are its `validation`. Whole classes
-    are held out, or with a section `folds.group`, which is like `label`, whole
-    groups with examples of all classes in each.
-
-    A recipe with a section `front_end` has the features of recordings. One
-    with a section `utterances` repeats those shorter than its
-    `min_num_frames`, whole, until they have as many.
-
-    Of images that are read when they are asked for, it keeps as many in memory
-    as `images.cache_gib` hold. With `images.size` they have that size, cut from
-    the middle, or with a field `images.crop` of False whole; with 0 they stay
-    as they are.
-    """
-    x, labels = _split(config, split, _frozen(config, "front_end"))
-    x = _sized(x, config)
-    if "utterances" in config:
-        x = _repeat(x, config.utterances.min_num_frames)
-    return x, labels
+from trainers.examples import examples_of_folds
+from trainers.examples import read_examples
+from trainers.examples import take
+from trainers.recordings import MANUAL_VARIABLE
+from trainers.recordings import augmented_copies
+from trainers.recordings import features
+from trainers.recordings import repeated
+from trainers.run import Label
+from trainers.run import Part
+from trainers.run import Run
 
 
-def _sized(x, config):
-    """Images read when needed: cached, and of the recipe's size if any."""
-    size = config.images.size
-    if isinstance(x, datasets.Images):
-        x = x.cached(config.images.get("cache_gib", 0.0) * 2**30)
-        crop = config.images.get("crop", True)
-        return x.with_size(size, crop=crop) if size else x
-    if size:
-        raise ValueError(
-            f"config.images.size={size} is for images that are read when "
-            f"needed; {config.dataset} is {type(x).__name__} of one size. "
-            "Leave the field at 0."
-        )
-    return x
+class Data:
+    """Splits and batches of a run's data set, each read once.
 
+    Use it for training and evaluation; nothing is read before it is asked for.
 
-def load_labels(config, split: str) -> np.ndarray:
-    """The labels of a split, as `load` gives them; no features are computed."""
-    return _split(config, split, front_end=None)[1]
+    With `data.folds` the splits are `train`, `validation` and `test` of one
+    fold: whole classes are held out, or whole groups with `data.folds.group`.
+    With `data.folds.test_split`, that split of the data set is `test` in every
+    fold, and the classes that a fold holds out are its `validation`. Without
+    folds the splits are the data set's own.
 
-
-def load_for_training(config):
-    """`(x, labels)` of the training split, with augmented copies if wanted.
-
-    Each section of a section `augmentation`, whatever its name, adds a copy of
-    all recordings: with `noise` or `room_responses`, folders of recordings in
-    `speaker/.../name.wav` form within `manual_dir`, or with the noise "babble",
-    which is the training recordings themselves; the other fields are those of
-    `speech.augment`.
-    """
-    x, labels = load(config, config.split)
-    if "augmentation" not in config:
-        return x, labels
-    if "front_end" not in config:
-        raise ValueError(
-            "config.augmentation is for recordings: it needs config.front_end"
-        )
-    recordings, _ = _split(config, config.split, front_end=None)
-    front_end = _frozen(config, "front_end")
-    parts = [x]
-    for number, section in enumerate(config.augmentation.values()):
-        arguments = dict(section)
-        for field in ("noise", "room_responses"):
-            if arguments.get(field) == "babble":
-                arguments[field] = recordings
-            elif field in arguments:
-                arguments[field] = _folder(config, arguments[field])
-        copy = speech.augment(
-            recordings, seed=config.seed + number, **arguments
-        )
-        copy = _features(copy, front_end)
-        if "utterances" in config:
-            copy = _repeat(copy, config.utterances.min_num_frames)
-        parts.append(copy)
-    frames = [utterance for part in parts for utterance in part]
-    x = datasets.Utterances(
-        np.concatenate(frames), [len(utterance) for utterance in frames]
-    )
-    return x, np.concatenate([labels] * len(parts))
-
-
-def _folder(config, name):
-    """Recordings in a folder of original files."""
-    parent = config.manual_dir or os.environ.get("EMBEDDINGS_TF_MANUAL")
-    if not name or not parent:
-        raise ValueError(
-            "the folder of the noise or of the room responses is not known; "
-            "name it in config.augmentation, within config.manual_dir or "
-            "$EMBEDDINGS_TF_MANUAL"
-        )
-    x, _, _ = speech.read_recordings(pathlib.Path(parent).expanduser() / name)
-    return x
-
-
-def _repeat(x: datasets.Utterances, num_frames: int) -> datasets.Utterances:
-    num_frames = positive_integer("min_num_frames", num_frames)
-
-    times = -(-num_frames // x.lengths)
-
-    def repeat(number):
-        return np.concatenate([x[number]] * int(times[number]))
-
-    # Nothing is read before it is asked for.
-    return datasets.Utterances(repeat, times * x.lengths)
-
-
-def _split(config, split: str, front_end):
-    label = _frozen(config, "label")
-    place = config.data_dir or None, config.manual_dir or None
-
-    def whole(name):
-        x, labels, _ = _examples(config.dataset, name, *place, label)
-        return _features(x, front_end), labels
-
-    if "folds" not in config or config.folds.num_folds == 0:
-        return whole(split)
-    test_split = config.folds.get("test_split", "")
-    if test_split and split == "test":
-        return whole(test_split)
-    group = _frozen(config.folds, "group")
-    x, labels, groups = _selected(
-        config.dataset,
-        config.folds.split,
-        config.folds.num_per_class,
-        *place,
-        label,
-        group,
-        front_end,
-    )
-    parts = folds.split_classes(
-        len(np.unique(groups)),
-        config.folds.fold,
-        config.folds.num_folds,
-        min_num_test=2 if group is None else 1,
-    )
-    if test_split:
-        parts = {
-            "train": np.concatenate([parts["train"], parts["validation"]]),
-            "validation": parts["test"],
-        }
-    if split not in parts:
-        raise ValueError(
-            f"unknown split {split!r} of a fold; there are {', '.join(parts)}"
-        )
-    rows = np.flatnonzero(np.isin(groups, parts[split]))
-    return _take(x, rows), labels[rows]
-
-
-def _frozen(config, section: str):
-    """A section as something hashable; None if there is none."""
-    if section not in config:
-        return None
-    return ml_collections.FrozenConfigDict(config[section])
-
-
-def _take(x, rows):
-    return x[rows] if isinstance(x, np.ndarray) else x.take(rows)
-
-
-@functools.lru_cache(maxsize=2)  # recordings and features
-def _selected(
-    dataset, split, num_per_class, data_dir, manual_dir, label, group, front_end
-):
-    """The examples of all folds, the same in every run; one copy in memory."""
-    x, labels, names = _examples(
-        dataset, split, data_dir, manual_dir, label, group
-    )
-    classes = folds.class_ids(labels)
-    groups = classes if names is None else folds.class_ids(names)
-    if num_per_class:
-        order = np.random.default_rng(0).permutation(len(classes))
-        order = order[np.argsort(classes[order], kind="stable")]
-        first = np.searchsorted(classes[order], classes[order])
-        rank = np.arange(len(order)) - first
-        rows = np.sort(order[rank < num_per_class])
-        x, labels, groups = _take(x, rows), labels[rows], groups[rows]
-    return _features(x, front_end), labels, groups
-
-
-def _examples(dataset, split, data_dir, manual_dir, label, group=None):
-    """A split of a data set, its labels, and its groups if there are any."""
-
-    def read(section):
-        place = dataset, split, data_dir, manual_dir
-        if section is None:
-            return datasets.load(*place)
-        return datasets.load(*place, label=section.feature)
-
-    x, values = read(label)
-    labels = _parts(values, label)
-    if group is None:
-        return x, labels, None
-    if label is None or label.feature != group.feature:
-        _, values = read(group)
-    return x, labels, _parts(values, group)
-
-
-def _parts(values, section):
-    """What the group in the section's pattern finds in each label."""
-    if section is None or not section.pattern:
-        return values
-    found = [re.search(section.pattern, str(value)) for value in values]
-    for value, match in zip(values, found, strict=True):
-        if match is None or not match.groups():
-            raise ValueError(
-                f"the pattern {section.pattern!r} must find a group in every "
-                f"{section.feature}, and finds none in {str(value)!r}"
-            )
-    return np.array([match.group(1) for match in found])
-
-
-def _features(x, section):
-    """What the front end of a recipe makes of recordings; `x` if it has none"""
-    if section is None:
-        return x
-    _check_sample_rate(x, section)
-
-    def features(waveform):
-        return build(speech, section, waveform)[0]
-
-    # Traced once for all lengths.
-    traced = tf.function(
-        features,
-        input_signature=[tf.TensorSpec((None,), tf.float32)],
-        autograph=False,
-    )
-
-    def compute(waveform):
-        waveform = waveform.astype(np.float32)
-        try:
-            return traced(waveform)
-        except tf.errors.InvalidArgumentError:
-            return features(waveform)  # eagerly it says what is wrong
-
-    return x.map(compute)
-
-
-def _check_sample_rate(x, section) -> None:
-    """Raises unless the recordings have the rate that the front end expects."""
-    if not isinstance(x, datasets.Utterances):
-        raise ValueError(
-            "config.front_end is for recordings; the data set has "
-            f"{type(x).__name__}; remove the section"
-        )
-    if x.sample_rate not in (None, section.sample_rate):
-        raise ValueError(
-            f"the recordings have {x.sample_rate} samples a second, and "
-            f"config.front_end.sample_rate is {section.sample_rate}; set it to "
-            f"{x.sample_rate} (with frequencies up to half of it), or resample "
-            "them"
-        )
-
-
-def front_end(config):
-    """Waveforms and lengths to the model's input; None if it is no speech.
-
-    What `load` makes of each recording, as one function of padded batches, for
-    the exported model.
-    """
-    if "front_end" not in config:
-        return None
-    min_num_frames = 1
-    if "utterances" in config:
-        min_num_frames = config.utterances.min_num_frames
-
-    @tf.function(
-        input_signature=[
-            tf.TensorSpec((None, None), tf.float32, "waveform"),
-            tf.TensorSpec((None,), tf.int32, "length"),
-        ],
-        autograph=False,
-    )
-    def features(waveform, length):
-        return build(
-            speech,
-            config.front_end,
-            waveform,
-            length,
-            min_num_frames=min_num_frames,
-        )[0]
-
-    return features
-
-
-def load_trials(config, split: str, path: str, num_trials: int = 0):
-    """A list of trials, and the examples of a split that occur in it.
+    With `data.front_end` examples are features of recordings; recordings that
+    are shorter than `data.utterances.min_num_frames` are repeated, whole.
+    Images that are read when needed are kept in memory up to
+    `data.images.cache_gib`, and cropped and resized to `data.images.size`.
 
     Args:
-        config: The recipe; the names in the list are the label `name` of its
-            data set.
-        split: Of the data set.
-        path: Of the list, from `manual_dir` on.
-        num_trials: How many, drawn at random by `config.seed`; 0: all.
-
-    Returns:
-        `(x, first, second, is_target)`, indices into `x` and whether both are
-        of one class.
+        run: The typed run.
     """
-    place = config.data_dir or None, config.manual_dir or None
-    folder = pathlib.Path(place[1] or os.environ.get(MANUAL_VARIABLE, ""))
-    _, names = datasets.load(config.dataset, split, *place, label="name")
-    first, second, is_target = datasets.speech.read_trials(folder / path, names)
-    if num_trials and num_trials < len(first):
-        rng = np.random.default_rng(config.seed)
-        rows = np.sort(rng.choice(len(first), num_trials, replace=False))
-        first, second, is_target = first[rows], second[rows], is_target[rows]
-    used, sides = np.unique(np.stack([first, second]), return_inverse=True)
-    first, second = sides.reshape(2, -1)
-    return _take(load(config, split)[0], used), first, second, is_target
 
+    def __init__(self, run: Run):
+        self.run = run
+        self._splits = {}
+        self._labels = {}
 
-def preprocessing(config):
-    """The recipe's preprocessing as `(x, seed) -> x`; None if it has none."""
-    if "preprocess" not in config:
-        return None
+    def split(self, name: str):
+        """Examples and labels `(x, labels)` of a split.
 
-    @tf.autograph.experimental.do_not_convert  # a second of every start
-    def preprocess(x, seed):
-        return build(datasets, config.preprocess, images=x, seed=seed)
+        Raises:
+            ValueError: If there is no such split.
+            OSError: If the data set is not there.
+        """
+        if name not in self._splits:
+            x, labels = self._read(name, self.run.data.front_end)
+            x = self._sized(x)
+            self._splits[name] = self._long_enough(x), labels
+        return self._splits[name]
 
-    return preprocess
+    def unprocessed(self, name: str):
+        """Examples and labels of a split as they were read.
+
+        Recordings before the front end, images of their own size.
+        """
+        return self._read(name, Part())
+
+    def labels(self, name: str) -> np.ndarray:
+        """The labels of a split, without computing features."""
+        if name in self._splits:
+            return self._splits[name][1]
+        if name not in self._labels:
+            self._labels[name] = self.unprocessed(name)[1]
+        return self._labels[name]
+
+    @functools.cached_property
+    def num_classes(self) -> int:
+        """Number of classes of the training split."""
+        labels = self.labels(self.run.data.split)
+        return len(np.unique(folds.class_ids(labels)))
+
+    @functools.cached_property
+    def input_spec(self) -> tf.TensorSpec:
+        """Shape and type of a training batch of examples."""
+        return self.batches(0).element_spec[0]
+
+    def batches(self, first_step: int) -> tf.data.Dataset:
+        """The endless batches of the training from `first_step` on."""
+        fields, seed = self.run.data, self.run.training.seed
+        x, labels = self._training
+        if self.run.batches.name != "factor_batches":
+            labels = folds.class_ids(labels)
+        if fields.images.size:
+            x = x.with_size(fields.images.size, seed, crop=fields.images.crop)
+        if fields.utterances.num_frames:
+            x = x.with_num_frames(fields.utterances.num_frames, seed)
+        indices = build(
+            self.run.batches, "batches", labels, seed=seed, start=first_step
+        )
+        return datasets.batches(
+            x,
+            labels,
+            indices,
+            preprocess=self.preprocess,
+            seed=None if self.preprocess is None else seed,
+            start=first_step,
+        )
+
+    @functools.cached_property
+    def preprocess(self):
+        """What changes training batches, `(x, seed) -> x`; None for nothing."""
+        part = self.run.data.preprocess
+        if not part.name:
+            return None
+
+        @tf.autograph.experimental.do_not_convert  # a second of every start
+        def preprocess(x, seed):
+            return build(part, "preprocess", images=x, seed=seed)
+
+        return preprocess
+
+    def trials(self, split: str, path: str, num_trials: int = 0):
+        """A list of trials, and the examples of a split that occur in it.
+
+        Args:
+            split: Split of the data set, with a label `name`.
+            path: Path of the list below `manual_dir`.
+            num_trials: How many trials are drawn at random; 0 takes all.
+
+        Returns:
+            `(x, first, second, is_target)`, indices into `x` and whether both
+            are of one class.
+        """
+        folder = self._place[1] or os.environ.get(MANUAL_VARIABLE, "")
+        _, names = datasets.load(
+            self.run.data.dataset, split, *self._place, label="name"
+        )
+        first, second, is_target = speech.read_trials(
+            pathlib.Path(folder) / path, names
+        )
+        if num_trials and num_trials < len(first):
+            rng = np.random.default_rng(self.run.training.seed)
+            rows = np.sort(rng.choice(len(first), num_trials, replace=False))
+            first, second = first[rows], second[rows]
+            is_target = is_target[rows]
+        used, sides = np.unique(np.stack([first, second]), return_inverse=True)
+        first, second = sides.reshape(2, -1)
+        return take(self.split(split)[0], used), first, second, is_target
+
+    @property
+    def _place(self) -> tuple[str | None, str | None]:
+        return self.run.data.data_dir or None, self.run.data.manual_dir or None
+
+    @functools.cached_property
+    def _training(self):
+        """The training split, with its augmented copies."""
+        fields = self.run.data
+        x, labels = self.split(fields.split)
+        if not fields.augmentation:
+            return x, labels
+        recordings, _ = self.unprocessed(fields.split)
+        copies = augmented_copies(recordings, fields, self.run.training.seed)
+        parts = [x, *map(self._long_enough, copies)]
+        frames = [utterance for part in parts for utterance in part]
+        x = datasets.Utterances(
+            np.concatenate(frames), [len(utterance) for utterance in frames]
+        )
+        return x, np.concatenate([labels] * len(parts))
+
+    def _long_enough(self, x):
+        if not self.run.data.utterances.num_frames:
+            return x
+        return repeated(x, self.run.data.utterances.min_num_frames)
+
+    def _sized(self, x):
+        """Images read when needed: cached, and of the wanted size if any."""
+        images = self.run.data.images
+        if isinstance(x, datasets.Images):
+            x = x.cached(images.cache_gib * 2**30)
+            if images.size:
+                x = x.with_size(images.size, crop=images.crop)
+        elif images.size:
+            raise ValueError(
+                f"config.images.size={images.size} is for images that are read "
+                f"when needed; {self.run.data.dataset} is "
+                f"{type(x).__name__} of one size. Leave the field at 0."
+            )
+        return x
+
+    def _read(self, split: str, front_end: Part):
+        """Features and labels of a split of the data set or of the fold."""
+        fields, wanted = self.run.data, self.run.data.folds
+
+        def of_data_set(name):
+            x, labels, _ = read_examples(
+                fields.dataset, name, self._place, fields.label, Label()
+            )
+            return features(x, front_end), labels
+
+        if not wanted.num_folds:
+            return of_data_set(split)
+        if wanted.test_split and split == "test":
+            return of_data_set(wanted.test_split)
+        x, labels, groups = examples_of_folds(
+            fields.dataset,
+            wanted.split,
+            self._place,
+            fields.label,
+            wanted.group,
+            wanted.num_per_class,
+            front_end,
+        )
+        held_out = folds.split_classes(
+            len(np.unique(groups)),
+            wanted.fold,
+            wanted.num_folds,
+            min_num_test=1 if wanted.group.feature else 2,
+        )
+        if wanted.test_split:
+            training = held_out["train"], held_out["validation"]
+            held_out = {
+                "train": np.concatenate(training),
+                "validation": held_out["test"],
+            }
+        if split not in held_out:
+            raise ValueError(
+                f"unknown split {split!r} of a fold; there are "
+                f"{', '.join(held_out)}"
+            )
+        rows = np.flatnonzero(np.isin(groups, held_out[split]))
+        return take(x, rows), labels[rows]

@@ -11,6 +11,9 @@ import time
 
 from trainers import command_line
 
+# Fields that belong to the evaluation, or to the place of the data.
+SETTABLE = ("evaluation.", "data_dir", "manual_", "data.data_dir", "data.man")
+
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
@@ -26,28 +29,30 @@ def parser() -> argparse.ArgumentParser:
 
 def evaluate(workdir: str, overrides: list[str]) -> dict:
     """Evaluates the best checkpoint of a run; returns the results."""
-    from trainers.config import apply_override
-    from trainers.config import evaluation_module
+    from trainers.evaluators import evaluator
     from trainers.provenance import provenance
     from trainers.quiet import import_tensorflow
-    from trainers.required_fields import require_evaluation
+    from trainers.run_checks import check_evaluation
+    from trainers.run_config import apply_override
+    from trainers.workdir import as_json
     from trainers.workdir import open_workdir
-    from trainers.workdir import read_config
     from trainers.workdir import read_results
+    from trainers.workdir import run_of_workdir
     from trainers.workdir import update_results
 
     with open_workdir(workdir, create=False) as path:
         read_results(path)  # refused now rather than after the evaluation
-        _, config = read_config(path)
+        _, run = run_of_workdir(path)
         for override in overrides:
-            if not override.startswith(("evaluation.", "data_dir", "manual_")):
+            is_settable = override.startswith(SETTABLE)
+            if not is_settable or override.startswith("evaluation.val"):
                 raise ValueError(
                     f"config.{override.partition('=')[0]} belongs to the "
                     "training; evaluation can set config.evaluation.*, "
                     "config.data_dir and config.manual_dir"
                 )
-            apply_override(config, override)
-        require_evaluation(config)
+            run = apply_override(run, override)
+        check_evaluation(run)
         if importlib.util.find_spec("matplotlib") is None:
             raise ValueError(
                 "the pictures need Matplotlib: pip install "
@@ -55,18 +60,19 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
             )
         import_tensorflow()
         from trainers.checkpoint import load_best
+        from trainers.data import Data
 
         started = time.monotonic()
-        module = evaluation_module(config)
-        module.check(config)
-        results, figures = module.evaluate(config, load_best(path))
+        module, data = evaluator(run), Data(run)
+        module.check(run, data)
+        results, figures = module.evaluate(run, data, load_best(path))
         save_figures(figures, path)
         update_results(
             path,
             evaluation={
                 **results,
                 "seconds": round(time.monotonic() - started, 1),
-                "settings": config.evaluation.to_dict(),
+                "settings": as_json(run)["evaluation"],
                 **provenance(),
             },
         )

@@ -35,7 +35,7 @@ def export(workdir: str, directory: str, version: int | None) -> str:
     from trainers.quiet import quiet_import
     from trainers.workdir import folder_argument
     from trainers.workdir import open_workdir
-    from trainers.workdir import read_config
+    from trainers.workdir import run_of_workdir
 
     target = folder_argument("--directory", directory)
     existing = next(p for p in (target, *target.parents) if p.exists())
@@ -44,16 +44,19 @@ def export(workdir: str, directory: str, version: int | None) -> str:
             f"--directory {directory}: {existing} is a file; name a folder"
         )
     with open_workdir(workdir, create=False) as path:
-        _, config = read_config(path)
+        _, run = run_of_workdir(path)
         import_tensorflow()
         from embeddings_tf.export import export_saved_model
         from trainers.checkpoint import load_best
-        from trainers.data import front_end
+        from trainers.recordings import serving_front_end
 
         model = load_best(path)
         with quiet_import():
             target = export_saved_model(
-                model, directory, version, preprocessing=front_end(config)
+                model,
+                directory,
+                version,
+                preprocessing=serving_front_end(run.data),
             )
     print(
         f"Wrote {target}.\nLook: "

@@ -1,5 +1,6 @@
-"""One training run: a config in, a trained workdir out."""
+"""One training: a typed run in, a trained workdir out."""
 
+import dataclasses
 import pathlib
 import statistics
 import sys
@@ -8,17 +9,14 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf import datasets
-from embeddings_tf import sampling
 from embeddings_tf.compat import skip_symbolic_build
 from embeddings_tf.losses.teachable_rows import LogTeachableRows
 from trainers import checkpoint
 from trainers import strategy as strategies
 from trainers import workdir as workdirs
-from trainers.config import build
-from trainers.config import evaluation_module
-from trainers.data import load_for_training
-from trainers.data import preprocessing
-from trainers.folds import class_ids
+from trainers.data import Data
+from trainers.evaluators import evaluator
+from trainers.fingerprint import fingerprint
 from trainers.initial_weights import copy_initial_weights
 from trainers.input_wait import InputWait
 from trainers.loop import loop
@@ -30,35 +28,12 @@ from trainers.plain_copy import all_variables
 from trainers.plain_copy import assign
 from trainers.plateau import ReduceOnPlateau
 from trainers.provenance import provenance
-from trainers.required_fields import require_fields
+from trainers.run import Run
+from trainers.run_checks import check_run
 
 
-def training_data(config, first_step: int) -> tf.data.Dataset:
-    """The endless batches of the run from `first_step` on."""
-    x, labels = load_for_training(config)
-    if config.batches.name != "factor_batches":
-        labels = class_ids(labels)
-    if config.images.size:
-        crop = config.images.get("crop", True)
-        x = x.with_size(config.images.size, config.seed, crop=crop)
-    if "utterances" in config:
-        x = x.with_num_frames(config.utterances.num_frames, config.seed)
-    indices = build(
-        sampling, config.batches, labels, seed=config.seed, start=first_step
-    )
-    preprocess = preprocessing(config)
-    return datasets.batches(
-        x,
-        labels,
-        indices,
-        preprocess=preprocess,
-        seed=None if preprocess is None else config.seed,
-        start=first_step,
-    )
-
-
-def fit(config, recipe, workdir: pathlib.Path | None) -> dict:
-    """Trains a recipe in its workdir, or goes on where it was killed.
+def fit(run: Run, recipe: str, workdir: pathlib.Path | None) -> dict:
+    """Trains a run in its workdir, or goes on where it was killed.
 
     A fresh workdir is claimed once all that can be checked has been.
 
@@ -67,35 +42,27 @@ def fit(config, recipe, workdir: pathlib.Path | None) -> dict:
 
     Returns the results, as written to `results.json`; of the others, none.
     """
-    require_fields(config)
-    strategy = strategies.create(config.strategy)
-    if config.deterministic:
+    check_run(run)
+    strategy = strategies.create(run.training.strategy)
+    if run.training.deterministic:
         tf.config.experimental.enable_op_determinism()
-    if config.strategy == "multi_worker":
+    if run.training.strategy == "multi_worker":
         with strategies.clear_message_of_lost_worker():
-            return _fit(config, recipe, workdir, strategy)
-    return _fit(config, recipe, workdir, strategy)
+            return _fit(run, recipe, workdir, strategy)
+    return _fit(run, recipe, workdir, strategy)
 
 
-def _fit(config, recipe, workdir, strategy) -> dict:
-    strategies.require_same(strategy, workdirs.recipe_fields(config))
-    keras.utils.set_random_seed(config.seed)
-    plain = state = None
+def _fit(run: Run, recipe, workdir, strategy) -> dict:
+    fields = run.training
+    strategies.require_same(strategy, workdirs.recipe_fields(run))
+    keras.utils.set_random_seed(fields.seed)
+    restored = state = None
     if workdir is not None:
-        is_claimed = workdirs.require_free(workdir, recipe, config)
+        is_claimed = workdirs.require_free(workdir, recipe, run)
         checkpoints = workdir / "checkpoints"
-        with dtype_policy(config.precision):
-            restored = checkpoint.restore(checkpoints)
-        plain, state = restored or (build_model(config), None)
-        if restored is None and config.initial_weights:
-            copy_initial_weights(plain, config.initial_weights)
-        saver = checkpoint.Checkpoint(
-            checkpoints,
-            config.monitor,
-            config.patience,
-            config.num_epochs,
-            state,
-        )
+        with dtype_policy(fields.precision):
+            found = checkpoint.restore(checkpoints)
+        restored, state = found or (None, None)
     first_epoch, finished = (
         int(number)
         for number in strategies.from_chief(
@@ -103,58 +70,81 @@ def _fit(config, recipe, workdir, strategy) -> dict:
             [state["epoch"], bool(state["finished"])] if state else [0, False],
         )
     )
+    if finished:
+        if workdir is None:
+            return {}
+        print(f"{workdir} is trained already ({state['finished']}).")
+        return _write_results(run, recipe, workdir, strategy, state)
+    if state:
+        print(f"Going on after epoch {first_epoch}.")
+    data = Data(run)
+    batches = data.batches(first_epoch * fields.steps_per_epoch)
+    plain = restored
+    if workdir is not None and plain is None:
+        plain = _new_model(run, data)
     model = plain
     if not _is_ordinary(strategy):
-        model = _on_replicas(config, strategy, plain)
-    if not finished:
-        if state:
-            print(f"Going on after epoch {first_epoch}.")
-        data = training_data(config, first_epoch * config.steps_per_epoch)
-        _require_shape(plain or model, data)
-        input_wait = InputWait()
-        callbacks = []
-        if workdir is not None:
-            held_out = _held_out(config, plain)
-            if not is_claimed:
-                evaluation_module(config).check(config)
-                _check_step(plain, data, held_out)
-                workdirs.claim(workdir, recipe, config)
-            checkpoints.mkdir(exist_ok=True)
-            callbacks = [
-                held_out,
-                *_plateau(config, saver.state),
-                input_wait,
-                keras.callbacks.TensorBoard(
-                    workdir / "tensorboard", write_graph=False
-                ),
-                saver,
-            ]
-        data = input_wait.measured(data)
-        _train(config, model, plain, strategy, data, first_epoch, callbacks)
-    elif workdir is not None:
-        print(f"{workdir} is trained already ({state['finished']}).")
+        model = _on_replicas(run, data, strategy, plain)
+    input_wait = InputWait()
     if workdir is None:
+        batches = input_wait.measured(batches)
+        _train(run, model, plain, strategy, batches, first_epoch, [])
         return {}
-    state = saver.state
+    saver = checkpoint.Checkpoint(
+        checkpoints,
+        fields.monitor,
+        fields.patience,
+        fields.num_epochs,
+        state,
+    )
+    held_out = _held_out(run, data, plain)
+    if not is_claimed:
+        evaluator(run).check(run, data)
+        _check_step(plain, batches, held_out)
+        workdirs.claim(workdir, recipe, run)
+    checkpoints.mkdir(exist_ok=True)
+    callbacks = [
+        held_out,
+        *_plateau(run, saver.state),
+        input_wait,
+        keras.callbacks.TensorBoard(workdir / "tensorboard", write_graph=False),
+        saver,
+    ]
+    batches = input_wait.measured(batches)
+    _train(run, model, plain, strategy, batches, first_epoch, callbacks)
+    return _write_results(
+        run,
+        recipe,
+        workdir,
+        strategy,
+        saver.state,
+        config=workdirs.as_json(run),
+        data_fingerprint=fingerprint(data),
+    )
+
+
+def _write_results(run, recipe, workdir, strategy, state, **more) -> dict:
+    """Writes what a training that has ended leaves in `results.json`."""
     waits = state.get("input_wait")
     return workdirs.update_results(
         workdir,
         recipe=recipe,
-        seed=config.seed,
+        seed=run.training.seed,
         training={
-            "monitor": config.monitor,
+            "monitor": run.training.monitor,
             "best_value": state["best_value"],
             "best_epoch": state["best_epoch"],
             "epochs": state["epoch"],
-            "steps": state["epoch"] * config.steps_per_epoch,
+            "steps": state["epoch"] * run.training.steps_per_epoch,
             "stopped": state["finished"],
             "seconds": round(state["seconds"], 1),
             **({"input_wait": statistics.fmean(waits)} if waits else {}),
             "history": state["history"],
-            "strategy": config.strategy,
+            "strategy": run.training.strategy,
             "replicas": strategy.num_replicas_in_sync,
             **provenance(),
         },
+        **more,
     )
 
 
@@ -163,11 +153,19 @@ def _is_ordinary(strategy) -> bool:
     return strategy is tf.distribute.get_strategy()
 
 
-def _on_replicas(config, strategy, plain) -> keras.Model:
-    """The recipe's model on every replica, with the chief's values."""
-    keras.utils.set_random_seed(config.seed)
+def _new_model(run: Run, data: Data) -> keras.Model:
+    """A model that fits the data, with the initial weights if any."""
+    model = build_model(run, data.input_spec, data.num_classes)
+    if run.training.initial_weights:
+        copy_initial_weights(model, run.training.initial_weights)
+    return model
+
+
+def _on_replicas(run: Run, data: Data, strategy, plain) -> keras.Model:
+    """The run's model on every replica, with the chief's values."""
+    keras.utils.set_random_seed(run.training.seed)
     with strategy.scope():
-        model = build_model(config)
+        model = build_model(run, data.input_spec, data.num_classes)
         values = all_variables(model)
     if plain is not None:
         values = all_variables(plain)
@@ -176,7 +174,7 @@ def _on_replicas(config, strategy, plain) -> keras.Model:
     return model
 
 
-def check_recipe(config) -> tuple:
+def check_recipe(run: Run) -> tuple:
     """Raises what is wrong with a training and its evaluation, before either.
 
     Returns:
@@ -186,34 +184,33 @@ def check_recipe(config) -> tuple:
         ValueError: If a field does not fit the data or another field.
         OSError: If the data or the initial weights are not there.
     """
-    require_fields(config)
-    model = build_model(config)
-    if config.initial_weights:
-        copy_initial_weights(model, config.initial_weights)
-    held_out = _held_out(config, model)
-    _plateau(config, {})
-    evaluation_module(config).check(config)
-    data = training_data(config, 0)
-    _require_shape(model, data)
-    _check_step(model, data, held_out)
+    check_run(run)
+    data = Data(run)
+    model = _new_model(run, data)
+    held_out = _held_out(run, data, model)
+    _plateau(run, {})
+    evaluator(run).check(run, data)
+    _check_step(model, data.batches(0), held_out)
     return model, held_out
 
 
-def _held_out(config, model) -> keras.callbacks.Callback:
+def _held_out(run: Run, data: Data, model) -> keras.callbacks.Callback:
     """What measures held-out data after each epoch, `monitor` among it."""
-    held_out = evaluation_module(config).validation(config, model)
-    require_logged("config.monitor", config.monitor, model, held_out)
+    held_out = evaluator(run).validation(run, data, model)
+    require_logged("config.monitor", run.training.monitor, model, held_out)
     return held_out
 
 
-def _plateau(config, state) -> list[keras.callbacks.Callback]:
+def _plateau(run: Run, state) -> list[keras.callbacks.Callback]:
     """What lowers the rate by `monitor`."""
-    if "plateau" not in config:
+    plateau = run.training.plateau
+    if plateau.factor == 1:
         return []
-    return [ReduceOnPlateau(config.monitor, state, **config.plateau)]
+    monitor = run.training.monitor
+    return [ReduceOnPlateau(monitor, state, **dataclasses.asdict(plateau))]
 
 
-def _check_step(model, data, held_out) -> None:
+def _check_step(model, batches, held_out) -> None:
     """Raises what is wrong with a step on the batches; nothing is trained."""
     x = held_out.x
     one = x[0][None] if isinstance(x, datasets.Utterances) else x[:1]
@@ -223,35 +220,19 @@ def _check_step(model, data, held_out) -> None:
         return model.compute_loss(x, y, model(x, training=True))
 
     # Traced only: neither weights nor random states change.
-    tf.function(loss, autograph=False).get_concrete_function(*data.element_spec)
+    tf.function(loss, autograph=False).get_concrete_function(
+        *batches.element_spec
+    )
 
 
-def _require_shape(model, data) -> None:
-    """Raises unless the encoder takes images of the shape that there are."""
-    found = tuple(data.element_spec[0].shape)[1:]
-    expected = getattr(model, "encoder", model).input_shape[1:]
-    if len(expected) == len(found) == 3 and found != expected:
-        height, width, channels = expected
-        resize = ""
-        if height == width and channels == found[2]:
-            resize = (
-                ", or, for images that are read when needed, "
-                f"--config.images.size={height}"
-            )
-        raise ValueError(
-            f"the images have shape {found}, the encoder takes {expected}; set "
-            f"--config.encoder.image_shape='{found}'{resize}"
-        )
-
-
-def _train(config, model, plain, strategy, data, first_epoch, callbacks):
+def _train(run, model, plain, strategy, batches, first_epoch, callbacks):
     """Calls `fit`, or the loop that stands in for it on several workers."""
-    batches = strategies.replica_batches(strategy, data)
+    batches = strategies.replica_batches(strategy, batches)
     verbose = 1 if sys.stdout.isatty() else 2
     epochs = {
-        "epochs": config.num_epochs,
+        "epochs": run.training.num_epochs,
         "initial_epoch": first_epoch,
-        "steps_per_epoch": config.steps_per_epoch,
+        "steps_per_epoch": run.training.steps_per_epoch,
     }
     if not _is_ordinary(strategy) and callbacks:
         on_copy = OnPlainCopy(
@@ -259,11 +240,11 @@ def _train(config, model, plain, strategy, data, first_epoch, callbacks):
             callbacks,
             add_progbar=True,
             verbose=verbose,
-            epochs=config.num_epochs,
-            steps=config.steps_per_epoch,
+            epochs=run.training.num_epochs,
+            steps=run.training.steps_per_epoch,
         )
         callbacks, verbose = [on_copy], 0
-    if config.strategy == "multi_worker":
+    if run.training.strategy == "multi_worker":
         loop(model, batches, callbacks=callbacks, **epochs)
         return
     if not _is_ordinary(strategy):

@@ -1,23 +1,15 @@
-"""The model of a recipe, compiled."""
+"""The model of a run, compiled."""
 
 import contextlib
 
 import keras
-import numpy as np
+import tensorflow as tf
 
-from embeddings_tf import layers
-from embeddings_tf import losses
 from embeddings_tf import models
-from embeddings_tf import objectives
-from embeddings_tf import optimizers
 from embeddings_tf.losses.teachable_rows import watch_teachable_rows
 from embeddings_tf.models.gaussian_output import require_match
 from trainers.config import build
-from trainers.data import load
-from trainers.folds import class_ids
-
-# Sections of an objective, and where the layers they name are found.
-OBJECTIVE_PARTS = {"distance": layers, "projection": models}
+from trainers.run import Run
 
 
 @contextlib.contextmanager
@@ -31,72 +23,72 @@ def dtype_policy(name: str):
         keras.config.set_dtype_policy(before)
 
 
-def build_model(config) -> keras.Model:
-    """An encoder with an objective, with a loss, or with a decoder.
+def build_model(
+    run: Run,
+    input_spec: tf.TensorSpec | None = None,
+    num_classes: int | None = None,
+) -> keras.Model:
+    """The model of a run, compiled: what gives embeddings when called.
 
-    The sections `objective`, `loss` and `autoencoder` of the recipe say
-    which; all of them give embeddings when called. Their layers have the
-    dtype policy `precision` of the recipe, the heads are float32.
+    An encoder with an objective, with a loss, or with a decoder, as
+    `run.method` says. Its layers have the dtype policy `training.precision`,
+    the heads are float32. No data is read.
+
+    Args:
+        run: The typed run.
+        input_spec: Shape and type of a training batch, checked against the
+            encoder; None checks nothing.
+        num_classes: Classes of the training split, for an objective with an
+            auxiliary classifier.
+
+    Raises:
+        ValueError: If an argument does not fit, or the encoder takes images
+            of another shape.
     """
-    with dtype_policy(config.precision):
-        return _build_model(config)
+    with dtype_policy(run.training.precision):
+        model = _build_model(run, num_classes)
+    if input_spec is not None:
+        _require_shape(model, input_spec)
+    return model
 
 
-def _build_model(config) -> keras.Model:
-    piece_size = config.piece_size or None
-    encoder = build(models, config.encoder)
-    optimizer = build_optimizer(config.optimizer)
-    if "objective" in config:
-        model = models.EmbeddingModel(
-            encoder, _objective(config), piece_size=piece_size
-        )
+def _build_model(run: Run, num_classes: int | None) -> keras.Model:
+    piece_size = run.training.piece_size or None
+    encoder = build(run.encoder, "encoder")
+    optimizer = build(run.optimizer, "optimizer")
+    kind = run.method.kind
+    if kind == "autoencoder":
+        model = build(run.method, "method", encoder=encoder)
         model.compile(optimizer=optimizer)
-    elif "autoencoder" in config:
-        decoder = build(models, config.decoder)
-        model = build(
-            models, config.autoencoder, encoder=encoder, decoder=decoder
-        )
-        model.compile(optimizer=optimizer)
-    elif piece_size:
-        model = models.EmbeddingModel(
-            encoder, build(losses, config.loss), piece_size=piece_size
-        )
+    elif kind == "objective" or piece_size:
+        # The number of classes is that of a classifier beside the objective.
+        has_classifier = run.method.arguments.get("auxiliary")
+        more = {"num_classes": num_classes} if has_classifier else {}
+        objective = build(run.method, "method", **more)
+        model = models.EmbeddingModel(encoder, objective, piece_size=piece_size)
         model.compile(optimizer=optimizer)
     else:
         model = models.prepare_for_replicas(encoder)
-        loss = build(losses, config.loss)
+        loss = build(run.method, "method")
         require_match(models.has_gaussian_output(model), loss)
         model.compile(optimizer=optimizer, loss=loss)
         watch_teachable_rows(model, loss)
     return model
 
 
-def build_optimizer(section) -> keras.optimizers.Optimizer:
-    """The optimiser of a recipe's section, by name ours or one of Keras.
-
-    Its learning rate is a number, or a section that names a schedule.
-    """
-    section = dict(section)
-    rate = section["learning_rate"]
-    if hasattr(rate, "keys"):
-        schedules = keras.optimizers.schedules
-        section["learning_rate"] = build(_ours_or(schedules, rate), rate)
-    return build(_ours_or(keras.optimizers, section), section)
-
-
-def _ours_or(module, section):
-    return optimizers if hasattr(optimizers, section["name"]) else module
-
-
-def _objective(config) -> keras.layers.Layer:
-    """The objective; an auxiliary classifier is one of the training classes."""
-    section = dict(config.objective)
-    arguments = {
-        field: build(module, section.pop(field))
-        for field, module in OBJECTIVE_PARTS.items()
-        if field in section
-    }
-    if section.get("auxiliary"):
-        _, labels = load(config, config.split)
-        arguments["num_classes"] = len(np.unique(class_ids(labels)))
-    return build(objectives, section, **arguments)
+def _require_shape(model: keras.Model, input_spec: tf.TensorSpec) -> None:
+    """Raises unless the encoder takes images of the shape that there are."""
+    found = tuple(input_spec.shape)[1:]
+    expected = getattr(model, "encoder", model).input_shape[1:]
+    if len(expected) == len(found) == 3 and found != expected:
+        height, width, channels = expected
+        resize = ""
+        if height == width and channels == found[2]:
+            resize = (
+                ", or, for images that are read when needed, "
+                f"--config.images.size={height}"
+            )
+        raise ValueError(
+            f"the images have shape {found}, the encoder takes {expected}; set "
+            f"--config.encoder.image_shape='{found}'{resize}"
+        )

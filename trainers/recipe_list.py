@@ -3,9 +3,9 @@
 import posixpath
 
 from trainers.recipe import Recipe
+from trainers.run_config import run_from_config
 
 RESULTS = "benchmarks/results"
-METHODS = ("loss", "objective", "autoencoder")
 
 
 def recipe_list(recipes: dict[str, Recipe]) -> str:
@@ -16,13 +16,12 @@ def recipe_list(recipes: dict[str, Recipe]) -> str:
     """
     rows = [("recipe", "data set", "method", "results")]
     for name, recipe in recipes.items():
-        config = recipe.config()
-        (method,) = (config[field].name for field in METHODS if field in config)
+        run = run_from_config(recipe.config())
         paths = [
             posixpath.normpath(f"{RESULTS}/{path}") for path in recipe.results
         ]
         status = ", ".join(paths) or "not run"
-        rows.append((name, config.dataset, method, status))
+        rows.append((name, run.data.dataset, run.method.name, status))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(

@@ -11,6 +11,7 @@ import sys
 
 from trainers import command_line
 from trainers.config import load_recipe
+from trainers.config import recipe_name
 from trainers.recipe_list import recipe_list
 from trainers.recipes import every_recipe
 
@@ -23,13 +24,15 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m trainers.train",
         description="Train a recipe with model.fit, or go on with a run.",
         epilog="Any field of the recipe can be set: --config.field=value or "
-        "--config.section.field=value.",
+        "--config.section.field=value. `--config RECIPE --help` lists every "
+        "field, with its type, its value and what it means.",
     )
     result.add_argument(
         "--config",
         required=True,
         metavar="RECIPE",
-        help="name of a recipe, or path of a Python file with get_config()",
+        help="name of a recipe, path of a Python file with get_config(), or "
+        "config.json of a workdir; with --help, lists every field",
     )
     result.add_argument(
         "--workdir",
@@ -57,26 +60,26 @@ class _ListRecipes(argparse.Action):
 
 def train(recipe: str, workdir: str, overrides: list[str]) -> None:
     """Runs the training of a recipe in its workdir."""
-    config = load_recipe(recipe, overrides)
+    run, name = load_recipe(recipe, overrides), recipe_name(recipe)
 
     from trainers.strategy import is_chief
     from trainers.strategy import start
     from trainers.workdir import open_workdir
     from trainers.workdir import require_free
 
-    if not is_chief(config.strategy):
-        start(config.strategy)
+    if not is_chief(run.training.strategy):
+        start(run.training.strategy)
         from trainers.fit import fit
 
-        fit(config, recipe, None)
+        fit(run, name, None)
         print("This worker is done; the results are the chief's.")
         return
     with open_workdir(workdir) as path:
-        require_free(path, recipe, config)
-        start(config.strategy)
+        require_free(path, name, run)
+        start(run.training.strategy)
         from trainers.fit import fit
 
-        training = fit(config, recipe, path)["training"]
+        training = fit(run, name, path)["training"]
     if training.get("input_wait", 0) > LARGE_WAIT:
         print(
             f"\n{100 * training['input_wait']:.0f} % of the step time went by "

@@ -6,10 +6,13 @@ import json
 import os
 import pathlib
 
-from trainers.config import COMMON_FIELDS
+from trainers.run import Run
+from trainers.run_config import config_of
+from trainers.run_config import run_from_config
 
-# Where the data lies and how the machine works are not part of a recipe.
-PLACE_FIELDS = ("data_dir", "manual_dir", "strategy")
+# Where the data lies and how the machine works are not part of a recipe; with
+# their defaults.
+PLACE_FIELDS = {"data_dir": "", "manual_dir": "", "strategy": "one"}
 
 
 def write_atomically(path: pathlib.Path, data: bytes | str) -> None:
@@ -131,25 +134,34 @@ def is_held(path: pathlib.Path) -> bool:
     return False
 
 
-def claim(path: pathlib.Path, recipe: str, config) -> None:
-    """Records the recipe in a fresh workdir; refuses another recipe's.
+def claim(path: pathlib.Path, recipe: str, run: Run, **more) -> None:
+    """Records the run in a fresh workdir; refuses another run's.
+
+    `config.json` has every field of the run, and makes it again:
+    `--config WORKDIR/config.json`.
+
+    Args:
+        path: The workdir.
+        recipe: Name of the recipe.
+        run: The typed run.
+        **more: Sections that have to be the same, too, such as a search's.
 
     Raises:
         ValueError: As `require_free`.
     """
-    if not require_free(path, recipe, config):
-        wanted = {"recipe": recipe, "config": as_json(config)}
+    if not require_free(path, recipe, run, **more):
+        wanted = {"recipe": recipe, "config": {**as_json(run), **more}}
         write_json(path / "config.json", wanted)
 
 
-def require_free(path: pathlib.Path, recipe: str, config) -> bool:
-    """Checks that a workdir is fresh, or holds a run of this recipe.
+def require_free(path: pathlib.Path, recipe: str, run: Run, **more) -> bool:
+    """Checks that a workdir is fresh, or holds this run.
 
     Returns:
         Whether it holds a run.
 
     Raises:
-        ValueError: If the workdir belongs to another recipe or other values,
+        ValueError: If the workdir belongs to a run with other values,
             naming the first field that differs; or if one of its files is
             damaged.
     """
@@ -158,8 +170,7 @@ def require_free(path: pathlib.Path, recipe: str, config) -> bool:
         return False
     found = _read_config_file(path)
     different = _differences(
-        {**COMMON_FIELDS, **found["config"]},
-        {**COMMON_FIELDS, **as_json(config)},
+        resolved(found["config"]), {**as_json(run), **more}
     )
     if different:
         field, old, new = different[0]
@@ -187,17 +198,14 @@ def _read_config_file(path: pathlib.Path) -> dict:
     return found
 
 
-def read_config(path: pathlib.Path):
-    """Name of the recipe and config of the run in a workdir.
+def run_of_workdir(path: pathlib.Path) -> tuple[str, Run]:
+    """Name of the recipe and the run in a workdir.
 
     Raises:
         ValueError: If its file is damaged.
     """
-    import ml_collections
-
     found = _read_config_file(path)
-    config = {**COMMON_FIELDS, **found["config"]}
-    return found["recipe"], ml_collections.ConfigDict(config).lock()
+    return found["recipe"], run_from_config(found["config"])
 
 
 def read_results(path: pathlib.Path) -> dict:
@@ -216,14 +224,25 @@ def read_results(path: pathlib.Path) -> dict:
     )
 
 
-def as_json(config) -> dict:
-    """A config as JSON would give it back: tuples are lists."""
-    return json.loads(json.dumps(config.to_dict()))
+def resolved(config: dict) -> dict:
+    """A config with every field, as JSON would give it back.
+
+    Fields that the config leaves out, such as that of an older run, have their
+    default. A search's config has a section `search`, which stays as it is.
+    """
+    rest = {n: value for n, value in config.items() if n != "search"}
+    found = as_json(run_from_config(rest))
+    return found | {n: v for n, v in config.items() if n == "search"}
 
 
-def recipe_fields(config) -> dict:
+def as_json(run: Run) -> dict:
+    """The config of a run as JSON would give it back: tuples are lists."""
+    return json.loads(json.dumps(config_of(run)))
+
+
+def recipe_fields(run: Run) -> dict:
     """What makes two runs the same, wherever they run."""
-    fields = as_json(config).items()
+    fields = as_json(run).items()
     return {name: value for name, value in fields if name not in PLACE_FIELDS}
 
 

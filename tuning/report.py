@@ -7,9 +7,9 @@ import pathlib
 
 from keras_tuner.engine.trial import TrialStatus
 
-from trainers.config import COMMON_FIELDS
 from trainers.cross_validate import flat
 from trainers.provenance import provenance
+from trainers.run_config import config_of
 from trainers.workdir import PLACE_FIELDS
 from trainers.workdir import read_results
 from trainers.workdir import update_results
@@ -102,9 +102,9 @@ def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
     write_atomically(path / "trials.csv", as_csv(table, names_in(oracle)))
     if winner is not None:
         values = oracle.trials[winner["trial"]].hyperparameters.copy()
-        config = tuner.make_config(values)
+        run = tuner.make_run(values)
         write_atomically(
-            path / "best.py", as_recipe(config, winner, search, oracle)
+            path / "best.py", as_recipe(run, winner, search, oracle)
         )
     return update_results(
         path,
@@ -133,14 +133,12 @@ def as_csv(table: list[dict], names: list[str]) -> str:
     return text.getvalue()
 
 
-def as_recipe(config, row: dict, search: dict, oracle) -> str:
-    """A recipe file that stands alone: the whole config of a trial.
+def as_recipe(run, row: dict, search: dict, oracle) -> str:
+    """A recipe file that stands alone: every field of a trial.
 
     The places of data and the devices are left open, as in every recipe.
     """
-    config = config.to_dict()
-    for field in PLACE_FIELDS:
-        config[field] = COMMON_FIELDS.get(field, "")
+    config = {**config_of(run), **PLACE_FIELDS}
     lines = [
         f'"""The best of {len(oracle.end_order)} trials of a random search.',
         "",
@@ -196,14 +194,14 @@ def to_full_length(short, full, overrides: list[str]) -> list[str]:
     """What `best.py` takes to be trained as long as the recipe says.
 
     Args:
-        short: The winner's config.
-        full: That of the same values in the recipe without what shortened it.
+        short: The winner's run.
+        full: The run of the same values in the recipe at its own length.
         overrides: Of the search; those of places, which `best.py` leaves
             open, are taken over.
     """
     found = [o for o in overrides if o.partition("=")[0] in PLACE_FIELDS]
     # Lengths are numbers.
-    before, after = flat(short.to_dict()), flat(full.to_dict())
+    before, after = flat(config_of(short)), flat(config_of(full))
     for name, value in after.items():
         if before[name] != value:
             found.append(f"{name}={value}")

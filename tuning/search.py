@@ -13,6 +13,9 @@ from trainers import command_line
 from trainers import monitor
 from trainers.config import load_function
 from trainers.config import load_recipe
+from trainers.run import Run
+from trainers.run_config import config_of
+from trainers.run_config import run_from_config
 from trainers.workdir import claim
 from trainers.workdir import folder_argument
 from trainers.workdir import open_workdir
@@ -45,7 +48,8 @@ def parser() -> argparse.ArgumentParser:
         "--config",
         required=True,
         metavar="RECIPE",
-        help="name of a recipe, or path of a Python file with get_config()",
+        help="name of a recipe, path of a Python file with get_config(), or "
+        "config.json of a workdir; with --help, lists every field",
     )
     result.add_argument(
         "--space",
@@ -90,7 +94,7 @@ def parser() -> argparse.ArgumentParser:
 
 def search(arguments, words: list[str]) -> None:
     """Runs what `parser` describes; `words` is the command line."""
-    recipe = load_recipe(arguments.config, arguments.overrides)
+    run = load_recipe(arguments.config, arguments.overrides)
     space = load_function(
         arguments.space, SPACES, "space", "space", space_names()
     )
@@ -101,7 +105,7 @@ def search(arguments, words: list[str]) -> None:
                 f"--{name} must be at least {least}; received "
                 f"{getattr(arguments, name)}"
             )
-    if recipe.strategy == "multi_worker":
+    if run.training.strategy == "multi_worker":
         raise ValueError(
             "config.strategy='multi_worker' spreads one training over several "
             "processes; a trial is one process: give each to a worker of the "
@@ -114,7 +118,7 @@ def search(arguments, words: list[str]) -> None:
     from trainers.quiet import quiet_import
 
     if role in ("alone", "worker"):
-        strategies.start(recipe.strategy)
+        strategies.start(run.training.strategy)
     else:  # hands out trials, and leaves the devices to others
         import_tensorflow(leave_gpus)
     with quiet_import():
@@ -122,24 +126,24 @@ def search(arguments, words: list[str]) -> None:
 
         from tuning.tuner import Tuner
 
-    name = arguments.objective or recipe.monitor
+    name = arguments.objective or run.training.monitor
     direction = arguments.direction or monitor.direction(name, "--objective")
     asked = {
         "recipe": arguments.config,
         "space": arguments.space,
         "objective": name,
         "direction": direction,
-        "seed": recipe.seed,
+        "seed": run.training.seed,
         "search_seed": arguments.seed,
         "workers": arguments.workers,
         "overrides": arguments.overrides,
     }
 
-    make_config = config_maker(recipe, space)
+    make_run = run_maker(run, space)
 
     def make_tuner(path):
         return Tuner(
-            make_config,
+            make_run,
             arguments.config,
             keras_tuner.Objective(name, direction),
             arguments.trials,
@@ -147,28 +151,29 @@ def search(arguments, words: list[str]) -> None:
             path,
         )
 
-    claimed = _claimed(recipe, asked)
+    fields = ("space", "objective", "direction", "search_seed")
+    same = {field: asked[field] for field in fields}
     if role == "worker":
-        _check_recipe(recipe, name)
+        _check_recipe(run, name)
         path = pathlib.Path(arguments.workdir)
         while not (path / "config.json").exists():  # until its chief is there
             time.sleep(0.5)
-        claim(path, arguments.config, claimed)
+        claim(path, arguments.config, run, search=same)
         make_tuner(path).search()
         return
 
     with open_workdir(arguments.workdir) as path:
-        is_claimed = require_free(path, arguments.config, claimed)
+        is_claimed = require_free(path, arguments.config, run, search=same)
         if not is_claimed:
-            make_config(keras_tuner.HyperParameters())
-            _check_recipe(recipe, name)
-            claim(path, arguments.config, claimed)
+            make_run(keras_tuner.HyperParameters())
+            _check_recipe(run, name)
+            claim(path, arguments.config, run, search=same)
         tuner = make_tuner(path)
         progress = Progress(path, asked, tuner)
         try:
             if role == "alone":
                 if is_claimed and not tuner.oracle.finished:
-                    _check_recipe(recipe, name)
+                    _check_recipe(run, name)
                 tuner.search(progress.show)
             else:
                 serve(tuner, progress, arguments, words)
@@ -187,17 +192,18 @@ def _fields_of_full_length(arguments, space, tuner, results) -> list[str]:
     if best is None:
         return []
     kept = kept_in_full(arguments.overrides)
-    make_full = config_maker(load_recipe(arguments.config, kept), space)
+    make_full = run_maker(load_recipe(arguments.config, kept), space)
     values = tuner.oracle.trials[best["trial"]].hyperparameters
-    short, full = tuner.make_config(values.copy()), make_full(values.copy())
+    short, full = tuner.make_run(values.copy()), make_full(values.copy())
     return to_full_length(short, full, arguments.overrides)
 
 
-def config_maker(recipe, space):
-    """From hyperparameters to a config: a recipe after a space's function."""
+def run_maker(run: Run, space):
+    """From hyperparameters to a run: a recipe's after a space's function."""
+    import ml_collections
 
-    def make_config(hyperparameters):
-        config = recipe.copy_and_resolve_references().unlock()
+    def make_run(hyperparameters):
+        config = ml_collections.ConfigDict(config_of(run))
         try:
             with config.ignore_type():  # a schedule may replace a number
                 space(hyperparameters, config)
@@ -208,30 +214,17 @@ def config_maker(recipe, space):
                 f"the space does not fit the recipe: {type(error).__name__}: "
                 f"{error}"
             ) from error
-        return config.lock()
+        return run_from_config(config)
 
-    return make_config
-
-
-def _claimed(recipe, asked: dict):
-    """What must be the same for a search to go on: all but its length."""
-    import ml_collections
-
-    fields = ("space", "objective", "direction", "search_seed")
-    return ml_collections.ConfigDict(
-        {
-            **recipe.to_dict(),
-            "search": {field: asked[field] for field in fields},
-        }
-    )
+    return make_run
 
 
-def _check_recipe(recipe, objective: str) -> None:
+def _check_recipe(run: Run, objective: str) -> None:
     """Raises what is wrong with all trials, before there are any."""
     from trainers.fit import check_recipe
     from trainers.monitor import require_logged
 
-    model, held_out = check_recipe(recipe)
+    model, held_out = check_recipe(run)
     require_logged("--objective", objective, model, held_out)
 
 

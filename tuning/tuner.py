@@ -157,8 +157,8 @@ class Tuner(keras_tuner.Tuner):
     """Trains a recipe once a trial, each in a workdir of its own.
 
     Args:
-        make_config: From the `keras_tuner.HyperParameters` of a trial to its
-            config.
+        make_run: From the `keras_tuner.HyperParameters` of a trial to its
+            run.
         recipe: Name of the recipe, for the workdirs.
         objective: `keras_tuner.Objective`: a name in the training's logs.
         num_trials: How many trials in all.
@@ -166,20 +166,18 @@ class Tuner(keras_tuner.Tuner):
         workdir: Folder of the search; trials go to `trials/trial_NUMBER`.
     """
 
-    def __init__(
-        self, make_config, recipe, objective, num_trials, seed, workdir
-    ):
+    def __init__(self, make_run, recipe, objective, num_trials, seed, workdir):
         # keras-tuner takes 0 for no seed.
         oracle = Oracle(
             objective=objective, max_trials=num_trials, seed=seed + 1
         )
         super().__init__(
             oracle,
-            hypermodel=make_config,
+            hypermodel=make_run,
             directory=str(workdir),
             project_name="trials",
         )
-        self.make_config = make_config
+        self.make_run = make_run
         self.recipe = recipe
         if self.oracle is oracle:  # no worker of a chief
             oracle.reload()
@@ -248,13 +246,13 @@ class Tuner(keras_tuner.Tuner):
         """
         # Names of layers as in a process of its own.
         keras.backend.clear_session()
-        config = self.make_config(trial.hyperparameters)
+        run = self.make_run(trial.hyperparameters)
         with _open_when_free(self._folder(trial)) as path:
-            workdirs.claim(path, self.recipe, config)
+            workdirs.claim(path, self.recipe, run)
             board = path / "tensorboard"
             # First, so that the tab has the trials that fail, too.
             write_hparams(board, trial)
-            training = fit(config, self.recipe, path)["training"]
+            training = fit(run, self.recipe, path)["training"]
             name = self.oracle.objective.name
             value = objective_value(training, name)
             write_objective(board, name, value)

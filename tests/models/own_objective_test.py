@@ -21,6 +21,7 @@ from trainers.config import load_recipe
 from trainers.evaluators import few_shot
 from trainers.evaluators import retrieval
 from trainers.evaluators import verification
+from trainers.examples import examples_of_folds
 from trainers.initial_weights import copy_initial_weights
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -132,26 +133,34 @@ def features(monkeypatch):
     x, labels = images(6, 10, (DIM,))
     x = x.astype("float32") / 100 - 1
     monkeypatch.setattr(data.datasets, "load", lambda *_, **__: (x, labels))
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
     yield x, labels
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
 
 
-def recipe(name, *overrides):
-    config = load_recipe(name, ["folds.num_folds=0", *overrides])
-    with config.unlocked():
-        for section in ("front_end", "utterances", "label"):
-            if section in config:
-                del config[section]
-    return config
+def of_features(name, *overrides):
+    """A run on features, and its data."""
+    run = load_recipe(
+        name,
+        [
+            "folds.num_folds=0",
+            "front_end.name=",
+            "utterances.num_frames=0",
+            "label.feature=",
+            *overrides,
+        ],
+    )
+    return run, data.Data(run)
 
 
 def test_it_is_verified_by_its_own_score(model, features):
-    config = recipe("an4_triplet", "evaluation.num_resamples=0")
-    config.evaluation.plda.num_dims = 2
-    results, figures = verification.evaluate(config, model)
-    (split,) = config.evaluation.splits
-    found = results[split]
+    run, its_data = of_features(
+        "an4_triplet",
+        "evaluation.num_resamples=0",
+        "evaluation.plda.num_dims=2",
+    )
+    results, figures = verification.evaluate(run, its_data, model)
+    found = results["test"]
     assert {name for name in found if isinstance(found[name], dict)} == {
         "cosine",
         "plda",
@@ -163,7 +172,7 @@ def test_it_is_verified_by_its_own_score(model, features):
         found["cosine"]["equal_error_rate"], abs=0.01
     )
     assert {"det", "distance_properties"} <= set(figures)
-    held_out = verification.validation(config, model)
+    held_out = verification.validation(run, its_data, model)
     held_out.set_model(model)
     logs = {}
     held_out.on_epoch_end(0, logs)
@@ -171,13 +180,13 @@ def test_it_is_verified_by_its_own_score(model, features):
 
 
 def test_it_retrieves_by_its_own_score(model, features, monkeypatch):
-    config = recipe("omniglot_retrieval_triplet")
-    with config.unlocked():
-        config.evaluation.splits = ("test",)
-        config.evaluation.cluster = True
-        config.evaluation.distance = "cosine"
-    monkeypatch.setattr(retrieval, "build_model", lambda config: model)
-    results, _ = retrieval.evaluate(config, model)
+    run, its_data = of_features(
+        "omniglot_retrieval_triplet",
+        "evaluation.cluster=True",
+        "evaluation.distance=cosine",
+    )
+    monkeypatch.setattr(retrieval, "build_model", lambda *_, **__: model)
+    results, _ = retrieval.evaluate(run, its_data, model)
     own, cosine = results["test_scaled_cosine"], results["test"]
     # The same order of images as the cosine's, with a scale above 0.
     assert own["recall_at_1"] == pytest.approx(cosine["recall_at_1"], abs=0.02)
@@ -188,22 +197,19 @@ def test_it_retrieves_by_its_own_score(model, features, monkeypatch):
 
 def test_it_is_evaluated_in_episodes(model, features):
     tiny = str(ROOT / "tests" / "trainers" / "tiny.py")
-    config = load_recipe(
+    run, its_data = of_features(
         tiny,
-        [
-            "dataset=made_up",
-            "evaluation.num_support=2",
-            "evaluation.num_query=5",
-            "evaluation.num_episodes=4",
-        ],
+        "dataset=made_up",
+        "preprocess.name=",
+        "evaluation.num_support=2",
+        "evaluation.num_query=5",
+        "evaluation.num_episodes=4",
+        "evaluation.num_classes=(5,)",
+        "evaluation.splits=('test',)",
+        "evaluation.leave_one_out=True",
     )
-    with config.unlocked():
-        del config.preprocess
-        config.evaluation.num_classes = (5,)
-        config.evaluation.splits = ("test",)
-        config.evaluation.leave_one_out = True
-    few_shot.check(config)
-    results, _ = few_shot.evaluate(config, model)
+    few_shot.check(run, its_data)
+    results, _ = few_shot.evaluate(run, its_data, model)
     cell = results["test"]["clean"]
     assert cell["accuracy"] > 0.5 and cell["leave_one_out_accuracy"] > 0.5
 

@@ -9,7 +9,12 @@ from tools.keep_result import keep_result
 
 def result(folds, **config):
     runs = {fold: {"evaluation": {"recall": v}} for fold, v in folds.items()}
-    config = {"data_dir": "", "folds": {"fold": 0}, **config}
+    config = {
+        "loss": {"name": "TripletLoss"},
+        "data_dir": "",
+        "folds": {"num_folds": 5, "fold": 0},
+        **config,
+    }
     return {"recipe": "r", "config": config, "folds": runs}
 
 
@@ -17,7 +22,7 @@ def test_folds_are_added(tmp_path):
     path = tmp_path / "new_folder" / "r.json"
     keep_result(path, result({"2": 0.5}))
     more = result({"1": 0.25, "2": 0.5}, data_dir="/elsewhere")
-    more["config"]["folds"] = {"fold": 3}
+    more["config"]["folds"]["fold"] = 3
     keep_result(path, more)
     found = json.loads(path.read_text())
     assert list(found["folds"]) == ["1", "2"]
@@ -29,7 +34,7 @@ def test_folds_are_added(tmp_path):
     ("other", "what"),
     [
         (result({"1": 0.75}), "folds 1"),
-        (result({"2": 0.5}, width=3), "config"),
+        (result({"2": 0.5}, num_epochs=3), "config"),
         ({**result({"2": 0.5}), "recipe": "s"}, "recipe"),
     ],
 )

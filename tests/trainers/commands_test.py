@@ -23,6 +23,7 @@ from trainers import fit
 from trainers import train
 from trainers import workdir as workdirs
 from trainers.config import load_recipe
+from trainers.examples import examples_of_folds
 from tuning import search
 
 pytestmark = pytest.mark.usefixtures("in_checkout")
@@ -47,9 +48,10 @@ TYPOS = [
     ("validation.num_support=9", "expected at least 14"),
     ("validation.num_samples=0", "num_samples"),
     ("evaluation.name=nothing", "few_shot, disentanglement"),
-    ("evaluation.name=retrieval", "no field config.evaluation.distance"),
-    ("evaluation.name=disentanglement", "config.evaluation.factor_names"),
-    ("evaluation.name=verification", "no field config.evaluation.plda"),
+    ("evaluation.name=retrieval", "'val_few_shot_accuracy' is not in the"),
+    ("evaluation.name=disentanglement", "val_few_shot_accuracy"),
+    ("batches.num_support=many", "config.batches.num_support must be an int"),
+    ("method.kernel=3", "unknown field config.method.kernel"),
     ("evaluation.splits=()", "config.evaluation.splits is empty"),
     ("evaluation.splits=('test_seen',)", "an entry for each"),
     ("evaluation.splits=('test_seen','x')", "'x'"),
@@ -201,9 +203,9 @@ def characters(monkeypatch):
     """30 made-up characters of 10 images each, instead of Omniglot."""
     found = images(30, 10, (105, 105, 3))
     monkeypatch.setattr(data.datasets, "load", lambda *_, **__: found)
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
     yield
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
 
 
 @pytest.mark.usefixtures("characters")
@@ -296,7 +298,7 @@ def test_a_damaged_file_is_named_before_any_work(
     name, content, run, capsys, monkeypatch
 ):
     for module in (fit, evaluate):
-        monkeypatch.setattr(module, "evaluation_module", None, raising=False)
+        monkeypatch.setattr(module, "evaluator", None, raising=False)
     (run / name).write_bytes(content)
     before = {p: p.stat().st_mtime_ns for p in run.rglob("*.keras")}
     commands = [(train, tiny(train, run)), (evaluate, ["--workdir", run])]
@@ -405,7 +407,7 @@ def test_a_best_checkpoint_that_lacks_a_part(member, run, capsys):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("evaluation.name=retrieval", "config.evaluation.distance"),
+        ("evaluation.name=disentanglement", "config.evaluation.factor_names"),
         ("evaluation.name=nothing", "few_shot, disentanglement"),
         ("evaluation.splits=()", "config.evaluation.splits is empty"),
         ("evaluation.splits=('a','b')", "'a'"),
@@ -414,7 +416,7 @@ def test_a_best_checkpoint_that_lacks_a_part(member, run, capsys):
         ("evaluation.num_episodes=1", "at least 2"),
         ("evaluation.num_draws=0", "num_draws must be at least 1"),
         ("evaluation.nothing=1", "unknown field config.evaluation.nothing"),
-        ("evaluation.num_support=many", "is of type int"),
+        ("evaluation.num_support=many", "must be an integer"),
     ],
 )
 def test_an_evaluation_that_does_not_fit(override, message, run, capsys):
@@ -427,8 +429,8 @@ def test_an_evaluation_that_does_not_fit(override, message, run, capsys):
 
 @pytest.mark.parametrize(
     "field",
-    ["monitor", "patience", "seed", "optimizer.learning_rate", "batches.name"]
-    + ["evaluation", "evaluation.num_draws", "validation.split", "objective"],
+    ["dataset", "encoder.name", "encoder.dim", "evaluation.name"]
+    + ["batches.num_query", "objective", "objective.name"],
 )
 def test_a_recipe_without_a_field(field, tmp_path, capsys):
     *sections, name = field.split(".")
@@ -542,10 +544,10 @@ def test_damaged_folds_and_searches_are_named(tmp_path, capsys):
 
 
 def test_a_claim_says_what_differs(tmp_path, capsys):
-    config = load_recipe(TINY)
-    assert workdirs.require_free(tmp_path, TINY, config) is False
-    workdirs.claim(tmp_path, TINY, config)
-    assert workdirs.require_free(tmp_path, TINY, config) is True
+    run = load_recipe(TINY)
+    assert workdirs.require_free(tmp_path, TINY, run) is False
+    workdirs.claim(tmp_path, TINY, run)
+    assert workdirs.require_free(tmp_path, TINY, run) is True
     other = load_recipe(TINY, ["seed=1"])
     with pytest.raises(ValueError, match="config.seed=0; this one has"):
         workdirs.require_free(tmp_path, TINY, other)

@@ -10,6 +10,7 @@ from trainers import cross_validate
 from trainers import data
 from trainers import evaluate
 from trainers import train
+from trainers.examples import examples_of_folds
 
 NUM_PER_CLASS = 8
 
@@ -31,9 +32,9 @@ def squares():
 @pytest.fixture(autouse=True)
 def generated_data(monkeypatch):
     monkeypatch.setattr(data.datasets, "load", lambda *_: squares())
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
     yield
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
 
 
 def overrides(*more):

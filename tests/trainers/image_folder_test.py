@@ -16,7 +16,7 @@ from trainers import data
 from trainers import evaluate
 from trainers import train
 from trainers.config import load_recipe
-from trainers.fit import training_data
+from trainers.examples import examples_of_folds
 
 RECIPE = "omniglot_retrieval_triplet"
 
@@ -28,7 +28,7 @@ def digits(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def no_data_kept():
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
 
 
 def words(folder, *overrides):
@@ -75,7 +75,7 @@ def test_folds_of_a_folder(digits, tmp_path, capsys):
     assert results["evaluation"]["test"]["examples"] == 40
     seen = []
     for fold in range(5):
-        config = load_recipe(
+        run = load_recipe(
             RECIPE,
             [
                 f"dataset=image_folder:{digits}",
@@ -83,7 +83,7 @@ def test_folds_of_a_folder(digits, tmp_path, capsys):
                 f"folds.fold={fold}",
             ],
         )
-        seen += np.unique(data.load(config, "test")[1]).tolist()
+        seen += np.unique(data.Data(run).split("test")[1]).tolist()
     assert sorted(seen) == list(range(10))
     without = words(digits, "folds.num_folds=0")
     arguments = ["--config", RECIPE, "--workdir", str(tmp_path / "none")]
@@ -100,7 +100,7 @@ def sizes(tmp_path):
 
 
 def batch_of(folder, *overrides):
-    config = load_recipe(
+    run = load_recipe(
         RECIPE,
         [
             f"dataset=image_folder:{folder}",
@@ -111,7 +111,7 @@ def batch_of(folder, *overrides):
             *overrides,
         ],
     )
-    return next(iter(training_data(config, 0)))[0]
+    return next(iter(data.Data(run).batches(0)))[0]
 
 
 def test_different_sizes_need_a_size(sizes):
@@ -183,6 +183,6 @@ def test_what_is_wrong_is_said_in_one_line(
 def test_a_size_is_for_images_read_when_needed(monkeypatch):
     arrays = np.zeros((2, 4, 4, 3), np.uint8), np.zeros(2, np.int32)
     monkeypatch.setattr(datasets, "load", lambda *_: arrays)
-    config = load_recipe("mini_imagenet_triplet", ["images.size=4"])
+    run = load_recipe("mini_imagenet_triplet", ["images.size=4"])
     with pytest.raises(ValueError, match="config.images.size=4 is for images"):
-        data.load(config, "train")
+        data.Data(run).split("train")

@@ -18,6 +18,7 @@ from trainers import evaluate
 from trainers import train
 from trainers.evaluators import trial_measures
 from trainers.evaluators import verification
+from trainers.examples import examples_of_folds
 from trainers.initial_weights import copy_initial_weights
 
 SHORT = (
@@ -40,9 +41,9 @@ def digits():
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(data.datasets, "load", lambda name, *_: sets[name])
-        data._selected.cache_clear()
+        examples_of_folds.cache_clear()
         yield sets
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
 
 
 def command(module, *words, overrides=()):
@@ -79,10 +80,10 @@ def test_retrieval_and_clusters_by_the_distance(characters_run, digits):
     test = np.isin(labels, data.folds.split_classes(10, 0, 3)["test"])
     assert found["test"]["examples"] == 10 * len(np.unique(labels[test]))
     # The ten of each class that the folds use.
-    config = train.load_recipe(
+    run = train.load_recipe(
         "omniglot_retrieval_learned_distance", [*SHORT, *FOLDS]
     )
-    x, labels = data.load(config, "test")
+    x, labels = data.Data(run).split("test")
     embeddings = model.predict(x, verbose=0)
     distance = model.objective.distance
     logits = distance.all_pairs(embeddings, embeddings).numpy()

@@ -100,7 +100,7 @@ def test_every_measure_has_a_direction():
         expected = "min" if name == "loss" else "max"
         assert monitor.direction(name) == expected
     for recipe in recipe_names():
-        monitor.direction(load_recipe(recipe).monitor)
+        monitor.direction(load_recipe(recipe).training.monitor)
 
 
 def test_a_name_without_a_direction_is_refused(tmp_path):

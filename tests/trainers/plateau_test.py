@@ -82,20 +82,11 @@ def tiny(workdir):
     """So slow that no epoch is better than the first."""
     workdir.mkdir(exist_ok=True)
     overrides = ["num_epochs=6", "patience=6", "deterministic=False"]
-    config = load_recipe(TINY, overrides)
-    with config.unlocked():
-        config.optimizer = {
-            "name": "SGDWithL2",
-            "learning_rate": 1e-12,
-            "momentum": 0.9,
-            "l2": 1e-3,
-        }
-        config.plateau = {
-            "factor": 0.5,
-            "patience": 1,
-            "min_learning_rate": 0.0,
-        }
-    return fit.fit(config, TINY, workdir)["training"]
+    overrides += ["optimizer.name=SGDWithL2", "optimizer.learning_rate=1e-12"]
+    overrides += ["optimizer.momentum=0.9", "optimizer.l2=1e-3"]
+    overrides += ["plateau.factor=0.5", "plateau.patience=1"]
+    run = load_recipe(TINY, overrides)
+    return fit.fit(run, TINY, workdir)["training"]
 
 
 def without_times(training):

@@ -118,6 +118,8 @@ def test_a_file_of_a_user_s_own_builds_on_the_tables(tmp_path):
     )
     mine = load_recipe(str(file), ["num_epochs=3"])
     published = load_recipe("n_digit_2_dim_2_stochastic_prototypes")
-    assert mine.objective == published.objective
-    assert mine.optimizer.learning_rate.decay_steps == 100
-    assert (mine.num_epochs, published.num_epochs) == (3, 40)
+    assert mine.method == published.method
+    rate = mine.optimizer.arguments["learning_rate"]
+    assert rate.arguments["decay_steps"] == 100
+    assert mine.training.num_epochs == 3
+    assert published.training.num_epochs == 40

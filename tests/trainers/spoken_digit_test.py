@@ -18,7 +18,7 @@ from trainers import data
 from trainers import export
 from trainers import train
 from trainers.config import load_recipe
-from trainers.fit import training_data
+from trainers.examples import examples_of_folds
 
 SPEAKERS = ("ada", "bob", "cy", "di", "eva")
 NUM_WORDS, NUM_EACH = 10, 3
@@ -68,9 +68,9 @@ def generated_data(monkeypatch):
         return X, NAMES
 
     monkeypatch.setattr(data.datasets, "load", load)
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
     yield reads
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
 
 
 SMALL = (
@@ -88,8 +88,9 @@ SMALL = (
 )
 
 
-def config(recipe, *more):
-    return load_recipe(recipe, [*SMALL, *more])
+def of_run(recipe, *more):
+    """The data of a run."""
+    return data.Data(load_recipe(recipe, [*SMALL, *more]))
 
 
 def overrides(*more):
@@ -115,9 +116,9 @@ def whole(row):
     return np.concatenate([padded[row, : num_frames[row]]] * times)
 
 
-def rows_of(config, split):
+def rows_of(found_data, split):
     """Which recordings are in a split, found by their features."""
-    x, labels = data.load(config, split)
+    x, labels = found_data.split(split)
     firsts = np.array([whole(row)[:40] for row in range(len(X))])
     found = []
     for utterance in x:
@@ -131,7 +132,7 @@ def rows_of(config, split):
 
 @pytest.mark.parametrize("fold", range(5))
 def test_one_speaker_is_left_out(fold, generated_data):
-    here = config("spoken_digit_triplet", f"folds.fold={fold}")
+    here = of_run("spoken_digit_triplet", f"folds.fold={fold}")
     parts = {}
     for split, num_speakers in (("train", 3), ("validation", 1), ("test", 1)):
         rows, labels = rows_of(here, split)
@@ -145,14 +146,14 @@ def test_one_speaker_is_left_out(fold, generated_data):
 
 def test_every_speaker_is_left_out_once():
     tests = [
-        set(WHO[rows_of(config("spoken_digit_triplet", fold), "test")[0]])
+        set(WHO[rows_of(of_run("spoken_digit_triplet", fold), "test")[0]])
         for fold in (f"folds.fold={k}" for k in range(5))
     ]
     assert set.union(*tests) == set(SPEAKERS)
 
 
 def test_speakers_over_unseen_words():
-    here = config("spoken_digit_speakers")
+    here = of_run("spoken_digit_speakers")
     words = {}
     for split, num_words in (("train", 6), ("validation", 2), ("test", 2)):
         rows, labels = rows_of(here, split)
@@ -164,8 +165,8 @@ def test_speakers_over_unseen_words():
 
 
 def test_batches_hold_all_words():
-    here = config("spoken_digit_learned_distance", "batches.num_classes=10")
-    for x, labels in training_data(here, first_step=0).take(2):
+    here = of_run("spoken_digit_learned_distance", "batches.num_classes=10")
+    for x, labels in here.batches(0).take(2):
         assert x.shape == (10 * 3, 20, 30)
         assert np.bincount(labels).tolist() == [3] * 10
 
@@ -181,12 +182,11 @@ def test_copies_before_babble_and_in_rooms(tmp_path, monkeypatch):
         file.setsampwidth(2)
         file.setframerate(SAMPLE_RATE)
         file.writeframes(response.tobytes())
-    here = config("spoken_digit_learned_distance_babble")
-    with here.unlocked():
-        here.augmentation.room = {"room_responses": "rooms"}
-        here.manual_dir = str(tmp_path)
+    recipe = "spoken_digit_learned_distance_babble"
+    room = "augmentation.room.room_responses=rooms"
+    here = of_run(recipe, room, f"manual_dir={tmp_path}")
     rows, words = rows_of(here, "train")
-    x, labels = data.load_for_training(here)
+    x, labels = here._training
     assert labels.tolist() == [*words] * 3
     recordings = X.take(rows)
     rooms, _, _ = speech.read_recordings(tmp_path / "rooms")
@@ -196,9 +196,9 @@ def test_copies_before_babble_and_in_rooms(tmp_path, monkeypatch):
             recordings,
             snr=(10.0, 20.0),
             num_sources=(3, 7),
-            seed=here.seed,
+            seed=0,
         ),
-        speech.augment(recordings, room_responses=rooms, seed=here.seed + 1),
+        speech.augment(recordings, room_responses=rooms, seed=1),
     )
     for part, copy in enumerate(copies, start=1):
         for number in (0, 7):
@@ -215,17 +215,15 @@ def test_copies_before_babble_and_in_rooms(tmp_path, monkeypatch):
             assert len(clean) != len(found) or not np.allclose(clean, found)
     np.testing.assert_allclose(x[3], whole(rows[3]), rtol=1e-4, atol=1e-3)
     # Held-out recordings are as they are.
-    assert len(data.load(here, "test")[0]) == NUM_WORDS * NUM_EACH
+    assert len(here.split("test")[0]) == NUM_WORDS * NUM_EACH
 
     monkeypatch.delenv("EMBEDDINGS_TF_MANUAL", raising=False)
-    with here.unlocked():
-        here.manual_dir = ""
-    with pytest.raises(ValueError, match="folder of the noise"):
-        data.load_for_training(here)
-    with here.unlocked():
-        del here["front_end"]
+    with pytest.raises(ValueError, match="folder of 'rooms' in config.augm"):
+        of_run(recipe, room).batches(0)
+    with pytest.raises(ValueError, match="room names neither noise nor room"):
+        of_run(recipe, "augmentation.room.noise=").batches(0)
     with pytest.raises(ValueError, match="it needs config.front_end"):
-        data.load_for_training(here)
+        of_run(recipe, "front_end.name=").batches(0)
 
 
 @pytest.mark.slow
@@ -246,7 +244,7 @@ def test_a_learned_distance_is_trained_measured_and_exported(tmp_path):
 
     # One pair after the other.
     rows, _ = rows_of(
-        config("spoken_digit_learned_distance", "folds.fold=2"), "test"
+        of_run("spoken_digit_learned_distance", "folds.fold=2"), "test"
     )
     model = checkpoint.load_best(run)
     assert model.objective.num_classes == NUM_WORDS
@@ -325,6 +323,6 @@ def test_bad_recordings(name, monkeypatch, tmp_path, capsys):
 
 @pytest.mark.parametrize("pattern", [r"(\d)_eva_", r"\d"])
 def test_a_pattern_that_does_not_fit(pattern):
-    here = config("spoken_digit_triplet", f"label.pattern={pattern}")
+    here = of_run("spoken_digit_triplet", f"label.pattern={pattern}")
     with pytest.raises(ValueError, match="must find a group in every audio"):
-        data.load(here, "test")
+        here.split("test")

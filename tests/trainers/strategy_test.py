@@ -24,8 +24,8 @@ from tests.trainers.train_test import state_of
 from tests.trainers.train_test import train
 from trainers import strategy as strategies
 from trainers.config import load_recipe
+from trainers.data import Data
 from trainers.fit import build_model
-from trainers.fit import training_data
 from trainers.loop import loop
 
 
@@ -42,8 +42,8 @@ def assert_close_runs(first, second):
 
 
 def test_a_recipe_without_the_field_trains_on_one_device(tmp_path):
-    config = load_recipe(TINY)
-    assert config.strategy == "one"
+    run = load_recipe(TINY)
+    assert run.training.strategy == "one"
     with pytest.raises(ValueError, match="'two' is unknown; there are one"):
         strategies.is_chief("two")
 
@@ -130,11 +130,11 @@ def test_what_the_chief_has(strategy):
 
 
 def test_the_loop_is_fit_bit_for_bit_on_one_replica():
-    config = load_recipe(TINY)
+    run = load_recipe(TINY)
     histories, weights = [], []
     for trained_by in ("fit", "loop"):
         keras.utils.set_random_seed(0)
-        model = build_model(config)
+        model = build_model(run)
         history = keras.callbacks.History()
         options = {
             "epochs": 3,
@@ -142,7 +142,7 @@ def test_the_loop_is_fit_bit_for_bit_on_one_replica():
             "steps_per_epoch": 2,
             "callbacks": [history],
         }
-        batches = training_data(config, 0)
+        batches = Data(run).batches(0)
         if trained_by == "fit":
             model.fit(batches, shuffle=False, verbose=0, **options)
         else:

@@ -81,8 +81,8 @@ def manual(tmp_path, monkeypatch):
 def test_three_lists_of_trials(manual, tmp_path, capsys):
     workdir = str(tmp_path / "run")
     words = [f"--config.{field}" for field in SMALL]
-    recipe = "voxceleb_learned_distance"
-    assert train.main(["--config", recipe, "--workdir", workdir, *words]) == 0
+    name = "voxceleb_learned_distance"
+    assert train.main(["--config", name, "--workdir", workdir, *words]) == 0
     assert evaluate.main(["--workdir", workdir]) == 0
     results = json.loads((tmp_path / "run/results.json").read_text())
     found = results["evaluation"]
@@ -100,15 +100,20 @@ def test_three_lists_of_trials(manual, tmp_path, capsys):
     assert (tmp_path / "run/det.png").exists()
 
 
-def config(*more):
+def recipe(*more):
     return load_recipe("voxceleb_learned_distance", [*SMALL, *more])
+
+
+def validation(*more):
+    run = recipe(*more)
+    return verification.validation(run, data.Data(run), None)
 
 
 def test_only_what_occurs_is_embedded(manual):
     path = "kaldi/data/voxceleb1/trials_original"
     split = "data/voxceleb1_no_sil"
-    x, first, second, is_target = data.load_trials(config(), split, path)
-    every, speakers = data.load(config(), split)
+    x, first, second, is_target = data.Data(recipe()).trials(split, path)
+    every, speakers = data.Data(recipe()).split(split)
     assert len(x) == 8 and len(every) == 16
     for number in range(8):
         np.testing.assert_array_equal(x[number], every[4 + number])
@@ -119,9 +124,9 @@ def test_only_what_occurs_is_embedded(manual):
     assert {(a, b) for a, b in zip(first, second, strict=True)} == {
         (a, b) for a in range(8) for b in range(a)
     }
-    some = data.load_trials(config(), split, path, num_trials=5)
+    some = data.Data(recipe()).trials(split, path, num_trials=5)
     assert len(some[3]) == 5
-    again = data.load_trials(config(), split, path, num_trials=5)
+    again = data.Data(recipe()).trials(split, path, num_trials=5)
     np.testing.assert_array_equal(some[1], again[1])
 
 
@@ -129,20 +134,15 @@ def test_unknown_utterances_and_missing_lists(manual):
     path = manual / "data/voxceleb1/trials_hard"
     path.write_text(path.read_text() + "1 id6-video-00000 id99-video-00000\n")
     with pytest.raises(ValueError, match="first is 'id99-video-00000'"):
-        verification.validation(
-            config("validation.trials=kaldi/data/voxceleb1/trials_hard"), None
-        )
+        validation("validation.trials=kaldi/data/voxceleb1/trials_hard")
     with pytest.raises(FileNotFoundError, match="trials_none"):
-        verification.validation(
-            config("validation.trials=kaldi/data/voxceleb1/trials_none"), None
-        )
+        validation("validation.trials=kaldi/data/voxceleb1/trials_none")
 
 
 def test_short_utterances_are_repeated_when_read(manual):
-    x, _ = data.load(config(), "data/voxceleb1_no_sil")
-    once, _ = data.load(
-        config("utterances.min_num_frames=1"), "data/voxceleb1_no_sil"
-    )
+    split = "data/voxceleb1_no_sil"
+    x, _ = data.Data(recipe()).split(split)
+    once, _ = data.Data(recipe("utterances.min_num_frames=1")).split(split)
     assert once.lengths.min() < 16 <= x.lengths.min()
     for number, utterance in enumerate(once):
         times = int(np.ceil(16 / len(utterance)))
@@ -151,12 +151,9 @@ def test_short_utterances_are_repeated_when_read(manual):
 
 def test_many_pairs_are_counted_in_bins(monkeypatch):
     monkeypatch.setattr(
-        verification, "load", lambda *_: (np.ones(2), np.arange(2))
+        data.Data, "split", lambda *_: (np.ones(2), np.arange(2))
     )
-    recipe = config()
-    with recipe.unlocked():
-        del recipe.validation["trials"]
-    held_out = verification.validation(recipe, None)
+    held_out = validation("validation.trials=")
     measure = held_out.metrics["accuracy_at_equal_error"]
     rng = np.random.default_rng(0)
     classes = np.repeat(np.arange(20), 6)

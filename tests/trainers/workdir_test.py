@@ -4,14 +4,14 @@ import json
 import multiprocessing
 import os
 
-import ml_collections
 import pytest
 
 from trainers import workdir
+from trainers.run_config import run_from_config
 
 
 def config(**fields):
-    return ml_collections.ConfigDict({"seed": 0, "data_dir": "", **fields})
+    return run_from_config({"loss": {"name": "TripletLoss"}, **fields})
 
 
 def test_atomic_write_replaces_and_leaves_nothing_beside(tmp_path):
@@ -45,7 +45,12 @@ def test_the_place_of_the_data_may_change(tmp_path):
 
 def test_a_run_from_before_a_common_field_has_its_default(tmp_path):
     workdir.claim(tmp_path, "first", config())
-    assert workdir.read_config(tmp_path)[1].precision == "float32"
+    file = tmp_path / "config.json"
+    found = json.loads(file.read_text())
+    for name in ("precision", "piece_size", "images"):
+        del found["config"][name]
+    file.write_text(json.dumps(found))
+    assert workdir.run_of_workdir(tmp_path)[1].training.precision == "float32"
     workdir.claim(tmp_path, "first", config(precision="float32", piece_size=0))
     with pytest.raises(
         ValueError, match=r"precision='float32'.*precision='mixed_float16'"

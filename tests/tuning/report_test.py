@@ -11,18 +11,18 @@ from tuning import search
 
 
 def fields(recipe, space_name, overrides, **fixed):
-    """The winner's config, and the fields that the next command sets."""
+    """The winner's run, and the fields that the next command sets."""
     space = load_function(
         space_name, search.SPACES, "space", "space", search.space_names()
     )
     values = keras_tuner.HyperParameters()
     for name, value in fixed.items():
         values.Fixed(name, value)
-    make_config = search.config_maker(load_recipe(recipe, overrides), space)
-    short = make_config(values)
+    make_run = search.run_maker(load_recipe(recipe, overrides), space)
+    short = make_run(values)
     trial = types.SimpleNamespace(hyperparameters=values)
     tuner = types.SimpleNamespace(
-        make_config=make_config,
+        make_run=make_run,
         oracle=types.SimpleNamespace(trials={"0": trial}),
     )
     arguments = types.SimpleNamespace(config=recipe, overrides=overrides)
@@ -34,16 +34,17 @@ def fields(recipe, space_name, overrides, **fixed):
 
 def test_a_schedule_that_the_space_makes_is_as_long_as_the_training():
     recipe = load_recipe("demo")
-    num_steps = recipe.num_epochs * recipe.steps_per_epoch
+    num_steps = recipe.training.num_epochs * recipe.training.steps_per_epoch
     short, found = fields(
         "demo",
         "stochastic_prototypes",
         ["num_epochs=1", "steps_per_epoch=3"],
     )
-    assert short.optimizer.learning_rate.decay_steps == 3
+    rate = short.optimizer.arguments["learning_rate"]
+    assert rate.arguments["decay_steps"] == 3
     assert found == {
-        f"num_epochs={recipe.num_epochs}",
-        f"steps_per_epoch={recipe.steps_per_epoch}",
+        f"num_epochs={recipe.training.num_epochs}",
+        f"steps_per_epoch={recipe.training.steps_per_epoch}",
         f"optimizer.learning_rate.decay_steps={num_steps}",
     }
 
@@ -57,11 +58,14 @@ def test_what_is_not_length_stays_as_it_was_searched(override):
     _, found = fields(
         "sprites_f_statistic", "f_statistic", [override, "num_epochs=4"]
     )
-    assert found == {f"num_epochs={recipe.num_epochs}"}
+    assert found == {f"num_epochs={recipe.training.num_epochs}"}
 
 
 def test_places_are_named_and_searched_values_kept():
     overrides = ["batches.num_classes=12", "data_dir=/data", "num_epochs=2"]
     _, found = fields("an4_learned_distance", "an4", overrides)
     recipe = load_recipe("an4_learned_distance")
-    assert found == {"data_dir=/data", f"num_epochs={recipe.num_epochs}"}
+    assert found == {
+        "data_dir=/data",
+        f"num_epochs={recipe.training.num_epochs}",
+    }

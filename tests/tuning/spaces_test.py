@@ -1,16 +1,17 @@
 """Every space fits a recipe, and what it draws is a model that can be built."""
 
 import keras_tuner
-import numpy as np
+import ml_collections
 import pytest
 
 from trainers import model
 from trainers.config import load_function
 from trainers.config import load_recipe
+from trainers.run_config import config_of
 from tuning.fields import choose
 from tuning.fields import set_field
 from tuning.search import SPACES
-from tuning.search import config_maker
+from tuning.search import run_maker
 from tuning.search import space_names
 
 RECIPES = {
@@ -25,16 +26,16 @@ RECIPES = {
 def draw(name, num_draws):
     """`(values, config)` of random trials, as a search draws them."""
     space = load_function(name, SPACES, "space", "space", space_names())
-    make_config = config_maker(load_recipe(RECIPES[name]), space)
+    make_run = run_maker(load_recipe(RECIPES[name]), space)
     oracle = keras_tuner.oracles.RandomSearchOracle(
         objective=keras_tuner.Objective("score", "max"), seed=1
     )
-    make_config(oracle.hyperparameters)
+    make_run(oracle.hyperparameters)
     found = []
     for number in range(num_draws):
         drawn = oracle.get_space()
         drawn.values = oracle.populate_space(str(number))["values"]
-        found.append((drawn.values, make_config(drawn)))
+        found.append((drawn.values, make_run(drawn)))
     return found
 
 
@@ -43,40 +44,43 @@ def test_every_space_is_tested():
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_what_a_space_draws_can_be_built(name, monkeypatch):
-    monkeypatch.setattr(model, "load", lambda *_: (None, np.arange(50)))
-    for _, config in draw(name, 1):
-        built = model.build_model(config)
+def test_what_a_space_draws_can_be_built(name):
+    for _, run in draw(name, 1):
+        built = model.build_model(run, num_classes=50)
         assert float(built.optimizer.learning_rate.numpy()) >= 0
 
 
 def test_values_reach_the_fields_that_depend_on_them():
-    for values, config in draw("stochastic_prototypes", 40):
+    for values, run in draw("stochastic_prototypes", 40):
         num_support = values["num_support"]
-        assert config.batches.num_support == num_support
-        assert config.objective.num_support == num_support
+        objective = run.method.arguments
+        assert run.batches.arguments["num_support"] == num_support
+        assert objective["num_support"] == num_support
         # num_support * c^(2 / dim), and dim is 2
-        assert config.objective.initial_noise_variance == pytest.approx(
+        assert objective["initial_noise_variance"] == pytest.approx(
             num_support * values["noise_constant"]
         )
         sampler = values["objective.sampler"]
-        assert config.objective.num_samples == values[f"{sampler}.num_samples"]
+        assert objective["num_samples"] == values[f"{sampler}.num_samples"]
         assert ("num_halvings" in values) == (values["decay"] == "halving")
-        rate = config.optimizer.learning_rate
-        assert rate.initial_learning_rate == values["optimizer.learning_rate"]
+        rate = run.optimizer.arguments["learning_rate"].arguments
+        assert (
+            rate["initial_learning_rate"] == values["optimizer.learning_rate"]
+        )
         assert ("decay_rate" in rate) == (values["decay"] == "halving")
-    for values, config in draw("an4", 40):
-        objective = config.objective
+    for values, run in draw("an4", 40):
+        objective = run.method.arguments
         auxiliary = values["objective.auxiliary"]
         assert objective.get("auxiliary", "none") == auxiliary
         assert ("projection" in objective) == values.get(
             "objective.projection", False
         )
-        assert objective.distance.hidden_units == (
+        assert objective["distance"].arguments["hidden_units"] == (
             (values["distance.num_units"],) * values["distance.num_layers"]
         )
-    for _, config in draw("f_statistic", 40):
-        assert 1 <= config.loss.num_dims <= config.encoder.dim == 22
+    for _, run in draw("f_statistic", 40):
+        num_dims = run.method.arguments["num_dims"]
+        assert 1 <= num_dims <= run.encoder.arguments["dim"] == 22
 
 
 @pytest.mark.parametrize(
@@ -92,10 +96,11 @@ def test_the_winners_of_the_paper_are_in_its_grid(name, num_values):
     space = load_function(name, SPACES, "space", "space", space_names())
     recipe = load_recipe(RECIPES[name])
     hyperparameters = keras_tuner.HyperParameters()
-    config_maker(recipe, space)(hyperparameters)
+    run_maker(recipe, space)(hyperparameters)
     grid = {choice.name: choice.values for choice in hyperparameters.space}
     assert [len(values) for values in grid.values()] == num_values
-    hidden_units = recipe.objective.distance.hidden_units
+    recipe = config_of(recipe)
+    hidden_units = recipe["objective"]["distance"]["hidden_units"]
     assert len(hidden_units) in grid.pop("distance.num_layers")
     assert hidden_units[0] in grid.pop("distance.num_units")
     for field, values in grid.items():
@@ -106,7 +111,7 @@ def test_the_winners_of_the_paper_are_in_its_grid(name, num_values):
 
 
 def test_a_field_of_a_missing_section_is_refused():
-    config = load_recipe("demo").unlock()
+    config = ml_collections.ConfigDict(config_of(load_recipe("demo")))
     set_field(config, "objective.noise_transform", "exp")
     assert config.objective.noise_transform == "exp"
     with pytest.raises(ValueError, match="no section objective.distance"):

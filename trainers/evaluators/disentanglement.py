@@ -6,8 +6,6 @@ import numpy as np
 from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import viz
-from trainers.data import load
-from trainers.data import load_labels
 from trainers.embed import HeldOutPoints
 from trainers.embed import embed_points
 from trainers.folds import class_ids
@@ -23,13 +21,13 @@ def explicitness(codes, factors) -> float:
     return _mean_over_factors(found["factor"], found["auc"])
 
 
-def validation(config, model) -> callbacks.EmbeddingEvaluation:
+def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     """Mean factor explicitness of the validation part, and its companions.
 
     Of an autoencoder also the log-likelihood of held-out images, given the
     mean of their code.
     """
-    x, factors = load(config, config.validation.split)
+    x, factors = data.split(run.evaluation.validation.split)
     measures = {
         "explicitness": explicitness,
         "modularity": metrics.modularity,
@@ -46,16 +44,16 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     return HeldOutPoints(x, factors, measures)
 
 
-def check(config) -> None:
+def check(run, data) -> None:
     """Checks the section `evaluation` against the data.
 
     Raises:
         ValueError: If the labels are not factors, or not as many as there are
             names, or a split does not exist.
     """
-    names = config.evaluation.factor_names
-    for split in config.evaluation.splits:
-        shape = load_labels(config, split).shape
+    names = run.evaluation.factor_names
+    for split in run.evaluation.splits:
+        shape = data.labels(split).shape
         if len(shape) != 2 or shape[1] != len(names):
             raise ValueError(
                 "config.evaluation.name='disentanglement' needs labels of "
@@ -65,20 +63,20 @@ def check(config) -> None:
             )
 
 
-def evaluate(config, model) -> tuple[dict, dict]:
+def evaluate(run, data, model) -> tuple[dict, dict]:
     """All measures of a trained model, beside those of an untrained one."""
-    keras.utils.set_random_seed(config.seed)
-    untrained = build_model(config)
+    keras.utils.set_random_seed(run.training.seed)
+    untrained = build_model(run, num_classes=data.num_classes)
     results = {}
-    for split in config.evaluation.splits:
-        x, factors = load(config, split)
+    for split in run.evaluation.splits:
+        x, factors = data.split(split)
         codes = embed_points(model, x)
         results[split] = _measures(codes, factors)
         results[split]["modularity_of_ideal"] = modularity_of_ideal(factors)
         results[f"{split}_untrained"] = _measures(
             embed_points(untrained, x), factors
         )
-    names = config.evaluation.factor_names
+    names = run.evaluation.factor_names
     information = metrics.mutual_information(codes, factors)
     figures = {
         "mutual_information": viz.mutual_information_figure(

@@ -4,6 +4,8 @@ For any data set with classes. Images are evaluated clean and partly occluded,
 other examples clean only. `n_digit_few_shot` adds measures of n-digit numbers.
 """
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
@@ -14,9 +16,6 @@ from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
-from trainers.data import load
-from trainers.data import load_labels
-from trainers.data import preprocessing
 from trainers.evaluators.episodes import Progress
 from trainers.evaluators.episodes import episode_log_prob
 from trainers.evaluators.episodes import episodes
@@ -46,25 +45,25 @@ def number_classes(*labels) -> list[np.ndarray]:
     return np.split(class_ids(np.concatenate(labels)), ends[:-1])
 
 
-def validation(config, model) -> callbacks.EmbeddingEvaluation:
+def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     """Few-shot accuracy on the validation part, preprocessed as training.
 
     One fixed draw of the preprocessing and of the episodes, so that epochs
     are compared on the same task.
     """
-    x, labels = load(config, config.validation.split)
+    wanted = dataclasses.asdict(run.evaluation.validation)
+    x, labels = data.split(wanted.pop("split"))
     (labels,) = number_classes(labels)
-    preprocess = preprocessing(config)
-    if preprocess is not None:
+    if data.preprocess is not None:
         x = tf.concat(
             [
-                preprocess(x[first : first + BLOCK], tf.constant([-1, first]))
+                data.preprocess(
+                    x[first : first + BLOCK], tf.constant([-1, first])
+                )
                 for first in range(0, len(x), BLOCK)
             ],
             axis=0,
         ).numpy()
-    wanted = dict(config.validation)
-    del wanted["split"]
     num_samples = wanted.pop("num_samples")
     log_prob = episode_log_prob(
         model, positive_integer("validation.num_samples", num_samples)
@@ -77,7 +76,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
             embeddings,
             labels,
             log_prob=log_prob,
-            seed=config.seed,
+            seed=run.training.seed,
             **wanted,
         )
 
@@ -87,7 +86,7 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     return callbacks.EmbeddingEvaluation(x, labels, measures, batch_size=BLOCK)
 
 
-def check(config) -> None:
+def check(run, data) -> None:
     """Checks the section `evaluation` against the data.
 
     Raises:
@@ -95,27 +94,27 @@ def check(config) -> None:
             `num_classes` for each split, or a split does not exist or has too
             few classes or examples.
     """
-    wanted = config.evaluation
+    wanted = run.evaluation
     if len(wanted.splits) != len(wanted.num_classes):
         raise ValueError(
             "config.evaluation.num_classes must have an entry for each of "
-            f"config.evaluation.splits; received {tuple(wanted.num_classes)} "
-            f"for {tuple(wanted.splits)}"
+            f"config.evaluation.splits; received {wanted.num_classes} "
+            f"for {wanted.splits}"
         )
     for field, least in (
         ("num_episodes", 2),
         ("num_draws", 1),
         ("num_samples", 1),
     ):
-        if wanted[field] < least:
+        if getattr(wanted, field) < least:
             raise ValueError(
                 f"config.evaluation.{field} must be at least {least}; "
-                f"received {wanted[field]}"
+                f"received {getattr(wanted, field)}"
             )
     for split, num_classes in zip(
         wanted.splits, wanted.num_classes, strict=True
     ):
-        (labels,) = number_classes(load_labels(config, split))
+        (labels,) = number_classes(data.labels(split))
         try:
             metrics.few_shot_episodes(
                 np.zeros((len(labels), 1)),
@@ -130,7 +129,7 @@ def check(config) -> None:
             ) from error
 
 
-def evaluate(config, model) -> tuple[dict, dict]:
+def evaluate(run, data, model) -> tuple[dict, dict]:
     """All measures of one trained model, and its figures by name.
 
     Every split of `config.evaluation.splits`, for images under three
@@ -139,10 +138,10 @@ def evaluate(config, model) -> tuple[dict, dict]:
     shared out over the draws. With `leave_one_out` also the accuracy of the
     nearest neighbour among all other examples of the split, in the first draw.
     """
-    splits, trained = embed_splits(config, model)
+    splits, trained = embed_splits(run, data, model)
     labels = np.concatenate([split.labels for split in splits])
     return measure(
-        config,
+        run,
         model,
         splits,
         trained,
@@ -151,16 +150,16 @@ def evaluate(config, model) -> tuple[dict, dict]:
     )
 
 
-def embed_splits(config, model, **options):
+def embed_splits(run, data, model, **options):
     """The embedded test splits, and the class numbers of the training split.
 
     `options` go to `embed_split`.
     """
-    wanted, splits = config.evaluation, []
+    wanted, splits = run.evaluation, []
     for name, num_classes in zip(
         wanted.splits, wanted.num_classes, strict=True
     ):
-        x, labels = load(config, name)
+        x, labels = data.split(name)
         splits.append(
             embed_split(
                 model,
@@ -173,7 +172,7 @@ def embed_splits(config, model, **options):
             )
         )
     *labels, trained = number_classes(
-        *(split.labels for split in splits), load_labels(config, config.split)
+        *(split.labels for split in splits), data.labels(run.data.split)
     )
     splits = [
         split._replace(labels=numbers)
@@ -183,12 +182,12 @@ def embed_splits(config, model, **options):
 
 
 def measure(
-    config, model, splits, trained, factors, *, num_classes_drawn=None
+    run, model, splits, trained, factors, *, num_classes_drawn=None
 ) -> tuple[dict, dict]:
     """Results and figures of embedded splits.
 
     Args:
-        config: The recipe.
+        run: The typed run.
         model: The trained model.
         splits: What `embed_splits` gave.
         trained: Class numbers of training examples; the figure marks classes
@@ -197,7 +196,7 @@ def measure(
             figure of the embeddings has a panel for each.
         num_classes_drawn: Classes in that figure; None: all.
     """
-    wanted = config.evaluation
+    wanted = run.evaluation
     log_prob = episode_log_prob(model, wanted.num_samples)
     progress = Progress(
         sum(len(split.conditions) for split in splits) * wanted.num_episodes
@@ -211,7 +210,7 @@ def measure(
                 found.append(episode)
                 progress.advance()
             cell, *curves = measure_episodes(found)
-            if wanted.get("leave_one_out", False):
+            if wanted.leave_one_out:
                 cell["leave_one_out_accuracy"] = leave_one_out_accuracy(
                     model, *split.sides(condition), split.labels
                 )
@@ -241,7 +240,7 @@ def measure(
             labels[rows],
             np.isin(labels[rows], trained),
             {name: values[rows] for name, values in factors.items()},
-            title=f"{config.dataset}: clean test images",
+            title=f"{run.data.dataset}: clean test images",
         )
     return results, figures
 

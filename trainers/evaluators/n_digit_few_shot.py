@@ -17,30 +17,32 @@ summary = few_shot.summary
 validation = few_shot.validation
 
 
-def check(config) -> None:
+def check(run, data) -> None:
     """Checks the section `evaluation` against the data.
 
     Raises:
         ValueError: As `few_shot.check`, and for other data sets.
     """
-    if not config.dataset.startswith("n_digit/"):
+    if not run.data.dataset.startswith("n_digit/"):
         raise ValueError(
             "config.evaluation.name='n_digit_few_shot' is for the data sets "
-            f"n_digit/...; received {config.dataset!r}. Use "
+            f"n_digit/...; received {run.data.dataset!r}. Use "
             "--config.evaluation.name=few_shot"
         )
-    few_shot.check(config)
+    few_shot.check(run, data)
 
 
-def evaluate(config, model) -> tuple[dict, dict]:
+def evaluate(run, data, model) -> tuple[dict, dict]:
     """The results and figures of `few_shot.evaluate`, and of single digits."""
-    splits, trained = few_shot.embed_splits(config, model, num_parts=num_digits)
+    splits, trained = few_shot.embed_splits(
+        run, data, model, num_parts=num_digits
+    )
     found = digits(
         np.concatenate([split.labels for split in splits]),
         splits[0].occluded[0].shape[1],
     )
     factors = dict(zip(NAMES, found.T, strict=False))
-    results, figures = few_shot.measure(config, model, splits, trained, factors)
+    results, figures = few_shot.measure(run, model, splits, trained, factors)
     method = Method(model)
     mean = np.concatenate([split.clean for split in splits])
     mean = method.points(mean).numpy()

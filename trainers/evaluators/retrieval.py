@@ -9,8 +9,6 @@ from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
-from trainers.data import load
-from trainers.data import load_labels
 from trainers.embed import BLOCK
 from trainers.embed import HeldOutPoints
 from trainers.embed import embed
@@ -20,40 +18,41 @@ from trainers.folds import class_ids
 from trainers.model import build_model
 
 
-def validation(config, model) -> callbacks.EmbeddingEvaluation:
+def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     """Recall@1 of the validation classes among themselves.
 
     With a field `validation.max_k` also the mean of recall@1 to recall@max_k,
     `mean_recall`, by which the paper stops early on persons and birds.
     """
-    x, labels = load(config, config.validation.split)
-    distance = config.evaluation.distance
+    wanted = run.evaluation.validation
+    x, labels = data.split(wanted.split)
+    distance = run.evaluation.distance
 
     def recall_at_1(embeddings, classes):
         return metrics.recall_at_k(embeddings, classes, 1, distance)[1]
 
     def mean_recall(embeddings, classes):
-        ks = range(1, config.validation.max_k + 1)
+        ks = range(1, wanted.max_k + 1)
         recall = metrics.recall_at_k(embeddings, classes, ks, distance)
         return np.mean(list(recall.values()))
 
     measures = {"recall_at_1": recall_at_1}
-    if "max_k" in config.validation:
+    if wanted.max_k:
         measures["mean_recall"] = mean_recall
     return HeldOutPoints(x, class_ids(labels), measures)
 
 
-def check(config) -> None:
+def check(run, data) -> None:
     """Checks the section `evaluation` against the data.
 
     Raises:
         ValueError: If `k` or `distance` is not one that recall@k has, or a
             split does not exist or has no two examples of one class.
     """
-    wanted = config.evaluation
+    wanted = run.evaluation
     for split in wanted.splits:
-        classes = class_ids(load_labels(config, split))
-        metrics.recall_at_k(np.eye(2), [0, 0], tuple(wanted.k), wanted.distance)
+        classes = class_ids(data.labels(split))
+        metrics.recall_at_k(np.eye(2), [0, 0], wanted.k, wanted.distance)
         if len(classes) == 0 or np.bincount(classes).max() < 2:
             raise ValueError(
                 f"the split {split!r} has no two examples of one class, and "
@@ -61,7 +60,7 @@ def check(config) -> None:
             )
 
 
-def evaluate(config, model) -> tuple[dict, dict]:
+def evaluate(run, data, model) -> tuple[dict, dict]:
     """Recall@k of a trained model, beside an untrained one and the ceiling.
 
     A method that scores pairs by a log-likelihood ratio is also ranked by that.
@@ -71,19 +70,19 @@ def evaluate(config, model) -> tuple[dict, dict]:
     class means.
     """
     method = Method(model)
-    keras.utils.set_random_seed(config.seed)
-    untrained = build_model(config)
-    ks, results, curves = tuple(config.evaluation.k), {}, {}
-    for split in config.evaluation.splits:
-        x, labels = load(config, split)
+    keras.utils.set_random_seed(run.training.seed)
+    untrained = build_model(run, num_classes=data.num_classes)
+    ks, results, curves = run.evaluation.k, {}, {}
+    for split in run.evaluation.splits:
+        x, labels = data.split(split)
         classes = class_ids(labels)
         embeddings, own = embed(model, x), own_score(method)
         points = method.points(embeddings).numpy()
         rankings = {
-            "": (points, config.evaluation.distance),
+            "": (points, run.evaluation.distance),
             "_untrained": (
                 embed_points(untrained, x),
-                config.evaluation.distance,
+                run.evaluation.distance,
             ),
         }
         if own is not None:
@@ -95,12 +94,12 @@ def evaluate(config, model) -> tuple[dict, dict]:
             }
             curves[(split + name).replace("_", " ")] = [recall]
         results[split] |= {"ceiling": ceiling(x, classes), "examples": len(x)}
-        if config.evaluation.get("cluster", False):
+        if run.evaluation.cluster:
             scores = (
                 {method.name: own} if own and not method.is_gaussian else {}
             )
             results[split] |= clustering(points, classes, scores)
-    highest = results[config.evaluation.splits[0]]["ceiling"]
+    highest = results[run.evaluation.splits[0]]["ceiling"]
     return results, {"recall": viz.recall_figure(curves, ceiling=highest)}
 
 

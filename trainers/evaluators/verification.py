@@ -1,5 +1,7 @@
 """Verification with a trained model: are two examples of one class?"""
 
+import dataclasses
+
 import numpy as np
 
 from embeddings_tf import callbacks
@@ -7,9 +9,6 @@ from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
-from trainers.data import load
-from trainers.data import load_labels
-from trainers.data import load_trials
 from trainers.embed import embed
 from trainers.evaluators.scores import all_scores
 from trainers.evaluators.scores import of_points
@@ -28,7 +27,7 @@ EXACT_TRIALS = 5_000_000
 PROPERTY_ITEMS = 2_000
 
 
-def validation(config, model) -> callbacks.EmbeddingEvaluation:
+def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     """1 - EER over all pairs of the validation classes; larger is better.
 
     Scored by the method's log-likelihood ratio, or by the cosine if it has
@@ -36,9 +35,10 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     instead, or over `validation.num_trials` of them. More pairs than
     `EXACT_TRIALS` are counted in bins.
     """
-    if "trials" in config.validation:
-        return _listed_validation(config, model)
-    x, labels = load(config, config.validation.split)
+    wanted = run.evaluation.validation
+    if wanted.trials:
+        return _listed_validation(wanted, data, model)
+    x, labels = data.split(wanted.split)
     method = Method(model)
     score = own_score(method) or of_points(method, metrics.cosine_scores)
 
@@ -55,12 +55,9 @@ def validation(config, model) -> callbacks.EmbeddingEvaluation:
     return HeldOut(x, class_ids(labels), watched)
 
 
-def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
-    x, *sides, is_target = load_trials(
-        config,
-        config.validation.split,
-        config.validation.trials,
-        config.validation.num_trials,
+def _listed_validation(wanted, data, model) -> callbacks.EmbeddingEvaluation:
+    x, *sides, is_target = data.trials(
+        wanted.split, wanted.trials, wanted.num_trials
     )
     method = Method(model)
     score = own_score_of_pairs(method) or of_points(
@@ -77,22 +74,18 @@ def _listed_validation(config, model) -> callbacks.EmbeddingEvaluation:
     return HeldOut(x, np.arange(len(x)), watched)
 
 
-def check(config) -> None:
+def check(run, data) -> None:
     """Checks the section `evaluation` against the data.
 
     Raises:
-        ValueError: If PLDA has no such argument, a number is negative, or a
-            split does not exist or has fewer than two classes.
+        ValueError: If an argument of PLDA is out of range, a number is
+            negative, or a split does not exist or has fewer than two classes.
     """
-    wanted = config.evaluation
-    try:
-        models.PLDA(**wanted.plda)
-    except TypeError as error:
-        raise ValueError(f"config.evaluation.plda: {error}") from error
-    num_enrolled = wanted.get("num_enrolled", 0)
+    wanted = run.evaluation
+    models.PLDA(**dataclasses.asdict(wanted.plda))
     for name, number in (
         ("num_resamples", wanted.num_resamples),
-        ("num_enrolled", num_enrolled),
+        ("num_enrolled", wanted.num_enrolled),
     ):
         if number < 0:
             raise ValueError(
@@ -100,7 +93,7 @@ def check(config) -> None:
                 f"{number}"
             )
     for split in wanted.splits:
-        count = np.bincount(class_ids(load_labels(config, split)))
+        count = np.bincount(class_ids(data.labels(split)))
         if len(count) < 2 or count.max() < 2:
             raise ValueError(
                 f"the split {split!r} has {len(count)} classes, the largest "
@@ -109,7 +102,7 @@ def check(config) -> None:
             )
 
 
-def evaluate(config, model) -> tuple[dict, dict]:
+def evaluate(run, data, model) -> tuple[dict, dict]:
     """EER and its kin over all unordered pairs of the test classes.
 
     Of the cosine and of PLDA, fitted to the embeddings of the training split;
@@ -130,13 +123,13 @@ def evaluate(config, model) -> tuple[dict, dict]:
     accepts there.
     """
     method = Method(model)
-    x, labels = load(config, config.split)
-    plda = models.PLDA(**config.evaluation.plda)
+    x, labels = data.split(run.data.split)
+    plda = models.PLDA(**dataclasses.asdict(run.evaluation.plda))
     plda.fit(method.points(embed(model, x)).numpy(), class_ids(labels))
     scores = all_scores(method, plda)
     results, curves, figures = {}, {}, {}
-    for split in config.evaluation.splits:
-        x, labels = load(config, split)
+    for split in run.evaluation.splits:
+        x, labels = data.split(split)
         classes, embeddings = class_ids(labels), embed(model, x)
         num_trials = len(x) * (len(x) - 1) // 2
         pairs_of_class = np.bincount(classes) * (np.bincount(classes) - 1) // 2
@@ -155,7 +148,7 @@ def evaluate(config, model) -> tuple[dict, dict]:
             is_target = groups[:, 0] == groups[:, 1]
             found = metrics.score_all_pairs(score, embeddings)[first, second]
             results[split][name] = measures(
-                found, is_target, groups, config.evaluation.num_resamples
+                found, is_target, groups, run.evaluation.num_resamples
             )
             title = f"{split}: {name}".replace("_", " ")
             curves[title] = metrics.det_curve(found, is_target)
@@ -169,13 +162,12 @@ def evaluate(config, model) -> tuple[dict, dict]:
             figures["distance_properties"] = viz.distance_properties_figure(
                 properties, title=split.replace("_", " ")
             )
-        num_enrolled = config.evaluation.get("num_enrolled", 0)
-        if num_enrolled:
+        if run.evaluation.num_enrolled:
             results[f"{split}_claimed"] = claimed_classes(
-                scores, embeddings, classes, num_enrolled
+                scores, embeddings, classes, run.evaluation.num_enrolled
             )
-    for name, path in config.evaluation.get("trials", {}).items():
-        results[name], found = listed_trials(config, model, plda, path)
+    for name, path in run.evaluation.trials.items():
+        results[name], found = listed_trials(run, data, model, plda, path)
         curves |= {f"{name}: {title}": curve for title, curve in found.items()}
     if curves:
         figures["det"] = viz.det_figure(curves)
@@ -188,11 +180,9 @@ def evaluate(config, model) -> tuple[dict, dict]:
     return results, figures
 
 
-def listed_trials(config, model, plda, path: str) -> tuple[dict, dict]:
+def listed_trials(run, data, model, plda, path: str) -> tuple[dict, dict]:
     """The errors over a list of trials, and the DET curves."""
-    x, first, second, is_target = load_trials(
-        config, config.evaluation.trials_split, path
-    )
+    x, first, second, is_target = data.trials(run.evaluation.trials_split, path)
     embeddings = embed(model, x)
     results = {
         "examples": len(x),

@@ -80,21 +80,21 @@ def test_the_published_rows_have_recipes(digits, dim):
     ):
         name = f"n_digit_{digits}_dim_{dim}_{method}"
         assert name in recipe_names()
-        config = load_recipe(name)
-        assert config.dataset == f"n_digit/{digits}_number"
-        assert config.encoder.dim == dim
-        assert section in config
+        run = load_recipe(name)
+        assert run.data.dataset == f"n_digit/{digits}_number"
+        assert run.encoder.arguments["dim"] == dim
+        assert run.method.kind == section
 
 
 def test_n_digit_numbers_have_an_evaluator_of_their_own():
     """Under the name that recipes and older workdirs have for it."""
-    config = load_recipe(TINY)
-    assert config.evaluation.name == "few_shot"
-    assert evaluator(config) is n_digit_few_shot
-    config = load_recipe(TINY, ["dataset=omniglot"])
-    assert evaluator(config) is few_shot
+    run = load_recipe(TINY)
+    assert run.evaluation.name == "few_shot"
+    assert evaluator(run) is n_digit_few_shot
+    run = load_recipe(TINY, ["dataset=omniglot"])
+    assert evaluator(run) is few_shot
     with pytest.raises(ValueError, match="received 'omniglot'. Use"):
-        n_digit_few_shot.check(config)
+        n_digit_few_shot.check(run, data.Data(run))
 
 
 def some_features(monkeypatch, labels=lambda _, numbers: numbers):
@@ -106,17 +106,16 @@ def some_features(monkeypatch, labels=lambda _, numbers: numbers):
         return x[rows].astype("float32"), labels(split, numbers[rows])
 
     monkeypatch.setattr(data.datasets, "load", load)
-    config = load_recipe(TINY, ["dataset=made_up", "evaluation.num_support=3"])
-    with config.unlocked():
-        del config.preprocess
-        config.evaluation.num_classes = (5, 5)
-    return config
+    overrides = ["dataset=made_up", "evaluation.num_support=3"]
+    overrides += ["preprocess.name=", "evaluation.num_classes=(5, 5)"]
+    run = load_recipe(TINY, overrides)
+    return run, data.Data(run)
 
 
 def test_features_have_nothing_to_occlude(monkeypatch):
-    config = some_features(monkeypatch)
-    few_shot.check(config)
-    found, figures = few_shot.evaluate(config, identity(6))
+    run, its_data = some_features(monkeypatch)
+    few_shot.check(run, its_data)
+    found, figures = few_shot.evaluate(run, its_data, identity(6))
     assert set(found["test_seen"]) == {"clean"}
     assert found["test_seen"]["clean"]["accuracy"] > 0.9
     text = few_shot.summary(found)
@@ -137,13 +136,13 @@ def test_features_have_nothing_to_occlude(monkeypatch):
 def test_a_figure_tells_the_classes_seen_in_training(as_label, monkeypatch):
     """The training split has half of the classes, whatever labels are."""
     given = {}
-    config = some_features(monkeypatch, lambda _, numbers: as_label(numbers))
+    of_run = some_features(monkeypatch, lambda _, numbers: as_label(numbers))
     monkeypatch.setattr(
         few_shot.viz,
         "embedding_figure",
         lambda *a, **k: given.update(labels=a[2], seen=a[3], factors=a[4]),
     )
-    few_shot.evaluate(config, identity(6))
+    few_shot.evaluate(*of_run, identity(6))
     every = as_label(np.arange(8))
     rank = np.unique(every, axis=0, return_inverse=True)[1].ravel()
     assert set(given["labels"]) == set(range(8))

@@ -17,7 +17,7 @@ from trainers import train
 from trainers.config import load_recipe
 from trainers.embed import embed
 from trainers.evaluators import verification
-from trainers.fit import training_data
+from trainers.examples import examples_of_folds
 from trainers.model import build_model
 
 NUM_SPEAKERS, NUM_OFFICIAL_TEST = 16, 4
@@ -43,9 +43,9 @@ def generated_data(monkeypatch):
     monkeypatch.setattr(
         data.datasets, "load", lambda _, split, *__: speech(split)
     )
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
     yield
-    data._selected.cache_clear()
+    examples_of_folds.cache_clear()
 
 
 SMALL = (
@@ -68,8 +68,9 @@ def overrides(*more):
     return [f"--config.{field}" for field in (*SMALL, *more)]
 
 
-def config(recipe, *more):
-    return load_recipe(recipe, [*SMALL, *more])
+def of_run(recipe, *more):
+    """The data of a run."""
+    return data.Data(load_recipe(recipe, [*SMALL, *more]))
 
 
 def command(module, *words):
@@ -80,8 +81,8 @@ def results(workdir):
     return json.loads((workdir / "results.json").read_text())
 
 
-def speakers_of(config, split):
-    return set(data.load(config, split)[1].tolist())
+def speakers_of(found_data, split):
+    return set(found_data.split(split)[1].tolist())
 
 
 def whole(utterances, number):
@@ -115,7 +116,7 @@ def test_a_learned_distance_is_trained_and_measured(tmp_path, capsys):
         assert 0 <= found[name]["min_dcf"] <= 1
 
     # One pair after the other, the utterances whole.
-    here = config("an4_learned_distance", "folds.fold=1")
+    here = of_run("an4_learned_distance", "folds.fold=1")
     model = checkpoint.load_best(run)
     x, speakers = speech("all")
     test = sorted(speakers_of(here, "test"))
@@ -175,13 +176,13 @@ def test_the_set_s_own_speakers_for_the_test(recipe, scores, tmp_path):
 
 @pytest.mark.parametrize("fold", range(4))
 def test_folds_of_speakers(fold):
-    here = config("an4_triplet", f"folds.fold={fold}")
+    here = of_run("an4_triplet", f"folds.fold={fold}")
     parts = [speakers_of(here, s) for s in ("train", "validation", "test")]
     assert [len(part) for part in parts] == [9, 3, 4]
     assert set.union(*parts) == set(range(16))
 
     words = (f"folds.fold={fold}", "folds.split=train", "folds.test_split=test")
-    here = config("an4_triplet", *words)
+    here = of_run("an4_triplet", *words)
     parts = [speakers_of(here, s) for s in ("train", "validation", "test")]
     assert [len(part) for part in parts] == [9, 3, 4]
     assert parts[0] | parts[1] == set(range(12))
@@ -192,38 +193,40 @@ def test_every_fold_validates_other_speakers():
     words = ("folds.split=train", "folds.test_split=test")
     validation = [
         speakers_of(
-            config("an4_triplet", *words, f"folds.fold={k}"), "validation"
+            of_run("an4_triplet", *words, f"folds.fold={k}"), "validation"
         )
         for k in range(4)
     ]
     assert set.union(*validation) == set(range(12))
     with pytest.raises(ValueError, match="unknown split 'dev'.*validation"):
-        data.load(config("an4_triplet", *words), "dev")
+        of_run("an4_triplet", *words).split("dev")
 
 
 def test_batches_are_of_one_length_with_classes_from_0():
-    here = config("an4_learned_distance", "folds.fold=2")
-    batches = list(training_data(here, first_step=0).take(6))
+    here = of_run("an4_learned_distance", "folds.fold=2")
+    batches = list(here.batches(0).take(6))
     seen = set()
     for x, labels in batches:
         assert x.shape == (12, 20, 13)
         seen |= set(labels.numpy().tolist())
     assert seen == set(range(9))
-    assert build_model(here).objective.num_classes == 9
-    resumed = next(iter(training_data(here, first_step=5)))
+    assert here.num_classes == 9
+    model = build_model(here.run, here.input_spec, here.num_classes)
+    assert model.objective.num_classes == 9
+    resumed = next(iter(here.batches(5)))
     np.testing.assert_array_equal(resumed[0], batches[5][0])
 
 
 def test_short_utterances_are_repeated_whole():
-    here = config("an4_triplet", "folds.fold=1")
-    x, labels = data.load(here, "test")
+    here = of_run("an4_triplet", "folds.fold=1")
+    x, labels = here.split("test")
     every, speakers = speech("all")
     rows = np.flatnonzero(np.isin(speakers, labels))
     assert every.lengths[rows].min() < 16 <= x.lengths.min()
     for number, row in enumerate(rows):
         np.testing.assert_array_equal(x[number], whole(every, row))
     with pytest.raises(ValueError, match="min_num_frames"):
-        data.load(config("an4_triplet", "utterances.min_num_frames=0"), "test")
+        of_run("an4_triplet", "utterances.min_num_frames=0").split("test")
 
 
 def test_utterances_are_embedded_one_by_one():
@@ -238,7 +241,8 @@ def test_utterances_are_embedded_one_by_one():
 def test_validation_is_one_minus_the_equal_error_rate():
     frames = keras.Input((None, 13))
     model = keras.Model(frames, keras.ops.mean(frames, axis=1))
-    held_out = verification.validation(config("an4_triplet"), model)
+    here = of_run("an4_triplet")
+    held_out = verification.validation(here.run, here, model)
     measure = held_out.metrics["accuracy_at_equal_error"]
     classes = np.array([0, 0, 1, 1])
     good = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]])

@@ -1,0 +1,49 @@
+"""The hash that tells data sets apart."""
+
+import types
+
+import numpy as np
+
+from trainers.fingerprint import fingerprint
+
+
+def of(x, labels):
+    run = types.SimpleNamespace(data=types.SimpleNamespace(split="train"))
+    return fingerprint(
+        types.SimpleNamespace(run=run, unprocessed=lambda split: (x, labels))
+    )
+
+
+def test_what_it_covers():
+    x = np.arange(1000, dtype=np.float32).reshape(100, 10)
+    labels = np.arange(100) % 7
+    same = of(x.copy(), labels.astype(np.int32))
+    assert len(same) == 16 and int(same, 16) >= 0
+    assert of(x, labels) == same
+    for row in (0, 99):
+        other = x.copy()
+        other[row, 3] += 1
+        assert of(other, labels) != same
+    relabelled = labels.copy()
+    relabelled[50] = 6
+    assert of(x, relabelled) != same
+    assert of(x[:-1], labels[:-1]) != same
+    assert of(x.astype(np.float64), labels) != same
+    assert of(x.reshape(100, 5, 2), labels) != same
+
+
+def test_what_it_does_not_cover():
+    """Rows 0, 3, 6, 9, 12, 15, 19, ... of 100 are read: 99 / 31 apart."""
+    x, labels = np.zeros((100, 2)), np.zeros(100, int)
+    other = x.copy()
+    other[1] = 5
+    assert of(other, labels) == of(x, labels)
+    other[3] = 5
+    assert of(other, labels) != of(x, labels)
+
+
+def test_labels_may_be_text_or_factors():
+    x = np.zeros((4, 2))
+    assert of(x, np.array(list("abcd"))) != of(x, np.array(list("abce")))
+    factors = np.arange(8).reshape(4, 2)
+    assert of(x, factors) != of(x, factors.T.reshape(4, 2))

@@ -1,0 +1,87 @@
+"""Examples of a data set, with their labels and groups."""
+
+import functools
+import re
+
+import numpy as np
+
+from embeddings_tf import datasets
+from trainers import folds
+from trainers.recordings import features
+from trainers.run import Label
+from trainers.run import Part
+
+
+def read_examples(
+    dataset: str, split: str, place: tuple, label: Label, group: Label
+):
+    """A split of a data set, its labels, and its groups if there are any.
+
+    Args:
+        dataset: A name that `datasets.load` knows.
+        split: A split of the data set.
+        place: `data_dir` and `manual_dir`, None for the default.
+        label: The feature that is the label; without a name the set's own.
+        group: The feature that is the group; without a name none.
+    """
+
+    def read(wanted):
+        if not wanted.feature:
+            return datasets.load(dataset, split, *place)
+        return datasets.load(dataset, split, *place, label=wanted.feature)
+
+    x, values = read(label)
+    labels = _matched(values, label)
+    if not group.feature:
+        return x, labels, None
+    if label.feature != group.feature:
+        _, values = read(group)
+    return x, labels, _matched(values, group)
+
+
+def _matched(values, wanted: Label):
+    """What the group in the pattern finds in each value."""
+    if not wanted.pattern:
+        return values
+    found = [re.search(wanted.pattern, str(value)) for value in values]
+    for value, match in zip(values, found, strict=True):
+        if match is None or not match.groups():
+            raise ValueError(
+                f"the pattern {wanted.pattern!r} must find a group in every "
+                f"{wanted.feature}, and finds none in {str(value)!r}"
+            )
+    return np.array([match.group(1) for match in found])
+
+
+@functools.lru_cache(maxsize=2)  # recordings and features
+def examples_of_folds(
+    dataset: str,
+    split: str,
+    place: tuple,
+    label: Label,
+    group: Label,
+    num_per_class: int,
+    front_end: Part,
+):
+    """The examples of all folds with labels and group numbers.
+
+    They are the same for every fold, and kept in memory once for the folds of
+    a cross-validation. `num_per_class` examples of each class are drawn, the
+    same in every run; 0 takes all.
+    """
+    x, labels, names = read_examples(dataset, split, place, label, group)
+    classes = folds.class_ids(labels)
+    groups = classes if names is None else folds.class_ids(names)
+    if num_per_class:
+        order = np.random.default_rng(0).permutation(len(classes))
+        order = order[np.argsort(classes[order], kind="stable")]
+        first = np.searchsorted(classes[order], classes[order])
+        rank = np.arange(len(order)) - first
+        rows = np.sort(order[rank < num_per_class])
+        x, labels, groups = take(x, rows), labels[rows], groups[rows]
+    return features(x, front_end), labels, groups
+
+
+def take(x, rows):
+    """Some examples, in an array or another kind of data."""
+    return x[rows] if isinstance(x, np.ndarray) else x.take(rows)

@@ -1,0 +1,127 @@
+"""What a run needs beyond the types of its fields."""
+
+from trainers.run import Part
+from trainers.run import Run
+from trainers.run_fields import PLACES
+from trainers.run_fields import join
+from trainers.run_fields import place_of
+from trainers.signatures import REQUIRED
+from trainers.signatures import settable
+
+PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+
+
+def check_run(run: Run) -> None:
+    """Checks that a run can start, before any data is read.
+
+    Raises:
+        ValueError: If a field that has to be set is not, has a value that no
+            run can have, or contradicts another field.
+    """
+    if not run.data.dataset:
+        raise ValueError(
+            "config.dataset is empty; name a data set that "
+            "embeddings_tf.datasets.load knows, or image_folder:PATH"
+        )
+    method = run.method.kind
+    parts = {
+        "batches": run.batches,
+        "encoder": run.encoder,
+        method: run.method,
+        "optimizer": run.optimizer,
+        "preprocess": run.data.preprocess,
+        "front_end": run.data.front_end,
+    }
+    for name, part in parts.items():
+        if not part.name and name not in ("preprocess", "front_end"):
+            raise ValueError(f"config.{name}.name is empty; set it")
+        _require_arguments(part, name, name)
+    check_evaluation(run)
+    _check_numbers(run)
+    _check_pieces(run)
+    _check_supports(run)
+
+
+def check_evaluation(run: Run) -> None:
+    """Checks that there is something to evaluate.
+
+    Raises:
+        ValueError: If the evaluation names no split and no list of trials.
+    """
+    if not (run.evaluation.splits or getattr(run.evaluation, "trials", ())):
+        raise ValueError(
+            "config.evaluation.splits is empty; name the splits to evaluate, "
+            'for example ("test",)'
+        )
+
+
+def _require_arguments(part: Part, field: str, name: str) -> None:
+    found = settable(PLACES[place_of(part, field)], part.name)
+    for argument, value in part.arguments.items():
+        if isinstance(value, Part):
+            _require_arguments(value, argument, join(name, argument))
+    for argument, (_, default, _) in found.arguments.items() if found else ():
+        if default is REQUIRED and argument not in part.arguments:
+            raise ValueError(
+                f"the recipe has no field config.{name}.{argument}; "
+                f"{part.name} needs it"
+            )
+
+
+def _check_numbers(run: Run) -> None:
+    training, folds = run.training, run.data.folds
+    for name in ("steps_per_epoch", "num_epochs", "patience"):
+        if getattr(training, name) < 1:
+            raise ValueError(
+                f"config.{name} must be at least 1; received "
+                f"{getattr(training, name)}"
+            )
+    if folds.num_folds < 0 or folds.num_folds == 1:
+        raise ValueError(
+            "config.folds.num_folds must be at least 2, or 0 for the splits of "
+            f"the data set; received {folds.num_folds}"
+        )
+    if training.seed < 0:
+        raise ValueError(
+            f"config.seed must be at least 0; received {training.seed}"
+        )
+    if training.precision not in PRECISIONS:
+        raise ValueError(
+            f"config.precision must be one of {', '.join(PRECISIONS)}; "
+            f"received {training.precision!r}"
+        )
+
+
+def _check_pieces(run: Run) -> None:
+    piece_size = run.training.piece_size
+    if piece_size < 0:
+        raise ValueError(
+            "config.piece_size is a number of rows, or 0 to encode the whole "
+            f"batch at once; received {piece_size}"
+        )
+    if piece_size and run.method.kind == "autoencoder":
+        raise ValueError(
+            "config.piece_size is for losses that compare the rows of a "
+            "batch, and an auto-encoder's does not; take smaller batches "
+            "(config.batches)"
+        )
+    if piece_size and run.encoder.arguments.get("dimension_dropout"):
+        raise ValueError(
+            "config.piece_size encodes a batch in pieces, and "
+            "config.encoder.dimension_dropout leaves the same dimensions out "
+            "of all of it; set one of the two to 0"
+        )
+
+
+def _check_supports(run: Run) -> None:
+    """Episodes and method have the same number of supports."""
+    if run.batches.name != "episodes":
+        return
+    wanted = run.method.arguments.get("num_support")
+    drawn = run.batches.arguments.get("num_support")
+    if wanted not in (None, drawn):
+        raise ValueError(
+            "config.batches.num_support and config."
+            f"{run.method.kind}.num_support are the same supports; received "
+            f"{drawn} and {wanted}. Set both"
+        )

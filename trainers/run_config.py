@@ -1,0 +1,206 @@
+"""The adapter between a run and the names that files and commands use.
+
+A recipe, a user's `get_config()`, `config.json`, result files and search
+spaces hold a config: nested dictionaries. Its names differ from the typed run
+in this way alone:
+
+- The fields of `run.data` and `run.training` stand at the top: `dataset`,
+  `folds.fold`, `seed`, `plateau.factor`.
+- `run.method` is called `loss`, `objective` or `autoencoder`, and the decoder
+  of an autoencoder stands at the top, as `decoder`.
+- `run.evaluation.validation` stands at the top, as `validation`.
+- A section that is not used is left out.
+
+Commands accept both names.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+
+from trainers.evaluation_fields import Evaluation
+from trainers.run import DataFields
+from trainers.run import Method
+from trainers.run import Part
+from trainers.run import Run
+from trainers.run import TrainingFields
+from trainers.run_fields import METHODS
+from trainers.run_fields import PLACES
+from trainers.run_fields import field_types
+from trainers.run_fields import part
+from trainers.run_fields import replaced
+from trainers.run_fields import section
+from trainers.run_fields import unknown_field
+from trainers.signatures import signature
+
+_DATA, _TRAINING = field_types(DataFields), field_types(TrainingFields)
+_PARTS = ("batches", "encoder", "optimizer")
+_TOP = {
+    *_DATA,
+    *_TRAINING,
+    *_PARTS,
+    *METHODS,
+    "decoder",
+    "evaluation",
+    "method",
+    "validation",
+}
+
+
+def run_from_config(config: Mapping) -> Run:
+    """The run that a config describes.
+
+    Args:
+        config: An `ml_collections.ConfigDict`, or nested dictionaries.
+
+    Raises:
+        ValueError: If a field does not exist or has another type, or there is
+            not one method of training.
+    """
+    values = config.to_dict() if hasattr(config, "to_dict") else dict(config)
+    for name in values:
+        if name not in _TOP:
+            raise unknown_field(name, _TOP)
+    evaluation = values.get("evaluation", {"name": "retrieval"})
+    if "validation" in values and isinstance(evaluation, Mapping):
+        evaluation = {**evaluation, "validation": values["validation"]}
+    parts = {
+        name: part(values[name], name, name)
+        for name in _PARTS
+        if name in values
+    }
+    run = Run(
+        data=section(DataFields, _only(values, _DATA), ""),
+        method=_method(values),
+        training=section(TrainingFields, _only(values, _TRAINING), ""),
+        evaluation=section(Evaluation, evaluation, "evaluation"),
+        **parts,
+    )
+    return _with_monitor(run)
+
+
+def _only(values: Mapping, names) -> dict:
+    return {name: value for name, value in values.items() if name in names}
+
+
+def _method(values: Mapping) -> Method:
+    given = [name for name in ("method", *METHODS) if name in values]
+    if len(given) != 1:
+        raise ValueError(
+            f"a recipe has one of the sections {', '.join(METHODS)}; this one "
+            f"has {' and '.join(given) or 'none'}"
+        )
+    (kind,) = given
+    if kind == "method":
+        name = dict(values[kind]).get("name", "")
+        kinds = [k for k in METHODS if signature(PLACES[k], name)]
+        if not kinds:
+            raise ValueError(
+                f"config.method.name={name!r} is no loss, objective or "
+                "autoencoder of embeddings_tf; name one of them"
+            )
+        kind = kinds[0]
+    found = part(values[given[0]], kind, kind)
+    arguments = dict(found.arguments)
+    if "decoder" in values:
+        arguments["decoder"] = part(values["decoder"], "decoder", "decoder")
+    return Method(found.name, arguments, kind)
+
+
+def _with_monitor(run: Run) -> Run:
+    """The evaluation's own measure unless the run names another."""
+    if run.training.monitor:
+        return run
+    training = dataclasses.replace(run.training, monitor=run.evaluation.monitor)
+    return dataclasses.replace(run, training=training)
+
+
+def config_of(run: Run) -> dict:
+    """The config of a run, with every field: nested dictionaries."""
+    found = {
+        **_plain(run.data),
+        **_plain(run.training),
+        **{name: _plain(getattr(run, name)) for name in _PARTS},
+        run.method.kind: _plain(run.method),
+        "evaluation": _plain(run.evaluation),
+    }
+    found["validation"] = found["evaluation"].pop("validation")
+    decoder = found[run.method.kind].pop("decoder", None)
+    if decoder is not None:
+        found["decoder"] = decoder
+    for name in _unused(run):
+        del found[name]
+    if "folds" in found and not run.data.folds.group.feature:
+        del found["folds"]["group"]
+    return found
+
+
+def _unused(run: Run) -> list[str]:
+    """Sections whose values mean that the run does without them."""
+    data = run.data
+    is_used = {
+        "label": data.label.feature,
+        "folds": data.folds.num_folds,
+        "front_end": data.front_end.name,
+        "utterances": data.utterances.num_frames,
+        "augmentation": data.augmentation,
+        "preprocess": data.preprocess.name,
+        "plateau": run.training.plateau.factor != 1.0,
+    }
+    return [name for name, value in is_used.items() if not value]
+
+
+def _plain(value):
+    if isinstance(value, Part):
+        arguments = {k: _plain(v) for k, v in value.arguments.items()}
+        return {"name": value.name, **arguments}
+    if dataclasses.is_dataclass(value):
+        return {
+            name: _plain(getattr(value, name))
+            for name in field_types(type(value))
+        }
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
+
+
+def apply_override(run: Run, override: str) -> Run:
+    """The run with one `field.inner=value` set.
+
+    Raises:
+        ValueError: If the field does not exist or has another type, with the
+            nearest name or the expected type.
+    """
+    name, equals, text = override.partition("=")
+    if not equals or not name:
+        raise ValueError(
+            f"an override is --config.field=value; received {override!r}"
+        )
+    first, *path = name.split(".")
+    if first in ("data", "training") and path:
+        first, *path = path
+        if first not in (_DATA if name.startswith("data.") else _TRAINING):
+            raise unknown_field(name, _DATA | _TRAINING)
+    if first in _DATA or first in _TRAINING:
+        place = "data" if first in _DATA else "training"
+        new = replaced(getattr(run, place), [first, *path], text, "", "")
+        return dataclasses.replace(run, **{place: new})
+    place = _PLACE.get(first, first)
+    is_other_method = first in METHODS and first != run.method.kind
+    is_other_method |= first == "decoder" and run.method.kind != "autoencoder"
+    if first not in _TOP or is_other_method:
+        known = _TOP - {*METHODS, "decoder"} | {run.method.kind}
+        raise unknown_field(name if not path else first, known)
+    leading = [first] if first in ("decoder", "validation") else []
+    shown = "" if leading else first
+    new = replaced(getattr(run, place), [*leading, *path], text, place, shown)
+    run = dataclasses.replace(run, **{place: new})
+    return _with_monitor(run)
+
+
+_PLACE = {
+    "autoencoder": "method",
+    "decoder": "method",
+    "loss": "method",
+    "objective": "method",
+    "validation": "evaluation",
+}

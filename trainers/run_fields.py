@@ -1,0 +1,296 @@
+"""Reads and sets the fields of a run, with their types."""
+
+import dataclasses
+import difflib
+import functools
+import typing
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+from trainers.evaluation_fields import EVALUATIONS
+from trainers.evaluation_fields import Evaluation
+from trainers.field_types import FieldType
+from trainers.field_types import converted
+from trainers.field_types import field_type
+from trainers.field_types import parsed
+from trainers.field_types import type_of_value
+from trainers.run import Method
+from trainers.run import Part
+from trainers.signatures import settable
+from trainers.signatures import signature
+
+# Modules that have the object of a section or argument, tried in order.
+PLACES = {
+    "autoencoder": ("embeddings_tf.models",),
+    "batches": ("embeddings_tf.sampling",),
+    "decoder": ("embeddings_tf.models",),
+    "distance": ("embeddings_tf.layers",),
+    "encoder": ("embeddings_tf.models",),
+    "front_end": ("embeddings_tf.datasets.speech",),
+    "learning_rate": (
+        "embeddings_tf.optimizers",
+        "keras.optimizers.schedules",
+    ),
+    "loss": ("embeddings_tf.losses",),
+    "objective": ("embeddings_tf.objectives",),
+    "optimizer": ("embeddings_tf.optimizers", "keras.optimizers"),
+    "preprocess": ("embeddings_tf.datasets",),
+    "projection": ("embeddings_tf.models",),
+}
+METHODS = ("objective", "loss", "autoencoder")
+
+
+def place_of(part: Part, field: str) -> str:
+    """The key of `PLACES` for the part in a field."""
+    return part.kind if isinstance(part, Method) else field
+
+
+@functools.cache
+def field_types(kind: type) -> dict[str, type]:
+    """The fields of a dataclass, with their types."""
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+
+
+def plain_type(kind) -> FieldType:
+    """What a field that is no section accepts."""
+    return field_type(str(kind) if typing.get_args(kind) else kind.__name__)
+
+
+def join(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
+
+
+def unknown_field(name: str, known: Iterable[str]) -> ValueError:
+    """The error for a field that does not exist, with the nearest name."""
+    known = sorted(known)
+    prefix, _, last = name.rpartition(".")
+    near = difflib.get_close_matches(last, known, 1)
+    return ValueError(
+        f"unknown field config.{name}; the fields there are {', '.join(known)}"
+        + (f". Did you mean config.{join(prefix, near[0])}?" if near else "")
+    )
+
+
+def evaluation_kind(name: str) -> type[Evaluation]:
+    """The fields of an evaluation, by its name."""
+    if name not in EVALUATIONS:
+        raise ValueError(
+            f"config.evaluation.name={name!r} is unknown; there are "
+            f"{', '.join(EVALUATIONS)}"
+        )
+    return EVALUATIONS[name]
+
+
+def section(kind: type, values, prefix: str):
+    """A dataclass with values by name.
+
+    Args:
+        kind: The dataclass; `Evaluation` stands for the one that is named.
+        values: A mapping; fields that it leaves out have their default.
+        prefix: The name of the section, for messages.
+
+    Raises:
+        ValueError: If a field does not exist or has another type.
+    """
+    if not isinstance(values, Mapping):
+        raise ValueError(
+            f"config.{prefix} must be a section; received {values!r}"
+        )
+    if kind is Evaluation:
+        kind = evaluation_kind(values.get("name", ""))
+    types = field_types(kind)
+    found = {}
+    for name, value in values.items():
+        if name not in types:
+            raise unknown_field(join(prefix, name), types)
+        found[name] = _value(types[name], value, name, join(prefix, name))
+    return kind(**found)
+
+
+def _value(kind, value, field: str, name: str):
+    if kind is Part:
+        return part(value, field, name)
+    if dataclasses.is_dataclass(kind):
+        prefix = "validation" if name == "evaluation.validation" else name
+        return section(kind, value, prefix)
+    if typing.get_origin(kind) is Mapping:
+        _, inner = typing.get_args(kind)
+        if not isinstance(value, Mapping):
+            raise ValueError(
+                f"config.{name} must be a section; received {value!r}"
+            )
+        return {
+            key: _value(inner, item, key, join(name, key))
+            for key, item in value.items()
+        }
+    return converted(value, plain_type(kind), name)
+
+
+def part(values, place: str, prefix: str) -> Part:
+    """A `Part` with a name and arguments.
+
+    Raises:
+        ValueError: If the object has no such argument, or an argument has
+            another type.
+    """
+    if not isinstance(values, Mapping):
+        raise ValueError(
+            f"config.{prefix} must be a section; received {values!r}"
+        )
+    values = dict(values)
+    name = converted(
+        values.pop("name", ""), FieldType(("str",)), join(prefix, "name")
+    )
+    arguments = {}
+    for argument, value in values.items():
+        inner = join(prefix, argument)
+        wanted = argument_type(name, place, argument, inner)
+        if isinstance(value, Mapping) and argument in PLACES:
+            arguments[argument] = part(value, argument, inner)
+        else:
+            arguments[argument] = converted(value, wanted, inner)
+    return Part(name, arguments)
+
+
+def argument_type(
+    name: str, place: str, argument: str, field: str
+) -> FieldType:
+    """What an argument accepts; anything if its signature is not known.
+
+    Raises:
+        ValueError: If the object `name` has no such argument.
+    """
+    found = signature(PLACES[place], name)
+    if found is None:
+        return FieldType()
+    if argument in found.arguments:
+        return found.arguments[argument].type
+    if found.is_open:
+        return FieldType()
+    raise unknown_field(
+        field, {"name", *settable(PLACES[place], name).arguments}
+    )
+
+
+def replaced(values, path: list[str], text: str, field: str, name: str):
+    """A section with one field set from a word of the command line.
+
+    Args:
+        values: The section: a dataclass, a `Part` or a mapping.
+        path: Names that lead to the field.
+        text: The new value.
+        field: The name of the section in its own section.
+        name: The name of the section, for messages.
+
+    Raises:
+        ValueError: If the field does not exist or has another type.
+    """
+    if not path:
+        raise _is_section(name, _names_in(values))
+    if isinstance(values, Part):
+        return _replaced_in_part(values, path, text, field, name)
+    first, *rest = path
+    inner = join(name, first)
+    types = field_types(type(values))
+    if first not in types:
+        raise unknown_field(inner, types)
+    if isinstance(values, Evaluation) and path == ["name"]:
+        return _another_evaluation(values, text)
+    kind, old = types[first], getattr(values, first)
+    if typing.get_origin(kind) is Mapping:
+        new = _replaced_in_mapping(kind, old, rest, text, inner)
+    elif dataclasses.is_dataclass(kind):
+        new = replaced(old, rest, text, first, inner)
+    elif rest:
+        raise _is_no_section(inner, rest, types)
+    else:
+        new = parsed(text, plain_type(kind), inner)
+    return dataclasses.replace(values, **{first: new})
+
+
+def _replaced_in_mapping(kind, old, rest, text, name):
+    _, inner = typing.get_args(kind)
+    if not rest:
+        raise _is_section(name, old)
+    key, *rest = rest
+    if dataclasses.is_dataclass(inner):
+        value = old.get(key, inner())
+        return {**old, key: replaced(value, rest, text, key, join(name, key))}
+    if rest:
+        raise _is_no_section(join(name, key), rest, old)
+    return {**old, key: parsed(text, plain_type(inner), join(name, key))}
+
+
+def _replaced_in_part(old: Part, path, text, field, name) -> Part:
+    first, *rest = path
+    if path == ["name"]:
+        return _renamed(old, text, field)
+    if not old.name:
+        raise ValueError(
+            f"config.{name} has no name yet; set config.{name}.name first"
+        )
+    inner, place = join(name, first), place_of(old, field)
+    found = signature(PLACES[place], old.name)
+    # What only `**kwargs` would take is rather a slip of the keyboard.
+    if found is not None and first not in {**found.arguments, **old.arguments}:
+        known = settable(PLACES[place], old.name).arguments
+        raise unknown_field(inner, {"name", *known, *old.arguments})
+    wanted = argument_type(old.name, place, first, inner)
+    value = old.arguments.get(first)
+    if rest:
+        if first not in PLACES:
+            raise _is_no_section(inner, rest, old.arguments)
+        if not isinstance(value, Part):
+            value = Part()
+        new = _replaced_in_part(value, rest, text, first, inner)
+    elif isinstance(value, Part) and not wanted.kinds:
+        raise _is_section(inner, _names_in(value))
+    else:
+        if not wanted.kinds and not isinstance(value, Part):
+            wanted = type_of_value(value)
+        new = parsed(text, wanted, inner)
+    return dataclasses.replace(old, arguments={**old.arguments, first: new})
+
+
+def _renamed(old: Part, name: str, field: str) -> Part:
+    """Another object, with the arguments that it has, too."""
+    changes = {}
+    place = place_of(old, field)
+    if isinstance(old, Method):
+        kinds = [kind for kind in METHODS if signature(PLACES[kind], name)]
+        place = changes["kind"] = kinds[0] if kinds else old.kind
+    found = signature(PLACES[place], name)
+    arguments = {
+        argument: value
+        for argument, value in old.arguments.items()
+        if found is None or argument in found.arguments
+    }
+    return dataclasses.replace(old, name=name, arguments=arguments, **changes)
+
+
+def _another_evaluation(old: Evaluation, name: str) -> Evaluation:
+    """Another evaluation, of the same splits."""
+    new = evaluation_kind(name)(splits=old.splits)
+    validation = dataclasses.replace(new.validation, split=old.validation.split)
+    return dataclasses.replace(new, validation=validation)
+
+
+def _names_in(values) -> Iterable[str]:
+    if isinstance(values, Part):
+        return ("name", *values.arguments)
+    return field_types(type(values))
+
+
+def _is_section(name: str, known) -> ValueError:
+    return ValueError(
+        f"config.{name} is a section with the fields "
+        f"{', '.join(sorted(known))}; set one of them"
+    )
+
+
+def _is_no_section(name: str, rest, known) -> ValueError:
+    return ValueError(
+        f"unknown field config.{'.'.join([name, *rest])}: config.{name} is no "
+        f"section; the fields beside it are {', '.join(sorted(known))}"
+    )

@@ -1,0 +1,189 @@
+"""Arguments of Keras objects, read from their source without TensorFlow."""
+
+import ast
+import functools
+import importlib.util
+import pathlib
+import re
+from typing import Any
+from typing import NamedTuple
+
+from trainers.field_types import FieldType
+from trainers.field_types import field_type
+from trainers.field_types import type_of_value
+
+REQUIRED = ...  # the default of an argument that has none
+# Arguments that the training fills in, and those that every Keras object has.
+_FILLED_IN = {
+    "dtype",
+    "encoder",
+    "factors",
+    "images",
+    "labels",
+    "length",
+    "min_num_frames",
+    "name",
+    "reduction",
+    "start",
+    "waveform",
+}
+
+
+class Argument(NamedTuple):
+    """An argument of a class or function: type, default, one line of help."""
+
+    type: FieldType
+    default: Any
+    help: str
+
+
+class Signature(NamedTuple):
+    """Arguments by name, and whether any other is accepted, too."""
+
+    arguments: dict[str, Argument]
+    is_open: bool
+
+
+@functools.cache
+def signature(modules: tuple[str, ...], name: str) -> Signature | None:
+    """The arguments of a class or function that one of the modules has.
+
+    Args:
+        modules: Dotted names of public modules, tried in order.
+        name: The class or function.
+
+    Returns:
+        None if no module defines or imports it by that name.
+    """
+    for module in modules:
+        found = _definition(module, name)
+        if found is not None:
+            return _signature(*found)
+    return None
+
+
+@functools.cache
+def _source(module: str) -> ast.Module | None:
+    """The parsed source of a module that is not imported for that."""
+    package, *rest = module.split(".")
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        return None
+    path = pathlib.Path(found.submodule_search_locations[0], *rest)
+    for file in (path / "__init__.py", path.with_suffix(".py")):
+        if file.is_file():
+            return ast.parse(file.read_text(encoding="utf-8"))
+    return None
+
+
+def _definition(module: str, name: str):
+    """The module and the node that define a name; follows imports."""
+    tree = _source(module)
+    for node in tree.body if tree else ():
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            if node.name == name:
+                return module, node
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return _definition(node.module, alias.name)
+    return None
+
+
+def _signature(module: str, node) -> Signature:
+    if isinstance(node, ast.FunctionDef):
+        return _of_function(node, ast.get_docstring(node))
+    for inner in node.body:
+        if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
+            own = _of_function(inner, ast.get_docstring(node))
+            break
+    else:
+        own = Signature({}, True)
+    base = _base(module, node) if own.is_open else None
+    if base is None:
+        return own
+    return Signature({**base.arguments, **own.arguments}, base.is_open)
+
+
+def _base(module: str, node: ast.ClassDef) -> Signature | None:
+    """The signature of the first base class; None if it is not found."""
+    if not node.bases:
+        return None
+    base = ast.unparse(node.bases[0])
+    place, _, name = base.rpartition(".")
+    found = _definition(place or module, name)
+    return None if found is None else _signature(*found)
+
+
+def _of_function(node: ast.FunctionDef, docstring: str | None) -> Signature:
+    found = node.args
+    plain = [*found.posonlyargs, *found.args]
+    defaults = [None] * (len(plain) - len(found.defaults)) + found.defaults
+    pairs = [
+        *zip(plain, defaults, strict=True),
+        *zip(found.kwonlyargs, found.kw_defaults, strict=True),
+    ]
+    texts = _help(docstring or "")
+    arguments = {}
+    for argument, default in pairs:
+        if argument.arg != "self":
+            value = REQUIRED if default is None else _value(default)
+            wanted = (
+                field_type(ast.unparse(argument.annotation))
+                if argument.annotation
+                else type_of_value(value)
+            )
+            arguments[argument.arg] = Argument(
+                wanted, value, texts.get(argument.arg, "")
+            )
+    return Signature(arguments, found.kwarg is not None)
+
+
+def _value(node):
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return ast.unparse(node)
+
+
+def _help(docstring: str) -> dict[str, str]:
+    """The first sentence about each argument in a section `Args:`."""
+    _, _, section = docstring.partition("Args:\n")
+    found, names = {}, []
+    for line in section.splitlines():
+        if line.strip() and not line.startswith(" "):
+            break
+        start = re.match(r"    (\w+(?:, \w+)*): (.*)", line)
+        if start:
+            names = start.group(1).split(", ")
+            found |= dict.fromkeys(names, start.group(2).strip())
+        elif line.strip():
+            for name in names:
+                found[name] += f" {line.strip()}"
+    return {
+        name: re.split(r"(?<=[.;])\s", text, maxsplit=1)[0].rstrip(";")
+        for name, text in found.items()
+    }
+
+
+def settable(modules: tuple[str, ...], name: str) -> Signature | None:
+    """As `signature`, without the arguments that the training fills in."""
+    found = signature(modules, name)
+    if found is None:
+        return None
+    arguments = {
+        argument: value
+        for argument, value in found.arguments.items()
+        if not _is_filled_in(argument, value.default)
+    }
+    return Signature(arguments, found.is_open)
+
+
+def _is_filled_in(argument: str, default) -> bool:
+    # A sampler's seed is the run's; an objective has a seed of its own. A
+    # classifier's number of classes is the data's.
+    return (
+        argument in _FILLED_IN
+        or (argument == "seed" and default is REQUIRED)
+        or (argument == "num_classes" and default is None)
+    )
