@@ -78,6 +78,15 @@ def test_examples_of_the_page_on_own_objectives_run(
     assert capsys.readouterr().out.splitlines()[-1] == "(5,)"
 
 
+def test_snippet_of_the_journey_of_a_batch_prints_what_the_page_says(capsys):
+    page = ROOT / "docs/journey_of_a_batch.md"
+    run(python_blocks(page), page.name, {})
+    printed = capsys.readouterr().out.splitlines()[-1]
+    assert f"It prints `{printed}`" in page.read_text()
+    files = re.findall(r"(?m)^\| (\d+) \|", page.read_text())
+    assert [int(number) for number in files] == list(range(1, 11))
+
+
 def test_first_snippet_is_ten_lines():
     code = python_blocks(ROOT / "README.md")[0].splitlines()
     assert sum(bool(s) and "import " not in s for s in code) <= 10
