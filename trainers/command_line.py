@@ -1,4 +1,4 @@
-"""What the command lines share: overrides, and one line for an error."""
+"""Shared by the command lines: overrides, and one line for an error."""
 
 import argparse
 import os

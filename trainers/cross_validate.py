@@ -1,9 +1,9 @@
 """Cross-validation: `python -m trainers.cross_validate --config R --workdir D`.
 
-Trains and evaluates a recipe on one fold after the other, each a run in
-`D/fold_K` that `trainers.evaluate` and `trainers.export` know how to use, and
-writes mean and standard error of every number to `D/results.json`. Started
-again, it goes on in the fold in which it was killed.
+Trains and evaluates a recipe fold by fold. Each fold is a run in `D/fold_K`,
+for `trainers.evaluate` and `trainers.export`. Writes the mean and the standard
+error of every number to `D/results.json`. Started again, it continues with the
+fold in which it was killed.
 """
 
 import argparse
@@ -115,7 +115,7 @@ def cross_validate(
 
 
 def _results(run: pathlib.Path) -> dict:
-    """What a fold has left; without an evaluation, it has to run (on)."""
+    """Results of a fold; without an evaluation, it has to run or continue."""
     from trainers.workdir import read_results
 
     results = read_results(run)
@@ -195,7 +195,7 @@ def flat(results: dict, prefix: str = "") -> dict[str, float]:
 
 
 def standard_error(values: list[float]) -> float | None:
-    """Of the mean, from the spread of the folds; None of a single fold."""
+    """Standard error of the mean over folds; None for a single fold."""
     if len(values) < 2:
         return None
     return statistics.stdev(values) / len(values) ** 0.5

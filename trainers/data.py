@@ -30,9 +30,9 @@ class Data:
 
     With `data.folds` the splits are `train`, `validation` and `test` of one
     fold: whole classes are held out, or whole groups with `data.folds.group`.
-    With `data.folds.test_split`, that split of the data set is `test` in every
-    fold, and the classes that a fold holds out are its `validation`. Without
-    folds the splits are the data set's own.
+    With `data.folds.test_split`, that split is the test set of every fold, and
+    the held-out classes become validation. Without folds the splits are the
+    data set's own.
 
     With `data.front_end` examples are features of recordings; recordings that
     are shorter than `data.utterances.min_num_frames` are repeated, whole.
@@ -52,7 +52,7 @@ class Data:
         """Examples and labels `(x, labels)` of a split.
 
         Raises:
-            ValueError: If there is no such split.
+            ValueError: If the split does not exist.
             OSError: If the data set is not there.
         """
         if name not in self._splits:
@@ -111,7 +111,7 @@ class Data:
 
     @functools.cached_property
     def preprocess(self):
-        """What changes training batches, `(x, seed) -> x`; None for nothing."""
+        """A function `(x, seed) -> x` for training batches, or None."""
         part = self.run.data.preprocess
         if not part.name:
             return None

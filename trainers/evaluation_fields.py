@@ -1,7 +1,7 @@
 """Fields of the evaluations, a dataclass each.
 
-`validation` holds what is measured after each epoch, `splits` names the data
-of the final evaluation.
+`validation` describes the measures after each epoch; `splits` names the data of
+the final evaluation.
 """
 
 import dataclasses
@@ -65,7 +65,7 @@ class Plda:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """What every evaluation has."""
+    """The fields of every evaluation."""
 
     name: str = ""
     splits: tuple[str, ...] = field(("test",), "Splits to evaluate.")

@@ -40,7 +40,7 @@ def read_examples(
 
 
 def _matched(values, wanted: Label):
-    """What the group in the pattern finds in each value."""
+    """The match of the pattern's group in each value."""
     if not wanted.pattern:
         return values
     found = [re.search(wanted.pattern, str(value)) for value in values]

@@ -9,7 +9,7 @@ def field(default, help: str):
 
     Args:
         default: The value of the field if a recipe does not name it.
-        help: What the field means, as `--help` prints it.
+        help: Meaning of the field, as `--help` prints it.
     """
     metadata = {"help": help}
     if isinstance(default, Mapping):

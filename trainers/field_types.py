@@ -23,7 +23,7 @@ _WORDS = {
 
 
 class FieldType(NamedTuple):
-    """What a type annotation says about a value.
+    """The values that a type annotation accepts.
 
     Fields:
         kinds: Names of plain types; empty if any value is accepted.
@@ -91,10 +91,10 @@ def _of_node(node) -> FieldType:
 
 
 def converted(value, wanted: FieldType, name: str):
-    """The value as the field holds it: lists are tuples, 1 may be 1.0.
+    """The value as stored in the field: lists are tuples, 1 may be 1.0.
 
     Args:
-        value: What was given.
+        value: The given value.
         wanted: The type of the field.
         name: The field, for the message.
 

@@ -33,14 +33,14 @@ from trainers.run_checks import check_run
 
 
 def fit(run: Run, recipe: str, workdir: pathlib.Path | None) -> dict:
-    """Trains a run in its workdir, or goes on where it was killed.
+    """Trains a run in its workdir, or continues a killed run.
 
-    A fresh workdir is claimed once all that can be checked has been.
+    Claims a fresh workdir after all checks.
 
-    On several workers `workdir` is the chief's; the others give None, and
-    neither read nor write.
+    On several workers only the chief has a `workdir`. All other workers pass
+    None, and neither read nor write.
 
-    Returns the results, as written to `results.json`; of the others, none.
+    Returns the results, as written to `results.json`; empty without a workdir.
     """
     check_run(run)
     strategy = strategies.create(run.training.strategy)
@@ -149,7 +149,7 @@ def _write_results(run, recipe, workdir, strategy, state, **more) -> dict:
 
 
 def _is_ordinary(strategy) -> bool:
-    """Whether there is no strategy, as that of a single device."""
+    """Whether there is no strategy, as on a single device."""
     return strategy is tf.distribute.get_strategy()
 
 
@@ -195,14 +195,14 @@ def check_recipe(run: Run) -> tuple:
 
 
 def _held_out(run: Run, data: Data, model) -> keras.callbacks.Callback:
-    """What measures held-out data after each epoch, `monitor` among it."""
+    """The callback that measures held-out data and logs `monitor`."""
     held_out = evaluator(run).validation(run, data, model)
     require_logged("config.monitor", run.training.monitor, model, held_out)
     return held_out
 
 
 def _plateau(run: Run, state) -> list[keras.callbacks.Callback]:
-    """What lowers the rate by `monitor`."""
+    """The callback that lowers the rate by `monitor`, if any."""
     plateau = run.training.plateau
     if plateau.factor == 1:
         return []

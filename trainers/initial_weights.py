@@ -1,4 +1,4 @@
-"""Weights that a training starts from: those of a run on other data."""
+"""Initial weights of a training, from a run on other data."""
 
 import pathlib
 
@@ -20,7 +20,7 @@ def copy_initial_weights(model: keras.Model, path: str) -> None:
         path: A workdir, of which the best epoch is taken, or a `.keras` file.
 
     Raises:
-        OSError: If there is no such folder or file.
+        OSError: If the folder or file does not exist.
         ValueError: If its encoder or its distance is another than `model`'s,
             or only one of both has a learned distance.
     """

@@ -61,7 +61,7 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
         model = build(run.method, "method", encoder=encoder)
         model.compile(optimizer=optimizer)
     elif kind == "objective" or piece_size:
-        # The number of classes is that of a classifier beside the objective.
+        # Only an auxiliary classifier needs the number of classes.
         has_classifier = run.method.arguments.get("auxiliary")
         more = {"num_classes": num_classes} if has_classifier else {}
         objective = build(run.method, "method", **more)

@@ -18,7 +18,7 @@ MANUAL_VARIABLE = "EMBEDDINGS_TF_MANUAL"
 
 
 def features(x, front_end: Part):
-    """What a front end makes of recordings; `x` if there is no front end."""
+    """Features of recordings by a front end; `x` without a front end."""
     if not front_end.name:
         return x
     _check_sample_rate(x, front_end)
@@ -108,8 +108,8 @@ def augmented_copies(recordings, fields: DataFields, seed: int) -> list:
     """Features of an augmented copy for each section of `augmentation`.
 
     Raises:
-        ValueError: If there is no front end, or a section names neither noise
-            nor room responses, or a folder that is not known.
+        ValueError: If the front end is missing, or a section names neither
+            noise nor room responses, or an unknown folder.
     """
     if not fields.front_end.name:
         raise ValueError(

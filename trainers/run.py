@@ -31,7 +31,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Method(Part):
-    """What the encoder is trained with.
+    """The loss, objective or autoencoder that trains the encoder.
 
     `kind` is `"loss"` (of `embeddings_tf.losses`), `"objective"` (of
     `embeddings_tf.objectives`) or `"autoencoder"` (of `embeddings_tf.models`).

@@ -1,4 +1,4 @@
-"""What a run needs beyond the types of its fields."""
+"""Checks of a run beyond the types of its fields."""
 
 from trainers.run import Part
 from trainers.run import Run

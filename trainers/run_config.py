@@ -1,8 +1,8 @@
 """The adapter between a run and the names that files and commands use.
 
 A recipe, a user's `get_config()`, `config.json`, result files and search
-spaces hold a config: nested dictionaries. Its names differ from the typed run
-in this way alone:
+spaces contain a config: nested dictionaries. Its names differ from the typed
+run in these points only:
 
 - The fields of `run.data` and `run.training` stand at the top: `dataset`,
   `folds.fold`, `seed`, `plateau.factor`.

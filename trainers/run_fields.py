@@ -53,7 +53,7 @@ def field_types(kind: type) -> dict[str, type]:
 
 
 def plain_type(kind) -> FieldType:
-    """What a field that is no section accepts."""
+    """The type of a field that is not a section."""
     return field_type(str(kind) if typing.get_args(kind) else kind.__name__)
 
 

@@ -13,7 +13,7 @@ FAREWELL_SECONDS = 10
 
 
 def role_of_this_process(num_workers: int) -> str:
-    """What this process is: alone, chief, launcher or worker."""
+    """The role of this process: alone, chief, launcher or worker."""
     found = [name for name in CHIEF if name in os.environ]
     if not found:
         return "launcher" if num_workers else "alone"
@@ -75,7 +75,7 @@ def serve(tuner, progress, arguments, words: list[str]) -> None:
             arguments.workers, words, progress.path, oracle, progress.say
         ) as workers,
     ):
-        # Who asks after a restart is known once it has asked.
+        # After a restart, a worker is known once it has asked.
         while farewell is None or (
             (oracle.tuner_ids or was_finished) and time.monotonic() < farewell
         ):

@@ -24,8 +24,8 @@ class LocalWorkers:
     that ends with an error of its own, or is killed as often before it has a
     trial, is retired; others take over its trial.
 
-    The workers end when this process does, however that ends: they hold the
-    other end of a pipe.
+    The workers end with this process, also if it is killed, because they read
+    from its pipe.
 
     Args:
         count: How many.

@@ -1,4 +1,4 @@
-"""What a search writes and prints while it runs and at its end."""
+"""Files and output of a search, while it runs and at its end."""
 
 import pathlib
 import shlex

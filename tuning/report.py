@@ -1,4 +1,4 @@
-"""What a search leaves behind: `trials.csv`, `results.json`, `best.py`."""
+"""Files of a search: `trials.csv`, `results.json` and `best.py`."""
 
 import csv
 import io
@@ -92,7 +92,7 @@ def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
 
     Args:
         path: Folder of the search.
-        search: What was asked for: recipe, space, objective and so on.
+        search: The arguments: recipe, space, objective and so on.
         tuner: The `Tuner`, of one process or of the chief.
         seconds: Wall clock of the search so far.
     """

@@ -1,4 +1,4 @@
-"""What a trial leaves in its folder: why it failed, its row in TensorBoard."""
+"""Files of a trial: why it failed, and its row in TensorBoard."""
 
 import pathlib
 import re

@@ -19,10 +19,10 @@ from tuning.trial_files import record_failure
 from tuning.trial_files import write_hparams
 from tuning.trial_files import write_objective
 
-# How long nobody must hold a trial's folder before another worker takes it.
+# A worker takes over a trial whose folder was unlocked for so long.
 ORPHANED_SECONDS = 5
 POLL_SECONDS = 0.5
-# What keras-tuner writes into the file of a trial.
+# Fields in keras-tuner's file of a trial.
 _TRIAL = ("trial_id", "hyperparameters", "metrics", "score", "best_step")
 _TRIAL += ("status", "message")
 
@@ -30,8 +30,8 @@ _TRIAL += ("status", "message")
 class Oracle(RandomSearchOracle):
     """Draws the values of trials; its files are whole whenever it is killed.
 
-    Trials that were running go on where their workers come back with the same
-    id, or with another worker once their folders are no longer held.
+    Interrupted trials continue when their workers return with the same id, or
+    with another worker once their folders are unlocked.
     """
 
     def __init__(self, **kwargs):
@@ -162,7 +162,7 @@ class Tuner(keras_tuner.Tuner):
         recipe: Name of the recipe, for the workdirs.
         objective: `keras_tuner.Objective`: a name in the training's logs.
         num_trials: How many trials in all.
-        seed: Of the values drawn, at least 0.
+        seed: Random seed of the drawn values, at least 0.
         workdir: Folder of the search; trials go to `trials/trial_NUMBER`.
     """
 

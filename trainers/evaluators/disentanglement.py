@@ -24,7 +24,7 @@ def explicitness(codes, factors) -> float:
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     """Mean factor explicitness of the validation part, and its companions.
 
-    Of an autoencoder also the log-likelihood of held-out images, given the
+    For an autoencoder, also the log-likelihood of held-out images, given the
     mean of their code.
     """
     x, factors = data.split(run.evaluation.validation.split)
@@ -64,7 +64,7 @@ def check(run, data) -> None:
 
 
 def evaluate(run, data, model) -> tuple[dict, dict]:
-    """All measures of a trained model, beside those of an untrained one."""
+    """All measures of a trained model and of an untrained model."""
     keras.utils.set_random_seed(run.training.seed)
     untrained = build_model(run, num_classes=data.num_classes)
     results = {}
