@@ -89,7 +89,9 @@ def table(result: dict) -> str:
     """The markdown between the marks."""
     lines = [
         "| training | "
-        + " | ".join(f"{count} samples" for count in SAMPLES)
+        + " | ".join(
+            f"{count} sample{'s' * (count > 1)}" for count in SAMPLES
+        )
         + " |",
         "|---|" + "---:|" * len(SAMPLES),
     ]

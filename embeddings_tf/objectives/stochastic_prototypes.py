@@ -240,9 +240,8 @@ class StochasticPrototypes(EmbeddingObjective):
         """Log-probability of every class for every query (Eq. 7).
 
         The naive sampler: an average of softmaxes, so the classes sum to 1.
-        Ten samples are near the limit on digits; one is not. All queries
-        share one set of standard normal draws, scaled by each query's own
-        variance. The answer to a query therefore depends on the seed, not on
+        All queries share one set of standard normal draws, scaled by each
+        query's own variance. The answer to a query therefore depends on the seed, not on
         the other queries of the batch. Probabilities are computed in float64:
         every finite embedding has finite log-probabilities.
 
