@@ -89,9 +89,7 @@ def table(result: dict) -> str:
     """The markdown between the marks."""
     lines = [
         "| training | "
-        + " | ".join(
-            f"{count} sample{'s' * (count > 1)}" for count in SAMPLES
-        )
+        + " | ".join(f"{count} sample{'s' * (count > 1)}" for count in SAMPLES)
         + " |",
         "|---|" + "---:|" * len(SAMPLES),
     ]

@@ -13,6 +13,7 @@ from benchmarks import distributed_step
 from benchmarks import f_statistic_loss
 from benchmarks import image_folder
 from benchmarks import kill_runs
+from benchmarks import prototype_choices
 from benchmarks import recall_at_k
 from benchmarks import rival_losses
 from embeddings_tf import losses
@@ -227,8 +228,10 @@ def test_the_tables_of_the_cost_model_are_those_of_its_formulas():
     assert batch_size.traffic_bytes(512, 100, 4) == 384 * 4 * (101 + 200)
 
 
-@pytest.mark.parametrize("module", [batch_size, distributed_step, kill_runs])
-def test_the_tables_of_distributed_training_are_of_the_result_files(module):
+@pytest.mark.parametrize(
+    "module", [batch_size, distributed_step, kill_runs, prototype_choices]
+)
+def test_tables_of_measurements_are_of_the_result_files(module):
     between = read_between(module.PAGE, module.BEGIN, module.END)
     assert between.strip() == module.table(module.load())
 

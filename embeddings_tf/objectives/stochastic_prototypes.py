@@ -241,9 +241,9 @@ class StochasticPrototypes(EmbeddingObjective):
 
         The naive sampler: an average of softmaxes, so the classes sum to 1.
         All queries share one set of standard normal draws, scaled by each
-        query's own variance. The answer to a query therefore depends on the seed, not on
-        the other queries of the batch. Probabilities are computed in float64:
-        every finite embedding has finite log-probabilities.
+        query's own variance. The answer to a query therefore depends on the
+        seed, not on the other queries of the batch. Probabilities are computed
+        in float64: every finite embedding has finite log-probabilities.
 
         Args:
             packed_queries: `(queries, 2 * dim)`.
