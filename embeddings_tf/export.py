@@ -12,10 +12,14 @@ import tensorflow as tf
 
 from embeddings_tf.layers.pixel_range import CHOICES
 from embeddings_tf.layers.pixel_range import exported_checks
+from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.models.method import Method
+from embeddings_tf.ops import arguments
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import keras_layer
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import path
+from embeddings_tf.ops.labelled_batch import real_numbers
 
 _LARGEST_VERSION = 2**63 - 1
 
@@ -92,7 +96,8 @@ def export_saved_model(
 
     Raises:
         ValueError: If the model is not built, has several inputs, the
-            `input_signature` of `preprocessing` is not as described,
+            `input_signature` of `preprocessing` is not as described, or what
+            it returns does not fit the model,
             `version` is not a positive integer of 64 bits, or `unit_range` is
             not one of these.
         FileExistsError: If the version exists.
@@ -131,13 +136,15 @@ def export_saved_model(
             second=second, second_length=second_length,
         )["probability"]
     """
-    if not model.built:
+    if not keras_layer("model", model).built:
         raise ValueError(
             "Only a built model can be exported; call it on a batch, or fit "
             "it, first."
         )
     one_of("unit_range", unit_range, CHOICES)
     target = _version_folder(path("directory", directory), version)
+    if preprocessing is not None:
+        arguments.function("preprocessing", preprocessing, "raw inputs")
     specs = _input_specs(model, preprocessing)
     signatures = _signatures(
         model, specs, preprocessing, num_samples, unit_range
@@ -274,7 +281,12 @@ def _signatures(model, specs, preprocessing, num_samples, unit_range) -> dict:
         )
 
     def encode_unchecked(inputs):
-        x = inputs[0] if preprocessing is None else preprocessing(*inputs)
+        x = inputs[0]
+        if preprocessing is not None:
+            x = real_numbers(
+                "What `preprocessing` returns", preprocessing(*inputs)
+            )
+            require_input_shape("preprocessing(...)", x, model)
         # TensorFlow's convolutions on an empty batch give the wrong shape
         # (oneDNN): such a batch passes as one row, which is dropped.
         rows, shape = tf.shape(x)[0], x.shape

@@ -15,8 +15,7 @@ tf.config.set_logical_device_configuration(
 )
 
 
-# Written, but not green yet: run it by its path. Its open_*.txt list calls that
-# are made but not judged until they are mended.
+# Green until runs were typed; to be run by its path until it is again.
 collect_ignore = ["hostile"]
 
 

@@ -790,6 +790,31 @@ class TestModels:
             export_saved_model(model, tmp_path / "base")
         assert os.listdir(tmp_path) == []
 
+    @pytest.mark.parametrize(
+        "model", [None, "text", keras.Model, np.ones(3)], ids=repr
+    )
+    def test_no_model(self, model, tmp_path):
+        with pytest.raises(ValueError, match="`model` must be a Keras model"):
+            export_saved_model(model, tmp_path)
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        ("preprocessing", "message"),
+        [
+            (3, "`preprocessing` must be a function"),
+            (lambda x: None, "`preprocessing` returns must be .*NoneType"),
+            (lambda x: x[:, :3], r"\(None, 8, 16, 1\); received .*3, 16, 1\)"),
+        ],
+        ids=["a number", "nothing", "another shape"],
+    )
+    def test_preprocessing_that_does_not_fit(
+        self, preprocessing, message, tmp_path
+    ):
+        encoder = n_digit_encoder(2, image_shape=SHAPE)
+        with pytest.raises(ValueError, match=message):
+            export_saved_model(encoder, tmp_path, preprocessing=preprocessing)
+        assert os.listdir(tmp_path) == []
+
     def test_several_inputs(self, tmp_path):
         inputs = [keras.Input((2,)), keras.Input((2,))]
         model = keras.Model(inputs, keras.layers.Add()(inputs))

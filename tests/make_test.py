@@ -69,5 +69,28 @@ def test_ci_runs_every_test():
     ]
 
 
+def test_the_environment_gets_the_package_in_editable_form():
+    assert "--editable ." in make("--dry-run", "environment")
+
+
+def test_the_environment_has_the_package_in_any_folder(tmp_path):
+    python = ROOT / ".venv" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("the checkout has no environment of its own")
+    find = (
+        "import importlib.util as u; print(u.find_spec('embeddings_tf').origin)"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    found = subprocess.run(
+        [python, "-c", find],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert found.stdout.strip() == str(ROOT / "embeddings_tf" / "__init__.py")
+
+
 def test_the_marker_is_declared(pytestconfig):
     assert any(m.startswith("slow:") for m in pytestconfig.getini("markers"))

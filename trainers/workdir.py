@@ -58,11 +58,17 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
     """The folder that a flag names.
 
     Raises:
-        ValueError: If it is empty, which would be the current folder.
+        ValueError: If it is empty, which would be the current folder, or holds
+            a character that no name of a file can have.
     """
     if not value:
         raise ValueError(
             f"{flag} is empty; name a folder ({flag} . is the current one)"
+        )
+    if "\0" in value:
+        raise ValueError(
+            f"{flag} must be the name of a folder, without null characters; "
+            f"received {value!r}"
         )
     return pathlib.Path(value)
 
@@ -191,7 +197,7 @@ def _read_config_file(path: pathlib.Path) -> dict:
     )
     found = read_json(file, cure)
     recipe, config = found.get("recipe"), found.get("config")
-    if not isinstance(recipe, str) or not isinstance(config, dict):
+    if not (isinstance(recipe, str) and isinstance(config, dict) and config):
         raise ValueError(
             f"{file} is damaged (it lacks a recipe or its config); {cure}"
         )

@@ -8,9 +8,7 @@ import numpy as np
 
 from embeddings_tf import metrics as embedding_metrics
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops.arguments import array
-from embeddings_tf.ops.arguments import function
-from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops import arguments
 
 
 def _recall_at_1(embeddings, labels):
@@ -25,6 +23,17 @@ def embed_in_batches(model, x, batch_size: int) -> np.ndarray:
         # Under a strategy every replica embeds the whole batch.
         parts.append(model.predict_on_batch(batch)[: len(batch)])
     return np.concatenate(parts)
+
+
+def _number(name: str, value) -> float:
+    """What a metric returned as a float, possibly NaN."""
+    found = arguments.array(f"metrics[{name!r}]", value)
+    if found.ndim or found.dtype.kind not in "biuf":
+        raise ValueError(
+            f"`metrics[{name!r}]` must return one number; received {value!r}. "
+            "Name each number of several as a metric of its own."
+        )
+    return float(found)
 
 
 class EmbeddingEvaluation(keras.callbacks.Callback):
@@ -47,7 +56,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
 
     Raises:
         ValueError: If `x` and `labels` differ in length or are empty, or a
-            metric is not finite.
+            metric is not one finite number.
 
     Reference:
         - [Musgrave, Belongie & Lim, 2020](https://arxiv.org/abs/2003.08505)
@@ -72,7 +81,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
     ):
         super().__init__()
         self.x = x
-        self.labels = array("labels", labels)
+        self.labels = arguments.array("labels", labels)
         metrics = {} if metrics is None else metrics
         if not isinstance(metrics, Mapping):
             raise ValueError(
@@ -80,19 +89,18 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
                 f"received {metrics!r}."
             )
         self.metrics = {
-            name: function(f"metrics[{name!r}]", metric, "embeddings, labels")
+            name: arguments.function(
+                f"metrics[{name!r}]", metric, "embeddings, labels"
+            )
             for name, metric in metrics.items()
         }
-        self.batch_size = positive_integer("batch_size", batch_size)
-        if not hasattr(x, "__len__") or self.labels.ndim == 0:
-            raise ValueError(
-                "`x` and `labels` must have a row for each input; received "
-                f"{type(x).__name__} and labels of shape {self.labels.shape}."
-            )
-        if len(x) != len(self.labels) or len(x) == 0:
+        self.batch_size = arguments.positive_integer("batch_size", batch_size)
+        num_inputs = arguments.num_rows("x", x)
+        num_labels = arguments.num_rows("labels", self.labels)
+        if num_inputs != num_labels or num_inputs == 0:
             raise ValueError(
                 "`x` and `labels` must have the same length of at least 1; "
-                f"received {len(x)} inputs and {len(self.labels)} labels."
+                f"received {num_inputs} inputs and {num_labels} labels."
             )
 
     def embed(self) -> np.ndarray:
@@ -103,7 +111,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         """The values of an epoch, by name."""
         if self.metrics:
             return {
-                name: float(metric(embeddings, self.labels))
+                name: _number(name, metric(embeddings, self.labels))
                 for name, metric in self.metrics.items()
             }
         points = Method(self.model).points(embeddings).numpy()

@@ -14,9 +14,12 @@ import tensorflow as tf
 from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.pixels import warn_if_in_unit_range
+from embeddings_tf.ops.arguments import text
+from embeddings_tf.ops.pixels import require_pixels
 
 # The projector's principal components are three.
 FEWEST_COLUMNS = 3
@@ -100,18 +103,19 @@ class EmbeddingProjector(keras.callbacks.Callback):
         batch_size: int = 256,
     ):
         super().__init__()
-        if not re.fullmatch(r"[\w-]+", name):
+        if not re.fullmatch(r"[\w-]+", text("name", name)):
             raise ValueError(
                 "`name` becomes part of names of files: letters, digits, _ "
                 f"and -; received {name!r}."
             )
         self.x = x
-        self.columns = _columns(labels, len(x))
+        num_inputs = num_rows("x", x)
+        self.columns = _columns(labels, num_inputs)
         self.log_dir = path("log_dir", log_dir)
         self.every = positive_integer("every", every)
         self.name = name
         self.batch_size = positive_integer("batch_size", batch_size)
-        self.images = None if images is None else _pixels(images, len(x))
+        self.images = None if images is None else _pixels(images, num_inputs)
 
     def on_epoch_end(self, epoch, logs=None):
         if (epoch + 1) % self.every == 0:
@@ -190,14 +194,14 @@ class EmbeddingProjector(keras.callbacks.Callback):
 def _columns(labels, length: int) -> dict[str, list[str]]:
     """Labels as strings, by the names of their columns."""
     if not isinstance(labels, Mapping):
-        labels = np.asarray(labels)
+        labels = array("labels", labels)
         if labels.ndim == 2:
             labels = {f"label_{i}": c for i, c in enumerate(labels.T)}
         else:
             labels = {"label": labels}
     columns = {}
     for name, values in labels.items():
-        values = np.asarray(values)
+        values = array(f"labels[{name!r}]", values)
         if values.shape != (length,) or length == 0:
             raise ValueError(
                 "Give one label per input, and at least one input; received "
@@ -205,11 +209,11 @@ def _columns(labels, length: int) -> dict[str, list[str]]:
                 f"{values.shape}."
             )
         columns[name] = [str(value) for value in values.tolist()]
-        for text in (name, *columns[name]):
-            if re.search(r"[\t\r\n]", text):
+        for label in (name, *columns[name]):
+            if re.search(r"[\t\r\n]", label):
                 raise ValueError(
                     "`labels` must hold no tabs or line breaks, which "
-                    f"separate them in the file; received {text!r}."
+                    f"separate them in the file; received {label!r}."
                 )
     if not columns:
         raise ValueError("`labels` must have at least one column.")
@@ -226,7 +230,7 @@ def _metadata(columns: Mapping[str, list[str]]) -> str:
 
 def _pixels(images, length: int) -> np.ndarray:
     """Images as uint8 `(n, height, width, channels)`."""
-    images = np.asarray(images)
+    images = array("images", images)
     received = images.shape
     if images.ndim == 3:
         images = images[..., None]
@@ -240,13 +244,7 @@ def _pixels(images, length: int) -> np.ndarray:
             f"`images` must be ({length}, height, width) or ({length}, height, "
             f"width, channels) of 1 or 3 channels; received {received}."
         )
-    # Written so that NaN is refused too.
-    if not (images.min() >= 0 and images.max() <= 255):
-        raise ValueError(
-            "`images` must have pixels from 0 to 255; received "
-            f"{images.min()} to {images.max()}."
-        )
-    warn_if_in_unit_range(images)
+    require_pixels(images)
     largest = math.ceil(math.sqrt(length)) * max(images.shape[1:3])
     if largest > LARGEST_SPRITE:
         raise ValueError(

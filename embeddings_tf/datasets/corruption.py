@@ -4,7 +4,8 @@ import numbers
 
 import tensorflow as tf
 
-from embeddings_tf.datasets.seed_pair import seed_pair
+from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.seed_pair import seed_pair
 
 
 def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
@@ -127,7 +128,7 @@ def corrupt(
     >>> corrupted.shape
     TensorShape([4, 28, 56, 1])
     """
-    images = tf.convert_to_tensor(images)
+    images = real_numbers("Images", images)
     if images.shape.rank != 4:
         raise ValueError(
             "corrupt expects images of shape (batch, height, width, channels), "
@@ -139,10 +140,6 @@ def corrupt(
         raise ValueError(
             "corrupt needs images whose height and width are known and not "
             f"zero, got shape {images.shape}; call tf.ensure_shape first."
-        )
-    if not (images.dtype.is_floating or images.dtype.is_integer):
-        raise ValueError(
-            f"corrupt expects numeric images, got dtype {images.dtype.name}."
         )
     if num_digits is None:
         num_digits = 1 if width % height else width // height

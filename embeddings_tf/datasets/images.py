@@ -10,8 +10,10 @@ from embeddings_tf.datasets.crops import middle_crop
 from embeddings_tf.datasets.crops import random_crop
 from embeddings_tf.datasets.crops import resize
 from embeddings_tf.ops.arguments import integer_at_least
+from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import truth
 
 
 class Images:
@@ -94,7 +96,7 @@ class Images:
             size = positive_integer("size", size)
         self._read = read
         self._num_images = integer_at_least("num_images", num_images, 0)
-        if names is not None and len(names) != self._num_images:
+        if names is not None and num_rows("names", names) != self._num_images:
             raise ValueError(
                 f"names must be one for each of {self._num_images} images, got "
                 f"{len(names)}."
@@ -102,7 +104,7 @@ class Images:
         self.size = size
         self.names = names
         self._seed = None if seed is None else integer_at_least("seed", seed, 0)
-        self._crop = bool(crop)
+        self._crop = truth("crop", crop)
         self._first_shape = None
 
     def __len__(self) -> int:

@@ -1,10 +1,10 @@
 """Small images, shifted and mirrored at random."""
 
-import numbers
-
 import tensorflow as tf
 
-from embeddings_tf.datasets.seed_pair import seed_pair
+from embeddings_tf.ops.arguments import integer_at_least
+from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.seed_pair import seed_pair
 
 
 def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
@@ -18,7 +18,7 @@ def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
 
     Args:
         images: Images of shape `(batch, height, width, channels)`.
-        seed: `int32` of shape `(2,)`. The same seed gives the same images;
+        seed: Integers of shape `(2,)`. The same seed gives the same images;
             `batches` draws one for each step.
         padding: Pixels, at least 0.
 
@@ -26,7 +26,8 @@ def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
         Images of the same shape and dtype.
 
     Raises:
-        ValueError: If `images` have another rank, or `padding` is none.
+        ValueError: If `images` have another rank or are no real numbers, or
+            `seed` or `padding` is not as above.
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section 4;
@@ -38,19 +39,19 @@ def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
     >>> embeddings_tf.datasets.shift_and_mirror(images, seed=[0, 1]).shape
     TensorShape([2, 32, 32, 3])
     """
-    images = tf.convert_to_tensor(images)
+    images = real_numbers("Images", images)
     if images.shape.rank != 4:
         raise ValueError(
-            "images must have shape (batch, height, width, channels), got "
+            "Images must have shape (batch, height, width, channels); received "
             f"shape {images.shape}."
         )
-    if not isinstance(padding, numbers.Integral) or padding < 0:
-        raise ValueError(
-            f"padding must be a number of pixels, 0 or more, got {padding!r}."
-        )
+    padding = integer_at_least("padding", padding, 0)
     batch, height, width, _ = tf.unstack(tf.shape(images))
+    # As tf.random.split, whose seeds differ with the dtype of the seed.
     shift_seed, mirror_seed = tf.unstack(
-        tf.random.split(seed_pair(seed), alg="philox")
+        tf.random.stateless_uniform(
+            (2, 2), seed_pair(seed), None, None, tf.int32, alg="philox"
+        )
     )
     first = tf.random.stateless_uniform(
         (2, batch, 1), shift_seed, 0, 2 * padding + 1, tf.int32, alg="philox"

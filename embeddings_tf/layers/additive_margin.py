@@ -8,7 +8,7 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
 from embeddings_tf.ops.distances import unit_rows
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import real_floats
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -73,6 +73,7 @@ class AdditiveMargin(keras.layers.Layer):
         self.scale = positive_number("scale", scale)
         self.margin = number_at_least("margin", margin, 0)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.input_spec = keras.layers.InputSpec(min_ndim=2)
 
     def build(self, input_shape):
         self.kernel = self.add_weight(
@@ -83,7 +84,7 @@ class AdditiveMargin(keras.layers.Layer):
 
     def call(self, inputs, labels=None):
         kernel = tf.math.l2_normalize(tf.convert_to_tensor(self.kernel), axis=0)
-        inputs = real_numbers("Embeddings", inputs)
+        inputs = real_floats("Embeddings", inputs, self.compute_dtype)
         if labels is not None:
             labels, inputs = labelled_batch(labels, inputs)
         cosine = tf.matmul(unit_rows(inputs), kernel)

@@ -14,13 +14,15 @@ def as_distribution(packed):
 
     Args:
         packed: `(..., 2 * dim)`, the mean and then the (positive) variance.
+            Half precision becomes float32.
 
     Returns:
         `tfp.distributions.MultivariateNormalDiag` with batch shape `(...)`
         and event shape `(dim,)`.
 
     Raises:
-        ValueError: If the last axis is not even.
+        ValueError: If the last axis is not even, or `packed` is no array of
+            real numbers.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
@@ -32,6 +34,7 @@ def as_distribution(packed):
     >>> embeddings_tf.layers.as_distribution(packed).stddev().numpy()
     array([[2., 3.]], dtype=float32)
     """
-    return gaussian.diagonal_normal(
-        *gaussian.unpack(tf.convert_to_tensor(packed))
-    )
+    parts = gaussian.unpack(packed)
+    if parts[0].dtype.size < 4:
+        parts = (tf.cast(part, tf.float32) for part in parts)
+    return gaussian.diagonal_normal(*parts)

@@ -4,7 +4,7 @@ import keras
 
 from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import share
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import real_floats
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -69,7 +69,7 @@ class DimensionDropout(keras.layers.Layer):
         self.input_spec = keras.layers.InputSpec(ndim=2)
 
     def call(self, inputs, training=False):
-        inputs = real_numbers("Embeddings", inputs)
+        inputs = real_floats("Embeddings", inputs, self.compute_dtype)
         if not training or self.rate == 0:
             return inputs
         return keras.random.dropout(

@@ -7,7 +7,7 @@ import tensorflow as tf
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import real_floats
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -88,6 +88,7 @@ class GaussianEmbedding(keras.layers.Layer):
         self.minimum_variance = minimum_variance
         self.initial_variance = initial_variance
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.input_spec = keras.layers.InputSpec(min_ndim=2)
 
     def build(self, input_shape):
         self.kernel = self.add_weight(
@@ -108,7 +109,7 @@ class GaussianEmbedding(keras.layers.Layer):
         return keras.ops.convert_to_tensor(bias, dtype=dtype)
 
     def call(self, inputs):
-        inputs = real_numbers("Inputs", inputs)
+        inputs = real_floats("Inputs", inputs, self.compute_dtype)
         mean, raw = tf.split(
             tf.matmul(inputs, self.kernel) + self.bias, 2, axis=-1
         )

@@ -6,7 +6,7 @@ import tensorflow as tf
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import real_floats
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -65,7 +65,7 @@ class LocalResponseNormalization(keras.layers.Layer):
         self.input_spec = keras.layers.InputSpec(ndim=4)
 
     def call(self, inputs):
-        inputs = real_numbers("Inputs", inputs)
+        inputs = real_floats("Inputs", inputs, self.compute_dtype)
         # TensorFlow has no bfloat16 or float64 kernel on CPU.
         normalized = tf.nn.local_response_normalization(
             tf.cast(inputs, tf.float32),

@@ -8,6 +8,7 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
+from embeddings_tf.ops.labelled_batch import real_floats
 from embeddings_tf.ops.labelled_batch import real_numbers
 from embeddings_tf.ops.pair_logits import logits_of_all_pairs
 from embeddings_tf.ops.pair_logits import logits_of_pairs
@@ -129,7 +130,10 @@ class PairDistance(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs, training=None):
-        first, second = (real_numbers("Embeddings", side) for side in inputs)
+        first, second = (
+            real_floats("Embeddings", side, self.compute_dtype)
+            for side in inputs
+        )
         _checked_dim((first.shape, second.shape), same_length=True)
         weights, rate, seed = self._arguments(training)
         logits = logits_of_pairs(first, second, weights, rate, seed)

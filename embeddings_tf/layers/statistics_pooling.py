@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import real_floats
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -41,7 +41,7 @@ class StatisticsPooling(keras.layers.Layer):
 
     Raises:
         ValueError: If the input has not three axes or is complex, or the mask
-            has another shape than `(batch, frames)`.
+            has another shape than `(batch, frames)` or another type.
 
     Reference:
         - [Snyder et al., 2018](https://doi.org/10.1109/ICASSP.2018.8461375),
@@ -63,9 +63,15 @@ class StatisticsPooling(keras.layers.Layer):
         self.input_spec = keras.layers.InputSpec(ndim=3)
 
     def call(self, inputs, mask=None):
-        inputs = real_numbers("Frames", inputs)
+        inputs = real_floats("Frames", inputs, self.compute_dtype)
         if mask is None:
             mask = tf.ones(tf.shape(inputs)[:2], tf.bool)
+        mask = tf.convert_to_tensor(mask)
+        if not (mask.dtype.is_bool or mask.dtype.is_integer):
+            raise ValueError(
+                "`mask` must be booleans, True for frames that count; received "
+                f"the type {mask.dtype.name}."
+            )
         mask = tf.cast(mask, tf.bool)
         if not mask.shape.is_compatible_with(inputs.shape[:2]):
             raise ValueError(

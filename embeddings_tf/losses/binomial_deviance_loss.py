@@ -8,6 +8,7 @@ import tensorflow as tf
 from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 
@@ -63,9 +64,9 @@ def binomial_deviance_loss(
 
 def _checked(scale, threshold, negative_cost, form):
     return (
-        number_at_least("scale", scale, 0),
-        number_at_least("threshold", threshold, -1),
-        number_at_least("negative_cost", negative_cost, 0),
+        number_at_least("scale", scale, 0, LARGEST_NUMBER),
+        number_at_least("threshold", threshold, -1, 1),
+        number_at_least("negative_cost", negative_cost, 0, LARGEST_NUMBER),
         one_of("form", form, FORMS),
     )
 
@@ -96,10 +97,11 @@ class BinomialDevianceLoss(EmbeddingLoss):
     every other.
 
     Args:
-        scale: Steepness, the papers' alpha; at least 0.
-        threshold: The cosine that tells pairs apart, the papers' beta.
+        scale: Steepness, the papers' alpha; 0 to 1e18.
+        threshold: The cosine that tells pairs apart, the papers' beta; -1 to
+            1.
         negative_cost: Factor of steepness for negative pairs, the papers' C;
-            at least 0. 10 for person re-identification, 25 for birds.
+            0 to 1e18. 10 for person re-identification, 25 for birds.
         form: "published" or "authors".
         reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
             since sums over a batch need its digits.
@@ -113,8 +115,8 @@ class BinomialDevianceLoss(EmbeddingLoss):
         `tf.distribute`, that of the global batch.
 
     Raises:
-        ValueError: If a number is not finite or too small, or `form` none of
-            its choices.
+        ValueError: If a number is not in its range, or `form` none of its
+            choices.
 
     Reference:
         - [Yi, Lei & Li, 2014](https://arxiv.org/abs/1407.4979).

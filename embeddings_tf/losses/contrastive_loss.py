@@ -6,6 +6,7 @@ import tensorflow as tf
 from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.labelled_batch import labelled_batch
@@ -54,7 +55,7 @@ def contrastive_loss(
 
 def _checked(margin, average_over):
     return (
-        number_at_least("margin", margin, 0),
+        number_at_least("margin", margin, 0, LARGEST_NUMBER),
         one_of("average_over", average_over, AVERAGE_OVER),
     )
 
@@ -90,7 +91,7 @@ class ContrastiveLoss(EmbeddingLoss):
     Squared distances stop at 1e38, their gradients do not.
 
     Args:
-        margin: How far apart negatives shall be, at least 0.
+        margin: How far apart negatives shall be, 0 to 1e18.
         average_over: "all" or "each_kind".
         reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
             since sums over a batch need its digits.
@@ -104,7 +105,7 @@ class ContrastiveLoss(EmbeddingLoss):
         `tf.distribute`, that of the global batch.
 
     Raises:
-        ValueError: If `margin` is no number of at least 0, or `average_over`
+        ValueError: If `margin` is no number in its range, or `average_over`
             none of its choices.
 
     Reference:

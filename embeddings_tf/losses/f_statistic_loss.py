@@ -7,6 +7,7 @@ from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.f_statistic import value_and_gradient
@@ -48,6 +49,7 @@ def f_statistic_loss(
     num_dims = positive_integer("num_dims", num_dims)
     one_of("grand_mean", grand_mean, GRAND_MEANS)
     one_of("direction", direction, DIRECTIONS)
+    equal_variance = truth("equal_variance", equal_variance)
 
     # A pair's part of the gradient is at hand as soon as its part of the
     # value is. Taken there and then, nothing about a pair has to be kept; and
@@ -185,7 +187,7 @@ class FStatisticLoss(EmbeddingLoss):
         self.num_dims = positive_integer("num_dims", num_dims)
         self.grand_mean = one_of("grand_mean", grand_mean, GRAND_MEANS)
         self.direction = one_of("direction", direction, DIRECTIONS)
-        self.equal_variance = bool(equal_variance)
+        self.equal_variance = truth("equal_variance", equal_variance)
 
     @property
     def batch_needs(self) -> BatchNeeds:

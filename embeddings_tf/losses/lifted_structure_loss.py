@@ -6,6 +6,7 @@ import tensorflow as tf
 from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 
@@ -67,7 +68,10 @@ def lifted_structure_loss(
 
 
 def _checked(margin, form):
-    return number_at_least("margin", margin, 0), one_of("form", form, FORMS)
+    return (
+        number_at_least("margin", margin, 0, LARGEST_NUMBER),
+        one_of("form", form, FORMS),
+    )
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -98,7 +102,7 @@ class LiftedStructureLoss(EmbeddingLoss):
     Squared distances stop at 1e38, their gradients do not.
 
     Args:
-        margin: How far negatives count, at least 0; in units of `d`.
+        margin: How far negatives count, 0 to 1e18; in units of `d`.
         form: "published" or "authors".
         reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
             since sums over a batch need its digits.
@@ -112,7 +116,7 @@ class LiftedStructureLoss(EmbeddingLoss):
         `tf.distribute`, that of the global batch.
 
     Raises:
-        ValueError: If `margin` is no number of at least 0, or `form` none of
+        ValueError: If `margin` is no number in its range, or `form` none of
             its choices.
 
     Reference:

@@ -35,8 +35,11 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
     >>> embeddings_tf.losses.prototypical_loss([0, 0, 1, 1], z, 1).numpy()
     array([0., 0., 0., 0.], dtype=float32)
     """
+    num_support = positive_integer("num_support", num_support)
     gaussian.require_points(y_pred)
     labels, local = labelled_batch(y_true, y_pred)
+    if local.dtype != tf.float64:
+        local = tf.cast(local, tf.float32)
     labels, embeddings = gather_global_batch(labels, local)
     episode = split_episode(labels, num_support)
     is_query = tf.logical_not(episode.is_support)
@@ -74,7 +77,7 @@ class PrototypicalLoss(EmbeddingLoss):
     and the rest are queries. A class without queries still competes; a batch
     without any query (singletons, or too few rows) has loss 0 and zero
     gradients. One class: 0. Under `tf.distribute` the episode is the global
-    batch. Distances are squared: beyond a scale of 1e18 they leave float32.
+    batch. Squared distances stop at 3e32, their gradients do not.
 
     Args:
         num_support: Supports per class, at least 1.

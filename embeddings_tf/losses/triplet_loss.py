@@ -6,6 +6,7 @@ import tensorflow as tf
 from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.labelled_batch import labelled_batch
@@ -153,7 +154,7 @@ def _semi_hard(d, positive, negative, margin):
 
 def _checked(margin, mining, distance, average_over):
     return (
-        number_at_least("margin", margin, 0),
+        number_at_least("margin", margin, 0, LARGEST_NUMBER),
         one_of("mining", mining, MINING),
         one_of("distance", distance, tuple(distances.WITHIN)),
         one_of("average_over", average_over, AVERAGE_OVER),
@@ -193,7 +194,7 @@ class TripletLoss(EmbeddingLoss):
     distances stop at 1e38, their gradients do not.
 
     Args:
-        margin: By how much a negative has to be farther, at least 0; in units
+        margin: By how much a negative has to be farther, 0 to 1e18; in units
             of `distance`.
         mining: "all", "hard" or "semi_hard".
         distance: "squared_l2" (the authors' code), "l2" (the wording of the
@@ -211,7 +212,7 @@ class TripletLoss(EmbeddingLoss):
         `tf.distribute`, that of the global batch.
 
     Raises:
-        ValueError: If `margin` is no number of at least 0, or another argument
+        ValueError: If `margin` is no number in its range, or another argument
             none of its choices.
 
     Reference:

@@ -13,6 +13,7 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import number_between
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import truth
 
 
 def few_shot_accuracy(
@@ -164,7 +165,7 @@ def few_shot_episodes(
             log_prob,
             "(support, support_labels, query, num_classes, seed)",
         )
-    if gaussian:
+    if truth("gaussian", gaussian):
         if log_prob is not None:
             raise ValueError(
                 "`gaussian=True` compares means; `log_prob` reads embeddings "

@@ -7,11 +7,16 @@ import tensorflow as tf
 
 from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.training_loss import OwnLossModel
 from embeddings_tf.models.training_loss import training_loss
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
+from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.labelled_batch import real_numbers
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -49,7 +54,8 @@ class BetaVAE(OwnLossModel):
             255, that ends in `GaussianEmbedding(dim)`.
         decoder: A functional or Sequential model from codes `(batch, dim)` to
             logits, shaped like the images.
-        beta: Weight of the KL divergence, 0 or larger. Published: 1, 2, 4, 8.
+        beta: Weight of the KL divergence, 0 to 1e18. 1 is the plain
+            auto-encoder. Published: 1, 2, 4, 8.
         likelihood: "bernoulli" or "compressed_bernoulli".
         seed: Seed of the noise; None: from Keras's global seed.
 
@@ -60,8 +66,9 @@ class BetaVAE(OwnLossModel):
     Output shape: `(batch, dim)`.
 
     Raises:
-        ValueError: If encoder and decoder do not fit together, `beta` is
-            negative or not finite, or the likelihood is unknown; in `fit` and
+        ValueError: If encoder and decoder do not fit together, `beta` is not
+            in its range, or the likelihood is unknown; if images are complex
+            or have another shape than the encoder's inputs; in `fit` and
             `evaluate`, if the model was compiled with a loss.
 
     Reference:
@@ -95,22 +102,18 @@ class BetaVAE(OwnLossModel):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if not 0 <= beta < math.inf:
-            raise ValueError(
-                "`beta` weighs the KL divergence and must be finite, 0 or "
-                f"larger; received {beta!r}. 1 is the plain auto-encoder."
-            )
+        beta = number_at_least("beta", beta, 0, LARGEST_NUMBER)
         _require_pair(encoder, decoder)
         self.encoder = prepare_for_replicas(encoder)
         self.decoder = prepare_for_replicas(decoder)
-        self.beta = float(beta)
+        self.beta = beta
         self.likelihood = one_of(
             "likelihood", likelihood, ("bernoulli", "compressed_bernoulli")
         )
         # What the likelihood reads: pixels of 0 to 255, then of 0 to 1.
         self.pixel_range = PixelRange()
         self.rescaling = keras.layers.Rescaling(1 / 255, dtype="float32")
-        self.seed = seed
+        self.seed = seed = None if seed is None else random_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
         self._reconstruction = keras.metrics.Mean(name="reconstruction")
         self._kl = keras.metrics.Mean(name="kl")
@@ -118,6 +121,13 @@ class BetaVAE(OwnLossModel):
 
     def build(self, input_shape):
         self.built = True  # encoder and decoder are, already
+
+    def __call__(self, inputs, *args, **kwargs):
+        # Keras would cast complex images, and add an axis for the encoder.
+        if not isinstance(inputs, keras.KerasTensor):
+            inputs = real_numbers("Images", inputs)
+            require_input_shape("images", inputs, self, exact=True)
+        return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, training=None):
         mean, _ = gaussian.unpack(self.encoder(inputs, training=training))
@@ -137,7 +147,8 @@ class BetaVAE(OwnLossModel):
         Returns:
             `(batch,)`, the sum over pixels and channels.
         """
-        target = self.rescaling(self.pixel_range(tf.cast(images, "float32")))
+        images = real_numbers("Images", images, "float32")
+        target = self.rescaling(self.pixel_range(images))
         logits = tf.cast(self.decoder(code, training=training), "float32")
         log_bright = tf.math.log_sigmoid(logits)
         log_dark = tf.math.log_sigmoid(-logits)

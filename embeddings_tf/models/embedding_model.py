@@ -15,7 +15,9 @@ from embeddings_tf.models.prepare_for_replicas import (
 from embeddings_tf.models.training_loss import OwnLossModel
 from embeddings_tf.models.training_loss import training_loss
 from embeddings_tf.models.training_loss import with_regularisers
+from embeddings_tf.ops.arguments import keras_layer
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import truth
 
 # An encoder is trained by an objective or by a plain loss.
 OBJECTIVES = (keras.layers.Layer, keras.losses.Loss)
@@ -63,7 +65,8 @@ class EmbeddingModel(OwnLossModel):
     Output shape: that of the encoder.
 
     Raises:
-        ValueError: If `objective` is neither a layer nor a loss object, if
+        ValueError: If `encoder` is no Keras model or layer, if `objective` is
+            neither a layer nor a loss object, if
             the objective reads Gaussians and the encoder gives points or the
             other way round (an objective says so by its attribute
             `is_gaussian`, False by default), or if `piece_size` is not None
@@ -107,9 +110,10 @@ class EmbeddingModel(OwnLossModel):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        keras_layer("encoder", encoder)
         _require_objective(objective)
         self._is_given = gaussian is not None
-        self.gaussian = bool(gaussian) if self._is_given else False
+        self.gaussian = truth("gaussian", gaussian) if self._is_given else False
         self.encoder = prepare_for_replicas(encoder)
         self.objective = objective
         self.piece_size = piece_size

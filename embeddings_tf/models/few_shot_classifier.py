@@ -4,8 +4,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.models.method import Method
+from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import keras_layer
+from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import random_seed
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -39,8 +44,9 @@ class FewShotClassifier(keras.layers.Layer):
         num_samples: Samples per query, for objectives that sample. None: 200
             with `StochasticPrototypes`; with `HedgedInstances`, where each
             support has as many, the number of training.
-        seed: Seed of the samples. They are the same for every query: an
-            answer depends neither on `batch_size` nor on other queries.
+        seed: Seed of the samples, 0 to 2**31 - 1. They are the same for every
+            query: an answer depends neither on `batch_size` nor on other
+            queries.
         batch_size: Inputs embedded and answered at once.
 
     Attributes:
@@ -52,8 +58,10 @@ class FewShotClassifier(keras.layers.Layer):
 
     Raises:
         ValueError: If supports and labels differ in length or are empty, if
-            an input or an embedding is not finite, if `fit` was not called,
-            or, on saving, if labels are neither numbers nor strings.
+            labels are not finite, complex or no labels at all, if inputs do
+            not have the model's shape, if an input or an embedding is not
+            finite, if `fit` was not called, or, on saving, if labels are
+            neither numbers nor strings.
 
     Reference:
         - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175)
@@ -80,26 +88,29 @@ class FewShotClassifier(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.model = model
+        self.model = keras_layer("model", model)
         self.num_samples = num_samples
-        self.seed = seed
+        if num_samples is not None:
+            self.num_samples = positive_integer("num_samples", num_samples)
+        self.seed = random_seed("seed", seed, 31)
         self.batch_size = positive_integer("batch_size", batch_size)
         self.built = True  # it has no weights but the model's
 
     def fit(self, support, labels) -> "FewShotClassifier":
         """Keeps one prototype per distinct label of `(n,)` labels."""
-        labels = np.asarray(labels)
-        if labels.ndim != 1 or len(support) != len(labels) or not len(labels):
+        labels = _class_names(labels)
+        num_supports = num_rows("support", support)
+        if labels.shape != (num_supports,) or not num_supports:
             raise ValueError(
                 "Give one label per support and at least one support; "
-                f"received {len(support)} supports and labels of shape "
+                f"received {num_supports} supports and labels of shape "
                 f"{labels.shape}."
             )
         self.classes_, class_ids = np.unique(labels, return_inverse=True)
         self.prototypes_ = tf.nest.map_structure(
             np.asarray,
             Method(self.model).represent(
-                self._embed(support), class_ids, len(self.classes_)
+                self._embed("support", support), class_ids, len(self.classes_)
             ),
         )
         return self
@@ -134,9 +145,9 @@ class FewShotClassifier(keras.layers.Layer):
     def _of_queries(self, answer, query, shape_of_none) -> np.ndarray:
         """What `answer` says of all queries, a batch at a time."""
         parts = [np.zeros(shape_of_none, "float32")]
-        for first in range(0, len(query), self.batch_size):
+        for first in range(0, num_rows("query", query), self.batch_size):
             found = answer(
-                self._embed_batch(query, first),
+                self._embed_batch("query", query, first),
                 self.prototypes_,
                 self.num_samples,
                 tf.constant([self.seed, 0]),
@@ -199,21 +210,38 @@ class FewShotClassifier(keras.layers.Layer):
         if parts:
             self.prototypes_ = tuple(parts) if len(parts) > 1 else parts[0]
 
-    def _embed(self, x) -> np.ndarray:
+    def _embed(self, name: str, x) -> np.ndarray:
         return np.concatenate(
             [
-                self._embed_batch(x, first)
+                self._embed_batch(name, x, first)
                 for first in range(0, len(x), self.batch_size)
             ]
         )
 
-    def _embed_batch(self, x, first: int) -> np.ndarray:
-        batch = np.asarray(x[first : first + self.batch_size])
+    def _embed_batch(self, name: str, x, first: int) -> np.ndarray:
+        batch = array(name, x[first : first + self.batch_size])
+        require_input_shape(name, batch, self.model)
         # Inputs too: max-pooling and ReLU can swallow a NaN.
         _require_finite("Input", batch, first)
         embeddings = self.model.predict_on_batch(batch)
         _require_finite("The embedding of input", embeddings, first)
         return embeddings
+
+
+def _class_names(labels) -> np.ndarray:
+    """Labels as an array; ValueError unless each is the name of a class."""
+    labels = array("labels", labels)
+    if labels.dtype.kind == "O":  # as of pandas
+        labels = array("labels", labels.tolist())
+    is_name = labels.dtype.kind in "biuSUMm"  # the last are dates and times
+    if labels.dtype.kind == "f":
+        is_name = np.isfinite(labels).all()
+    if not is_name:
+        raise ValueError(
+            "`labels` must be integers, strings or finite numbers; received "
+            f"{labels.tolist()}. Leave examples without a class out."
+        )
+    return labels
 
 
 def _require_finite(what: str, rows: np.ndarray, first: int) -> None:

@@ -2,6 +2,8 @@
 
 import keras
 
+from embeddings_tf.ops.arguments import keras_layer
+
 
 def has_gaussian_output(model) -> bool:
     """True if the model's embeddings are means and variances side by side.
@@ -13,12 +15,16 @@ def has_gaussian_output(model) -> bool:
     `EmbeddingModel` knows from its encoder, or from its argument `gaussian`. A
     `BetaVAE` gives points, the means of its encoder.
 
+    Raises:
+        ValueError: If `model` is no Keras model or layer.
+
     Example:
 
     >>> encoder = embeddings_tf.models.n_digit_encoder(2, gaussian=False)
     >>> embeddings_tf.models.has_gaussian_output(encoder)
     False
     """
+    keras_layer("model", model)
     while not isinstance(getattr(model, "gaussian", None), bool):
         if hasattr(model, "encoder"):
             model = model.encoder

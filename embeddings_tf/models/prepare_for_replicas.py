@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf.compat import every_layer
+from embeddings_tf.ops.arguments import keras_layer
 
 
 def prepare_for_replicas(model: keras.Model) -> keras.Model:
@@ -25,6 +26,9 @@ def prepare_for_replicas(model: keras.Model) -> keras.Model:
     Returns:
         The same model.
 
+    Raises:
+        ValueError: If `model` is no Keras model or layer.
+
     Example:
 
     >>> with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
@@ -34,6 +38,7 @@ def prepare_for_replicas(model: keras.Model) -> keras.Model:
     ...         )
     ...     )
     """
+    keras_layer("model", model)
     synchronize_batch_normalization(model)
     for layer in every_layer(model) if several_replicas() else ():
         generator = getattr(layer, "seed_generator", None)

@@ -6,6 +6,7 @@ from embeddings_tf.losses.teachable_rows import count_teachable_rows
 from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.labelled_batch import real_floats
 
 
 class EmbeddingObjective(keras.layers.Layer):
@@ -31,5 +32,6 @@ class EmbeddingObjective(keras.layers.Layer):
 
     def __call__(self, y_true, y_pred, **kwargs):
         labels, embeddings = labelled_batch(y_true, y_pred)
+        embeddings = real_floats("Embeddings", embeddings, self.compute_dtype)
         count_teachable_rows(self, labels)
         return super().__call__(labels, embeddings, **kwargs)

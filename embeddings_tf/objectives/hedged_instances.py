@@ -7,18 +7,21 @@ import tensorflow as tf
 from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import prototypes
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.distances import RESOLUTION
 from embeddings_tf.ops.distances import square_root
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
 from embeddings_tf.ops.prototypes import require_support
+from embeddings_tf.ops.seed_pair import seed_pair
 
 # Samples of both sides, scale and offset. Shapes are open, so that a function
 # is traced once for all models, shapes and calls.
@@ -69,14 +72,15 @@ class HedgedInstances(EmbeddingObjective):
     Rows that coincide, and samples that do (closer than 1e-7 of their
     distance from the middle of the batch), have a distance of 0 whose
     gradient is 0. Variances below 1e-37 count as 1e-37 in the divergence, so
-    that points have finite values. Under `tf.distribute` pairs are those of
+    that points have finite values. A negative variance, which no Gaussian has,
+    makes the value NaN. Under `tf.distribute` pairs are those of
     the global batch and the samples are drawn for it, the same on every
     replica.
 
     Args:
         num_samples: K, samples per row. Time grows with its square, memory
             does not: it is that of a few times `batch * batch` floats.
-        beta: Weight of the divergence, at least 0. The value of the paper for
+        beta: Weight of the divergence, 0 to 1e18. The value of the paper for
             digits; the right one depends on the data (1e-6 to 1e-2).
         average: `"probability"` or `"loss"`.
         seed: Seed of the training samples; None: from Keras's global seed.
@@ -125,9 +129,9 @@ class HedgedInstances(EmbeddingObjective):
     ):
         super().__init__(dtype=dtype, **kwargs)
         self.num_samples = positive_integer("num_samples", num_samples)
-        self.beta = number_at_least("beta", beta, 0)
+        self.beta = number_at_least("beta", beta, 0, LARGEST_NUMBER)
         self.average = one_of("average", average, ("probability", "loss"))
-        self.seed = seed
+        self.seed = seed = None if seed is None else random_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
         # They do not depend on the embeddings, so methods work before build.
         self.raw_scale = self.add_weight(
@@ -170,8 +174,12 @@ class HedgedInstances(EmbeddingObjective):
         )
         value = (mean_over(positive, cost) + mean_over(negative, cost)) / 2
         if self.beta:
-            divergence = gaussian.kl_to_standard_normal(mean, variance)
-            value += 2 * self.beta * mean_over_queries(divergence)
+            # Squares of embeddings beyond 1e19 leave float32.
+            divergence = gaussian.kl_to_standard_normal(
+                tf.cast(mean, tf.float64), tf.cast(variance, tf.float64)
+            )
+            divergence = 2 * self.beta * mean_over_queries(divergence)
+            value += tf.cast(divergence, value.dtype)
         return tf.fill(tf.shape(local)[:1], value)
 
     def match_log_probability(
@@ -221,6 +229,12 @@ class HedgedInstances(EmbeddingObjective):
         first, second = self._samples_of_both(
             packed_first, packed_second, num_samples, seed
         )
+        if not first.shape[1:2].is_compatible_with(second.shape[1:2]):
+            raise ValueError(
+                "Pairs are compared row by row; received "
+                f"{first.shape[1]} and {second.shape[1]} rows. For all pairs "
+                "take match_log_probability."
+            )
         scale, offset = self._scale_and_offset()
         square = tf.math.squared_difference(first[:, None], second)
         logit = offset - scale * square_root(tf.reduce_sum(square, axis=-1))
@@ -309,7 +323,10 @@ class HedgedInstances(EmbeddingObjective):
             ValueError: If a class has no support (in a graph:
                 `tf.errors.InvalidArgumentError`).
         """
-        labels = require_support(support_labels, num_classes)
+        labels, packed_supports = labelled_batch(
+            support_labels, packed_supports
+        )
+        labels = require_support(labels, num_classes)
         log_match = self.match_log_probability(
             packed_queries, packed_supports, num_samples, seed
         )
@@ -370,10 +387,13 @@ class HedgedInstances(EmbeddingObjective):
             num_samples = self.num_samples
         num_samples = positive_integer("num_samples", num_samples)
         seed, samples = self._seed(seed), []
-        for side, packed in enumerate((first, second)):
-            mean, variance = gaussian.unpack(
-                real_numbers("Gaussians", packed, self.compute_dtype)
-            )
+        sides = [
+            real_matrix("Gaussians", packed, self.compute_dtype)
+            for packed in (first, second)
+        ]
+        moments = [gaussian.unpack(packed) for packed in sides]
+        gaussian.require_one_dim(*sides)
+        for side, (mean, variance) in enumerate(moments):
             noise = gaussian.standard_normal(
                 num_samples,
                 mean.shape[-1],
@@ -400,9 +420,7 @@ class HedgedInstances(EmbeddingObjective):
     def _seed(self, seed) -> tf.Tensor:
         if seed is None:
             return tf.cast(self.seed_generator.next(), tf.int32)
-        if isinstance(seed, (int, np.integer)):
-            return tf.constant([0, int(seed)])
-        return tf.convert_to_tensor(seed, tf.int32)
+        return seed_pair(seed, True)
 
     def get_config(self):
         return {

@@ -9,6 +9,8 @@ from embeddings_tf.layers.additive_margin import AdditiveMargin
 from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.distances import unit_rows
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
@@ -169,23 +171,18 @@ class LearnedDistance(EmbeddingObjective):
                 f"classifier; received {projection!r} with "
                 f"auxiliary={auxiliary!r}."
             )
-        if not 0 <= label_smoothing < 1:
-            raise ValueError(
-                "`label_smoothing` must be at least 0 and below 1; received "
-                f"{label_smoothing!r}."
-            )
         self.distance = distance
         # A number wherever there is an auxiliary classifier.
         self.num_classes: Any = num_classes
         self.projection = projection
-        self.label_smoothing = label_smoothing
+        self.label_smoothing = share("label_smoothing", label_smoothing)
         self.pair_weighting = one_of(
             "pair_weighting", pair_weighting, ("balanced", "authors")
         )
         self.divergence = one_of(
             "divergence", divergence, ("jensen_shannon", "kullback_leibler")
         )
-        self.seed = seed
+        self.seed = seed = None if seed is None else random_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.classifier: Any = None
         if auxiliary == "softmax":
@@ -376,6 +373,7 @@ class LearnedDistance(EmbeddingObjective):
 
     def _class_scores(self, queries, supports, class_ids, num_classes):
         """Mean logit over the supports of each class, `(queries, classes)`."""
+        class_ids, supports = labelled_batch(class_ids, supports)
         class_ids = require_support(class_ids, num_classes)
         logits = self.score_all_pairs(queries, supports)
         score = tf.math.unsorted_segment_mean(

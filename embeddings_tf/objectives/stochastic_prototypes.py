@@ -6,15 +6,18 @@ import tensorflow as tf
 
 from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import positive_number
+from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.batch_needs import episode_needs
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.prototypes import finite
 from embeddings_tf.ops.prototypes import log_mean_exp
 from embeddings_tf.ops.prototypes import require_support
@@ -71,16 +74,18 @@ class StochasticPrototypes(EmbeddingObjective):
     loss is 0. Under `tf.distribute` the episode is the global batch and the
     samples are drawn for it, the same on every replica. A variance
     of 0 counts as 1e-37 and has a gradient of 0, so that points have finite
-    losses and gradients.
+    losses and gradients. A negative variance, which no Gaussian has, makes the
+    loss NaN.
 
     Args:
         num_support: Supports per class, at least 1.
         sampler: `"intersection"` or `"naive"`. The naive one needs tens of
             samples, or `GaussianEmbedding(initial_variance=0.05)`.
         num_samples: Samples per query in training.
-        initial_noise_variance: Where `noise_variance` starts. None is the
-            paper's prescription, `num_support * 0.01 ** (2 / dim)`: linear in
-            the supports for an early signal, unit volume over dimensions.
+        initial_noise_variance: Where `noise_variance` starts, at most 1e18.
+            None is the paper's prescription, `num_support * 0.01 ** (2 / dim)`:
+            linear in the supports for an early signal, unit volume over
+            dimensions.
         noise_transform: `"softplus"` or `"exp"`, from the trainable weight to
             `noise_variance`.
         seed: Seed of the training samples; None: from Keras's global seed.
@@ -129,12 +134,9 @@ class StochasticPrototypes(EmbeddingObjective):
         self.num_support = positive_integer("num_support", num_support)
         self.sampler = one_of("sampler", sampler, ("intersection", "naive"))
         self.num_samples = positive_integer("num_samples", num_samples)
-        if initial_noise_variance is not None and not (
-            0 < initial_noise_variance < np.inf
-        ):
-            raise ValueError(
-                "`initial_noise_variance` must be None or positive and "
-                f"finite; received {initial_noise_variance!r}."
+        if initial_noise_variance is not None:
+            initial_noise_variance = positive_number(
+                "initial_noise_variance", initial_noise_variance, LARGEST_NUMBER
             )
         self.initial_noise_variance = initial_noise_variance
         self.noise_transform = one_of(
@@ -143,7 +145,7 @@ class StochasticPrototypes(EmbeddingObjective):
         # XLA has no gradient of a loop over samples of an unknown number of
         # queries; compile(jit_compile="auto") reads this.
         self.supports_jit = sampler != "naive"
-        self.seed = seed
+        self.seed = seed = None if seed is None else random_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     @property
@@ -226,7 +228,7 @@ class StochasticPrototypes(EmbeddingObjective):
             ValueError: If a class has no support (in a graph:
                 `tf.errors.InvalidArgumentError`).
         """
-        packed = self._built_for(packed)
+        labels, packed = labelled_batch(labels, self._built_for(packed))
         labels = require_support(labels, num_classes)
         return self._prototypes(packed, labels, num_classes)
 
@@ -260,9 +262,8 @@ class StochasticPrototypes(EmbeddingObjective):
         """
         num_samples = positive_integer("num_samples", num_samples)
         queries = self._built_for(packed_queries)
-        prototypes = real_numbers(
-            "Prototypes", packed_prototypes, queries.dtype
-        )
+        prototypes = real_matrix("Prototypes", packed_prototypes, queries.dtype)
+        gaussian.require_one_dim(queries, prototypes)
         if seed is None:
             seed = self._next_seed()
         mean, variance = gaussian.unpack(queries)
@@ -296,9 +297,8 @@ class StochasticPrototypes(EmbeddingObjective):
             `(queries,)`.
         """
         queries = self._built_for(packed_queries)
-        prototypes = real_numbers(
-            "Prototypes", packed_prototypes, queries.dtype
-        )
+        prototypes = real_matrix("Prototypes", packed_prototypes, queries.dtype)
+        gaussian.require_one_dim(queries, prototypes)
         mean, variance, class_mean, class_variance = (
             tf.cast(tensor, tf.float64)
             for tensor in (
@@ -326,7 +326,8 @@ class StochasticPrototypes(EmbeddingObjective):
             `(n,)`.
         """
         first = self._built_for(packed_first)
-        second = real_numbers("Gaussians", packed_second, first.dtype)
+        second = real_matrix("Gaussians", packed_second, first.dtype)
+        gaussian.require_one_dim(first, second)
         mean_1, variance_1, mean_2, variance_2, noise = (
             tf.cast(tensor, tf.float64)
             for tensor in (
@@ -346,7 +347,7 @@ class StochasticPrototypes(EmbeddingObjective):
 
     def _built_for(self, packed) -> tf.Tensor:
         """Methods called on a fresh object build it from what they receive."""
-        packed = real_numbers("Gaussians", packed, self.compute_dtype)
+        packed = real_matrix("Gaussians", packed, self.compute_dtype)
         if not self.built:
             self.build((None,), tuple(packed.shape))
         return packed
@@ -355,7 +356,7 @@ class StochasticPrototypes(EmbeddingObjective):
         return tf.cast(self.seed_generator.next(), tf.int32)
 
     def _prototypes(self, packed, class_ids, num_classes) -> tf.Tensor:
-        mean, variance = gaussian.unpack(packed)
+        mean, variance = gaussian.unpack_valid(packed)
         return gaussian.pack(
             *gaussian.posterior(
                 mean, variance + self.noise_variance, class_ids, num_classes

@@ -6,10 +6,13 @@ import operator
 import os
 import pathlib
 
+import keras
 import numpy as np
 
 # No dimension, number of rows or of samples is larger.
 LARGEST = 2**31 - 1
+# Squared, and summed a few times, it stays in the range of float32.
+LARGEST_NUMBER = 1e18
 
 
 def positive_integer(name: str, value) -> int:
@@ -43,23 +46,25 @@ def integer_at_least(name: str, value, minimum: int) -> int:
     return number
 
 
-def number_at_least(name: str, value, minimum: float) -> float:
-    """`value` as a float; ValueError unless it is finite and >= minimum."""
+def number_at_least(
+    name: str, value, minimum: float, maximum: float | None = None
+) -> float:
+    """`value` as a float; ValueError unless it is finite and in the range."""
     if not _is_number(value) or not math.isfinite(value) or value < minimum:
         raise ValueError(
             f"`{name}` must be a finite number of at least {minimum}; "
             f"received {value!r}."
         )
-    return float(value)
+    return _at_most(name, value, maximum)
 
 
-def positive_number(name: str, value) -> float:
-    """`value` as a float; ValueError unless it is finite and above 0."""
+def positive_number(name: str, value, maximum: float | None = None) -> float:
+    """`value` as a float; ValueError unless it is above 0 and in the range."""
     if not _is_number(value) or not 0 < value < math.inf:
         raise ValueError(
             f"`{name}` must be positive and finite; received {value!r}."
         )
-    return float(value)
+    return _at_most(name, value, maximum)
 
 
 def share(name: str, value) -> float:
@@ -109,12 +114,20 @@ def truth(name: str, value) -> bool:
 
 def path(name: str, value) -> pathlib.Path:
     """`value` as a path; ValueError unless it is text or a path, not empty."""
-    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+    is_path = isinstance(value, (str, os.PathLike)) and os.fspath(value)
+    if not is_path or "\0" in os.fsdecode(value):
         raise ValueError(
             f"`{name}` must be the path of a file or folder; received "
             f"{value!r}."
         )
     return pathlib.Path(value)
+
+
+def text(name: str, value) -> str:
+    """`value` itself; ValueError unless it is a string."""
+    if not isinstance(value, str):
+        raise ValueError(f"`{name}` must be a string; received {value!r}.")
+    return value
 
 
 def function(name: str, value, arguments: str):
@@ -135,6 +148,30 @@ def array(name: str, value) -> np.ndarray:
             f"`{name}` must be an array, or lists of one length; received "
             f"{type(value).__name__}, which is none: {error}"
         ) from error
+
+
+def num_rows(name: str, value) -> int:
+    """Length of `value`; ValueError if it has none, as None or text."""
+    try:
+        length = None if isinstance(value, (str, bytes)) else len(value)
+    except TypeError:  # also of an array without axes
+        length = None
+    if length is None:
+        raise ValueError(
+            f"`{name}` must have a row for each input, as an array has; "
+            f"received {value!r}."
+        )
+    return length
+
+
+def keras_layer(name: str, value) -> keras.Layer:
+    """`value` itself; ValueError unless it is a Keras model or layer."""
+    if not isinstance(value, keras.Layer):
+        raise ValueError(
+            f"`{name}` must be a Keras model or layer; received {value!r}. "
+            "Of a class, make an object first."
+        )
+    return value
 
 
 def sequence(name: str, value, length: int | None = None) -> list:
@@ -173,6 +210,14 @@ def random_seed(name: str, value, num_bits: int = 63) -> int:
             f"received {value!r}."
         )
     return number
+
+
+def _at_most(name: str, value, maximum: float | None) -> float:
+    if maximum is not None and value > maximum:
+        raise ValueError(
+            f"`{name}` must be at most {maximum:g}; received {value!r}."
+        )
+    return float(value)
 
 
 def _is_number(value) -> bool:

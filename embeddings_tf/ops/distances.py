@@ -1,5 +1,7 @@
 """Distances and similarities between rows of embeddings."""
 
+import math
+
 import tensorflow as tf
 
 # Sums of a few squared distances stay in the range of float32.
@@ -14,9 +16,23 @@ def squared_l2(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     """Squared Euclidean distances `(len(a), len(b))`, never negative.
 
     Differences are taken before squaring: exact for close points far from
-    the origin, at `len(a) * len(b) * dim` floats of memory.
+    the origin, at `len(a) * len(b) * dim` floats of memory. The value stops
+    at a millionth of the largest float, so that sums of it are finite; the
+    gradient does not. It is NaN for a row that is not finite.
     """
-    return tf.reduce_sum(tf.math.squared_difference(a[:, None], b[None]), -1)
+    square = tf.math.squared_difference(a[:, None], b[None])
+    square = _bounded(tf.reduce_sum(square, -1))
+    is_finite = tf.reduce_all(tf.math.is_finite(a), -1)[
+        :, None
+    ] & tf.reduce_all(tf.math.is_finite(b), -1)
+    return tf.where(is_finite, square, tf.constant(math.nan, square.dtype))
+
+
+@tf.custom_gradient
+def _bounded(square: tf.Tensor):
+    """At most a millionth of the largest float; the gradient goes on."""
+    bounded = tf.minimum(square, 1e-6 * square.dtype.max)
+    return bounded, lambda upstream: upstream
 
 
 def squared_l2_within(z: tf.Tensor) -> tf.Tensor:

@@ -4,11 +4,11 @@ A packed Gaussian is `(..., 2 * dim)`: the mean, then the variance.
 """
 
 import math
-import numbers
 
 import tensorflow as tf
 
-from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import real_floats
+from embeddings_tf.ops.seed_pair import seed_pair
 
 # Its inverse and the gradient of its root are in the range of float32.
 SMALLEST_VARIANCE = 1e-37
@@ -21,9 +21,9 @@ def pack(mean: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
 
 def unpack(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Splits `(..., 2 * dim)` into mean and variance, each `(..., dim)`."""
-    packed = real_numbers("Gaussians", packed)
-    width = packed.shape[-1]
-    if width is None or width % 2:
+    packed = real_floats("Gaussians", packed, tf.float32)
+    width = None if packed.shape.rank == 0 else packed.shape[-1]
+    if not width or width % 2:
         raise ValueError(
             "A packed Gaussian has an even last axis, the mean and the "
             f"variance side by side; received shape {packed.shape}. Let the "
@@ -31,6 +31,18 @@ def unpack(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         )
     mean, variance = tf.split(packed, 2, axis=-1)
     return mean, variance
+
+
+def require_one_dim(first: tf.Tensor, second: tf.Tensor) -> None:
+    """ValueError unless two sets of Gaussians have as many dimensions.
+
+    A Gaussian of one dimension would be compared with each dimension.
+    """
+    if not first.shape[-1:].is_compatible_with(second.shape[-1:]):
+        raise ValueError(
+            "Gaussians that are compared must have one width; received shapes "
+            f"{first.shape} and {second.shape}. Embed both with one encoder."
+        )
 
 
 def mark(packed: tf.Tensor) -> tf.Tensor:
@@ -56,12 +68,19 @@ def require_points(embeddings) -> None:
         )
 
 
+def unpack_valid(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """`unpack`, where a negative variance is NaN: it is of no Gaussian."""
+    mean, variance = unpack(packed)
+    nothing = tf.constant(float("nan"), variance.dtype)
+    return mean, tf.where(variance < 0, nothing, variance)
+
+
 def unpack_positive(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """`unpack`, where a variance below 1e-37, such as 0, counts as 1e-37.
+    """`unpack_valid`, where a variance from 0 to 1e-37 counts as 1e-37.
 
     The gradient of such a variance is 0.
     """
-    mean, variance = unpack(packed)
+    mean, variance = unpack_valid(packed)
     return mean, tf.maximum(variance, SMALLEST_VARIANCE)
 
 
@@ -86,12 +105,10 @@ def standard_normal(num_samples: int, dim: int, seed, dtype) -> tf.Tensor:
     """Draws `(num_samples, dim)` that depend on the seed alone.
 
     Scaled by the variance of any number of rows, they are samples of each row
-    that do not depend on the other rows. `seed` is an int or int32 `(2,)`.
+    that do not depend on the other rows. `seed` is an int or integers `(2,)`.
     """
-    if isinstance(seed, numbers.Integral):
-        seed = tf.constant([0, int(seed)])
     return tf.random.stateless_normal(
-        (num_samples, dim), seed, dtype=dtype, alg="philox"
+        (num_samples, dim), seed_pair(seed, True), dtype=dtype, alg="philox"
     )
 
 

@@ -1,10 +1,16 @@
 """Labels and embeddings of a batch, checked before anything reads them."""
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import compat
+from embeddings_tf.ops.arguments import array
 
+CLASS_IDS = "Labels are class ids, integers"
+NUMBER_CLASSES = (
+    "Number the classes: labels = np.unique(labels, return_inverse=True)[1]."
+)
 RANK = (
     "Embeddings are a matrix (batch, dim), one row for each label; received "
     "shape {shape}. End the encoder in a layer that gives one vector for each "
@@ -67,13 +73,12 @@ def class_labels(y_true) -> tf.Tensor:
             class ids. A graph checks the values of floats when it runs
             (`tf.errors.InvalidArgumentError`); XLA cannot, so it refuses them.
     """
-    if isinstance(y_true, (list, tuple)) and not any(map(tf.is_tensor, y_true)):
-        y_true = np.asarray(y_true)
-    if isinstance(y_true, np.ndarray) and y_true.dtype.kind not in "iuf":
-        raise ValueError(_not_class_ids(y_true.dtype))
-    y_true = tf.convert_to_tensor(y_true)
+    y_true = _tensor("labels", y_true, CLASS_IDS, NUMBER_CLASSES)
     if not (y_true.dtype.is_integer or y_true.dtype.is_floating):
-        raise ValueError(_not_class_ids(y_true.dtype.name))
+        raise ValueError(
+            f"{CLASS_IDS}; received the type {y_true.dtype.name}. "
+            f"{NUMBER_CLASSES}"
+        )
     if y_true.shape.rank not in (None, 0, 1) and y_true.shape[1:] not in (
         tf.TensorShape([1]),
         tf.TensorShape([None]),
@@ -90,13 +95,6 @@ def class_labels(y_true) -> tf.Tensor:
     return tf.cast(labels, tf.int32 if fits else tf.int64)
 
 
-def _not_class_ids(dtype) -> str:
-    return (
-        f"Labels are class ids, integers; received the type {dtype}. Number "
-        "the classes: labels = np.unique(labels, return_inverse=True)[1]."
-    )
-
-
 def _whole_numbers(labels: tf.Tensor) -> tf.Tensor:
     """int64 of floats that are class ids without doubt."""
     dtype = labels.dtype
@@ -109,7 +107,7 @@ def _whole_numbers(labels: tf.Tensor) -> tf.Tensor:
     )
     if compat.is_traced_for_xla():
         raise ValueError(
-            f"Labels are class ids, integers; received {dtype.name}, whose "
+            f"{CLASS_IDS}; received {dtype.name}, whose "
             "values XLA cannot check (jit_compile=True). Cast them before "
             "they reach the model: labels.astype('int64')."
         )
@@ -130,19 +128,56 @@ def real_numbers(name: str, values, dtype=None) -> tf.Tensor:
     Raises:
         ValueError: If they are complex, or no numbers.
     """
-    if not tf.is_tensor(values):
-        values = np.asarray(values)
-    given = tf.as_dtype(values.dtype)
-    if not (given.is_floating or given.is_integer):
+    expected = f"{name} must be real numbers"
+    values = _tensor(name, values, expected, "Pass a float32 array or tensor.")
+    if not (values.dtype.is_floating or values.dtype.is_integer):
         remedy = ""
-        if given.is_complex:
+        if values.dtype.is_complex:
             remedy = (
                 " The imaginary part would get lost: give both parts as "
                 "dimensions, tf.concat([tf.math.real(z), tf.math.imag(z)], -1)."
             )
         raise ValueError(
-            f"{name} must be real numbers; received the type {given.name}."
-            f"{remedy}"
+            f"{expected}; received the type {values.dtype.name}.{remedy}"
         )
-    values = tf.convert_to_tensor(values)
     return values if dtype is None else tf.cast(values, dtype)
+
+
+def real_floats(name: str, values, dtype) -> tf.Tensor:
+    """`real_numbers`, of which integers become `dtype`; Keras casts floats."""
+    values = real_numbers(name, values)
+    return tf.cast(values, dtype) if values.dtype.is_integer else values
+
+
+def real_matrix(name: str, values, dtype=None) -> tf.Tensor:
+    """`real_numbers` of shape `(rows, width)`; ValueError for another rank."""
+    values = real_numbers(name, values, dtype)
+    if values.shape.rank not in (None, 2):
+        raise ValueError(
+            f"{name} must be a matrix, one row for each example; received "
+            f"shape {values.shape}. Of a single example, make a batch: "
+            "values[None]."
+        )
+    return values
+
+
+def _tensor(name: str, values, expected: str, cure: str) -> tf.Tensor:
+    """`values` as a tensor of some type; ValueError if there is none."""
+    is_list = isinstance(values, (list, tuple))
+    if is_list and any(map(tf.is_tensor, values)):
+        return tf.stack(values)
+    if isinstance(values, (tf.Tensor, tf.Variable, keras.Variable)):
+        return tf.convert_to_tensor(values)
+    if isinstance(values, (tf.RaggedTensor, tf.SparseTensor)):
+        raise ValueError(
+            f"{expected}; received a {type(values).__name__}. {cure}"
+        )
+    found = array(name, values)
+    # TensorFlow has neither Python objects nor long doubles.
+    is_known = found.dtype.kind in "biufcSU" or found.dtype.name == "bfloat16"
+    if not is_known or found.dtype.type is np.longdouble:
+        received = f"the type {found.dtype}"
+        if not (is_list or isinstance(values, np.ndarray)):
+            received = type(values).__name__
+        raise ValueError(f"{expected}; received {received}. {cure}")
+    return tf.convert_to_tensor(found)

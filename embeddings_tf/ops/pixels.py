@@ -16,8 +16,22 @@ def warn() -> None:
     warnings.warn(MESSAGE, stacklevel=3)
 
 
-def warn_if_in_unit_range(images: np.ndarray) -> None:
-    """Warns if an array of images looks like pixels of 0 to 1."""
+def require_pixels(images: np.ndarray) -> None:
+    """ValueError unless an array holds pixels of 0 to 255.
+
+    Warns if they look like 0 to 1.
+    """
+    if images.dtype.kind not in "biuf":
+        raise ValueError(
+            "Images must have pixels that are real numbers; received the type "
+            f"{images.dtype}."
+        )
+    # Written so that NaN is refused too.
+    if not (images.min() >= 0 and images.max() <= 255):
+        raise ValueError(
+            "Images must have pixels from 0 to 255; received values from "
+            f"{images.min():g} to {images.max():g}. Rescale them."
+        )
     if images.dtype.kind == "f" and in_unit_range(images):
         warn()
 

@@ -4,17 +4,24 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops import distances
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.labelled_batch import class_labels
+from embeddings_tf.ops.labelled_batch import labelled_batch
 
 
 def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
     """int32 `labels` in which each of `range(num_classes)` occurs.
 
     Raises:
-        ValueError: In eager mode, naming the empty classes or bad labels.
+        ValueError: If labels are no class ids, or `num_classes` is no positive
+            integer. In eager mode also for labels that are outside of the
+            range, or lack one of it.
         tf.errors.InvalidArgumentError: The same, inside a graph.
     """
-    labels = tf.cast(tf.reshape(labels, [-1]), tf.int32)
-    num_classes = tf.convert_to_tensor(num_classes, tf.int32)
+    labels = class_labels(labels)
+    if not tf.is_tensor(num_classes):
+        num_classes = positive_integer("num_classes", num_classes)
+    num_classes = tf.cast(num_classes, labels.dtype)
     if tf.executing_eagerly():
         values, count = labels.numpy(), int(num_classes)
         if not values.size:
@@ -34,7 +41,7 @@ def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
                 f"Support labels must lie in [0, {count}); received "
                 f"{values.min()} to {values.max()}."
             )
-        return labels
+        return tf.cast(labels, tf.int32)
     counts = tf.math.unsorted_segment_sum(
         tf.ones_like(labels), labels, num_classes
     )
@@ -50,15 +57,16 @@ def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
         ),
     ]
     with tf.control_dependencies([check for check in checks if check]):
-        return tf.identity(labels)
+        return tf.cast(labels, tf.int32)
 
 
 def all_supports(embeddings, class_ids, num_classes) -> tuple:
     """Embeddings, int32 classes and their number, checked, as tensors."""
+    class_ids, embeddings = labelled_batch(class_ids, embeddings)
     return (
-        tf.convert_to_tensor(embeddings),
+        embeddings,
         require_support(class_ids, num_classes),
-        tf.convert_to_tensor(num_classes, tf.int32),
+        tf.cast(num_classes, tf.int32),
     )
 
 

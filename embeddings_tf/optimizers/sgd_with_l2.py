@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf.ops.arguments import number_at_least
+from embeddings_tf.ops.arguments import truth
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -38,7 +39,7 @@ class SGDWithL2(keras.optimizers.SGD):
 
     Raises:
         ValueError: If `l2` is negative or not finite, or given together with
-            `weight_decay`.
+            `weight_decay`, or `nesterov` is neither True nor False.
 
     Reference:
         - [Loshchilov & Hutter, 2019](https://arxiv.org/abs/1711.05101), on the
@@ -70,6 +71,7 @@ class SGDWithL2(keras.optimizers.SGD):
                 f"weight_decay={kwargs['weight_decay']!r}, too. Give one of "
                 "them, or take keras.optimizers.SGD."
             )
+        nesterov = truth("nesterov", nesterov)
         super().__init__(learning_rate, momentum, nesterov, name=name, **kwargs)
         self.l2 = number_at_least("l2", l2, 0)
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.ops.arguments import number_at_least
+from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import integer_at_least
 from embeddings_tf.viz import methods
 
 
@@ -29,12 +30,13 @@ def embedding_figure(
 
     Args:
         mean: `(n, dim)`; the first two dimensions are drawn.
-        variance: `(n, dim)`, or None for a point embedding (no ellipses).
+        variance: `(n, dim)`, as `mean`, or None for a point embedding (no
+            ellipses).
         labels: `(n,)` class ids, integers or strings, written at the class
             centres.
         seen: `(n,)` bool, whether the class was trained on.
-        factors: From panel titles to `(n,)` small integers, the colours: for
-            numbers, the first and the second digit.
+        factors: From panel titles to `(n,)` small integers or strings, the
+            colours: for numbers, the first and the second digit.
         title: Above all panels.
         num_ellipses: Ellipses drawn per class, at least 0.
 
@@ -71,7 +73,7 @@ def embedding_figure(
             f"shape {mean.shape}."
         )
     methods.drawable("mean", mean)
-    labels = _names(labels)
+    labels = _names("labels", labels)
     seen = arrays.booleans("seen", seen, 1, "(n,)")
     if not isinstance(factors, Mapping) or not factors:
         raise ValueError(
@@ -80,17 +82,17 @@ def embedding_figure(
             "{'class': labels}."
         )
     factors = {
-        name: arrays.integers(str(name), _as_integers(values), 1, "(n,)")
+        name: _names(str(name), _as_integers(values))
         for name, values in factors.items()
     }
     given = {"labels": labels, "seen": seen, **factors}
     if variance is not None:
         variance = arrays.numbers("variance", variance, 2, "(n, dim)")
-        if variance.shape[1] < 2 or variance.min() < 0:
+        if variance.shape[1] != mean.shape[1] or variance.min() < 0:
             raise ValueError(
-                "`variance` must be at least 0 and have two dimensions; "
-                f"received shape {variance.shape} and the smallest value "
-                f"{variance.min():g}."
+                "`variance` must be at least 0 and have the shape of `mean`, "
+                f"{mean.shape}; received shape {variance.shape} and the "
+                f"smallest value {variance.min():g}."
             )
         given["variance"] = variance
     for name, values in given.items():
@@ -99,10 +101,7 @@ def embedding_figure(
                 f"{name!r} has {len(values)} entries for {len(mean)} "
                 "embeddings; give one for each."
             )
-    if num_ellipses != int(number_at_least("num_ellipses", num_ellipses, 0)):
-        raise ValueError(
-            f"`num_ellipses` must be an integer; received {num_ellipses!r}."
-        )
+    num_ellipses = integer_at_least("num_ellipses", num_ellipses, 0)
     classes = np.unique(labels)
     shown = np.concatenate(
         [np.flatnonzero(labels == c)[:num_ellipses] for c in classes]
@@ -113,7 +112,10 @@ def embedding_figure(
     low, high = np.percentile(mean[:, :2], [0.3, 99.7], axis=0)
     margin = 0.06 * (high - low) + 1e-6
     for panel, (name, values) in zip(panels, factors.items(), strict=True):
-        colours = palette[values % len(palette)]
+        kinds = np.unique(values)
+        of_kinds = kinds if kinds.dtype.kind in "iu" else np.arange(len(kinds))
+        of_kinds = palette[of_kinds % len(palette)]
+        colours = of_kinds[np.searchsorted(kinds, values)]
         if variance is not None:
             stddev = np.sqrt(variance[shown, :2])
             panel.add_collection(
@@ -168,12 +170,12 @@ def embedding_figure(
                 Line2D(
                     [],
                     [],
-                    color=palette[v % len(palette)],
+                    color=colour,
                     marker="s",
                     linestyle="",
-                    label=str(v),
+                    label=str(kind),
                 )
-                for v in np.unique(values)
+                for kind, colour in zip(kinds, of_kinds, strict=True)
             ],
             title=name,
             loc="upper left",
@@ -189,13 +191,12 @@ def embedding_figure(
     return figure
 
 
-def _names(labels) -> np.ndarray:
-    """Class ids, integers or strings."""
-    if np.asarray(labels).dtype.kind in "US":
-        labels = np.asarray(labels)
-        if labels.ndim == 1 and labels.size:
-            return labels
-    return arrays.integers("labels", labels, 1, "(n,)")
+def _names(name: str, values) -> np.ndarray:
+    """Integers or strings `(n,)`."""
+    found = array(name, values)
+    if found.dtype.kind in "US" and found.ndim == 1 and found.size:
+        return found
+    return arrays.integers(name, values, 1, "(n,)")
 
 
 def _as_integers(values):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import text
 from embeddings_tf.viz import methods
 
 
@@ -35,7 +36,8 @@ def learning_curves_figure(
 
     Raises:
         ValueError: If there is no method or no run, if runs of a method have
-            no step in common, or if a value is not finite.
+            no step in common, if a value is not finite, or if `measure` or
+            `step` is no text.
 
     Example:
 
@@ -49,6 +51,7 @@ def learning_curves_figure(
     from matplotlib.figure import Figure
 
     methods.by_name("`curves`", curves, "one method")
+    measure, step = text("measure", measure), text("step", step)
     lines = {name: methods.curves(name, runs) for name, runs in curves.items()}
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     panel = figure.subplots()

@@ -1,10 +1,12 @@
 """Figures as files and in TensorBoard."""
 
+import errno
 import os
-import pathlib
 
 import numpy as np
 import tensorflow as tf
+
+from embeddings_tf.ops import arguments
 
 
 def save_figure(
@@ -22,8 +24,8 @@ def save_figure(
         The path.
 
     Raises:
-        ValueError: If `figure` is none.
-        OSError: If the file cannot be written.
+        ValueError: If `figure`, `path` or `log_dir` is none.
+        OSError: If the file cannot be written, or `log_dir` is a file.
 
     Example:
 
@@ -38,7 +40,13 @@ def save_figure(
             "`figure` must be a matplotlib.figure.Figure; received "
             f"{type(figure).__name__}."
         )
-    path = pathlib.Path(path)
+    path = arguments.path("path", path)
+    if log_dir is not None:
+        log_dir = arguments.path("log_dir", log_dir)
+        if log_dir.exists() and not log_dir.is_dir():
+            raise NotADirectoryError(
+                errno.ENOTDIR, "`log_dir` must be a folder", str(log_dir)
+            )
     canvas = FigureCanvasAgg(figure)
     temporary = path.with_name(f".{path.name}")
     try:

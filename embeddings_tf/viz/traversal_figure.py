@@ -12,7 +12,7 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.pixels import warn_if_in_unit_range
+from embeddings_tf.ops.pixels import require_pixels
 from embeddings_tf.viz.mutual_information_figure import checked_information
 from embeddings_tf.viz.mutual_information_figure import entropies
 from embeddings_tf.viz.traversal_indices import reference_point
@@ -104,11 +104,7 @@ def traversal_figure(
 
     codes = arrays.numbers("codes", codes, 2, "(n, dims)")
     information = checked_information(information, factor_names)
-    if not hasattr(images, "__len__"):
-        raise ValueError(
-            f"`images` must be a sequence; received {type(images).__name__}."
-        )
-    if len(images) != len(codes):
+    if arguments.num_rows("images", images) != len(codes):
         raise ValueError(
             f"`images` has {len(images)} entries for {len(codes)} codes; give "
             "one for each."
@@ -266,12 +262,6 @@ def _as_colours(images) -> np.ndarray:
             "Images must have shape (height, width) or (height, width, "
             f"channels) with 1 or 3 channels; received {images.shape[1:]}."
         )
-    # Written so that NaN fails too.
-    if not (images.min() >= 0 and images.max() <= 255):
-        raise ValueError(
-            "Images must have pixels from 0 to 255; received values from "
-            f"{images.min():g} to {images.max():g}. Rescale them."
-        )
-    warn_if_in_unit_range(images)
+    require_pixels(images)
     images = (images / 255).astype("float32")
     return np.broadcast_to(images, (*images.shape[:3], 3))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import positive_integer
 
 # In standard deviations; sums of squares of it are finite.
@@ -85,14 +86,12 @@ def checked_dims(dims: Sequence[int] | None, num_dims: int) -> np.ndarray:
     """Dimensions to move, by default all; ValueError unless they exist."""
     if dims is None:
         return np.arange(num_dims)
-    found = np.asarray(dims)
-    if not found.size:  # an empty list has no type of its own
-        found = found.astype(int)
-    is_list = found.ndim == 1 and found.dtype.kind in "iu"
+    found = array("dims", dims)
+    is_list = found.ndim == 1 and found.size and found.dtype.kind in "iu"
     if not is_list or not np.isin(found, np.arange(num_dims)).all():
         raise ValueError(
-            f"`dims` must be a list of dimensions from 0 to {num_dims - 1}; "
-            f"received {found.tolist()}."
+            "`dims` must be a list of at least one dimension from 0 to "
+            f"{num_dims - 1}; received {found.tolist()}. None: all."
         )
     return found
 

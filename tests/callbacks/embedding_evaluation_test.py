@@ -140,6 +140,24 @@ def test_a_metric_that_is_not_finite():
         run(evaluation, point_model())
 
 
+@pytest.mark.parametrize(
+    "value", [None, "high", [0.5, 0.5], {"a": 1}, 1j], ids=repr
+)
+def test_a_metric_that_is_no_number(value):
+    evaluation = EmbeddingEvaluation(
+        inputs(), LABELS, {"score": lambda e, y: value}
+    )
+    message = r"`metrics\['score'\]` must return one number; received"
+    with pytest.raises(ValueError, match=message):
+        run(evaluation, point_model())
+
+
+@pytest.mark.parametrize("x", [None, 3.0, "hostile"])
+def test_inputs_without_rows(x):
+    with pytest.raises(ValueError, match="`x` must have a row for each input"):
+        EmbeddingEvaluation(x, LABELS)
+
+
 def test_embeddings_that_are_not_finite():
     """One clear line, whatever the metric makes of NaN."""
     model = point_model()

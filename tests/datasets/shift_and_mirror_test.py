@@ -33,6 +33,22 @@ def test_seeds():
     assert (first.numpy() != shift_and_mirror(images, [0, 2]).numpy()).any()
 
 
+def test_the_dtype_of_the_seed_changes_nothing():
+    images = np.random.default_rng(0).uniform(size=(9, 8, 8, 3))
+    first = shift_and_mirror(images, np.array([5, 7], np.int32))
+    wide = shift_and_mirror(images, np.array([5, 7], np.int64))
+    np.testing.assert_array_equal(first, wide)
+
+
+@pytest.mark.parametrize(
+    "images",
+    [None, "text", {"a": 1}, [[1], [1, 2]], np.ones((1, 2, 2, 1)) * 1j],
+)
+def test_no_images(images):
+    with pytest.raises(ValueError, match="mages.*received"):
+        shift_and_mirror(images, [0, 1])
+
+
 def test_in_batches():
     x = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3), dtype=np.uint8)
     indices = tf.data.Dataset.from_tensors(np.array([3, 1], np.int32))
@@ -45,8 +61,8 @@ def test_in_batches():
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match=r"got shape \(8, 8, 3\)"):
+    with pytest.raises(ValueError, match=r"received shape \(8, 8, 3\)"):
         shift_and_mirror(np.zeros((8, 8, 3)), [0, 0])
     for padding in (-1, 0.5):
-        with pytest.raises(ValueError, match="padding must be a number"):
+        with pytest.raises(ValueError, match="`padding` must be at least 0"):
             shift_and_mirror(np.zeros((1, 8, 8, 3)), [0, 0], padding)

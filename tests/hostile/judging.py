@@ -143,10 +143,24 @@ def problem_of(name: str, entry: Entry, changes: Mapping[str, Hostile]):
 
 def _result(entry, arguments):
     keras.utils.set_random_seed(0)
-    with time_limit(), warnings.catch_warnings(record=True):
+    with (
+        time_limit(),
+        whole_tracebacks(),
+        warnings.catch_warnings(record=True),
+    ):
         # What NumPy or TensorFlow warn of is judged by the result.
         warnings.simplefilter("always")
         return entry.call(**arguments)
+
+
+@contextlib.contextmanager
+def whole_tracebacks():
+    """With the frames of Keras, which it leaves out: they tell who raised."""
+    keras.config.disable_traceback_filtering()
+    try:
+        yield
+    finally:
+        keras.config.enable_traceback_filtering()
 
 
 def _wrong_error(entry, error):

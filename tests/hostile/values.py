@@ -322,6 +322,7 @@ def seed(value=0, *, optional=False):
         same("int64", np.int64(value), value),
         anything("-1", -1),
         anything("2^31", 2**31),
+        anything("2^40", 2**40),
         anything("2^63", 2**63),
         anything("2^100", 2**100),
         refused("fraction", 1.5),

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 from scipy import stats
 
 from embeddings_tf.layers import as_distribution
@@ -45,3 +46,19 @@ def test_nested_lists():
 def test_odd_width():
     with pytest.raises(ValueError, match="even last axis"):
         as_distribution(np.ones((2, 3), "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_becomes_float32(dtype):
+    packed = tf.constant([[0.0, 1.0, 2.0, 3.0]], dtype)
+    found = as_distribution(packed).stddev()
+    assert found.dtype == tf.float32
+    np.testing.assert_allclose(found, np.sqrt([[2, 3]]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "packed", [None, {"a": 1}, object(), [[1.0, 2.0], [3.0]]], ids=type
+)
+def test_no_gaussians(packed):
+    with pytest.raises(ValueError, match="Gaussians.*received"):
+        as_distribution(packed)

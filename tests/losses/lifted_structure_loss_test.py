@@ -146,6 +146,7 @@ def test_nan_is_not_hidden():
     ("arguments", "message"),
     [
         ({"margin": -1}, "`margin` must be a finite number of at least 0"),
+        ({"margin": 1e38}, r"`margin` must be at most 1e\+18; received 1e\+38"),
         ({"margin": float("inf")}, "received inf"),
         ({"form": "song"}, "one of 'published', 'authors'; received 'song'"),
     ],

@@ -76,6 +76,33 @@ def test_far_embeddings():
     np.testing.assert_allclose(wrong, np.full(4, 1e12), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_is_computed_in_float32(dtype):
+    labels = np.array(EPISODES["interleaved"])
+    embeddings = 9 * np.random.default_rng(3).normal(size=(12, 3))
+    half = tf.cast(embeddings, dtype)
+    expected = loss_by_loop(labels, tf.cast(half, "float64").numpy(), 2)
+    values = prototypical_loss(labels, half, 2)
+    assert values.dtype == tf.float32
+    np.testing.assert_allclose(values, np.full(12, expected), rtol=1e-5)
+
+
+def test_the_largest_embeddings():
+    """Beyond the bound of squares the value stops and the gradient goes on."""
+    z = tf.constant([[0.0], [1e17], [1e15], [9.9e16]])
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        value = prototypical_loss([0, 1, 1, 0], z, 1)[0]
+    assert 3e32 < value < 4e32
+    # Of each query: 2 (z - own mean) - 2 (z - other mean), over 2 queries.
+    gradient = tape.gradient(value, z).numpy()
+    np.testing.assert_allclose(gradient[2:], [[-1e17], [1e17]], rtol=1e-5)
+    assert np.isfinite(gradient).all()
+    huge = np.array([[1e38], [-1e38], [1e38], [-1e38]], "float32")
+    np.testing.assert_array_equal(prototypical_loss([0, 1, 0, 1], huge, 1), 0)
+    assert np.isfinite(prototypical_loss([0, 1, 1, 0], huge, 1)).all()
+
+
 def test_one_class_and_no_query():
     z = np.random.default_rng(2).normal(size=(4, 2)).astype("float32")
     np.testing.assert_array_equal(prototypical_loss([1] * 4, z, 2), [0] * 4)
@@ -86,3 +113,5 @@ def test_one_class_and_no_query():
 def test_num_support(num_support):
     with pytest.raises(ValueError, match="`num_support` must be an integer"):
         PrototypicalLoss(num_support)
+    with pytest.raises(ValueError, match="`num_support` must be an integer"):
+        prototypical_loss([0, 0, 1, 1], np.eye(4), num_support)

@@ -225,6 +225,7 @@ def test_nan_is_not_hidden():
     ("arguments", "message"),
     [
         ({"margin": -1}, "`margin` must be a finite number of at least 0"),
+        ({"margin": 1e38}, r"`margin` must be at most 1e\+18; received 1e\+38"),
         ({"margin": float("nan")}, "received nan"),
         ({"margin": "0.1"}, "received '0.1'"),
         ({"mining": "easy"}, "'all', 'hard', 'semi_hard'; received 'easy'"),

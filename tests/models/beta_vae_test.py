@@ -337,8 +337,40 @@ def test_sprites_train_one_step():
 
 @pytest.mark.parametrize("beta", [-1, -1e-9, np.inf, np.nan])
 def test_beta_out_of_range(beta):
-    with pytest.raises(ValueError, match=r"0 or larger; received"):
+    message = "`beta` must be a finite number of at least 0; received"
+    with pytest.raises(ValueError, match=message):
         new_model(beta)
+
+
+@pytest.mark.parametrize(
+    ("beta", "message"),
+    [
+        (1e38, r"at most 1e\+18; received 1e\+38"),
+        (None, "received None"),
+        ("1", "received '1'"),
+        ([1], r"received \[1\]"),
+    ],
+    ids=repr,
+)
+def test_no_beta(beta, message):
+    with pytest.raises(ValueError, match=f"`beta` must be .*{message}"):
+        new_model(beta)
+
+
+@pytest.mark.parametrize("use", ["test_on_batch", "train_on_batch", "__call__"])
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (images() * 1j, "imaginary part would get lost"),
+        # They would be compared with every image of the batch.
+        (images()[..., 0], r"\(None, 4, 6, 1\); received .*\(12, 4, 6\)"),
+        (images()[:, :3], r"\(None, 4, 6, 1\); received .*\(12, 3, 6, 1\)"),
+    ],
+    ids=["complex", "no channels", "fewer rows"],
+)
+def test_no_images(use, bad, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(new_model(), use)(bad)
 
 
 @pytest.mark.parametrize(

@@ -305,6 +305,83 @@ class TestErrors:
         with pytest.raises(ValueError, match="one label per support"):
             FewShotClassifier(identity).fit(points(rows), labels)
 
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            np.array([0, np.nan, np.nan]),
+            np.array([0, 1, np.inf]),
+            np.array([0, 1, 1j]),
+            [[0], [1, 2], 3],
+            [None, "a", "b"],
+        ],
+        ids=["NaN", "infinity", "complex", "ragged", "None"],
+    )
+    def test_labels_that_name_no_classes(self, identity, labels):
+        """NaN would be one class; the others are no names of any."""
+        with pytest.raises(ValueError, match="`labels` must be"):
+            FewShotClassifier(identity).fit(points(3), labels)
+
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            np.array([0.0, 2.0, 2.0]),
+            np.array(["a", "b", "b"], object),
+            [True, False, False],
+        ],
+        ids=["whole floats", "objects of pandas", "booleans"],
+    )
+    def test_labels_that_do(self, identity, labels):
+        x = np.array([[0, 0], [8, 9], [9, 8]], "float32")
+        classifier = FewShotClassifier(identity).fit(x, labels)
+        assert classifier.predict(x).tolist() == list(labels)
+
+    @pytest.mark.parametrize(
+        "model", [None, "text", 3, points(3), keras.Sequential], ids=repr
+    )
+    def test_no_model(self, model):
+        with pytest.raises(ValueError, match="`model` must be a Keras model"):
+            FewShotClassifier(model)
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [{"seed": -1}, {"seed": 2**31}, {"seed": 0.5}, {"num_samples": 0}],
+        ids=repr,
+    )
+    def test_arguments(self, identity, arguments):
+        with pytest.raises(ValueError, match="must be an integer"):
+            FewShotClassifier(identity, **arguments)
+
+    @pytest.mark.parametrize("x", [None, 3.0, "text", np.zeros(())], ids=repr)
+    def test_inputs_without_rows(self, identity, x):
+        classifier = FewShotClassifier(identity)
+        with pytest.raises(ValueError, match="`support` must have a row"):
+            classifier.fit(x, NAMES)
+        classifier.fit(points(7), NAMES)
+        with pytest.raises(ValueError, match="`query` must have a row"):
+            classifier.predict(x)
+
+    @pytest.mark.parametrize("shape", [(4,), (7, 3), (7, 2, 2)])
+    def test_inputs_of_another_shape(self, identity, shape):
+        classifier = FewShotClassifier(identity)
+        x, message = np.zeros(shape, "float32"), r"\(None, 2\); received shape"
+        with pytest.raises(ValueError, match=f"`support` must .*{message}"):
+            classifier.fit(x, ["a", *"bcdefg"][: len(x)])
+        classifier.fit(points(7), NAMES)
+        with pytest.raises(ValueError, match=f"`query` must .*{message}"):
+            classifier.predict(x)
+        assert classifier.predict(points(7)[:0]).shape == (0,)
+
+    def test_a_last_axis_of_one_may_be_missing(self):
+        images = np.random.default_rng(0).uniform(size=(7, 4, 2))
+        answers = []
+        for x in (images, images[..., None]):
+            encoder = keras.Sequential(
+                [keras.Input((4, 2, 1)), keras.layers.Flatten()]
+            )
+            classifier = FewShotClassifier(encoder).fit(x, NAMES)
+            answers.append(classifier.predict_proba(x))
+        np.testing.assert_array_equal(*answers)
+
     def test_unfitted(self, identity):
         for name in ("predict", "predict_proba", "predict_log_proba"):
             with pytest.raises(ValueError, match="call fit.* first"):

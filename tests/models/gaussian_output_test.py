@@ -107,3 +107,9 @@ def test_the_user_tells_where_the_last_layer_does_not():
     )
     model = EmbeddingModel(encoder, StochasticPrototypes(2), gaussian=True)
     assert has_gaussian_output(model)
+
+
+@pytest.mark.parametrize("model", [None, 3, "text", keras.Model], ids=repr)
+def test_no_model(model):
+    with pytest.raises(ValueError, match="`model` must be a Keras model"):
+        has_gaussian_output(model)

@@ -388,11 +388,43 @@ class TestClasses:
         ({"beta": -1}, "`beta` must be a finite number of at least 0"),
         ({"beta": np.nan}, "received nan"),
         ({"average": "mean"}, "`average` must be one of 'probability', 'loss'"),
+        ({"beta": 1e38}, r"`beta` must be at most 1e\+18; received 1e\+38"),
+        ({"seed": 0.5}, "`seed` must be an integer"),
     ],
 )
 def test_argument_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         HedgedInstances(**arguments)
+
+
+@pytest.mark.parametrize("average", ["probability", "loss"])
+@pytest.mark.parametrize("variance", [-np.inf, -0.01])
+def test_a_negative_variance_makes_the_loss_nan(average, variance):
+    packed = random_packed()
+    objective = HedgedInstances(2, average=average, seed=0)
+    assert np.isfinite(objective(LABELS, packed)).all()
+    packed[3, -1] = variance
+    assert np.isnan(objective(LABELS, packed)).all()
+
+
+def test_embeddings_whose_squares_leave_float32():
+    """The divergence is nearly all of the loss: beta mean ||mean||^2."""
+    packed = random_packed()
+    packed[:, :2] *= 1e19 / np.abs(packed[:, :2]).max()
+    value = HedgedInstances(2, beta=1e-3, seed=0)(LABELS, packed)
+    squares = (packed[:, :2].astype("float64") ** 2).sum(axis=1)
+    np.testing.assert_allclose(value, 1e-3 * squares.mean(), rtol=1e-5)
+
+
+def test_pairs_of_two_lengths():
+    objective = HedgedInstances(2)
+    with pytest.raises(ValueError, match="row by row; received 8 and 5 rows"):
+        objective.match_logit(random_packed(), random_packed(5))
+    with pytest.raises(ValueError, match="one width"):
+        objective.match_logit(random_packed(), random_packed(dim=1))
+    for bad in (None, "text", np.ones(4), 3.0):
+        with pytest.raises(ValueError, match="received"):
+            objective.match_logit(bad, random_packed())
 
 
 def test_odd_width():

@@ -303,7 +303,7 @@ class TestAuxiliary:
             "`projection` must be a Keras layer.*received 3",
         ),
         ({"label_smoothing": 1.0}, "`label_smoothing`.*received 1.0"),
-        ({"label_smoothing": -0.1}, "`label_smoothing` must be at least 0"),
+        ({"label_smoothing": -0.1}, "`label_smoothing` must be .*at least 0"),
         ({"pair_weighting": "triplets"}, "`pair_weighting` must be one of"),
         ({"divergence": "hellinger"}, "`divergence` must be one of"),
     ],

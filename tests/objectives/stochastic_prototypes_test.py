@@ -674,11 +674,88 @@ class TestNoiseVariance:
         ({"initial_noise_variance": 0}, "positive and finite; received 0"),
         ({"initial_noise_variance": np.nan}, "received nan"),
         ({"initial_noise_variance": np.inf}, "received inf"),
+        ({"initial_noise_variance": 1e38}, r"must be at most 1e\+18"),
+        ({"initial_noise_variance": "0.1"}, "received '0.1'"),
+        ({"seed": "0"}, "`seed` must be an integer"),
+        ({"seed": -1}, "`seed` must be an integer"),
     ],
 )
 def test_argument_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         StochasticPrototypes(**{"num_support": 2, **arguments})
+
+
+@pytest.mark.parametrize("sampler", ["intersection", "naive"])
+@pytest.mark.parametrize("row", [0, 3], ids=["support", "query"])
+@pytest.mark.parametrize("variance", [-np.inf, -0.01])
+def test_a_negative_variance_makes_the_loss_nan(sampler, row, variance):
+    """As NaN does: it must not look like a certain example."""
+    packed = random_packed(4)
+    labels = np.array([0, 1, 0, 1])
+    objective = StochasticPrototypes(1, sampler, seed=0)
+    assert np.isfinite(objective(labels, packed)).all()
+    packed[row, -1] = variance
+    assert np.isnan(objective(labels, packed)).all()
+
+
+@pytest.mark.parametrize("sampler", ["intersection", "naive"])
+def test_points_have_finite_gradients(sampler):
+    """A variance of exactly 0, of supports and of queries."""
+    packed = random_packed(6)
+    packed[:, packed.shape[1] // 2 :] = 0
+    objective = StochasticPrototypes(1, sampler, num_samples=3, seed=0)
+    z = tf.constant(packed)
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        value = objective(np.array([0, 1, 0, 1, 0, 1]), z)[0]
+    assert np.isfinite(value)
+    gradient = tape.gradient(value, z).numpy()
+    assert np.isfinite(gradient).all() and np.abs(gradient).max() > 0
+
+
+BAD = {
+    "None": None,
+    "text": "hostile",
+    "a dictionary": {"a": 1},
+    "one row": np.ones(4, "float32"),
+    "a scalar": np.float32(1),
+    "a ragged list": [[1.0, 2.0], [3.0]],
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_methods_refuse_what_is_no_batch_of_gaussians(name):
+    objective, good = StochasticPrototypes(1), random_packed(3)
+    for call in (
+        lambda bad: objective.prototypes(bad, [0, 1, 2], 3),
+        lambda bad: objective.log_prob(bad, good),
+        lambda bad: objective.log_prob(good, bad),
+    ):
+        with pytest.raises(ValueError, match="received"):
+            call(BAD[name])
+
+
+def test_prototypes_of_one_dimension_are_not_compared_with_each():
+    objective = StochasticPrototypes(1)
+    with pytest.raises(ValueError, match=r"one width.*\(3, 4\).*\(2, 2\)"):
+        objective.log_prob(random_packed(3), random_packed(2, dim=1))
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (None, "class ids, integers; received NoneType"),
+        (["a", "b", "c"], "class ids, integers; received the type string"),
+        ([0.0, 0.3, 0.6], "not whole numbers"),
+        ([[0], [1, 2]], "`labels` must be an array"),
+        ([2**32, 2**32 + 1, 2**32 + 2], "3 of 3 classes have none"),
+        ([0, 1], "same number of rows"),
+    ],
+    ids=["None", "text", "fractions", "ragged", "beyond int32", "fewer"],
+)
+def test_labels_of_supports(labels, message):
+    with pytest.raises(ValueError, match=message):
+        StochasticPrototypes(1).prototypes(random_packed(3), labels, 3)
 
 
 def test_odd_width():

@@ -1,13 +1,17 @@
 import math
 import pathlib
 
+import keras
 import numpy as np
 import pytest
 
 from embeddings_tf.ops.arguments import LARGEST
+from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import finite_number
 from embeddings_tf.ops.arguments import function
+from embeddings_tf.ops.arguments import keras_layer
+from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import path
@@ -16,6 +20,7 @@ from embeddings_tf.ops.arguments import positive_number
 from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import sequence
 from embeddings_tf.ops.arguments import share
+from embeddings_tf.ops.arguments import text
 from embeddings_tf.ops.arguments import truth
 
 
@@ -99,6 +104,45 @@ def test_a_sequence_of_a_length():
     assert sequence("snr", (1, 2), 2) == [1, 2]
     with pytest.raises(ValueError, match="sequence of 2 values"):
         sequence("snr", (1, 2, 3), 2)
+
+
+def test_ranges():
+    assert number_at_least("beta", 2, 0, 3) == 2
+    assert positive_number("scale", 3, 3) == 3
+    for check in (number_at_least, positive_number):
+        minimum = (0,) if check is number_at_least else ()
+        with pytest.raises(ValueError, match="`x` must be at most 1e.18; rec"):
+            check("x", 2e18, *minimum, LARGEST_NUMBER)
+
+
+def test_number_of_rows():
+    assert [num_rows("x", x) for x in ([1, 2], np.zeros((3, 1)), ())] == [
+        2,
+        3,
+        0,
+    ]
+    for bad in (None, 3, "text", b"text", np.float32(1), np.zeros(())):
+        with pytest.raises(ValueError, match="`x` must have a row") as caught:
+            num_rows("x", bad)
+        assert repr(bad) in str(caught.value)
+
+
+def test_keras_layer():
+    layer = keras.layers.Dense(2)
+    assert keras_layer("model", layer) is layer
+    for bad in (None, "text", np.ones(3), keras.layers.Dense):
+        with pytest.raises(ValueError, match="`model` must be a Keras model"):
+            keras_layer("model", bad)
+
+
+def test_path_and_text():
+    assert path("log_dir", "a/b") == pathlib.Path("a/b")
+    for bad in ("", None, 3, b"a", "a\0b"):
+        with pytest.raises(ValueError, match="`log_dir` must be the path"):
+            path("log_dir", bad)
+    assert text("name", "") == ""
+    with pytest.raises(ValueError, match="`name` must be a string; received 3"):
+        text("name", 3)
 
 
 def test_array():

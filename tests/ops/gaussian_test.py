@@ -38,6 +38,25 @@ class TestPack:
         with pytest.raises(ValueError, match=r"even last axis.*\(2, \d\)"):
             gaussian.unpack(np.ones((2, width), "float32"))
 
+    @pytest.mark.parametrize("packed", [3.0, None, "text", {"a": 1}], ids=repr)
+    def test_no_array(self, packed):
+        with pytest.raises(ValueError, match="Gaussian.*received"):
+            gaussian.unpack(packed)
+
+    @pytest.mark.parametrize("variance", [-np.inf, -1e-40, -1.0, np.nan])
+    def test_a_negative_variance_is_not_a_number(self, variance):
+        """Not a small variance: it would look certain."""
+        packed = np.array([[1, 2, 0.5, variance]])
+        for unpack in (gaussian.unpack_valid, gaussian.unpack_positive):
+            mean, found = unpack(packed)
+            np.testing.assert_array_equal(mean, [[1, 2]])
+            np.testing.assert_array_equal(found, [[0.5, np.nan]])
+
+    def test_widths_that_differ(self):
+        gaussian.require_one_dim(tf.ones((3, 4)), tf.ones((1, 4)))
+        with pytest.raises(ValueError, match=r"one width.*\(3, 4\).*\(3, 2\)"):
+            gaussian.require_one_dim(tf.ones((3, 4)), tf.ones((3, 2)))
+
     def test_unknown_width(self):
         function = tf.function(
             gaussian.unpack, input_signature=[tf.TensorSpec((None, None))]

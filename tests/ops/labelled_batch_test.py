@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from embeddings_tf.ops.labelled_batch import class_labels
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.labelled_batch import real_numbers
 
 Z = np.ones((3, 2), "float32")
@@ -144,3 +145,31 @@ def test_real_numbers():
     for bad in (np.array(["a"]), tf.constant([True])):
         with pytest.raises(ValueError, match="Z must be real numbers"):
             real_numbers("Z", bad)
+
+
+NO_ARRAYS = {
+    "None": None,
+    "a dictionary": {"a": 1},
+    "an object": object(),
+    "objects": np.array([object()] * 3),
+    "a ragged list": [[1.0, 2.0], [3.0]],
+    "a ragged tensor": tf.ragged.constant([[1.0, 2.0], [3.0]]),
+    "long doubles": np.ones(3, np.longdouble),
+}
+
+
+@pytest.mark.parametrize("name", NO_ARRAYS)
+def test_no_arrays(name):
+    for read, message in (
+        (class_labels, "integers; received|`labels` must be an array"),
+        (lambda z: real_numbers("Z", z), "real numbers; received|`Z` must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read(NO_ARRAYS[name])
+
+
+def test_a_matrix():
+    assert real_matrix("Z", Z).shape == Z.shape
+    for bad in (Z[0], Z[None], np.float32(1)):
+        with pytest.raises(ValueError, match=r"Z must be a matrix.*received"):
+            real_matrix("Z", bad)

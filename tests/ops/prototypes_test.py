@@ -11,7 +11,7 @@ BAD_LABELS = [
     ([0, 1, 2, 3], 3, r"must lie in \[0, 3\); received 0 to 3"),
     ([0, 1, -1], 2, r"must lie in \[0, 2\); received -1 to 1"),
     ([], 2, "received none for 2 classes"),
-    ([], 0, "received none for 0 classes"),
+    ([], 0, "`num_classes` must be an integer of at least 1"),
 ]
 
 

@@ -252,6 +252,8 @@ def test_an_empty_workdir_is_refused(
     monkeypatch.chdir(tmp_path)
     message = refused(capsys, module, *words, "--workdir", "")
     assert "--workdir is empty" in message
+    message = refused(capsys, module, *words, "--workdir", "a\0b")
+    assert "must be the name of a folder" in message
     assert os.listdir(tmp_path) == []
 
 

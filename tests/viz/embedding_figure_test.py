@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from matplotlib.collections import EllipseCollection
+from matplotlib.colors import to_rgba
 
 from embeddings_tf import viz
 
@@ -75,6 +76,25 @@ def test_classes_by_name_and_a_factor_that_is_true_or_false(pixels):
     pixels(figure)
 
 
+def test_a_factor_of_text_has_its_words_in_the_legend(pixels):
+    words = np.array(["left", "middle", "right"])[LABELS % 3]
+    figure = viz.embedding_figure(points(), None, LABELS, SEEN, {"side": words})
+    (panel,) = figure.axes
+    legend = panel.get_legend()
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts == ["left", "middle", "right"]
+    # The dots of a class that was seen have the colour of their word.
+    colours = {
+        text: tuple(to_rgba(line.get_color())[:3])
+        for text, line in zip(texts, legend.get_lines(), strict=True)
+    }
+    assert len(set(colours.values())) == 3
+    (dots, _) = panel.collections
+    found = [tuple(colour[:3]) for colour in dots.get_facecolors()]
+    assert found == [colours[word] for word in words[SEEN]]
+    pixels(figure)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -87,13 +107,16 @@ def test_classes_by_name_and_a_factor_that_is_true_or_false(pixels):
         ({"factors": None}, "at least one factor"),
         ({"factors": {"digit": LABELS * 0.3}}, "`digit` must be integers"),
         ({"factors": {"digit": LABELS[:, None]}}, "`digit` must have shape"),
+        ({"factors": {"digit": [[1], [1, 2]]}}, "`digit` must be an array"),
+        ({"labels": [[1], [1, 2]]}, "`labels` must be an array, or lists"),
         ({"labels": LABELS * 0.3}, "`labels` must be integers"),
         ({"labels": LABELS[:, None]}, "`labels` must have shape"),
         ({"seen": LABELS}, "`seen` must hold booleans"),
         ({"variance": -np.ones((40, 2))}, "`variance` must be at least 0"),
-        ({"variance": np.ones((40, 1))}, "`variance` must .* two dimensions"),
-        ({"num_ellipses": -1}, "`num_ellipses` must"),
-        ({"num_ellipses": 0.5}, "`num_ellipses` must be an integer"),
+        ({"variance": np.ones((40, 1))}, "`variance` must .*shape of `mean`"),
+        ({"num_ellipses": -1}, "`num_ellipses` must be at least 0"),
+        ({"num_ellipses": 0.5}, "`num_ellipses` must be .*, an integer"),
+        ({"num_ellipses": 2.0}, "`num_ellipses` must be .*, an integer"),
         ({"labels": LABELS[1:]}, "'labels' has 39 entries for 40"),
         ({"seen": SEEN[1:]}, "'seen' has 39 entries for 40"),
         ({"factors": {"digit": [1, 2]}}, "'digit' has 2 entries for 40"),

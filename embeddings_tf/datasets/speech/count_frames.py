@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from embeddings_tf.datasets.speech import checks
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import truth
 
 _WINDOW_MILLISECONDS = 25
 _SHIFT_MILLISECONDS = 10
@@ -54,7 +55,7 @@ def count_frames(
         "cut the recording.",
     )
     length = tf.cast(tf.clip_by_value(length, 0, limit), tf.int32)
-    if snip_edges:
+    if truth("snip_edges", snip_edges):
         return tf.maximum((length - window) // shift + 1, 0)
     return (length + shift // 2) // shift
 

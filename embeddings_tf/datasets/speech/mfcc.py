@@ -10,6 +10,7 @@ from embeddings_tf.datasets.speech.count_frames import count_frames
 from embeddings_tf.datasets.speech.count_frames import window_and_shift
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import truth
 
 _PRE_EMPHASIS = 0.97
 _LIFTER = 22
@@ -95,6 +96,7 @@ def mfcc(
     )
     num_coefficients = positive_integer("num_coefficients", num_coefficients)
     num_mel_bins = positive_integer("num_mel_bins", num_mel_bins)
+    snip_edges = truth("snip_edges", snip_edges)
     if num_coefficients > num_mel_bins:
         raise ValueError(
             f"`num_coefficients` must be at most `num_mel_bins`, received "

@@ -2,9 +2,9 @@
 
 import tensorflow as tf
 
-from embeddings_tf.datasets.seed_pair import seed_pair
 from embeddings_tf.datasets.speech import checks
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.seed_pair import seed_pair
 
 
 def repeat_or_crop(features, num_frames, seed=None, length=None) -> tf.Tensor:

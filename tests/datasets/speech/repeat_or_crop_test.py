@@ -56,7 +56,7 @@ def test_number_of_frames_from_a_tensor():
     [
         ({"num_frames": 0}, "`num_frames` must be an integer"),
         ({"num_frames": tf.constant(1.0)}, "num_frames must be an integer"),
-        ({"num_frames": 2, "seed": 3}, "seed must be two integers"),
+        ({"num_frames": 2, "seed": 3}, "`seed` must be two integers"),
         ({"num_frames": 2, "length": 0}, "at least 1 frames"),
     ],
 )

@@ -1,8 +1,5 @@
 """Callbacks: what they write into the logs, and their files."""
 
-import pathlib
-import tempfile
-
 import keras
 import numpy as np
 
@@ -10,6 +7,7 @@ from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from tests.hostile.entries.data import X
 from tests.hostile.entries.data import Y
+from tests.hostile.entries.data import folder
 from tests.hostile.entries.data import rows
 from tests.hostile.judging import Entry
 from tests.hostile.values import anything
@@ -24,7 +22,7 @@ MODEL = keras.Sequential(
     [keras.Input((4,)), keras.layers.Dense(4, kernel_initializer="identity")]
 )
 MODEL.compile("sgd", "mse")
-FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hostile"))
+FOLDER = folder()
 (FOLDER / "file").write_text("hostile")
 BAD = FOLDER / "bad"
 BAD.mkdir()

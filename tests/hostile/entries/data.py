@@ -1,5 +1,10 @@
 """What the valid calls share: 12 rows of 3 classes, and friends."""
 
+import atexit
+import pathlib
+import shutil
+import tempfile
+
 import numpy as np
 
 _RNG = np.random.default_rng(7)
@@ -18,6 +23,13 @@ WAVE = (
 ).astype(np.float32)
 FRAMES = _RNG.normal(size=(9, 3)).astype(np.float32)
 IMAGES = _RNG.integers(0, 256, (4, 8, 16, 1)).astype(np.uint8)
+
+
+def folder() -> pathlib.Path:
+    """A new folder, which is removed when the process ends."""
+    made = pathlib.Path(tempfile.mkdtemp(prefix="hostile"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def rows(first, second, names, **more):

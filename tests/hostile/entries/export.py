@@ -1,12 +1,12 @@
 """Export: models, folders, versions."""
 
 import pathlib
-import tempfile
 
 import keras
 
 from embeddings_tf.export import export_saved_model
 from tests.hostile.entries.data import X
+from tests.hostile.entries.data import folder
 from tests.hostile.entries.models import FEW
 from tests.hostile.entries.models import GAUSSIAN
 from tests.hostile.judging import Entry
@@ -16,7 +16,7 @@ from tests.hostile.values import chosen
 from tests.hostile.values import count
 from tests.hostile.values import refused
 
-FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hostile"))
+FOLDER = folder()
 (FOLDER / "file").write_text("hostile")
 (FOLDER / "taken" / "7").mkdir(parents=True)
 (FOLDER / "odd" / "\u00b2").mkdir(parents=True)

@@ -1,5 +1,7 @@
 """Losses, as functions and as what `model.compile` is given."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
@@ -129,23 +131,20 @@ def of_class(name):
 
 
 def in_graph(name):
-    """As in `fit`: traced once, without shapes."""
+    """As in `fit`: traced once for each pair of types, without shapes."""
     make = loss_class(name)
 
-    def call(y_true, y_pred):
+    @functools.cache
+    def traced(*dtypes):
         loss = make(2) if name == "prototypical_loss" else make()
-        y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
-
-        @tf.function(
-            input_signature=[
-                tf.TensorSpec(None, y_true.dtype),
-                tf.TensorSpec(None, y_pred.dtype),
-            ],
+        return tf.function(
+            lambda y_true, y_pred: loss(y_true, y_pred),
+            input_signature=[tf.TensorSpec(None, dtype) for dtype in dtypes],
         )
-        def traced(y_true, y_pred):
-            return loss(y_true, y_pred)
 
-        return traced(y_true, y_pred)
+    def call(y_true, y_pred):
+        y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
+        return traced(y_true.dtype, y_pred.dtype)(y_true, y_pred)
 
     return call
 

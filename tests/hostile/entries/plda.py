@@ -1,13 +1,11 @@
 """PLDA: fit, adapt, score, files."""
 
-import pathlib
-import tempfile
-
 import numpy as np
 
 from embeddings_tf.models import PLDA
 from tests.hostile.entries.data import X
 from tests.hostile.entries.data import Y
+from tests.hostile.entries.data import folder
 from tests.hostile.entries.data import rows
 from tests.hostile.judging import Entry
 from tests.hostile.values import anything
@@ -19,7 +17,7 @@ from tests.hostile.values import number
 from tests.hostile.values import refused
 
 FITTED = PLDA().fit(X, Y)
-FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hostile"))
+FOLDER = folder()
 FITTED.save(FOLDER / "good.npz")
 GOOD = (FOLDER / "good.npz").read_bytes()
 

@@ -1,8 +1,6 @@
 """Speech: waveforms, features, files."""
 
 import gzip
-import pathlib
-import tempfile
 import wave
 
 import numpy as np
@@ -12,6 +10,7 @@ from embeddings_tf.datasets import Utterances
 from embeddings_tf.datasets import speech
 from tests.hostile.entries.data import FRAMES
 from tests.hostile.entries.data import WAVE
+from tests.hostile.entries.data import folder
 from tests.hostile.judging import Entry
 from tests.hostile.values import HUGE
 from tests.hostile.values import anything
@@ -102,7 +101,7 @@ class Files:
     """Small files of each kind, whole and damaged, made once."""
 
     def __init__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hostile"))
+        self.folder = folder()
         self.recordings = self.folder / "recordings"
         for name in ("a/1.wav", "a/2.wav", "b/1.wav"):
             self.write_wave(self.recordings / name)

@@ -1,8 +1,5 @@
 """Figures: what is drawn, as numbers."""
 
-import pathlib
-import tempfile
-
 import numpy as np
 
 from embeddings_tf import metrics
@@ -11,6 +8,7 @@ from tests.hostile.entries.data import SCORES
 from tests.hostile.entries.data import TARGET
 from tests.hostile.entries.data import X
 from tests.hostile.entries.data import Y
+from tests.hostile.entries.data import folder
 from tests.hostile.judging import Entry
 from tests.hostile.values import anything
 from tests.hostile.values import choice
@@ -25,7 +23,7 @@ from tests.hostile.values import refused
 from tests.hostile.values import returning
 from tests.hostile.values import same
 
-FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hostile"))
+FOLDER = folder()
 (FOLDER / "file").write_text("hostile")
 NO_MAPPING = [
     refused("empty", {}),
@@ -199,7 +197,8 @@ ENTRIES = {
             "aucs": fractions(lambda v: {"a": [v]})
             + [
                 refused("no runs", {"a": []}),
-                refused("a vector", {"a": [0.5]}),
+                # A run of one value; all runs of a method are pooled.
+                anything("a vector", {"a": [0.5]}),
                 refused("text for runs", {"a": "hostile"}),
             ]
         },
@@ -304,7 +303,8 @@ ENTRIES = {
                 *NO_MAPPING,
                 refused("fewer", {"digit": Y[:5]}),
                 refused("NaN", {"digit": Y * np.nan}),
-                refused("texts", {"digit": ["a"] * 12}),
+                anything("texts", {"digit": ["a", "b"] * 6}),
+                refused("ragged", {"digit": [[1], [1, 2]]}),
             ],
             "num_ellipses": chosen(count(2, least=0), "huge", "beyond int64"),
         },
