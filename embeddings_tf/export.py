@@ -67,9 +67,9 @@ def export_saved_model(
     `serving_default`, `first`, `first_length`, `second` and `second_length` of
     `score_pairs`, `support_length` and `query_length` of `classify`.
 
-    Inputs that hold NaN or infinity, inputs so large that their embedding is
-    not finite, a `classify` without supports, and `first` and `second` of two
-    lengths end in an `InvalidArgumentError` that says so, except in `embed`.
+    All signatures except `embed` raise an `InvalidArgumentError` for inputs
+    with NaN or infinity, inputs so large that their embedding is not finite, a
+    `classify` without supports, and `first` and `second` of unequal lengths.
     Where the model has a `layers.PixelRange`, as the published encoders of
     images have, images of floats in [0, 1] are warned about on stderr, or
     refused with `unit_range="refuse"`.
@@ -84,12 +84,12 @@ def export_saved_model(
             signature unless it is a built layer or model with its own, or a
             `tf.function` with an `input_signature`: of one or several inputs,
             all named, with the batch first. A function has no variables.
-        num_samples: Samples per input that is compared. None: 200 per query
-            with `StochasticPrototypes`, with `HedgedInstances` those of
-            training.
-        unit_range: What the exported `layers.PixelRange` do with images of
+        num_samples: Samples per compared input. None: 200 per query with
+            `StochasticPrototypes`, the number of training with
+            `HedgedInstances`.
+        unit_range: The action of exported `layers.PixelRange` for images of
             floats in [0, 1]: `"warn"`, `"refuse"` or `"accept"`. A layer that
-            refuses refuses here too.
+            refuses also refuses in the export.
 
     Returns:
         Path of the version folder, `directory/version`.

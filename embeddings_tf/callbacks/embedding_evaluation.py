@@ -37,12 +37,12 @@ def _number(name: str, value) -> float:
 
 
 class EmbeddingEvaluation(keras.callbacks.Callback):
-    """Embeds a held-out set after each epoch and logs what it is worth.
+    """Measures embeddings of a held-out set after each epoch.
 
-    Use it in any `model.fit` whose model returns embeddings. The measures
-    are put into the epoch's logs as `val_<name>`, where `EarlyStopping`,
-    `ModelCheckpoint`, TensorBoard and keras-tuner find them; list this
-    callback before those.
+    Use it in any `model.fit` whose model returns embeddings. It puts the
+    measures into the epoch's logs as `val_<name>`, where `EarlyStopping`,
+    `ModelCheckpoint`, TensorBoard and keras-tuner read them. List this
+    callback before the callbacks that read its measures.
 
     Args:
         x: Held-out inputs, anything `model.predict` takes in slices.

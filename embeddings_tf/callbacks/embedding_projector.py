@@ -23,7 +23,7 @@ from embeddings_tf.ops.pixels import require_pixels
 
 # The projector's principal components are three.
 FEWEST_COLUMNS = 3
-# What TensorBoard reads of a sprite, in pixels of a side.
+# TensorBoard's limit for a sprite, in pixels per side.
 LARGEST_SPRITE = 8192
 
 
@@ -65,9 +65,9 @@ class EmbeddingProjector(keras.callbacks.Callback):
         batch_size: Inputs embedded at once.
 
     Raises:
-        ValueError: If lengths differ or are 0, a label holds a tab or a line
-            break, images do not fit the above or are too many for one sprite
-            (8192 pixels a side), an argument is not of the kind above, the
+        ValueError: If lengths differ or are 0, a label contains a tab or a
+            line break, images do not fit the above or are too many for one
+            sprite (8192 pixels per side), an argument is not as described, the
             folder's `projector_config.pbtxt` cannot be read, or an embedding
             is not finite.
         OSError: If the folder cannot be written to.

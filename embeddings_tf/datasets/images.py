@@ -1,4 +1,4 @@
-"""Images read when they are asked for, as examples of `batches`."""
+"""Images read on demand, as examples of `batches`."""
 
 import threading
 from collections.abc import Callable
@@ -17,19 +17,18 @@ from embeddings_tf.ops.arguments import truth
 
 
 class Images:
-    """Images read when asked for: one by one, or as batches of one size.
+    """Images read on demand: one by one, or as batches of one size.
 
-    Use it for photographs that are too many, or too different in size, for one
-    array. `load` gives one for such sets. `x[3]` is one image, whole. For
-    training, `x.with_size(...)` is an object for `datasets.batches`:
-    `x[indices]` reads, crops and resizes what is asked for, nothing else.
-    Images that all have the size of the first make batches without it, as
-    they are.
-    `x.cached(num_bytes)` keeps what it has read, for sets that fit in memory.
+    Use it for photographs that do not fit into one array, because there are
+    too many or because they differ in size. `load` returns `Images` for such
+    sets. `x[3]` is one whole image. For training, pass `x.with_size(...)` to
+    `datasets.batches`: `x[indices]` reads, crops and resizes these images
+    only. If all images have one size, batches work without `with_size`.
+    `x.cached(num_bytes)` keeps images in memory once they are read.
 
     ```
     without a seed: shorter side to 8/7 of `size` (256 for 224), the square in
-                    the middle; an image that has the size stays as it is
+                    the middle; an image of this size is not changed
     with a seed:    a rectangle of 8 to 100 % of the area, 3:4 to 4:3, to
                     `size` x `size`; mirrored half of the time
     crop=False:     the whole image to `size` x `size`, whatever its shape;
@@ -37,15 +36,15 @@ class Images:
     ```
 
     Args:
-        read: Function that is given the number of an image and reads it,
-            `uint8` of shape `(height, width, channels)`, possibly from several
+        read: Function from the number of an image to the image, `uint8` of
+            shape `(height, width, channels)`. Called possibly from several
             threads.
-        num_images: How many there are.
-        size: Height and width of each example of a batch. Without it batches
-            have images as they are, and all must have the size of the first.
+        num_images: Number of images.
+        size: Height and width of each example of a batch. None: images are not
+            changed, and all must have the size of the first image.
         seed: Integer, at least 0. If given, crops and mirroring are random: a
-            pure function of the seed and the whole index vector `indices`, so
-            that a run that resumes sees the same crops. If None, crops are in
+            pure function of the seed and the whole index vector `indices`. A
+            resumed run therefore sees the same crops. If None, crops are in
             the middle.
         names: Names of the images in error messages, for example their files.
         crop: Whether to crop. If False, the whole image is resized, which
@@ -56,16 +55,17 @@ class Images:
         names: As above.
 
     Raises:
-        ValueError: If `size` is not positive, the seed is negative, there are
-            more or fewer `names` than images, what `read` gives is no image, or
-            `x[indices]` is asked for without `size` and images differ in size.
+        ValueError: If `size` is not positive, the seed is negative, the number
+            of `names` differs from the number of images, `read` does not
+            return an image, or images of a batch differ in size without
+            `size`.
         IndexError: If an index is out of range.
-        TypeError: If an index is no integer, integer vector or slice.
+        TypeError: If an index is not an integer, an integer vector or a slice.
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Sections
-          4.4 and App. C: these crops; the numbers are those of the authors'
-          framework. Sizes change bilinearly, smoothed when they shrink.
+          4.4 and App. C: these crops, with the numbers of the authors'
+          framework. Resizing is bilinear, with smoothing when images shrink.
 
     Example:
 
@@ -150,14 +150,13 @@ class Images:
     def cached(self, num_bytes: int) -> "Images":
         """The same images, each kept in memory once it has been read.
 
-        As long as all that are kept take at most `num_bytes`, as read: 3 bytes
-        a pixel. An image for which there is no room is read again each time;
-        none gives way to another, which would help no epoch that asks for each
-        once. What is made of the result by `with_size` and `take` shares the
-        images. Those kept cannot be written to.
+        The kept images take at most `num_bytes`, at 3 bytes per pixel. When
+        this is full, further images are read again each time. Entries are
+        never evicted, because an epoch reads each image once. The results of
+        `with_size` and `take` share the kept images, which are read-only.
 
         Raises:
-            ValueError: If `num_bytes` is no number of at least 0.
+            ValueError: If `num_bytes` is not a number of at least 0.
         """
         number_at_least("num_bytes", num_bytes, 0)
         return Images(

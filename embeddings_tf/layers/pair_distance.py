@@ -1,4 +1,4 @@
-"""A learned pseudo-distance: how likely two embeddings are of one class."""
+"""A learned pseudo-distance: the evidence that two embeddings match."""
 
 import keras
 import numpy as np
@@ -13,27 +13,25 @@ from embeddings_tf.ops.labelled_batch import real_numbers
 from embeddings_tf.ops.pair_logits import logits_of_all_pairs
 from embeddings_tf.ops.pair_logits import logits_of_pairs
 
-# Of one hidden layer of one block of pairs, 1 MiB: blocks stay in the cache.
+# Floats per hidden layer of a block of pairs: 1 MiB, which fits the cache.
 BLOCK_FLOATS = 2**18
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class PairDistance(keras.layers.Layer):
-    """Scores two embeddings: the log likelihood ratio of one class to two.
+    """Log-likelihood ratio of a pair: same class versus different classes.
 
-    Use it where a pair has to be accepted or rejected (verification) and no
-    fixed distance is known to be right. It is trained together with the
-    encoder by `embeddings_tf.objectives.LearnedDistance`; then the score of a
-    pair is a logit with a meaning of its own, without an impostor cohort or a
-    back-end:
+    Use it for verification, where a pair is accepted or rejected.
+    `embeddings_tf.objectives.LearnedDistance` trains it together with the
+    encoder. The trained score needs no impostor cohort and no back-end:
 
     ```
-    P(same class) = sigmoid(logit)     for as many positives as negatives
-    likelihood ratio p(pair | same class) / p(pair | two classes) = exp(logit)
+    P(same class) = sigmoid(logit)     under equal priors
+    p(pair | same class) / p(pair | different classes) = exp(logit)
     ```
 
-    Higher is more alike. Neither symmetry nor a triangle inequality is
-    enforced, nor that a point is closest to itself.
+    A higher score means more similar. The layer does not enforce symmetry or
+    the triangle inequality, or that a point is closest to itself.
 
     Formula, with LeakyReLU of slope 0.1 and H hidden layers:
 
@@ -43,21 +41,22 @@ class PairDistance(keras.layers.Layer):
     logit = w . Dropout(h_H) + c
     ```
 
-    Weights start uniform within 1 / sqrt(inputs of the layer), biases too.
+    Initial weights and biases are uniform within 1 / sqrt(inputs of the
+    layer).
 
     Args:
         hidden_units: Units of each hidden layer, at least one layer. The
             paper advises three or four of 256.
         dropout: Fraction of the last hidden layer dropped in training, in
             [0, 1).
-        symmetric: Whether the logit is the mean of those of (a, b) and
-            (b, a), for twice the time. The published distance is not.
+        symmetric: Whether to average the logits of (a, b) and (b, a), which
+            takes twice the time. The published distance is not symmetric.
         seed: Seed of the initial weights and of dropout; None: from Keras's
             global seed.
 
     Call arguments:
-        inputs: Two tensors `(pairs, dim)`: row by row the first and the
-            second embeddings.
+        inputs: Two tensors `(pairs, dim)`: the first and the second
+            embedding of each pair.
         training: Whether to drop units, as in Keras.
 
     Output shape: `(pairs,)`, float32 also under mixed precision. `all_pairs`

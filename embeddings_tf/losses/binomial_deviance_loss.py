@@ -73,12 +73,12 @@ def _checked(scale, threshold, negative_cost, form):
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class BinomialDevianceLoss(EmbeddingLoss):
-    """Trains an encoder so that a cosine threshold tells pairs apart.
+    """Binomial deviance: logistic regression of "same class" on the cosine.
 
-    Use it when pairs are to be accepted or rejected by one threshold on the
-    cosine. All pairs of the batch count, on batches of several instances of
-    several classes (`sampling.class_balanced_batches`). Embeddings are
-    L2-normalised inside, so compare them by their cosine.
+    Use it to accept or reject pairs by one threshold on the cosine. All pairs
+    of the batch count. Batches contain several instances of several classes
+    (`sampling.class_balanced_batches`). The loss L2-normalises embeddings, so
+    compare them by their cosine.
 
     Formula, with `s` the cosine of a pair:
 
@@ -88,13 +88,14 @@ class BinomialDevianceLoss(EmbeddingLoss):
             ln(1 + exp(scale * negative_cost * (s - threshold)))
     ```
 
-    Positive are pairs of one class, negative those of two. In the "authors"
-    form, of the code of the F-statistic paper, the second 1 is 1 + 1e-5.
+    Positive pairs have the same class, negative pairs different classes. In
+    the "authors" form, from the code of the F-statistic paper, the second 1
+    is 1 + 1e-5.
 
-    A mean over no pairs is 0: the value of one class is that of its positive
-    pairs, of singletons that of negative pairs. Where all points coincide,
-    all cosines are 1. A row of zeros (no entry beyond 1e-30) has cosine 0 to
-    every other.
+    A mean over no pairs is 0: a batch of one class has the value of its
+    positive pairs, a batch of singletons the value of its negative pairs. If
+    all points coincide, all cosines are 1. A row of zeros (no entry beyond
+    1e-30) has cosine 0 with every row.
 
     Args:
         scale: Steepness, the papers' alpha; 0 to 1e18.
@@ -103,16 +104,16 @@ class BinomialDevianceLoss(EmbeddingLoss):
         negative_cost: Factor of steepness for negative pairs, the papers' C;
             0 to 1e18. 10 for person re-identification, 25 for birds.
         form: "published" or "authors".
-        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since sums over a batch need its digits.
+        reduction, name, dtype: As in `keras.losses.Loss`. The default is
+            float32, because sums over a batch need its precision.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
         y_pred: Embeddings `(batch, dim)`.
 
     Returns:
-        `(batch,)` before the reduction, the same value in every entry. Under
-        `tf.distribute`, that of the global batch.
+        `(batch,)` before the reduction, with the same value in every entry.
+        Under `tf.distribute` it is the value of the global batch.
 
     Raises:
         ValueError: If a number is not in its range, or `form` none of its

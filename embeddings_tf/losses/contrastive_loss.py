@@ -62,16 +62,16 @@ def _checked(margin, average_over):
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class ContrastiveLoss(EmbeddingLoss):
-    """Trains an encoder so that pairs are close or at least `margin` apart.
+    """Pulls positive pairs together and pushes negative pairs a margin apart.
 
-    Use it when distances are to mean something by themselves, as with a fixed
-    radius around a query: it pulls positives to distance 0 and leaves
-    negatives alone once they are far enough. All pairs of the batch count, on
-    batches of several instances of several classes
+    Use it when absolute distances matter, for instance for a fixed radius
+    around a query. It pulls positives to distance 0 and ignores negatives
+    farther apart than the margin. All pairs of the batch count. Batches
+    contain several instances of several classes
     (`sampling.class_balanced_batches`).
 
-    Formula, with `d` the L2 distance, positive pairs of one class and negative
-    pairs of two:
+    Formula, with `d` the L2 distance. Positive pairs have the same class,
+    negative pairs different classes:
 
     ```
     positive pair:  d^2 / 2
@@ -81,28 +81,29 @@ class ContrastiveLoss(EmbeddingLoss):
     ```
 
     The paper sums over pairs; the mean does not grow with the batch. With many
-    classes most pairs are negative: "each_kind" then gives positives as much
-    weight.
+    classes most pairs are negative; "each_kind" gives positives and negatives
+    equal weight.
 
-    Embeddings are not normalised. A mean over no pairs is 0: one class has the
-    value of its positive pairs, singletons have that of negative pairs. Two
-    points that coincide have zero gradients, even where the pair is negative
-    and costs `margin^2 / 2`; so have points closer than 1e-7 of their norms.
-    Squared distances stop at 1e38, their gradients do not.
+    Embeddings are not normalised. A mean over no pairs is 0: a batch of one
+    class has the value of its positive pairs, a batch of singletons the value
+    of its negative pairs. Two points that coincide, or are closer than 1e-7 of
+    their norms, have zero gradients, also in a negative pair, which costs
+    `margin^2 / 2`. Squared distances are clipped at 1e38; their gradients are
+    not.
 
     Args:
         margin: How far apart negatives shall be, 0 to 1e18.
         average_over: "all" or "each_kind".
-        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since sums over a batch need its digits.
+        reduction, name, dtype: As in `keras.losses.Loss`. The default is
+            float32, because sums over a batch need its precision.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
         y_pred: Embeddings `(batch, dim)`.
 
     Returns:
-        `(batch,)` before the reduction, the same value in every entry. Under
-        `tf.distribute`, that of the global batch.
+        `(batch,)` before the reduction, with the same value in every entry.
+        Under `tf.distribute` it is the value of the global batch.
 
     Raises:
         ValueError: If `margin` is no number in its range, or `average_over`

@@ -1,4 +1,4 @@
-"""The F-statistic loss: classes apart in a few dimensions, whichever."""
+"""The F-statistic loss: separates classes along a few dimensions."""
 
 import keras
 import tensorflow as tf
@@ -25,7 +25,7 @@ def f_statistic_loss(
     *,
     equal_variance: bool = True,
 ) -> tf.Tensor:
-    """Minus the log-probability that classes differ, over pairs of classes.
+    """Negative log-probability that classes differ, summed over class pairs.
 
     The function behind `FStatisticLoss`, which documents it.
 
@@ -51,10 +51,9 @@ def f_statistic_loss(
     one_of("direction", direction, DIRECTIONS)
     equal_variance = truth("equal_variance", equal_variance)
 
-    # A pair's part of the gradient is at hand as soon as its part of the
-    # value is. Taken there and then, nothing about a pair has to be kept; and
-    # it is that of the log-probability in the log of the ratio, while that of
-    # betainc is infinite where means coincide and 0/0 where a merge starts.
+    # The gradient is computed in the forward pass, so no per-pair tensors are
+    # stored. It is taken in the log of the ratio: the gradient of betainc is
+    # infinite where means coincide, and 0/0 where a merge starts.
     @tf.custom_gradient
     def value(labels, embeddings):
         dim = embeddings.shape[-1]
@@ -88,16 +87,15 @@ def f_statistic_loss(
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class FStatisticLoss(EmbeddingLoss):
-    """Trains an encoder so that every two classes differ in some dimensions.
+    """Separates classes along a few dimensions, chosen per pair of classes.
 
-    Use it for embeddings whose single dimensions mean something: it pulls two
-    classes apart along the `num_dims` dimensions in which they differ most
-    already and leaves the others free for what else tells inputs apart. There
-    is no margin: it asks whether two classes' means differ, given their
-    spread, and is content once that is certain. Batches hold several
-    instances of several classes, such as those of
-    `embeddings_tf.sampling.class_balanced_batches`, or one factor at a time
-    (`factor_batches`).
+    Use it for embeddings whose single dimensions mean something. It separates
+    two classes along the `num_dims` dimensions in which they already differ
+    most; all other dimensions are free. It has no margin: it tests whether the
+    means of two classes differ, given their spread, and stops improving a pair
+    once the difference is certain. Batches contain several instances of
+    several classes (`embeddings_tf.sampling.class_balanced_batches`), or the
+    values of one factor at a time (`factor_batches`).
 
     Formula, for two classes with `n_1`, `n_2` instances and means `m_1`,
     `m_2` in one dimension, and `n = n_1 + n_2 - 2`:
@@ -115,19 +113,19 @@ class FStatisticLoss(EmbeddingLoss):
     pairs, not a mean. With equal means, and either grand mean if counts are
     equal, `Phi` is uniform on (0, 1).
 
-    `s` is free of scale and offset, and so is `v`: embeddings of size 1e-30
-    or 1e30 are no problem, half precision is. Counts may differ. Sums are
-    taken in float64, and `ln Phi` and `ln (1 - Phi)` in log space, so values
-    and gradients are accurate from coinciding to utterly separate means. The
-    one limit: `s / n` is clipped to [1e-37, 1e37]. Outside, where means
-    coincide exactly or two classes have no spread at all, a pair has no
-    gradient in that dimension, and `-ln Phi` is 42.6 - ln(2 / B(1/2, n/2))
-    (41.4 for n = 18) or 0.
+    `s` and `v` do not depend on scale and offset, so embeddings of size 1e-30
+    or 1e30 work. Half precision does not. Counts may differ. Sums use float64,
+    and `ln Phi` and `ln (1 - Phi)` are computed in log space, so values and
+    gradients are accurate for coinciding and for widely separated means. The
+    only limit: `s / n` is clipped to [1e-37, 1e37]. Outside, where means
+    coincide exactly or two classes have no spread, a pair has no gradient in
+    that dimension, and `-ln Phi` is 42.6 - ln(2 / B(1/2, n/2)) (41.4 for n =
+    18) or 0.
 
-    One class has value 0. A pair of single instances has no spread to
-    compare with (n = 0) and counts 0; a single instance against a class of
-    several is a fair test. Dimensions in which all points coincide are
-    chosen last. Under `tf.distribute` the batch is the global batch.
+    One class has the value 0. A pair of single instances has no spread (n = 0)
+    and counts 0; a single instance against a class of several is a valid test.
+    Dimensions in which all points coincide are chosen last. Under
+    `tf.distribute` the batch is the global batch.
 
     Args:
         num_dims: In how many dimensions two classes have to differ; the
@@ -146,8 +144,8 @@ class FStatisticLoss(EmbeddingLoss):
             gradient takes for constant. It has no grand mean, so that
             `grand_mean` is of no account, and classes of one instance are
             left out.
-        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since sums over a batch need its digits.
+        reduction, name, dtype: As in `keras.losses.Loss`. The default is
+            float32, because sums over a batch need its precision.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

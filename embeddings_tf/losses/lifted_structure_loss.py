@@ -76,11 +76,11 @@ def _checked(margin, form):
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class LiftedStructureLoss(EmbeddingLoss):
-    """Trains an encoder so that a positive pair beats all its negatives.
+    """Compares each positive pair with all negatives of both its rows.
 
-    Use it as a triplet loss that looks at all negatives at once: those near
-    either end of a positive pair weigh most. For batches of several instances
-    of several classes (`sampling.class_balanced_batches`).
+    Use it as a triplet loss that uses all negatives at once. Negatives near a
+    row of the positive pair have the largest weight. Batches contain several
+    instances of several classes (`sampling.class_balanced_batches`).
 
     Formula, for each positive pair `(i, j)` (two rows of one class, each pair
     once; there are `P`) and the rows `k`, `l` of other classes:
@@ -104,16 +104,16 @@ class LiftedStructureLoss(EmbeddingLoss):
     Args:
         margin: How far negatives count, 0 to 1e18; in units of `d`.
         form: "published" or "authors".
-        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since sums over a batch need its digits.
+        reduction, name, dtype: As in `keras.losses.Loss`. The default is
+            float32, because sums over a batch need its precision.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
         y_pred: Embeddings `(batch, dim)`.
 
     Returns:
-        `(batch,)` before the reduction, the same value in every entry. Under
-        `tf.distribute`, that of the global batch.
+        `(batch,)` before the reduction, with the same value in every entry.
+        Under `tf.distribute` it is the value of the global batch.
 
     Raises:
         ValueError: If `margin` is no number in its range, or `form` none of

@@ -58,12 +58,12 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class PrototypicalLoss(EmbeddingLoss):
-    """Trains an encoder so that queries lie nearest to their class's mean.
+    """Prototypical networks: pulls queries towards the mean of their class.
 
     Use it for few-shot classification with point embeddings, on batches from
     `embeddings_tf.sampling.episodes`. It is the baseline of
-    `StochasticPrototypes`, which adds uncertainty and reaches it in the limit
-    of vanishing variances.
+    `StochasticPrototypes`, which adds uncertainty and equals this loss in the
+    limit of zero variances.
 
     Formula, with supports `S_y` and queries `Q`:
 
@@ -81,8 +81,8 @@ class PrototypicalLoss(EmbeddingLoss):
 
     Args:
         num_support: Supports per class, at least 1.
-        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since sums over a batch need its digits.
+        reduction, name, dtype: As in `keras.losses.Loss`. The default is
+            float32, because sums over a batch need its precision.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

@@ -13,7 +13,7 @@ from embeddings_tf.ops.labelled_batch import labelled_batch
 
 MINING = ("all", "hard", "semi_hard")
 AVERAGE_OVER = ("all", "active")
-# Rows with at most so many positives need no full sort.
+# Rows with at most this many positives need no full sort.
 FEW = 32
 
 
@@ -26,7 +26,7 @@ def triplet_loss(
     *,
     average_over: str = "all",
 ) -> tf.Tensor:
-    """Hinge by which positives are not closer to an anchor than negatives.
+    """Triplet loss: mean hinge of positive minus negative distances.
 
     The function behind `TripletLoss`, which documents it.
 
@@ -78,13 +78,12 @@ def _all(d, positive, negative, margin, average_over):
     def signed_counts(num_bounds):
         of_positives = tf.where(positive, -bounds, d.dtype.min)
         ascending = -tf.math.top_k(of_positives, num_bounds).values
-        # The bounds that a negative is not inside of; the last place of the
-        # bound of a positive, plus one.
+        # Bounds below a negative; position of a positive's bound, plus one.
         outside = tf.searchsorted(
             ascending, tf.where(positive, bounds, d), side="right"
         )
         of_negatives = outside - num_positives[:, None]
-        # Of each bound, the negatives inside.
+        # Counts the negatives below each bound.
         inside = tf.raw_ops.DenseBincount(
             input=tf.where(negative, outside, num_bounds),
             size=num_bounds + 1,
@@ -93,7 +92,7 @@ def _all(d, positive, negative, margin, average_over):
         )
         inside = tf.cumsum(inside, axis=1)
         place = tf.where(positive, outside - 1, num_bounds)
-        # Flat, or the gather takes twice as long.
+        # A flat gather takes half the time.
         place += (num_bounds + 1) * tf.range(tf.shape(d)[0])[:, None]
         of_positives = tf.gather(tf.reshape(inside, [-1]), place)
         counts = tf.where(negative, of_negatives, 0)
@@ -163,12 +162,12 @@ def _checked(margin, mining, distance, average_over):
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class TripletLoss(EmbeddingLoss):
-    """Trains an encoder so that positives are closer than negatives.
+    """Triplet loss: makes positives closer to an anchor than negatives.
 
-    Use it when only the order of distances matters, on batches of several
-    instances of several classes (`sampling.class_balanced_batches`). Triplets
-    are not listed: "all" of them take memory as the pairs do, with the square
-    of the batch, and little more time.
+    Use it when only the order of distances matters. Batches contain several
+    instances of several classes (`sampling.class_balanced_batches`). "all"
+    triplets take the memory of pairs, which grows with the square of the
+    batch, and little more time, because triplets are not listed.
 
     Formula, over anchors `a`, positives `p` (other rows of the same class) and
     negatives `n` (rows of other classes):
@@ -200,16 +199,16 @@ class TripletLoss(EmbeddingLoss):
         distance: "squared_l2" (the authors' code), "l2" (the wording of the
             paper) or "cosine" (1 minus the cosine).
         average_over: "all" or "active".
-        reduction, name, dtype: As in `keras.losses.Loss`; float32 by default,
-            since sums over a batch need its digits.
+        reduction, name, dtype: As in `keras.losses.Loss`. The default is
+            float32, because sums over a batch need its precision.
 
     Call arguments:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
         y_pred: Embeddings `(batch, dim)`.
 
     Returns:
-        `(batch,)` before the reduction, the same value in every entry. Under
-        `tf.distribute`, that of the global batch.
+        `(batch,)` before the reduction, with the same value in every entry.
+        Under `tf.distribute` it is the value of the global batch.
 
     Raises:
         ValueError: If `margin` is no number in its range, or another argument

@@ -21,11 +21,11 @@ from embeddings_tf.ops.labelled_batch import real_numbers
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class BetaVAE(OwnLossModel):
-    """A variational auto-encoder whose code is pressed to be independent.
+    """Beta-VAE: a variational autoencoder with a weighted KL divergence.
 
-    Use it as the baseline that sees no labels: `fit` takes batches of images
-    or of `(image, label)` and leaves the label unused. Calling the model, and
-    `predict`, give the mean of the code, to be evaluated like any embedding.
+    Use it as a baseline for disentangling without labels. `fit` takes batches
+    of images or of `(image, label)` and ignores the label. Calling the model,
+    and `predict`, return the mean of the code, which is an embedding.
 
     Formula, for an image `x` with code `N(mean, diag(variance))` from the
     encoder and logits `decoder(z)`, all sums per example:
@@ -38,15 +38,14 @@ class BetaVAE(OwnLossModel):
     ```
 
     "bernoulli": `t = x / 255` (the layer `rescaling`), `p = sigmoid(logit)`.
-    "compressed_bernoulli", the authors' code: both mapped by `v -> (v + 1) /
-    2`, so that black counts as a fair coin; the same optimum, weaker
-    gradients. (The authors' clips to
-    `[1e-7, 1 - 1e-7]` are left out: sums of logarithms need none.)
+    "compressed_bernoulli", from the authors' code: both mapped by `v -> (v + 1)
+    / 2`, so black counts as a fair coin, with the same optimum and weaker
+    gradients. (The authors' clips to `[1e-7, 1 - 1e-7]` are left out, because
+    sums of logarithms do not need them.)
 
     `fit` and `evaluate` log `loss`, `reconstruction` (nats, larger is better)
     and `kl` (nats). `evaluate` and validation decode the mean, without noise,
-    and are deterministic. To stop when held-out images are no longer
-    reconstructed better:
+    and are deterministic. For early stopping by held-out images use
     `keras.callbacks.EarlyStopping("val_reconstruction", mode="max")`.
 
     Args:
@@ -110,7 +109,7 @@ class BetaVAE(OwnLossModel):
         self.likelihood = one_of(
             "likelihood", likelihood, ("bernoulli", "compressed_bernoulli")
         )
-        # What the likelihood reads: pixels of 0 to 255, then of 0 to 1.
+        # The likelihood reads pixels of 0 to 255, rescaled to 0 to 1.
         self.pixel_range = PixelRange()
         self.rescaling = keras.layers.Rescaling(1 / 255, dtype="float32")
         self.seed = seed = None if seed is None else random_seed("seed", seed)

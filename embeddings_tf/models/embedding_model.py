@@ -27,30 +27,29 @@ OBJECTIVES = (keras.layers.Layer, keras.losses.Loss)
 class EmbeddingModel(OwnLossModel):
     """An encoder trained with an objective that owns weights.
 
-    Use it with the layers of `embeddings_tf.objectives`; an encoder with a
-    plain loss of `embeddings_tf.losses` needs no more than `compile(loss=)`,
-    unless its batches are too large for memory (`piece_size`). Calling the
-    model, and `predict`, give embeddings; `fit`, `evaluate` and
-    `train_on_batch` give batches of labels and embeddings to the objective.
+    Use it with the layers of `embeddings_tf.objectives`. With a plain loss of
+    `embeddings_tf.losses`, compile the encoder itself, unless batches are too
+    large for memory (`piece_size`). Calling the model, and `predict`, return
+    embeddings. `fit`, `evaluate` and `train_on_batch` pass labels and
+    embeddings to the objective.
 
-    With a `piece_size`, a step of training has two passes: the batch is
-    embedded in pieces; the objective's gradient in all embeddings is taken;
-    and each piece is encoded again, to carry its part of that gradient into
-    the weights. No pair of the batch is lost, unlike in an accumulation of
-    gradients over small batches, and the update is that of the whole batch,
-    up to rounding. Memory is that of one piece, time that of one more forward
-    pass, a third more. What an encoder computes over the rows of its batch,
-    it computes over a piece: batch normalisation sees `piece_size` rows.
-    Noise of the encoder (dropout) is drawn for each piece and is the same in
-    both passes. No gradient reaches the inputs.
+    With a `piece_size`, a training step has two passes. The first pass embeds
+    the batch in pieces. The objective then computes its gradient in all
+    embeddings. The second pass encodes each piece again and backpropagates its
+    part of this gradient into the weights. Unlike accumulated gradients of
+    small batches, the step uses all pairs of the batch. The update equals the
+    update of the whole batch up to rounding. The step stores the activations
+    of one piece and takes one more forward pass, about a third more time.
+    Batch normalisation sees `piece_size` rows. Each piece draws its own noise
+    (dropout), equal in both passes. No gradient reaches the inputs.
 
     Args:
         encoder: A Keras model or layer from inputs to embeddings
             `(batch, width)`.
         objective: A layer with `call(y_true, y_pred) -> (batch,)` and
             `build(y_true_shape, y_pred_shape)`, or a `keras.losses.Loss`,
-            such as those of `embeddings_tf.losses`.
-        piece_size: Rows that are encoded at a time in training; None: all.
+            such as `embeddings_tf.losses.TripletLoss`.
+        piece_size: Rows encoded at a time in training; None: all.
         gaussian: Whether the encoder's embeddings are packed Gaussians, for a
             last layer of your own. None: they are if the encoder ends in
             `GaussianEmbedding`, see `has_gaussian_output`.
@@ -62,7 +61,7 @@ class EmbeddingModel(OwnLossModel):
         inputs: As the encoder takes them.
         training: As in Keras.
 
-    Output shape: that of the encoder.
+    Output shape: The encoder's.
 
     Raises:
         ValueError: If `encoder` is no Keras model or layer, if `objective` is
@@ -122,7 +121,7 @@ class EmbeddingModel(OwnLossModel):
             # XLA has no arrays of pieces of different length.
             self.supports_jit = False
         if not self._has_loss():
-            # Its noise is that of the global batch, alike on every replica.
+            # All replicas draw the same noise for the global batch.
             synchronize_batch_normalization(objective)
         self._check_gaussian()
         if hasattr(objective, "batch_needs"):

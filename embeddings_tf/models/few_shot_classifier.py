@@ -17,8 +17,9 @@ from embeddings_tf.ops.arguments import random_seed
 class FewShotClassifier(keras.layers.Layer):
     """Learns new classes from a few labelled examples, without training.
 
-    Use it with any trained model of embeddings: supports in, prototypes kept,
-    queries answered. What it compares is what the model's objective trained:
+    Use it with any trained model of embeddings. `fit` keeps prototypes of the
+    supports, and `predict` classifies queries. The model's objective decides
+    what is compared:
 
     | objective | kept | log-probability of a class |
     |---|---|---|
@@ -245,7 +246,7 @@ def _class_names(labels) -> np.ndarray:
 
 
 def _require_finite(what: str, rows: np.ndarray, first: int) -> None:
-    """ValueError naming the first row that holds NaN or infinity."""
+    """ValueError naming the first row that contains NaN or infinity."""
     if not np.issubdtype(rows.dtype, np.floating):
         return
     finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))

@@ -1,4 +1,4 @@
-"""What the objectives of this library have in common."""
+"""The base class of the objectives of this library."""
 
 import keras
 
@@ -27,7 +27,7 @@ class EmbeddingObjective(keras.layers.Layer):
 
     @property
     def batch_needs(self) -> BatchNeeds:
-        """What a batch needs so that this objective can learn from it."""
+        """The rows and classes that a batch needs to train this objective."""
         return PAIRS
 
     def __call__(self, y_true, y_pred, **kwargs):

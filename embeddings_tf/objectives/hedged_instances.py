@@ -33,12 +33,12 @@ SAMPLES = [
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class HedgedInstances(EmbeddingObjective):
-    """Tells whether two inputs match, each input a Gaussian that hedges.
+    """Gaussian embeddings and the probability that two inputs match.
 
-    Use it where pairs are asked about (is this the same thing?), inputs may
-    be unclear, and an input shall be able to say so by a wide Gaussian. For
-    classes with several examples each, `StochasticPrototypes` needs fewer
-    samples and has no constant to choose. Join it to an encoder that ends in
+    Use it for pairs of inputs that may be unclear: an unclear input gets a
+    wide Gaussian. For classes with several examples each,
+    `StochasticPrototypes` needs fewer samples and has no constant to choose.
+    Join it to an encoder that ends in
     `GaussianEmbedding` with `embeddings_tf.models.EmbeddingModel`, and feed
     batches of several classes with several rows each
     (`embeddings_tf.sampling.class_balanced_batches`).
@@ -202,8 +202,8 @@ class HedgedInstances(EmbeddingObjective):
                 one each time.
 
         Returns:
-            `(first, second)`. Memory is that of a few times `first * second`
-            floats, whatever the number of samples.
+            `(first, second)`. Memory is a few times `first * second` floats,
+            for any number of samples.
         """
         first, second = self._samples_of_both(
             packed_first, packed_second, num_samples, seed
@@ -280,7 +280,7 @@ class HedgedInstances(EmbeddingObjective):
         )
 
     def represent(self, packed, class_ids, num_classes) -> tuple:
-        """What stands for the classes in few-shot use: all supports.
+        """Represents classes in few-shot use by all of their supports.
 
         Returns:
             The arguments of `log_prob` after the queries: the supports, their
@@ -299,8 +299,8 @@ class HedgedInstances(EmbeddingObjective):
     ) -> tf.Tensor:
         """Log-probability of every class for every query.
 
-        The most probable class is that of the support which matches best,
-        the nearest neighbour by `match_log_probability`:
+        The most probable class is the class of the best matching support, the
+        nearest neighbour by `match_log_probability`:
 
         ```
         p(y | x) = max over supports i of y of p(match | x, x_i)
@@ -433,7 +433,7 @@ class HedgedInstances(EmbeddingObjective):
 
 
 def _samples(mean, variance, num_samples, seed) -> tf.Tensor:
-    """Of each row's Gaussian, `(num_samples, rows, dim)`."""
+    """Samples of each row's Gaussian, `(num_samples, rows, dim)`."""
     noise = tf.random.stateless_normal(
         tf.concat([[num_samples], tf.shape(mean)], 0),
         seed,
@@ -483,7 +483,7 @@ def _log_average(first, second, scale, offset, sign, of_probability):
     dtype = first.dtype
     # Distances do not change, and close points keep their digits.
     middle = tf.stop_gradient(tf.reduce_mean(first, axis=(0, 1)))
-    # Of no rows there is none.
+    # An empty batch has no mean; use 0.
     middle = tf.math.multiply_no_nan(middle, tf.cast(tf.size(first) > 0, dtype))
 
     def loop(step, *start):
@@ -538,7 +538,7 @@ def _log_average(first, second, scale, offset, sign, of_probability):
                 of_b = tf.reduce_sum(by_square, 0)[:, None] * b - tf.matmul(
                     by_square, a, transpose_a=True
                 )
-                # A scatter fails where there are no rows.
+                # A scatter fails without rows.
                 i, j = tf.unstack(
                     tf.one_hot([i, j], num_samples, dtype=tf.float64)
                 )

@@ -26,14 +26,14 @@ LARGEST_EXPONENT = 20.0
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class LearnedDistance(EmbeddingObjective):
-    """Trains an encoder and a distance that tells same from different.
+    """Trains an encoder and a network that scores pairs, for verification.
 
-    Use it for verification: a pair is accepted or rejected, classes at test
-    time were never seen, and which distance suits the embeddings is not
-    known. Encoder and distance are trained at once, on all positive and all
-    negative pairs of a batch; nothing is mined. Join it to an encoder with
-    `embeddings_tf.models.EmbeddingModel`, and feed batches of several classes
-    with several rows each (`embeddings_tf.sampling.class_balanced_batches`).
+    Use it to accept or reject pairs whose classes were not in training, when
+    you do not know which distance suits the embeddings. It trains encoder and
+    distance together, on all positive and negative pairs of a batch, without
+    mining. Join it to an encoder with `embeddings_tf.models.EmbeddingModel`,
+    and feed batches of several classes with several rows each
+    (`embeddings_tf.sampling.class_balanced_batches`).
 
     Formula, with D = sigmoid(x) of the logit x of `distance`, ordered pairs
     (a, b) of two rows, and y' the projected embedding at length 1:
@@ -44,52 +44,53 @@ class LearnedDistance(EmbeddingObjective):
     v_i = v + cross-entropy of the auxiliary classifier on y'_i and its class
     ```
 
-    v is half of the paper's Eq. 3, as in the authors' code, so that both
-    parts have their balance: ln 2 where D knows nothing, and at the best D
-    for an encoder ln 2 - JS(positive || negative), Jensen-Shannon in nats
-    (Eq. 7). Each half without pairs (one class; no two rows of one class) is
-    0, with gradients of 0.
+    v is half of the paper's Eq. 3, as in the authors' code, which sets the
+    balance of both parts. v is ln 2 for an untrained D, and ln 2 - JS(positive
+    || negative), Jensen-Shannon in nats, for the best D of an encoder (Eq. 7).
+    A half without pairs (one class; no two rows of one class) is 0, with
+    gradients of 0.
 
-    Whatever the divergence, the best logit is the log likelihood ratio,
-    ln p(pair | same class) - ln p(pair | two classes), and the decision is
-    "same" where it exceeds a threshold: 0 for equal costs and priors
-    (Eq. 6). `"kullback_leibler"` has instead of the two logarithms
+    For each divergence the best logit is the log-likelihood ratio, ln p(pair |
+    same class) - ln p(pair | different classes). The decision is "same" above
+    a threshold: 0 for equal costs and priors (Eq. 6). `"kullback_leibler"`
+    replaces the two logarithms by
 
     ```
     positive: -(1 + x)        negative: exp(x)
     ```
 
-    which is the bound of f-GAN with T = 1 + x and ratio exp(T - 1); at the
-    best D, v = -KL(positive || negative) / 2. It still tells how far apart
-    positives and negatives are where Jensen-Shannon is at its end of ln 2,
-    and is noisier: few negative pairs of a large logit rule its gradient.
-    Past x = 20 the exponential continues as its tangent.
+    which is the bound of f-GAN with T = 1 + x and ratio exp(T - 1). For the
+    best D, v = -KL(positive || negative) / 2. It still grows with the
+    separation of positives and negatives where Jensen-Shannon has reached its
+    limit of ln 2. It is noisier, because a few negative pairs with large
+    logits dominate its gradient. Past x = 20 the exponential continues as its
+    tangent.
 
-    In training, labels of both parts are smoothed: the classifier's to 1 - s
-    for the true class and s / (num_classes - 1) for the others (s the
-    `label_smoothing`), the pairs' to random numbers, uniform in [1 - s/2, 1]
-    for positives and [0, s/2] for negatives, drawn anew each step. Otherwise,
-    as in `evaluate`, v is exactly the above.
+    Training smooths the labels of both parts, with s the `label_smoothing`.
+    The classifier's targets are 1 - s for the true class and s / (num_classes
+    - 1) for all other classes. The targets of pairs are random numbers, drawn
+    anew each step: uniform in [1 - s/2, 1] for positives and [0, s/2] for
+    negatives. `evaluate` does not smooth labels.
 
-    Under `tf.distribute` pairs are those of the global batch; targets and
-    dropout are drawn for it, the same on every replica.
+    Under `tf.distribute` the pairs are all pairs of the global batch, and all
+    replicas use the same targets and dropout.
 
     Args:
         distance: `embeddings_tf.layers.PairDistance`, or a layer with its
             `all_pairs(first, second, training)` and its `build`.
         num_classes: Number of classes of the auxiliary classifier, at least
-            2; of no meaning without one.
+            2; ignored without a classifier.
         auxiliary: None; `"softmax"`, a dense layer; `"additive_margin"`,
             `embeddings_tf.layers.AdditiveMargin`. The paper trains with one,
             which steadies the encoder's first steps.
-        projection: None, or a Keras layer from embeddings to what the
-            auxiliary classifier reads; the distance reads the embeddings.
+        projection: None, or a Keras layer from embeddings to the input of
+            the auxiliary classifier; the distance reads the embeddings.
         label_smoothing: In [0, 1).
-        pair_weighting: `"balanced"`, as above, or `"authors"`: pairs in the
-            order of the batch and counted by triplets (anchor, later positive
-            of its class, negative), so that a positive pair counts once per
-            negative of its anchor, a negative pair once per positive that
-            comes later. Then the last row of a class is never an anchor.
+        pair_weighting: `"balanced"`, as above, or `"authors"`: pairs are
+            counted by triplets (anchor, later positive of its class,
+            negative). A positive pair counts once per negative of its anchor,
+            a negative pair once per later positive of its anchor. The last
+            row of a class is never an anchor.
         divergence: `"jensen_shannon"` or `"kullback_leibler"`.
         seed: Seed of the random targets and of the classifier's initial
             weights; None: from Keras's global seed.
@@ -257,7 +258,7 @@ class LearnedDistance(EmbeddingObjective):
         ) / 2
 
     def _cross_entropy(self, labels, embeddings, training) -> tf.Tensor:
-        """Of each example, by the auxiliary classifier."""
+        """Cross-entropy of each example, by the auxiliary classifier."""
         labels = _require_classes(labels, self.num_classes)
         if self.projection is not None:
             embeddings = self.projection(embeddings)
@@ -298,7 +299,7 @@ class LearnedDistance(EmbeddingObjective):
         return self.distance.all_pairs(first, second)
 
     def represent(self, embeddings, class_ids, num_classes) -> tuple:
-        """What stands for the classes in few-shot use: all supports.
+        """Represents classes in few-shot use by all of their supports.
 
         Args:
             embeddings: Supports `(n, dim)`.
@@ -408,9 +409,10 @@ class LearnedDistance(EmbeddingObjective):
 
 
 def _counts_in_triplets(same, different) -> tuple[tf.Tensor, tf.Tensor]:
-    """How many triplets hold each pair (anchor, positive), (anchor, negative).
+    """Numbers of triplets with each (anchor, positive), (anchor, negative).
 
-    A triplet is an anchor, a later row of its class, and a row of another.
+    A triplet is an anchor, a later row of its class, and a row of another
+    class.
     """
     later = tf.cast(tf.linalg.band_part(same, 0, -1), tf.float32)
     negative = tf.cast(different, tf.float32)

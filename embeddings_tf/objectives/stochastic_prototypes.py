@@ -30,10 +30,10 @@ BLOCK_FLOATS = 2**21
 class StochasticPrototypes(EmbeddingObjective):
     """Classifies queries by Gaussian prototypes and learns the uncertainty.
 
-    Use it for few-shot classification that should know when an input is
-    unclear: it learns a variance per input and dimension without any
-    regulariser, down-weights unclear supports, and aligns what tells classes
-    apart with the axes. Join it to an encoder that ends in
+    Use it for few-shot classification with unclear inputs. It learns a
+    variance per input and dimension without a regulariser, gives unclear
+    supports less weight, and aligns differences between classes with the
+    axes. Join it to an encoder that ends in
     `GaussianEmbedding` with `embeddings_tf.models.EmbeddingModel`, and feed
     batches from `embeddings_tf.sampling.episodes`.
 
@@ -221,7 +221,7 @@ class StochasticPrototypes(EmbeddingObjective):
             num_classes: Number of classes.
 
         Returns:
-            Packed Gaussians `(num_classes, 2 * dim)`; the variance is that of
+            Packed Gaussians `(num_classes, 2 * dim)`, with the variance of
             the prototype, without `noise_variance`.
 
         Raises:
@@ -233,7 +233,7 @@ class StochasticPrototypes(EmbeddingObjective):
         return self._prototypes(packed, labels, num_classes)
 
     def represent(self, packed, class_ids, num_classes) -> tf.Tensor:
-        """What stands for a class in few-shot use: `prototypes`."""
+        """Represents classes in few-shot use by `prototypes`."""
         return self.prototypes(packed, class_ids, num_classes)
 
     def log_prob(
@@ -445,8 +445,8 @@ def _log_mean_softmax(mean, variance, class_mean, class_variance, noise):
     """Log of the mean over samples of softmax of the classes' densities.
 
     Args:
-        mean: Of the queries, `(queries, dim)`.
-        variance: Of the queries, `(queries, dim)`.
+        mean: Means of queries, `(queries, dim)`.
+        variance: Variances of queries, `(queries, dim)`.
         class_mean: `(classes, dim)`.
         class_variance: `(classes, dim)`, positive.
         noise: Standard normal draws `(num_samples, dim)`, the same for all

@@ -1,4 +1,4 @@
-"""Whether training has ended."""
+"""Learning curves: a measure against the training step."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ def learning_curves_figure(
 ):
     """Draws a measure against the training step, every run and the means.
 
-    Use it before comparing methods, to see whether their curves have
-    flattened: a method still rising was not trained to its end. Thin lines
-    are runs, and a dot marks where each ends; thick lines are means over a
-    method's runs at the steps that all of them have, so that a mean ends with
-    the shortest run and no run leaves it midway.
+    Use it before comparing methods, to see whether their curves are flat: a
+    method that still improves was trained for too short a time. Thin lines are
+    runs, and a dot marks the end of each. Thick lines are means over the runs
+    of a method, at the steps that all of its runs have; a mean ends with the
+    shortest run.
 
     Args:
         curves: From names of methods to runs, each from steps to values.
-        measure: What the values are, the label of the vertical axis.
-        step: What the steps are, such as `"epoch"`.
+        measure: Label of the vertical axis, such as `"recall@1"`.
+        step: Label of the horizontal axis, such as `"epoch"`.
         title: Above the figure.
 
     Returns:

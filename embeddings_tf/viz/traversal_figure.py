@@ -1,4 +1,4 @@
-"""What the dimensions of an embedding mean, in images."""
+"""Images along single dimensions of an embedding."""
 
 import collections
 import itertools
@@ -41,18 +41,20 @@ def traversal_figure(
     decode: Callable[[np.ndarray], Any] | None = None,
     title: str = "",
 ):
-    """Shows what single dimensions mean by real images along each of them.
+    """Shows real images along single dimensions of an embedding.
 
-    Use it to see, not only to measure, what an embedding knows; it needs no
-    decoder. A row is a dimension: for each factor the one that tells most
-    about it, if any tells more about it than about others; then the second of
-    each, and so on. From left to right are images at evenly spaced quantiles,
-    chosen by `traversal_indices` such that the other dimensions stay near a
-    reference as far as the data allow; `traversal_reference` finds one that
-    is easy to stay near. Beside the row stand the factor it tells most
-    about and how far the other dimensions are off: their root mean square
-    distance from the reference, in standard deviations. Rows that are off by
-    about 1 show no more than random images in the order of the dimension.
+    Use it to see what a dimension means; it needs no decoder. Rows are
+    dimensions. First comes the most informative dimension of each factor, if
+    it has more information about this factor than about any other factor;
+    then the second dimension of each factor, and so on.
+
+    The images of a row are at evenly spaced quantiles of the dimension.
+    `traversal_indices` chooses them so that all other dimensions stay near a
+    reference, as far as the data allow; `traversal_reference` finds a suitable
+    reference. The label of a row names the factor with the most information,
+    and the root mean square distance of all other dimensions from the
+    reference, in standard deviations. At a distance of about 1, a row shows
+    random images in the order of the dimension.
 
     With `factors` the value of the row's factor stands below each image, and
     the entropy of the factor, which is all there is to tell, beside the

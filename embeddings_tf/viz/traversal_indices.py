@@ -20,12 +20,12 @@ def traversal_indices(
     *,
     reference: Any = None,
 ) -> np.ndarray:
-    """Examples along which one dimension rises and the others hardly move.
+    """Examples along which one dimension rises and all others hardly move.
 
-    Use it to show what a dimension means without a decoder; see
-    `traversal_figure`. The examples are ranked by the dimension and cut into
-    `num_steps` parts of equal counts; of each part the example is taken whose
-    other dimensions are nearest to a reference.
+    Use it to show the meaning of a dimension without a decoder; see
+    `traversal_figure`. The examples are sorted by the dimension and split into
+    `num_steps` parts of equal counts. From each part the function takes the
+    example whose other dimensions are nearest to a reference.
 
     Formula:
 
@@ -34,20 +34,20 @@ def traversal_indices(
         sum over i != dim of ((code[j, i] - reference[i]) / stddev[i])^2
     ```
 
-    where `stddev` is that of the dimension over all examples; dimensions that
-    are constant count for nothing. How still the others stand is up to the
-    data: the more dimensions and the fewer examples, the more they move.
+    where `stddev` is the dimension's standard deviation over all examples.
+    Constant dimensions are ignored. With more dimensions or fewer examples,
+    the other dimensions move more.
 
     Args:
         codes: `(n, dims)`, at least `num_steps` examples.
         dims: Dimensions to move, from 0; None: all.
         num_steps: Examples per dimension.
-        reference: `(dims,)`, where the others shall stay; None: the median of
-            each dimension.
+        reference: `(dims,)`, the target of all other dimensions; None: the
+            median of each dimension.
 
     Returns:
         Integers `(len(dims), num_steps)`, rows of `codes`. Along a row the
-        dimension never falls. Equal examples are taken in their order.
+        dimension never falls. Equal examples keep their order.
 
     Raises:
         ValueError: If `codes` are empty, not finite or fewer than
@@ -97,7 +97,7 @@ def checked_dims(dims: Sequence[int] | None, num_dims: int) -> np.ndarray:
 
 
 def squared_distances(codes: np.ndarray, reference: Any) -> np.ndarray:
-    """Of each code and dimension to the reference, in standard deviations."""
+    """Squared distances of codes to the reference, in variances, by dim."""
     reference = reference_point(codes, reference).astype("float64")
     codes, exponent = arrays.scaled(codes, axis=0)
     with np.errstate(over="ignore"):  # refused below
