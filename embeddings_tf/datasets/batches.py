@@ -79,7 +79,7 @@ def batches(
     fetch, num_examples, x = fetcher(x)
     if num_examples != labels.shape[0]:
         raise ValueError(
-            "x and labels must have one entry per example, got len(x) = "
+            "x and labels must have one entry per example; received len(x) = "
             f"{num_examples} and len(labels) = {labels.shape[0]}."
         )
     if num_examples == 0:
@@ -87,7 +87,7 @@ def batches(
     has_factor = _check_indices(indices, labels)
     if preprocess is not None and not callable(preprocess):
         raise ValueError(
-            "preprocess must be a function of a batch or None, got "
+            "preprocess must be a function of a batch or None; received "
             f"{preprocess!r}."
         )
     if seed is not None and preprocess is None:
@@ -95,7 +95,9 @@ def batches(
     if preprocess is not None:
         _check_arguments(preprocess, 1 if seed is None else 2)
     if not isinstance(start, numbers.Integral) or start < 0:
-        raise ValueError(f"start must be a step, 0 or more, got {start!r}.")
+        raise ValueError(
+            f"start must be a step, 0 or more; received {start!r}."
+        )
 
     def make_batch(element, step=None):
         if has_factor:
@@ -139,12 +141,13 @@ def _label_tensor(labels):
     values = array("labels", labels)
     if values.ndim not in (1, 2):
         raise ValueError(
-            "labels must have shape (examples,) or (examples, factors), got "
+            "labels must have shape (examples,) or (examples, factors); "
+            "received "
             f"shape {values.shape}."
         )
     if values.dtype.kind not in "iu" and values.size:
         raise ValueError(
-            f"labels must be integers, got dtype {values.dtype}; "
+            f"labels must be integers; received dtype {values.dtype}; "
             "np.unique(labels, return_inverse=True)[1] numbers the classes."
         )
     limits = np.iinfo(np.int32)
@@ -152,8 +155,9 @@ def _label_tensor(labels):
         limits.min <= values.min() and values.max() <= limits.max
     ):
         raise ValueError(
-            f"labels must fit in int32, got {values.min()} to {values.max()}; "
-            "np.unique(labels, return_inverse=True)[1] renumbers the classes."
+            f"labels must fit in int32; received {values.min()} to "
+            f"{values.max()}; np.unique(labels, return_inverse=True)[1] "
+            "renumbers the classes."
         )
     with tf.device("CPU:0"):
         return tf.convert_to_tensor(values.astype(np.int32))
@@ -164,7 +168,7 @@ def _check_indices(indices, labels):
     if not isinstance(indices, tf.data.Dataset):
         raise ValueError(
             "indices must be a tf.data.Dataset of index vectors, as the "
-            f"functions of embeddings_tf.sampling give, got "
+            "functions of embeddings_tf.sampling give; received "
             f"{type(indices).__name__}."
         )
     spec = indices.element_spec
@@ -173,12 +177,12 @@ def _check_indices(indices, labels):
     if not (_is_integer_spec(vector, 1) and _is_integer_spec(factor, 0)):
         raise ValueError(
             "indices must give integer vectors of shape (batch,), or pairs of "
-            f"such a vector and an integer scalar, got elements {spec}."
+            f"such a vector and an integer scalar; received elements {spec}."
         )
     if is_pair and labels.shape.rank != 2:
         raise ValueError(
             "indices give a factor with each batch, so labels must have shape "
-            f"(examples, factors), got shape {tuple(labels.shape)}."
+            f"(examples, factors); received shape {tuple(labels.shape)}."
         )
     return is_pair
 
@@ -216,7 +220,7 @@ def _base_seed(seed):
     seed = np.asarray(seed)
     if seed.dtype.kind not in "iu" or seed.shape not in ((), (2,)):
         raise ValueError(
-            "seed must be an integer or two integers, got shape "
+            "seed must be an integer or two integers; received shape "
             f"{seed.shape} and dtype {seed.dtype}."
         )
     seed = seed.astype(np.int64)

@@ -56,7 +56,7 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
     sides = size if isinstance(size, tuple | list) else (size, size)
     if len(sides) != 2:
         raise ValueError(
-            f"size must be an integer or (height, width), got {size!r}."
+            f"size must be an integer or (height, width); received {size!r}."
         )
     cell_height, cell_width = (_positive("size", side) for side in sides)
     num_digits = _positive("num_digits", num_digits)
@@ -131,22 +131,23 @@ def corrupt(
     images = real_numbers("Images", images)
     if images.shape.rank != 4:
         raise ValueError(
-            "corrupt expects images of shape (batch, height, width, channels), "
-            f"got shape {images.shape}; use images[tf.newaxis] for one image "
-            "and images[..., tf.newaxis] for images without channels."
+            "corrupt expects images of shape (batch, height, width, channels); "
+            f"received shape {images.shape}; use images[tf.newaxis] for one "
+            "image and images[..., tf.newaxis] for images without channels."
         )
     batch, height, width, _ = images.shape
     if not height or not width:
         raise ValueError(
             "corrupt needs images whose height and width are known and not "
-            f"zero, got shape {images.shape}; call tf.ensure_shape first."
+            f"zero; received shape {images.shape}; call tf.ensure_shape first."
         )
     if num_digits is None:
         num_digits = 1 if width % height else width // height
     num_digits = _positive("num_digits", num_digits)
     if width % num_digits:
         raise ValueError(
-            "num_digits must divide the width of the images, got num_digits="
+            "num_digits must divide the width of the images; "
+            "received num_digits="
             f"{num_digits} and width {width}."
         )
     if batch is None:
@@ -172,7 +173,9 @@ def _is_inside(pixel, first, length):
 def _positive(name, value) -> int:
     is_integer = isinstance(value, numbers.Integral)
     if not is_integer or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+        raise ValueError(
+            f"{name} must be a positive integer; received {value!r}."
+        )
     return int(value)
 
 
@@ -184,8 +187,8 @@ def _batch_size(batch):
     elif isinstance(batch, numbers.Integral) and 0 <= batch < 2**31:
         return int(batch)
     raise ValueError(
-        "batch must be an integer of at least 0 or a scalar integer tensor, "
-        f"got {batch!r}."
+        "batch must be an integer of at least 0 or a scalar integer tensor; "
+        f"received {batch!r}."
     )
 
 
@@ -193,12 +196,13 @@ def _check_probability(probability):
     if tf.is_tensor(probability):
         if probability.shape.rank != 0:
             raise ValueError(
-                f"probability must be a scalar, got shape {probability.shape}."
+                "probability must be a scalar; received shape "
+                f"{probability.shape}."
             )
     elif (
         not isinstance(probability, numbers.Real)
         or not 0.0 <= probability <= 1.0
     ):
         raise ValueError(
-            f"probability must be between 0 and 1, got {probability!r}."
+            f"probability must be between 0 and 1; received {probability!r}."
         )

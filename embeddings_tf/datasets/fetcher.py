@@ -24,11 +24,13 @@ def fetcher(x):
     elif isinstance(x, list | tuple):
         x = _sequence_as_array(x)
     if getattr(x, "shape", None) == ():
-        raise ValueError("x must have one entry per example, got a scalar.")
+        raise ValueError(
+            "x must have one entry per example; received a scalar."
+        )
     if not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
         raise ValueError(
             "x must be an array, a tensor, or an object with len(x) and "
-            f"x[indices], got {type(x).__name__}."
+            f"x[indices]; received {type(x).__name__}."
         )
     num_examples = len(x)
     if num_examples == 0:
@@ -40,7 +42,7 @@ def fetcher(x):
     example = _read(x, np.zeros((1,), np.int32))
     if example.shape[:1] != (1,):
         raise ValueError(
-            "x[indices] must have one entry for each index, got shape "
+            "x[indices] must have one entry for each index; received shape "
             f"{example.shape} and dtype {example.dtype} for one index."
         )
     dtype = example.dtype.newbyteorder("=")
@@ -63,7 +65,8 @@ def fetcher(x):
     def read(index):
         if len(index) and not 0 <= index.min() <= index.max() < num_examples:
             raise ValueError(
-                f"indices must be in 0..{num_examples - 1}, got {index.min()} "
+                f"indices must be in 0..{num_examples - 1}; "
+                f"received {index.min()} "
                 f"to {index.max()}."
             )
         block = _read(examples(), index)

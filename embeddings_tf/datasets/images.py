@@ -89,7 +89,7 @@ class Images:
     ):
         if not callable(read):
             raise ValueError(
-                "read must be a function of the number of an image, got "
+                "read must be a function of the number of an image; received "
                 f"{type(read).__name__}."
             )
         if size is not None:
@@ -98,7 +98,8 @@ class Images:
         self._num_images = integer_at_least("num_images", num_images, 0)
         if names is not None and num_rows("names", names) != self._num_images:
             raise ValueError(
-                f"names must be one for each of {self._num_images} images, got "
+                f"names must be one for each of {self._num_images} images; "
+                "received "
                 f"{len(names)}."
             )
         self.size = size
@@ -117,9 +118,9 @@ class Images:
         index = np.asarray(index)
         if index.dtype.kind not in "iu" or index.ndim > 1:
             raise TypeError(
-                "expected an integer, an integer vector or a slice, got shape "
-                f"{index.shape} and dtype {index.dtype}; take(indices) gives "
-                "some of the images."
+                "expected an integer, an integer vector or a slice; received "
+                f"shape {index.shape} and dtype {index.dtype}; take(indices) "
+                "gives some of the images."
             )
         index = self._checked(index)
         if index.ndim == 0:
@@ -178,7 +179,7 @@ class Images:
         if indices.dtype.kind not in "iu" or indices.ndim != 1:
             raise ValueError(
                 "indices must be integers of shape (images,), or bool for all "
-                f"{len(self)}, got shape {indices.shape} and dtype "
+                f"{len(self)}; received shape {indices.shape} and dtype "
                 f"{indices.dtype}."
             )
         indices = self._checked(indices)
@@ -197,8 +198,8 @@ class Images:
             -len(self) <= index.min() and index.max() < len(self)
         ):
             raise IndexError(
-                f"indices must be in 0..{len(self) - 1}, got {index.min()} to "
-                f"{index.max()}."
+                f"indices must be in 0..{len(self) - 1}; received "
+                f"{index.min()} to {index.max()}."
             )
         return np.where(index < 0, index + len(self), index)
 
@@ -207,7 +208,7 @@ class Images:
         if image.ndim != 3 or image.dtype != np.uint8 or not image.size:
             raise ValueError(
                 f"{self._called(number)} must be uint8 of shape (height, "
-                f"width, channels), got shape {image.shape} and dtype "
+                f"width, channels); received shape {image.shape} and dtype "
                 f"{image.dtype}."
             )
         return image

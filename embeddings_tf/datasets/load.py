@@ -130,7 +130,9 @@ def load(
     """
     for argument, value in (("name", name), ("split", split)):
         if not isinstance(value, str):
-            raise ValueError(f"{argument} must be a string, got {value!r}.")
+            raise ValueError(
+                f"{argument} must be a string; received {value!r}."
+            )
     if name in IN_MEMORY:
         num_digits, gap = IN_MEMORY[name]
         known = _SCIKIT_LEARN_SPLITS[gap]
@@ -138,7 +140,8 @@ def load(
             raise ValueError(unknown_split(name, split, known))
         if label is not None:
             raise ValueError(
-                f"{name!r} has one label, got label={label!r}; leave it out."
+                f"{name!r} has one label; "
+                f"received label={label!r}; leave it out."
             )
         return n_digit_from_scikit_learn(num_digits, gap, split)
     kind, _, path = name.partition(":")
@@ -173,7 +176,7 @@ def load(
 
 def _folder(path, variable):
     if path is not None and not isinstance(path, str | os.PathLike):
-        raise ValueError(f"A folder must be a path, got {path!r}.")
+        raise ValueError(f"A folder must be a path; received {path!r}.")
     path = path or os.environ.get(variable) or None
     return None if path is None else pathlib.Path(path).expanduser()
 

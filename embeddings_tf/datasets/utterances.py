@@ -79,7 +79,7 @@ class Utterances:
         if not callable(values) and np.dtype(values.dtype).kind not in "biuf":
             raise ValueError(
                 "values must be numbers, or a function that reads an "
-                f"utterance, got dtype {values.dtype}."
+                f"utterance; received dtype {values.dtype}."
             )
         self._values = values
         lengths = np.array(array("lengths", lengths))
@@ -87,7 +87,8 @@ class Utterances:
             lengths.size and lengths.dtype.kind not in "iu"
         ):
             raise ValueError(
-                "lengths must be integers of shape (utterances,), got shape "
+                "lengths must be integers of shape (utterances,); "
+                "received shape "
                 f"{lengths.shape} and dtype {lengths.dtype}."
             )
         lengths = lengths.astype(np.int64)
@@ -100,7 +101,7 @@ class Utterances:
             len(values.shape) == 0 or lengths.sum() != len(values)
         ):
             raise ValueError(
-                "lengths must sum to the number of frames, got "
+                "lengths must sum to the number of frames; received "
                 f"{lengths.sum()} and values of shape {values.shape}."
             )
         if sample_rate is not None:
@@ -124,7 +125,7 @@ class Utterances:
         index = np.asarray(index)
         if index.dtype.kind not in "iu" or index.ndim > 1:
             raise TypeError(
-                "expected an integer or an integer vector, got shape "
+                "expected an integer or an integer vector; received shape "
                 f"{index.shape} and dtype {index.dtype}; take(indices) gives "
                 "some of the utterances."
             )
@@ -183,7 +184,7 @@ class Utterances:
         if indices.dtype.kind not in "iu" or indices.ndim != 1:
             raise ValueError(
                 "indices must be integers of shape (utterances,), or bool for "
-                f"all {len(self)}, got shape {indices.shape} and dtype "
+                f"all {len(self)}; received shape {indices.shape} and dtype "
                 f"{indices.dtype}."
             )
         indices = self._checked(indices)
@@ -226,8 +227,8 @@ class Utterances:
         shapes = {part.shape[1:] for part in parts if part.ndim}
         if len(shapes) != 1 or not all(part.ndim for part in parts):
             raise ValueError(
-                "function must give frames of one shape for all utterances, "
-                f"got shapes {sorted({part.shape for part in parts})[:3]}."
+                "function must give frames of one shape for all utterances; "
+                f"received shapes {sorted({part.shape for part in parts})[:3]}."
             )
         return Utterances(
             np.concatenate(parts),
@@ -241,8 +242,8 @@ class Utterances:
             -len(self) <= index.min() and index.max() < len(self)
         ):
             raise IndexError(
-                f"indices must be in 0..{len(self) - 1}, got {index.min()} to "
-                f"{index.max()}."
+                f"indices must be in 0..{len(self) - 1}; received "
+                f"{index.min()} to {index.max()}."
             )
         return np.where(index < 0, index + len(self), index)
 

@@ -149,7 +149,7 @@ def test_values_that_a_function_reads(x, parts):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"lengths": [3, 3]}, r"got 6 and values of shape \(5, 2\)"),
+        ({"lengths": [3, 3]}, r"received 6 and values of shape \(5, 2\)"),
         ({"lengths": [5, 0]}, "utterance 1 has 0"),
         ({"lengths": [2.5, 2.5]}, "dtype float64"),
         ({"lengths": [[5]]}, r"shape \(1, 1\)"),
@@ -165,9 +165,9 @@ def test_bad_arguments(arguments, message):
 
 def test_bad_indices(x):
     for index in (4, -5):
-        with pytest.raises(IndexError, match=r"must be in 0..3, got"):
+        with pytest.raises(IndexError, match=r"must be in 0..3; received"):
             x[index]
-    with pytest.raises(IndexError, match="got 0 to 4"):
+    with pytest.raises(IndexError, match="received 0 to 4"):
         x.with_num_frames(2)[np.array([0, 4])]
     for index in (slice(2), [True, False, True, True], 1.0, [[0]]):
         with pytest.raises(TypeError, match="integer"):

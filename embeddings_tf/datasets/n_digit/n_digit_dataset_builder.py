@@ -153,7 +153,7 @@ def _read_mnist(images_path, labels_path):
     if images.shape[1:] != (_DIGIT_SIZE, _DIGIT_SIZE):
         raise ValueError(
             f"{images_path} must have images of {_DIGIT_SIZE} x {_DIGIT_SIZE} "
-            f"pixels, got shape {images.shape}."
+            f"pixels; received shape {images.shape}."
         )
     if len(images) != len(labels):
         raise ValueError(

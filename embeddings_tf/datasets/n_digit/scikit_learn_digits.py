@@ -77,13 +77,15 @@ def n_digit_from_scikit_learn(
     (2100, 8, 16, 1)
     """
     if not isinstance(num_digits, Integral) or num_digits not in (2, 3):
-        raise ValueError(f"num_digits must be 2 or 3, got {num_digits!r}.")
+        raise ValueError(f"num_digits must be 2 or 3; received {num_digits!r}.")
     if not isinstance(gap, str) or gap not in SPLITS:
-        raise ValueError(f"gap must be one of {list(SPLITS)}, got {gap!r}.")
+        raise ValueError(
+            f"gap must be one of {list(SPLITS)}; received {gap!r}."
+        )
     if not isinstance(split, str) or split not in SPLITS[gap]:
         raise ValueError(
-            f"split must be one of {list(SPLITS[gap])} for the gap {gap!r}, "
-            f"got {split!r}."
+            f"split must be one of {list(SPLITS[gap])} for the gap {gap!r}; "
+            f"received {split!r}."
         )
     # Imported here because it is heavy and only this function needs it.
     from sklearn import datasets as sklearn_datasets

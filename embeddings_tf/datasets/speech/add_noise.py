@@ -60,7 +60,7 @@ def add_noise(waveform, noise, snr, seed=None) -> tf.Tensor:
         snr.shape.rank == 0 or snr.shape.is_compatible_with(sources.shape[:1])
     ):
         raise ValueError(
-            "snr must be one number, or one for each source of noise, got "
+            "snr must be one number, or one for each source of noise; received "
             f"shape {snr.shape} for noise of shape {noise.shape}."
         )
     for name, value in (

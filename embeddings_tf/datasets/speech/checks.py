@@ -21,11 +21,11 @@ def float_tensor(name: str, value, ranks: tuple[int, ...], axes: str):
     value = tensor(name, value)
     if not (value.dtype.is_floating or value.dtype.is_integer):
         raise ValueError(
-            f"{name} must be numbers, got dtype {value.dtype.name}."
+            f"{name} must be numbers; received dtype {value.dtype.name}."
         )
     if value.shape.rank not in ranks:
         raise ValueError(
-            f"{name} must have shape {axes}, got shape {value.shape}."
+            f"{name} must have shape {axes}; received shape {value.shape}."
         )
     return tf.cast(value, tf.float32)
 
@@ -36,7 +36,7 @@ def tensor(name: str, value) -> tf.Tensor:
         return tf.convert_to_tensor(value)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{name} must be an array of numbers, got {value!r}: {error}"
+            f"{name} must be an array of numbers; received {value!r}: {error}"
         ) from error
 
 
@@ -49,7 +49,8 @@ def lengths_of(values, length, minimum: int, unit: str):
         length = tensor("length", length)
         if length.shape.rank not in (0, 1) or not length.dtype.is_integer:
             raise ValueError(
-                "length must be integers, one for each utterance, got shape "
+                "length must be integers, one for each utterance; "
+                "received shape "
                 f"{length.shape} and dtype {length.dtype.name}."
             )
         # Clipped first: beyond int32 lengths would come back from below.

@@ -43,7 +43,7 @@ def count_frames(
     length = checks.tensor("length", length)
     if not length.dtype.is_integer:
         raise ValueError(
-            "length must be integers, numbers of samples, got dtype "
+            "length must be integers, numbers of samples; received dtype "
             f"{length.dtype.name}."
         )
     window, shift = window_and_shift(sample_rate)

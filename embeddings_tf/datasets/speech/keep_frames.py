@@ -44,7 +44,8 @@ def keep_frames(features, keep) -> tuple[tf.Tensor, tf.Tensor]:
     ):
         raise ValueError(
             "keep must be bool of the shape of features without the last "
-            f"axis, {features.shape[:-1]}, got shape {keep.shape} and dtype "
+            f"axis, {features.shape[:-1]}; "
+            f"received shape {keep.shape} and dtype "
             f"{keep.dtype.name}."
         )
     order = tf.argsort(

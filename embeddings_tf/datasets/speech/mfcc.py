@@ -125,7 +125,8 @@ def mfcc(
     checks.require_finite("waveform", batch, is_sample)
     checks.require(
         tf.reduce_all((tf.abs(batch) <= _LARGEST_SAMPLE) | ~is_sample),
-        "waveform must be samples in the range of 16-bit integers, got some "
+        "waveform must be samples in the range of 16-bit integers; "
+        "received some "
         f"above {_LARGEST_SAMPLE:g}, whose energy is no float32; scale it.",
     )
 

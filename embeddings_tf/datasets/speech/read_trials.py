@@ -78,7 +78,7 @@ def read_trials(
     number_of = {name: number for number, name in enumerate(names)}
     if len(number_of) != len(names):
         raise ValueError(
-            f"names must be different, got {len(names)} names of which "
+            f"names must be different; received {len(names)} names of which "
             f"{len(number_of)} are different."
         )
     unknown = sorted({*first.tolist(), *second.tolist()} - number_of.keys())

@@ -44,7 +44,7 @@ def repeat_or_crop(features, num_frames, seed=None, length=None) -> tf.Tensor:
         num_frames = positive_integer("num_frames", num_frames)
     elif num_frames.shape.rank != 0 or not num_frames.dtype.is_integer:
         raise ValueError(
-            "num_frames must be an integer scalar, got shape "
+            "num_frames must be an integer scalar; received shape "
             f"{num_frames.shape} and dtype {num_frames.dtype.name}."
         )
     num_frames = tf.cast(num_frames, tf.int32)

@@ -109,7 +109,8 @@ def read_splits(
     if not np.array_equal(every, np.arange(num_characters)):
         raise ValueError(
             f"{path} must have each of the characters 1 to {num_characters} "
-            f"in one split, got {len(every)} from {every.min(initial=0) + 1} "
+            "in one split; "
+            f"received {len(every)} from {every.min(initial=0) + 1} "
             f"to {every.max(initial=0) + 1}."
         )
     return splits

@@ -90,7 +90,7 @@ def test_other_labels(folders):
     for unknown in ("frames", "camera"):
         with pytest.raises(ValueError, match="one of label, speaker, utter"):
             load("an4", "train", label=unknown)
-    with pytest.raises(ValueError, match="has one label, got label='label'"):
+    with pytest.raises(ValueError, match="one label; received label='label'"):
         load("n_digit/digits_2_number", "train", label="label")
 
 

@@ -98,7 +98,7 @@ def test_always_the_same_and_independent_of_global_randomness():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((4, "number", "train"), "2 or 3, got 4"),
+        ((4, "number", "train"), "2 or 3; received 4"),
         ((2, "digit", "train"), "gap must be one of"),
         ((2, "number", "test"), "split must be one of"),
         ((2, "instance", "test_seen"), "split must be one of"),
