@@ -74,7 +74,9 @@ def depth_run(depth, errors, dataset="made_up"):
     config = {"dataset": dataset}
     if depth:
         distance = {"name": "PairDistance", "hidden_units": [256] * depth}
-        config["objective"] = {"distance": distance}
+        config["objective"] = {"name": "LearnedDistance", "distance": distance}
+    else:
+        config["loss"] = {"name": "TripletLoss"}
     folds = {
         str(fold): {
             "training": {"commit": "0123456789"},
