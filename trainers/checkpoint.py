@@ -11,7 +11,6 @@ import zipfile
 
 import keras
 
-from trainers.config import RECIPES
 from trainers.config import load_function
 from trainers.loop import require_finite
 from trainers.monitor import best_epoch
@@ -239,7 +238,7 @@ def load_best(workdir: pathlib.Path):
         recipe, _ = run_of_workdir(workdir)
     is_file = recipe.endswith(".py")
     if is_file and pathlib.Path(recipe).is_file():
-        load_function(recipe, RECIPES, "get_config", "recipe", [])
+        load_function(recipe, None, "get_config", "recipe", [])
     damage = f"{path} is damaged ({{}}); train on, or copy latest.keras over it"
     try:
         with zipfile.ZipFile(path) as archive:

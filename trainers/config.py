@@ -1,5 +1,6 @@
 """Recipes and their overrides: from `--config NAME` to a typed run."""
 
+import difflib
 import importlib
 import importlib.util
 import json
@@ -15,8 +16,6 @@ from trainers.run_config import run_from_config
 from trainers.run_fields import PLACES
 from trainers.run_fields import place_of
 from trainers.signatures import signature
-
-RECIPES = pathlib.Path(__file__).parent / "recipes"
 
 
 def recipe_names() -> list[str]:
@@ -62,7 +61,7 @@ def _config(recipe: str) -> Mapping:
             _config(found["recipe"])  # it may define what the config names
         return found["config"]
     get_config = load_function(
-        recipe, RECIPES, "get_config", "recipe", recipe_names()
+        recipe, None, "get_config", "recipe", _recipes_like(recipe)
     )
     config = _call(get_config, recipe)
     if not hasattr(config, "lock"):
@@ -71,6 +70,17 @@ def _config(recipe: str) -> Mapping:
             f"ConfigDict; it returned a {type(config).__name__}"
         )
     return config
+
+
+def _recipes_like(name: str) -> list[str]:
+    """Recipes that may have been meant, and how to list all of them."""
+    names = recipe_names()
+    begun = [known for known in names if name and known.startswith(name)]
+    found = begun[:5] or difflib.get_close_matches(name, names, 5)
+    listed = "the recipes of `python -m trainers.train --list`"
+    if len(begun) > len(found):
+        listed += f", of which {len(begun)} begin with {name!r}"
+    return [*found, listed]
 
 
 def recipe_name(recipe: str) -> str:
@@ -116,18 +126,22 @@ def _call(function, name: str, *arguments):
 
 
 def load_function(
-    name: str, folder: pathlib.Path, function: str, kind: str, known: list[str]
+    name: str,
+    folder: pathlib.Path | None,
+    function: str,
+    kind: str,
+    known: list[str],
 ):
-    """A function of a Python file: one in `folder`, or one given by its path.
+    """A function of a Python file, given by its path or by a name in `folder`.
 
     Raises:
         ValueError: If there is no such file, it cannot be read, or it does
             not define the function; with the `kind` of file that was wanted.
     """
     path = pathlib.Path(name)
-    if path.suffix != ".py":
+    if path.suffix != ".py" and folder is not None:
         path = folder / f"{name}.py"
-    if not path.is_file():
+    if path.suffix != ".py" or not path.is_file():
         raise ValueError(
             f"unknown {kind} {name!r}: it is neither a Python file nor one "
             f"of {', '.join(known)}"

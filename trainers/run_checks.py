@@ -81,6 +81,17 @@ def _check_numbers(run: Run) -> None:
             "config.folds.num_folds must be at least 2, or 0 for the splits of "
             f"the data set; received {folds.num_folds}"
         )
+    if folds.num_per_class < 0:
+        raise ValueError(
+            "config.folds.num_per_class must be at least 1, or 0 for all "
+            f"examples; received {folds.num_per_class}"
+        )
+    epsilon = run.optimizer.arguments.get("epsilon", 1.0)
+    if not epsilon > 0:  # neither is NaN
+        raise ValueError(
+            "config.optimizer.epsilon must be positive: the optimiser divides "
+            f"by it; received {epsilon!r}"
+        )
     if training.seed < 0:
         raise ValueError(
             f"config.seed must be at least 0; received {training.seed}"

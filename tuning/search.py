@@ -126,7 +126,9 @@ def search(arguments, words: list[str]) -> None:
 
         from tuning.tuner import Tuner
 
-    name = arguments.objective or run.training.monitor
+    name = arguments.objective
+    if name is None:
+        name = run.training.monitor
     direction = arguments.direction or monitor.direction(name, "--objective")
     asked = {
         "recipe": arguments.config,

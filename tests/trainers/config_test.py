@@ -87,6 +87,31 @@ def test_unknown_recipe_lists_the_known_ones():
         load_recipe("dmeo")
 
 
+def test_the_beginning_of_several_names_says_how_to_list_them():
+    begun = [n for n in recipe_names() if n.startswith("n_digit")]
+    assert len(begun) > 5
+    with pytest.raises(ValueError, match="unknown recipe 'n_digit'") as caught:
+        load_recipe("n_digit")
+    message = str(caught.value)
+    assert begun[0] in message and "trainers.train --list" in message
+    assert f"{len(begun)} begin with 'n_digit'" in message
+    assert len(message) < 500
+
+
+@pytest.mark.parametrize(
+    ("recipe", "override", "message"),
+    [
+        (str(TINY), "optimizer.epsilon=-1.0", "epsilon must be positive"),
+        (str(TINY), "optimizer.epsilon=0.0", "epsilon must be positive"),
+        ("sprites_triplet", "folds.num_per_class=-1", "0 for all examples"),
+    ],
+    ids=["epsilon below 0", "epsilon 0", "num_per_class"],
+)
+def test_values_that_no_run_can_have(recipe, override, message):
+    with pytest.raises(ValueError, match=message):
+        load_recipe(recipe, [override])
+
+
 def test_strings_stay_strings_and_broken_recipes_are_named(tmp_path):
     assert load_recipe("demo", ["data_dir=2024"]).data.data_dir == "2024"
     file = tmp_path / "broken.py"

@@ -274,6 +274,7 @@ def test_a_search_in_this_process(tmp_path, capsys, monkeypatch):
         (("--space", "f_statistic"), "loss"),
         (("--trials", "0"), "--trials must be at least 1"),
         (("--config.strategy=multi_worker",), "a trial is one process"),
+        (("--objective", ""), "--objective='' is not in"),
         (("--objective", "val_eer"), "--objective='val_eer' is not in"),
         (("--config.dataset=n_digit/4_number",), "4_number"),
     ],
