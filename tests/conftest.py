@@ -15,10 +15,6 @@ tf.config.set_logical_device_configuration(
 )
 
 
-# Green until runs were typed; to be run by its path until it is again.
-collect_ignore = ["hostile"]
-
-
 # Fixtures that take seconds to make. The tests that ask for one run in one
 # process, in which it is made once; all other tests go to any process.
 SHARED = {

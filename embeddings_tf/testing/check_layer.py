@@ -8,6 +8,7 @@ from typing import Any
 from embeddings_tf.testing.layer import Layer
 from embeddings_tf.testing.made_up_batches import features
 from embeddings_tf.testing.run_checks import SOURCE_RULES
+from embeddings_tf.testing.run_checks import as_dict
 from embeddings_tf.testing.run_checks import as_partial
 from embeddings_tf.testing.run_checks import run_checks
 
@@ -59,8 +60,8 @@ def check_layer(
     """
     entry = Layer(
         as_partial(make),
-        arguments=dict(arguments or {}),
-        not_applicable=dict(not_applicable or {}),
+        arguments=as_dict("arguments", arguments),
+        not_applicable=as_dict("not_applicable", not_applicable),
         inputs=inputs,
     )
     properties = [n for n in entry.properties() if n not in SOURCE_RULES]

@@ -8,6 +8,7 @@ from typing import Any
 from embeddings_tf.testing.loss import Loss
 from embeddings_tf.testing.made_up_batches import points
 from embeddings_tf.testing.run_checks import SOURCE_RULES
+from embeddings_tf.testing.run_checks import as_dict
 from embeddings_tf.testing.run_checks import as_partial
 from embeddings_tf.testing.run_checks import run_checks
 from embeddings_tf.testing.run_checks import without_meaning
@@ -71,8 +72,8 @@ def check_loss(
     """
     entry = Loss(
         as_partial(make),
-        arguments=dict(arguments or {}),
-        not_applicable=dict(not_applicable or {}),
+        arguments=as_dict("arguments", arguments),
+        not_applicable=as_dict("not_applicable", not_applicable),
         batch=batch,
         documented=None,
         set_wise=False,

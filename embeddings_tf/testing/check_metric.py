@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from embeddings_tf.testing.metric import Metric
 from embeddings_tf.testing.run_checks import SOURCE_RULES
+from embeddings_tf.testing.run_checks import as_dict
 from embeddings_tf.testing.run_checks import as_partial
 from embeddings_tf.testing.run_checks import run_checks
 
@@ -66,7 +67,7 @@ def check_metric(
         perfect=perfect,
         chance=chance,
         read=read,
-        not_applicable=dict(not_applicable or {}),
+        not_applicable=as_dict("not_applicable", not_applicable),
     )
     properties = [n for n in entry.properties() if n not in SOURCE_RULES]
     return run_checks(entry, properties, only)

@@ -10,6 +10,7 @@ from embeddings_tf.layers.gaussian_embedding import GaussianEmbedding
 from embeddings_tf.testing import made_up_batches
 from embeddings_tf.testing.objective import Objective
 from embeddings_tf.testing.run_checks import SOURCE_RULES
+from embeddings_tf.testing.run_checks import as_dict
 from embeddings_tf.testing.run_checks import as_partial
 from embeddings_tf.testing.run_checks import run_checks
 from embeddings_tf.testing.run_checks import without_meaning
@@ -72,8 +73,8 @@ def check_objective(
     """
     entry = Objective(
         as_partial(make),
-        arguments=dict(arguments or {}),
-        not_applicable=dict(not_applicable or {}),
+        arguments=as_dict("arguments", arguments),
+        not_applicable=as_dict("not_applicable", not_applicable),
         documented=None,
         set_wise=False,
         **(_OF_GAUSSIANS if gaussian else {}),

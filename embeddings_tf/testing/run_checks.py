@@ -4,7 +4,9 @@ import functools
 import tempfile
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import keras
 
@@ -27,6 +29,18 @@ def as_partial(make: Callable) -> functools.partial:
             f"arguments, since the checks make many objects; received {make!r}"
         )
     return functools.partial(make)
+
+
+def as_dict(name: str, mapping: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A mapping from names that may be left out, as a dictionary."""
+    if mapping is None:
+        return {}
+    if not isinstance(mapping, Mapping):
+        raise ValueError(
+            f"{name} must be a dictionary with names as keys, or None; "
+            f"received {mapping!r}"
+        )
+    return dict(mapping)
 
 
 def without_meaning(entry: Trainable) -> set[str]:
@@ -62,8 +76,13 @@ def run_checks(
     """
     names = list(properties)
     if only is not None:
+        if isinstance(only, str) or not isinstance(only, Iterable):
+            raise ValueError(
+                "only must be a list of names of properties, or None for all; "
+                f"received {only!r}"
+            )
         only = list(only)
-        unknown = sorted(set(only) - set(names))
+        unknown = [name for name in only if name not in names]
         if unknown:
             raise ValueError(
                 f"only={unknown} are no properties of {entry}; its properties "
