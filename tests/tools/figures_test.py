@@ -31,6 +31,9 @@ def test_every_picture_is_drawn_or_copied_by_a_script():
     ):
         drawn |= set(draw(results))
     assert not drawn & copied()
+    # Each script in examples/ draws the picture of its page.
+    examples = generated_text.ROOT / "examples"
+    drawn |= {f"example_{script.stem}" for script in examples.glob("*.py")}
     there = {p.stem for p in generated_text.FIGURES.iterdir()}
     assert there == drawn | copied()
 
