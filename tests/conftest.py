@@ -15,10 +15,6 @@ tf.config.set_logical_device_configuration(
 )
 
 
-# To be run by its path until a whole run of it is green.
-collect_ignore = ["hostile/functions_test.py"]
-
-
 # Fixtures that take seconds to make. The tests that ask for one run in one
 # process, in which it is made once; all other tests go to any process.
 SHARED = {
