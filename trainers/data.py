@@ -97,9 +97,14 @@ class Data:
             x = x.with_size(fields.images.size, seed, crop=fields.images.crop)
         if fields.utterances.num_frames:
             x = x.with_num_frames(fields.utterances.num_frames, seed)
-        indices = build(
-            self.run.batches, "batches", labels, seed=seed, start=first_step
-        )
+        try:
+            indices = build(
+                self.run.batches, "batches", labels, seed=seed, start=first_step
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"config.batches, of the training examples: {error}"
+            ) from error
         return datasets.batches(
             x,
             labels,

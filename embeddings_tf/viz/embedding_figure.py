@@ -183,11 +183,12 @@ def embedding_figure(
             frameon=False,
             fontsize=8,
         )
-    figure.suptitle(
-        f"{title}\n" * bool(title)
-        + "dots, bold: classes seen in training; crosses, boxed: unseen"
-        + "; ellipses: one standard deviation" * (variance is not None)
-    )
+    # One panel is too narrow for the whole key.
+    separator = ";\n" if len(panels) == 1 else "; "
+    key = "dots, bold: classes seen in training; crosses, boxed: unseen"
+    if variance is not None:
+        key += f"{separator}ellipses: one standard deviation"
+    figure.suptitle(f"{title}\n" * bool(title) + key)
     return figure
 
 
