@@ -125,7 +125,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     method = Method(model)
     x, labels = data.split(run.data.split)
     plda = models.PLDA(**dataclasses.asdict(run.evaluation.plda))
-    plda.fit(method.points(embed(model, x)).numpy(), class_ids(labels))
+    embeddings = embed(model, x)
+    plda.fit(method.points(embeddings).numpy(), class_ids(labels))
     scores = all_scores(method, plda)
     results, curves, figures = {}, {}, {}
     for split in run.evaluation.splits:
