@@ -1,4 +1,4 @@
-"""What the choices of stochastic prototypes do to the accuracy.
+"""Accuracy of stochastic prototypes by sampler, supports and initial variance.
 
     python -m benchmarks.prototype_choices
 
