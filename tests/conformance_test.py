@@ -563,6 +563,38 @@ def rejects_by_chance():
     return rows, p, 5 * math.sqrt(2 * p * (1 - p) / n)
 
 
+def wrong_neighbours_are_uncertain():
+    # Pairs of rows; the last two pairs are of two classes.
+    embeddings = np.repeat(np.arange(10) * 5.0, 2) + np.arange(20) % 2
+    labels = np.repeat([0, 1, 2, 3, 0, 1, 2, 3], 2)
+    labels = np.append(labels, [0, 1, 2, 3])
+    rows = {
+        "uncertainty": (np.arange(20) >= 16) * 1.0,
+        "embeddings": embeddings[:, np.newaxis],
+        "labels": labels,
+    }
+    return rows, 1.0, 0.0
+
+
+def neighbours_are_wrong_by_chance():
+    # An area has a variance of (n + 1) / 12 n+ n-; p = 99 / 599 are right.
+    rows, p, _ = found_by_chance()
+    uncertainty = np.random.default_rng(3).normal(size=600)
+    spread = math.sqrt(601 / (12 * 600 * 600 * p * (1 - p)))
+    return {"uncertainty": uncertainty, **rows}, 0.5, 5 * spread
+
+
+def unknown_is_uncertain():
+    return {"known": np.arange(50), "unknown": 50 + np.arange(50)}, 1.0, 0.0
+
+
+def unknown_by_chance():
+    # (n + m + 1) / (12 n m) is the variance of the area.
+    known, unknown = rng().normal(size=(2, 1000))
+    rows = {"known": known, "unknown": unknown}
+    return rows, 0.5, 5 * math.sqrt(2001 / (12 * 1000 * 1000))
+
+
 def two_factors():
     first, second = np.divmod(np.arange(500) % 25, 5)
     return np.stack([first, second], axis=1)
@@ -753,6 +785,24 @@ METRICS = [
         perfect=rejects_errors_first,
         chance=rejects_by_chance,
         read=lambda curve: curve["area"],
+    ),
+    Metric(
+        partial(metrics.area_under_risk_coverage),
+        perfect=rejects_errors_first,
+        chance=rejects_by_chance,
+    ),
+    Metric(
+        partial(metrics.recall_auroc),
+        perfect=wrong_neighbours_are_uncertain,
+        chance=neighbours_are_wrong_by_chance,
+    ),
+    Metric(
+        partial(metrics.out_of_distribution_auroc),
+        perfect=unknown_is_uncertain,
+        chance=unknown_by_chance,
+        not_applicable={
+            "unequal_lengths": "the two arrays are about different inputs"
+        },
     ),
     Metric(
         partial(metrics.mutual_information),

@@ -30,6 +30,9 @@ from embeddings_tf.metrics.rotation import best_rotation
 from embeddings_tf.metrics.scoring import score_all_pairs
 from embeddings_tf.metrics.scoring import stream_trials
 from embeddings_tf.metrics.trial_histogram import TrialHistogram
+from embeddings_tf.metrics.uncertainty import area_under_risk_coverage
+from embeddings_tf.metrics.uncertainty import out_of_distribution_auroc
+from embeddings_tf.metrics.uncertainty import recall_auroc
 from embeddings_tf.metrics.verification import det_curve
 from embeddings_tf.metrics.verification import equal_error_rate
 from embeddings_tf.metrics.verification import min_dcf
@@ -37,6 +40,7 @@ from embeddings_tf.metrics.verification import roc_auc
 
 __all__ = [
     "TrialHistogram",
+    "area_under_risk_coverage",
     "assign_clusters",
     "best_rotation",
     "bootstrap_interval",
@@ -61,7 +65,9 @@ __all__ = [
     "modularity",
     "mutual_information",
     "normalized_mutual_information",
+    "out_of_distribution_auroc",
     "recall_at_k",
+    "recall_auroc",
     "reliability_curve",
     "roc_auc",
     "score_all_pairs",

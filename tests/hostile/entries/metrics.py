@@ -363,6 +363,29 @@ ENTRIES = {
         {"uncertainty": floats(UNIT), "is_error": truths(WRONG)},
         rows(UNIT, WRONG, ("uncertainty", "is_error")),
     ),
+    "metrics.area_under_risk_coverage": Entry(
+        metrics.area_under_risk_coverage,
+        {"uncertainty": UNIT, "is_error": WRONG},
+        {"uncertainty": floats(UNIT), "is_error": truths(WRONG)},
+        rows(UNIT, WRONG, ("uncertainty", "is_error")),
+    ),
+    "metrics.out_of_distribution_auroc": Entry(
+        metrics.out_of_distribution_auroc,
+        {"known": UNIT, "unknown": UNIT + 0.1},
+        {"known": floats(UNIT), "unknown": floats(UNIT + 0.1)},
+    ),
+    "metrics.recall_auroc": Entry(
+        metrics.recall_auroc,
+        {
+            "uncertainty": UNIT,
+            "embeddings": X,
+            "labels": Y,
+            "distance": "l2",
+            "exclude": None,
+        },
+        {**SEARCH, "uncertainty": floats(UNIT)},
+        PAIRED,
+    ),
     "metrics.expected_calibration_error": Entry(
         metrics.expected_calibration_error,
         {"probabilities": PROBABILITY, "labels": Y, "num_bins": 5},
