@@ -6,29 +6,17 @@ import tensorflow as tf
 
 from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops import match_probability
 from embeddings_tf.ops import prototypes
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
-from embeddings_tf.ops.distances import RESOLUTION
-from embeddings_tf.ops.distances import square_root
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.pairs import mean_over
-from embeddings_tf.ops.pairs import positive_and_negative
-from embeddings_tf.ops.prototypes import require_support
 from embeddings_tf.ops.seed_pair import seed_pair
-
-# Samples of both sides, scale and offset. Shapes are open, so that a function
-# is traced once for all models, shapes and calls.
-SAMPLES = [
-    *[tf.TensorSpec((None, None, None), tf.float64)] * 2,
-    *[tf.TensorSpec((), tf.float64)] * 2,
-]
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -55,34 +43,19 @@ class HedgedInstances(EmbeddingObjective):
     ```
 
     Pairs are all pairs of two rows of the batch, positive if of one class.
-    Both kinds have one half of the weight, as if half of the pairs had been
-    drawn from each; a pair pays for the Gaussians of both of its rows, hence
-    the 2. Where a batch has no pair of a kind (one class; no two rows of one
-    class), that half is 0, with gradients of 0.
-
-    `beta` limits what an embedding can tell about its input. Without it the
-    Gaussians shrink to points; with a large one all inputs get the same
-    Gaussian.
-
-    `average="loss"` takes the mean of `-ln p(match | z_1, z_2)` instead of
-    the logarithm of the mean: the bound of the variational information
-    bottleneck. It is never below the other, equal for points, and rewards
-    narrow Gaussians.
-
-    Rows that coincide, and samples that do (closer than 1e-7 of their
-    distance from the middle of the batch), have a distance of 0 whose
-    gradient is 0. Variances below 1e-37 count as 1e-37 in the divergence, so
-    that points have finite values. A negative variance, which no Gaussian has,
-    makes the value NaN. Under `tf.distribute` pairs are those of
-    the global batch and the samples are drawn for it, the same on every
-    replica.
+    The half of a kind that the batch has no pair of is 0. Under
+    `tf.distribute` the pairs are the pairs of the global batch. What happens
+    to rows that coincide and to variances of 0: `docs/hedged_instances.md`.
 
     Args:
         num_samples: K, samples per row. Time grows with its square, memory
-            does not: it is that of a few times `batch * batch` floats.
-        beta: Weight of the divergence, 0 to 1e18. The value of the paper for
-            digits; the right one depends on the data (1e-6 to 1e-2).
-        average: `"probability"` or `"loss"`.
+            does not: a few times `batch * batch` floats.
+        beta: Weight of the divergence, 0 to 1e18. With 0 the Gaussians shrink
+            to points; with a large one all inputs get the same Gaussian. The
+            default is the paper's for digits; try 1e-6 to 1e-2.
+        average: `"probability"`, as above, or `"loss"`, the mean of
+            `-ln p(match | z_1, z_2)`: the variational bound, which rewards
+            narrow Gaussians.
         seed: Seed of the training samples; None: from Keras's global seed.
 
     Attributes:
@@ -161,18 +134,16 @@ class HedgedInstances(EmbeddingObjective):
         labels, local = labelled_batch(y_true, y_pred)
         labels, packed = gather_global_batch(labels, local)
         mean, variance = gaussian.unpack_positive(packed)
-        positive, negative = positive_and_negative(labels)
-        z = _samples(mean, variance, self.num_samples, self._seed(None))
-        sign = 2 * tf.cast(positive, z.dtype) - 1
-        cost = -_log_average(
-            z,
-            z,
+        samples = match_probability.samples_of_rows(
+            mean, variance, self.num_samples, self._seed(None)
+        )
+        value = match_probability.match_loss(
+            labels,
+            samples,
             self.scale,
             tf.convert_to_tensor(self.offset),
-            sign,
             self.average == "probability",
         )
-        value = (mean_over(positive, cost) + mean_over(negative, cost)) / 2
         if self.beta:
             # Squares of embeddings beyond 1e19 leave float32.
             divergence = gaussian.kl_to_standard_normal(
@@ -188,11 +159,8 @@ class HedgedInstances(EmbeddingObjective):
         """Log-probability that each row of one set matches each of another.
 
         1 minus the probability that a row matches itself tells how unclear
-        it is. With a seed it is a score for `metrics.score_all_pairs`. All
-        rows of a set share one set of standard normal draws, scaled by each
-        row's own variance. The answer for a pair therefore depends on the
-        seed, not on the other rows. Probabilities are computed in float64:
-        every finite embedding has a finite log-probability.
+        it is. The answer for a pair depends on the seed, not on the other
+        rows. Every finite embedding has a finite log-probability.
 
         Args:
             packed_first: `(first, 2 * dim)`.
@@ -205,44 +173,29 @@ class HedgedInstances(EmbeddingObjective):
             `(first, second)`. Memory is a few times `first * second` floats,
             for any number of samples.
         """
-        first, second = self._samples_of_both(
+        pair = self._samples_and_weights(
             packed_first, packed_second, num_samples, seed
         )
-        return self._finite(
-            _log_match(first, second, *self._scale_and_offset())
-        )
+        return self._finite(match_probability.log_match(*pair))
 
     def match_logit(
         self, packed_first, packed_second, num_samples=None, seed=None
     ) -> tf.Tensor:
         """ln(p / (1 - p)) of the match of two sets of rows, row by row.
 
-        Args:
-            packed_first: `(n, 2 * dim)`.
-            packed_second: `(n, 2 * dim)`.
-            num_samples: As in `match_log_probability`.
-            seed: As in `match_log_probability`.
-
-        Returns:
-            `(n,)`.
+        Two sets `(n, 2 * dim)` give `(n,)`; the other arguments are those of
+        `match_log_probability`.
         """
-        first, second = self._samples_of_both(
+        pair = self._samples_and_weights(
             packed_first, packed_second, num_samples, seed
         )
-        if not first.shape[1:2].is_compatible_with(second.shape[1:2]):
+        first, second = (samples.shape[1:2] for samples in pair[:2])
+        if not first.is_compatible_with(second):
             raise ValueError(
-                "Pairs are compared row by row; received "
-                f"{first.shape[1]} and {second.shape[1]} rows. For all pairs "
-                "take match_log_probability."
+                f"Pairs are compared row by row; received {first[0]} and "
+                f"{second[0]} rows. For all pairs take match_log_probability."
             )
-        scale, offset = self._scale_and_offset()
-        square = tf.math.squared_difference(first[:, None], second)
-        logit = offset - scale * square_root(tf.reduce_sum(square, axis=-1))
-        # The logarithms of the two means, except for the number of samples.
-        return self._finite(
-            tf.reduce_logsumexp(tf.math.log_sigmoid(logit), axis=(0, 1))
-            - tf.reduce_logsumexp(tf.math.log_sigmoid(-logit), axis=(0, 1))
-        )
+        return self._finite(match_probability.logit_by_row(*pair))
 
     def score_pairs(
         self, packed_first, packed_second, num_samples=None, seed=None
@@ -255,28 +208,17 @@ class HedgedInstances(EmbeddingObjective):
     ) -> tf.Tensor:
         """`match_logit` of each row of one set with each of another.
 
-        Args:
-            packed_first: `(first, 2 * dim)`.
-            packed_second: `(second, 2 * dim)`.
-            num_samples: As in `match_log_probability`.
-            seed: As in `match_log_probability`.
-
-        Returns:
-            `(first, second)`. Memory as in `match_log_probability`, time twice
-            as long.
+        Arguments, shapes and memory are those of `match_log_probability`.
         """
         return self._finite(
             self._all_logits(packed_first, packed_second, num_samples, seed)
         )
 
     def _all_logits(self, packed_first, packed_second, num_samples, seed):
-        first, second = self._samples_of_both(
-            packed_first, packed_second, num_samples, seed
-        )
-        scale, offset = self._scale_and_offset()
-        # Both logarithms: near 1 a probability says little about its rest.
-        return _log_match(first, second, scale, offset) - _log_no_match(
-            first, second, scale, offset
+        return match_probability.logit_of_all_pairs(
+            *self._samples_and_weights(
+                packed_first, packed_second, num_samples, seed
+            )
         )
 
     def represent(self, packed, class_ids, num_classes) -> tuple:
@@ -313,8 +255,7 @@ class HedgedInstances(EmbeddingObjective):
             support_labels: `(supports,)` in `[0, num_classes)`, each class at
                 least once.
             num_classes: Number of classes.
-            num_samples: As in `match_log_probability`.
-            seed: As in `match_log_probability`.
+            num_samples, seed: As in `match_log_probability`.
 
         Returns:
             `(queries, classes)`.
@@ -326,14 +267,12 @@ class HedgedInstances(EmbeddingObjective):
         labels, packed_supports = labelled_batch(
             support_labels, packed_supports
         )
-        labels = require_support(labels, num_classes)
         log_match = self.match_log_probability(
             packed_queries, packed_supports, num_samples, seed
         )
-        best = tf.math.unsorted_segment_max(
-            tf.transpose(log_match), labels, num_classes
+        return tf.nn.log_softmax(
+            prototypes.best_of_class(log_match, labels, num_classes)
         )
-        return tf.nn.log_softmax(tf.transpose(best))
 
     def log_evidence(
         self,
@@ -356,62 +295,35 @@ class HedgedInstances(EmbeddingObjective):
 
         Args:
             packed_queries: `(queries, 2 * dim)`.
-            packed_supports: As in `log_prob`.
-            support_labels: As in `log_prob`.
-            num_classes: Number of classes.
-            num_samples: As in `match_log_probability`.
-            seed: As in `match_log_probability`.
+            packed_supports, support_labels, num_classes: As in `log_prob`.
+            num_samples, seed: As in `match_log_probability`.
 
         Returns:
             `(queries,)`.
-
-        Raises:
-            ValueError: As `log_prob`.
         """
-        labels = require_support(support_labels, num_classes)
+        labels, packed_supports = labelled_batch(
+            support_labels, packed_supports
+        )
         logits = self._all_logits(
             packed_queries, packed_supports, num_samples, seed
         )
-        best = tf.math.unsorted_segment_max(
-            tf.transpose(logits), labels, num_classes
-        )
-        return self._finite(prototypes.log_mean_exp(tf.transpose(best)))
+        best = prototypes.best_of_class(logits, labels, num_classes)
+        return self._finite(prototypes.log_mean_exp(best))
 
     def diagnostics(self) -> dict:
         """The learned `scale` and `offset`."""
         return {"scale": self.scale, "offset": self.offset}
 
-    def _samples_of_both(self, first, second, num_samples, seed):
-        """Samples of two sets in float64, each set with draws of its own."""
+    def _samples_and_weights(self, first, second, num_samples, seed) -> tuple:
+        """Samples of two sets, scale and offset, all in float64."""
         if num_samples is None:
             num_samples = self.num_samples
         num_samples = positive_integer("num_samples", num_samples)
-        seed, samples = self._seed(seed), []
-        sides = [
-            real_matrix("Gaussians", packed, self.compute_dtype)
-            for packed in (first, second)
-        ]
-        moments = [gaussian.unpack(packed) for packed in sides]
-        gaussian.require_one_dim(*sides)
-        for side, (mean, variance) in enumerate(moments):
-            noise = gaussian.standard_normal(
-                num_samples,
-                mean.shape[-1],
-                tf.random.experimental.stateless_fold_in(
-                    seed, side, alg="philox"
-                ),
-                mean.dtype,
-            )
-            mean, variance, noise = (
-                tf.cast(tensor, tf.float64)
-                for tensor in (mean, variance, noise)
-            )
-            samples.append(mean + square_root(variance) * noise[:, None])
-        return samples
-
-    def _scale_and_offset(self) -> tuple[tf.Tensor, tf.Tensor]:
+        samples = match_probability.samples_of_sets(
+            first, second, num_samples, self._seed(seed), self.compute_dtype
+        )
         scale, offset = self.scale, tf.convert_to_tensor(self.offset)
-        return tf.cast(scale, tf.float64), tf.cast(offset, tf.float64)
+        return *samples, tf.cast(scale, tf.float64), tf.cast(offset, tf.float64)
 
     def _finite(self, values) -> tf.Tensor:
         """Values of float64 in the dtype of the objective, not infinite."""
@@ -430,136 +342,3 @@ class HedgedInstances(EmbeddingObjective):
             "average": self.average,
             "seed": self.seed,
         }
-
-
-def _samples(mean, variance, num_samples, seed) -> tf.Tensor:
-    """Samples of each row's Gaussian, `(num_samples, rows, dim)`."""
-    noise = tf.random.stateless_normal(
-        tf.concat([[num_samples], tf.shape(mean)], 0),
-        seed,
-        dtype=mean.dtype,
-        alg="philox",
-    )
-    return mean + square_root(variance) * noise
-
-
-@tf.function(input_signature=SAMPLES, autograph=False)
-def _log_match(first, second, scale, offset) -> tf.Tensor:
-    """Log of the mean probability of a match, see `_log_average`."""
-    sign = tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
-    return _log_average(first, second, scale, offset, sign, True)
-
-
-@tf.function(input_signature=SAMPLES, autograph=False)
-def _log_no_match(first, second, scale, offset) -> tf.Tensor:
-    """Log of the mean probability of no match, see `_log_average`."""
-    sign = -tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
-    return _log_average(first, second, scale, offset, sign, True)
-
-
-def _log_average(first, second, scale, offset, sign, of_probability):
-    """Log of the mean probability, or mean log-probability, of an outcome.
-
-    The outcome of rows i and j is a match where `sign[i, j]` is 1 and none
-    where it is -1; both have the probability sigmoid(sign * logit).
-
-    Goes through pairs of samples one at a time, and once more for the
-    gradient, so that memory does not depend on their number.
-
-    Args:
-        first: `(num_samples, n, dim)`.
-        second: `(num_samples, m, dim)`.
-        scale, offset: Scalars.
-        sign: `(n, m)`.
-        of_probability: Whether it is the log of the mean.
-
-    Returns:
-        `(n, m)`.
-    """
-    num_samples = first.shape[0]
-    if num_samples is None:
-        num_samples = tf.shape(first)[0]
-    num_pairs = num_samples * num_samples
-    dtype = first.dtype
-    # Distances do not change, and close points keep their digits.
-    middle = tf.stop_gradient(tf.reduce_mean(first, axis=(0, 1)))
-    # An empty batch has no mean; use 0.
-    middle = tf.math.multiply_no_nan(middle, tf.cast(tf.size(first) > 0, dtype))
-
-    def loop(step, *start):
-        """`step(i, j, *sums) -> sums` for all pairs of samples."""
-        return tf.while_loop(
-            lambda pair, *_: pair < num_pairs,
-            lambda pair, *sums: (
-                pair + 1,
-                *step(pair // num_samples, pair % num_samples, *sums),
-            ),
-            (tf.constant(0), *start),
-            parallel_iterations=1,
-        )[1:]
-
-    @tf.custom_gradient
-    def log_average(first, second, scale, offset):
-        def logits(i, j):
-            """Two samples in float64, their distances, and signed logits."""
-            a, b = (tf.cast(z, tf.float64) for z in (first[i], second[j]))
-            norms = tf.reduce_sum(a * a, -1)[:, None] + tf.reduce_sum(b * b, -1)
-            square = norms - 2 * tf.matmul(a, b, transpose_b=True)
-            coincide = square <= RESOLUTION * norms
-            square = tf.where(coincide, tf.zeros_like(square), square)
-            distance = tf.cast(tf.sqrt(square), dtype)
-            return a, b, distance, sign * (offset - scale * distance)
-
-        def add(i, j, total):
-            log_p = tf.math.log_sigmoid(logits(i, j)[-1])
-            if not of_probability:
-                return (total + log_p,)
-            larger = tf.maximum(total, log_p)
-            smaller = tf.minimum(total, log_p)
-            return (larger + tf.math.log1p(tf.exp(smaller - larger)),)
-
-        start = tf.zeros_like(sign) + (-np.inf if of_probability else 0.0)
-        (total,) = loop(add, start)
-
-        def gradient(upstream):
-            def add_gradient(i, j, by_first, by_second, by_scale, by_offset):
-                a, b, distance, logit = logits(i, j)
-                share = 1 / tf.cast(num_pairs, dtype)
-                if of_probability:
-                    share = tf.exp(tf.math.log_sigmoid(logit) - total)
-                by_logit = upstream * share * sign * tf.sigmoid(-logit)
-                by_square = tf.cast(
-                    tf.math.divide_no_nan(-scale * by_logit, distance),
-                    tf.float64,
-                )
-                of_a = tf.reduce_sum(by_square, 1)[:, None] * a - tf.matmul(
-                    by_square, b
-                )
-                of_b = tf.reduce_sum(by_square, 0)[:, None] * b - tf.matmul(
-                    by_square, a, transpose_a=True
-                )
-                # A scatter fails without rows.
-                i, j = tf.unstack(
-                    tf.one_hot([i, j], num_samples, dtype=tf.float64)
-                )
-                return (
-                    by_first + i[:, None, None] * of_a,
-                    by_second + j[:, None, None] * of_b,
-                    by_scale - tf.reduce_sum(by_logit * distance),
-                    by_offset + tf.reduce_sum(by_logit),
-                )
-
-            sums = loop(
-                add_gradient,
-                tf.zeros_like(first, tf.float64),
-                tf.zeros_like(second, tf.float64),
-                tf.zeros_like(scale),
-                tf.zeros_like(offset),
-            )
-            return [tf.cast(total, dtype) for total in sums]
-
-        if of_probability:
-            return total - tf.math.log(tf.cast(num_pairs, dtype)), gradient
-        return total / tf.cast(num_pairs, dtype), gradient
-
-    return log_average(first - middle, second - middle, scale, offset)

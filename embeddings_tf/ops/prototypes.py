@@ -77,6 +77,31 @@ def class_means(
     return tf.math.unsorted_segment_mean(embeddings, class_ids, num_classes)
 
 
+def best_of_class(
+    scores: tf.Tensor, class_ids: tf.Tensor, num_classes
+) -> tf.Tensor:
+    """Largest score of each class, `(queries, classes)`.
+
+    `scores` is `(queries, supports)`, `class_ids` `(supports,)`, checked here.
+    """
+    class_ids = require_support(class_ids, num_classes)
+    best = tf.math.unsorted_segment_max(
+        tf.transpose(scores), class_ids, num_classes
+    )
+    return tf.transpose(best)
+
+
+def mean_of_class(
+    scores: tf.Tensor, class_ids: tf.Tensor, num_classes
+) -> tf.Tensor:
+    """Mean score of each class, as `best_of_class`."""
+    class_ids = require_support(class_ids, num_classes)
+    mean = tf.math.unsorted_segment_mean(
+        tf.transpose(scores), class_ids, num_classes
+    )
+    return tf.transpose(mean)
+
+
 def log_mean_exp(scores: tf.Tensor) -> tf.Tensor:
     """`log mean exp` over the last axis, `(queries,)` of `(queries, classes)`.
 

@@ -1,0 +1,220 @@
+"""The probability that two inputs match, from samples of their embeddings.
+
+`p(match | z_1, z_2) = sigmoid(offset - scale * ||z_1 - z_2||)` of two points;
+of two inputs, the mean over the pairs of their samples. Samples are
+`(num_samples, rows, dim)`; points are samples with one entry.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.distances import RESOLUTION
+from embeddings_tf.ops.distances import square_root
+from embeddings_tf.ops.labelled_batch import real_matrix
+from embeddings_tf.ops.pairs import mean_over
+from embeddings_tf.ops.pairs import positive_and_negative
+
+# Samples of both sides, scale and offset. Shapes are open, so that a function
+# is traced once for all models, shapes and calls.
+SAMPLES = [
+    *[tf.TensorSpec((None, None, None), tf.float64)] * 2,
+    *[tf.TensorSpec((), tf.float64)] * 2,
+]
+
+
+def match_loss(labels, samples, scale, offset, of_probability) -> tf.Tensor:
+    """Mean cost of the pairs of a batch, half from each kind of pair.
+
+    A positive pair costs `-ln p(match)`, a negative pair
+    `-ln(1 - p(match))`. A kind without pairs counts as 0.
+
+    Args:
+        labels: Class ids `(rows,)`.
+        samples: `(num_samples, rows, dim)`.
+        scale, offset: Scalars.
+        of_probability: As in `log_average`.
+
+    Returns:
+        A scalar.
+    """
+    positive, negative = positive_and_negative(labels)
+    sign = 2 * tf.cast(positive, samples.dtype) - 1
+    cost = -log_average(samples, samples, scale, offset, sign, of_probability)
+    return (mean_over(positive, cost) + mean_over(negative, cost)) / 2
+
+
+def samples_of_rows(mean, variance, num_samples, seed) -> tf.Tensor:
+    """Samples of each row's Gaussian, with draws of its own for each row."""
+    noise = tf.random.stateless_normal(
+        tf.concat([[num_samples], tf.shape(mean)], 0),
+        seed,
+        dtype=mean.dtype,
+        alg="philox",
+    )
+    return mean + square_root(variance) * noise
+
+
+def samples_of_sets(first, second, num_samples, seed, dtype) -> list[tf.Tensor]:
+    """Samples of two sets of packed Gaussians, in float64.
+
+    The rows of a set share its draws, and each set has draws of its own.
+    """
+    sides = [
+        real_matrix("Gaussians", packed, dtype) for packed in (first, second)
+    ]
+    moments = [gaussian.unpack(packed) for packed in sides]
+    gaussian.require_one_dim(*sides)
+    samples = []
+    for side, (mean, variance) in enumerate(moments):
+        noise = gaussian.standard_normal(
+            num_samples,
+            mean.shape[-1],
+            tf.random.experimental.stateless_fold_in(seed, side, alg="philox"),
+            mean.dtype,
+        )
+        mean, variance, noise = (
+            tf.cast(tensor, tf.float64) for tensor in (mean, variance, noise)
+        )
+        samples.append(mean + square_root(variance) * noise[:, None])
+    return samples
+
+
+def logit_by_row(first, second, scale, offset) -> tf.Tensor:
+    """`ln(p / (1 - p))` of a match, `(n,)`, of samples of `n` rows each."""
+    square = tf.math.squared_difference(first[:, None], second)
+    logit = offset - scale * square_root(tf.reduce_sum(square, axis=-1))
+    # The logarithms of the two means, except for the number of samples.
+    return tf.reduce_logsumexp(
+        tf.math.log_sigmoid(logit), axis=(0, 1)
+    ) - tf.reduce_logsumexp(tf.math.log_sigmoid(-logit), axis=(0, 1))
+
+
+def logit_of_all_pairs(first, second, scale, offset) -> tf.Tensor:
+    """`ln(p / (1 - p))` of a match, `(n, m)`, of each row with each other."""
+    # Both logarithms: near 1 a probability says little about its rest.
+    return log_match(first, second, scale, offset) - _log_no_match(
+        first, second, scale, offset
+    )
+
+
+@tf.function(input_signature=SAMPLES, autograph=False)
+def log_match(first, second, scale, offset) -> tf.Tensor:
+    """Log of the mean probability of a match, `(n, m)`."""
+    sign = tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
+    return log_average(first, second, scale, offset, sign, True)
+
+
+@tf.function(input_signature=SAMPLES, autograph=False)
+def _log_no_match(first, second, scale, offset) -> tf.Tensor:
+    """Log of the mean probability of no match, `(n, m)`."""
+    sign = -tf.ones((tf.shape(first)[1], tf.shape(second)[1]), first.dtype)
+    return log_average(first, second, scale, offset, sign, True)
+
+
+def log_average(first, second, scale, offset, sign, of_probability):
+    """Log of the mean probability, or mean log-probability, of an outcome.
+
+    The outcome of rows i and j is a match where `sign[i, j]` is 1 and none
+    where it is -1; both have the probability sigmoid(sign * logit).
+
+    Goes through pairs of samples one at a time, and once more for the
+    gradient, so that memory does not depend on their number.
+
+    Args:
+        first: `(num_samples, n, dim)`.
+        second: `(num_samples, m, dim)`.
+        scale, offset: Scalars.
+        sign: `(n, m)`.
+        of_probability: Whether it is the log of the mean.
+
+    Returns:
+        `(n, m)`.
+    """
+    num_samples = first.shape[0]
+    if num_samples is None:
+        num_samples = tf.shape(first)[0]
+    num_pairs = num_samples * num_samples
+    dtype = first.dtype
+    # Distances do not change, and close points keep their digits.
+    middle = tf.stop_gradient(tf.reduce_mean(first, axis=(0, 1)))
+    # An empty batch has no mean; use 0.
+    middle = tf.math.multiply_no_nan(middle, tf.cast(tf.size(first) > 0, dtype))
+
+    def loop(step, *start):
+        """`step(i, j, *sums) -> sums` for all pairs of samples."""
+        return tf.while_loop(
+            lambda pair, *_: pair < num_pairs,
+            lambda pair, *sums: (
+                pair + 1,
+                *step(pair // num_samples, pair % num_samples, *sums),
+            ),
+            (tf.constant(0), *start),
+            parallel_iterations=1,
+        )[1:]
+
+    @tf.custom_gradient
+    def centred(first, second, scale, offset):
+        def logits(i, j):
+            """Two samples in float64, their distances, and signed logits."""
+            a, b = (tf.cast(z, tf.float64) for z in (first[i], second[j]))
+            norms = tf.reduce_sum(a * a, -1)[:, None] + tf.reduce_sum(b * b, -1)
+            square = norms - 2 * tf.matmul(a, b, transpose_b=True)
+            coincide = square <= RESOLUTION * norms
+            square = tf.where(coincide, tf.zeros_like(square), square)
+            distance = tf.cast(tf.sqrt(square), dtype)
+            return a, b, distance, sign * (offset - scale * distance)
+
+        def add(i, j, total):
+            log_p = tf.math.log_sigmoid(logits(i, j)[-1])
+            if not of_probability:
+                return (total + log_p,)
+            larger = tf.maximum(total, log_p)
+            smaller = tf.minimum(total, log_p)
+            return (larger + tf.math.log1p(tf.exp(smaller - larger)),)
+
+        start = tf.zeros_like(sign) + (-np.inf if of_probability else 0.0)
+        (total,) = loop(add, start)
+
+        def gradient(upstream):
+            def add_gradient(i, j, by_first, by_second, by_scale, by_offset):
+                a, b, distance, logit = logits(i, j)
+                share = 1 / tf.cast(num_pairs, dtype)
+                if of_probability:
+                    share = tf.exp(tf.math.log_sigmoid(logit) - total)
+                by_logit = upstream * share * sign * tf.sigmoid(-logit)
+                by_square = tf.cast(
+                    tf.math.divide_no_nan(-scale * by_logit, distance),
+                    tf.float64,
+                )
+                of_a = tf.reduce_sum(by_square, 1)[:, None] * a - tf.matmul(
+                    by_square, b
+                )
+                of_b = tf.reduce_sum(by_square, 0)[:, None] * b - tf.matmul(
+                    by_square, a, transpose_a=True
+                )
+                # A scatter fails without rows.
+                i, j = tf.unstack(
+                    tf.one_hot([i, j], num_samples, dtype=tf.float64)
+                )
+                return (
+                    by_first + i[:, None, None] * of_a,
+                    by_second + j[:, None, None] * of_b,
+                    by_scale - tf.reduce_sum(by_logit * distance),
+                    by_offset + tf.reduce_sum(by_logit),
+                )
+
+            sums = loop(
+                add_gradient,
+                tf.zeros_like(first, tf.float64),
+                tf.zeros_like(second, tf.float64),
+                tf.zeros_like(scale),
+                tf.zeros_like(offset),
+            )
+            return [tf.cast(total, dtype) for total in sums]
+
+        if of_probability:
+            return total - tf.math.log(tf.cast(num_pairs, dtype)), gradient
+        return total / tf.cast(num_pairs, dtype), gradient
+
+    return centred(first - middle, second - middle, scale, offset)
