@@ -443,6 +443,7 @@ LAYERS = [
             "minimum_variance": 1e-6,
             "initial_variance": 0.05,
             "kernel_initializer": "he_normal",
+            "projection": False,
         },
     ),
     Layer(

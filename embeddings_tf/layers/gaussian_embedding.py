@@ -7,6 +7,7 @@ import tensorflow as tf
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
+from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.labelled_batch import real_floats
 
 
@@ -29,6 +30,9 @@ class GaussianEmbedding(keras.layers.Layer):
     variance = softplus(r) + minimum_variance
     ```
 
+    With `projection=False` the features are `m` and `r` already, from a
+    network whose last layer has `2 * dim` outputs; the layer has no weights.
+
     Args:
         dim: Number of dimensions of the embedding, at least 1.
         minimum_variance: Floor under the variance. Trained variances of
@@ -39,14 +43,16 @@ class GaussianEmbedding(keras.layers.Layer):
             `StochasticPrototypes` with few samples does not leave chance
             level from 0.69; 0.05 works.
         kernel_initializer: As in `keras.layers.Dense`.
+        projection: Whether `W` and `b` are there. False: the input is `m` and
+            `r`, to which a constant is added if `initial_variance` is given.
 
-    Input shape: `(batch, features)`.
+    Input shape: `(batch, features)`; `(batch, 2 * dim)` without projection.
     Output shape: `(batch, 2 * dim)`, float32 also under mixed precision.
 
     Raises:
         ValueError: If `dim` is not a positive integer, or a variance is not
             positive, or `initial_variance <= minimum_variance`, or the inputs
-            are complex.
+            are complex, or they are not `2 * dim` without projection.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
@@ -70,6 +76,7 @@ class GaussianEmbedding(keras.layers.Layer):
         minimum_variance: float = 1e-8,
         initial_variance: float | None = None,
         kernel_initializer="glorot_uniform",
+        projection: bool = True,
         dtype="float32",
         **kwargs,
     ):
@@ -84,6 +91,7 @@ class GaussianEmbedding(keras.layers.Layer):
                 f"`minimum_variance` ({minimum_variance}); received "
                 f"{initial_variance!r}."
             )
+        self.projection = truth("projection", projection)
         self.dim = positive_integer("dim", dim)
         self.minimum_variance = minimum_variance
         self.initial_variance = initial_variance
@@ -91,6 +99,15 @@ class GaussianEmbedding(keras.layers.Layer):
         self.input_spec = keras.layers.InputSpec(min_ndim=2)
 
     def build(self, input_shape):
+        if not self.projection:
+            if input_shape[-1] != 2 * self.dim:
+                raise ValueError(
+                    f"Without projection, GaussianEmbedding({self.dim}) reads "
+                    f"{2 * self.dim} features, means and raw variances; "
+                    f"received shape {tuple(input_shape)}. Give the layer "
+                    f"before it {2 * self.dim} outputs."
+                )
+            return
         self.kernel = self.add_weight(
             name="kernel",
             shape=(input_shape[-1], 2 * self.dim),
@@ -110,9 +127,11 @@ class GaussianEmbedding(keras.layers.Layer):
 
     def call(self, inputs):
         inputs = real_floats("Inputs", inputs, self.compute_dtype)
-        mean, raw = tf.split(
-            tf.matmul(inputs, self.kernel) + self.bias, 2, axis=-1
-        )
+        if self.projection:
+            inputs = tf.matmul(inputs, self.kernel) + self.bias
+        elif self.initial_variance is not None:
+            inputs += self._initial_bias((2 * self.dim,), inputs.dtype)
+        mean, raw = tf.split(inputs, 2, axis=-1)
         return gaussian.mark(
             gaussian.pack(mean, tf.nn.softplus(raw) + self.minimum_variance)
         )
@@ -129,4 +148,5 @@ class GaussianEmbedding(keras.layers.Layer):
             "kernel_initializer": keras.initializers.serialize(
                 self.kernel_initializer
             ),
+            "projection": self.projection,
         }

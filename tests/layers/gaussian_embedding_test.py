@@ -100,3 +100,24 @@ def test_float32_under_mixed_precision():
 def test_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         GaussianEmbedding(**{"dim": 2, **arguments})
+
+
+class TestWithoutProjection:
+    def test_features_are_means_and_raw_variances(self):
+        x = features(width=6)
+        layer = GaussianEmbedding(3, minimum_variance=0.25, projection=False)
+        packed = layer(x).numpy()
+        np.testing.assert_array_equal(packed[:, :3], x[:, :3])
+        np.testing.assert_allclose(
+            packed[:, 3:], softplus(x[:, 3:]) + 0.25, rtol=1e-6
+        )
+        assert not layer.weights
+
+    def test_width(self):
+        with pytest.raises(ValueError, match=r"reads 6 features.* \(5, 4\)"):
+            GaussianEmbedding(3, projection=False)(features())
+
+    def test_variance_on_a_zero_input(self):
+        layer = GaussianEmbedding(2, initial_variance=0.05, projection=False)
+        packed = layer(np.array([[3, 4, 0, 0]], "float32"))
+        np.testing.assert_allclose(packed, [[3, 4, 0.05, 0.05]], rtol=1e-5)

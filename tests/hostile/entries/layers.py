@@ -128,6 +128,7 @@ ENTRIES = {
             "dim": 2,
             "minimum_variance": 1e-6,
             "initial_variance": 0.05,
+            "projection": True,
         },
         {
             "inputs": inputs(X),
@@ -137,6 +138,21 @@ ENTRIES = {
                 *number(0.05, low=0, optional=True),
                 refused("the least variance", 1e-6),
             ],
+            "projection": [
+                refused("text", "no"),
+                refused("None", None),
+            ],
+        },
+    ),
+    "layers.GaussianEmbedding.without_projection": Entry(
+        lambda inputs, **arguments: layers.GaussianEmbedding(
+            2, projection=False, **arguments
+        )(inputs),
+        {"inputs": X, "minimum_variance": 1e-6},
+        {
+            # A raw variance of -infinity is a variance of `minimum_variance`.
+            "inputs": inputs(X, "-infinity"),
+            "minimum_variance": number(1e-6, low=0, includes_low=False),
         },
     ),
     "layers.LocalResponseNormalization": Entry(
