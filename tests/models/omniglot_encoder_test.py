@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 
+from embeddings_tf.models import has_gaussian_output
 from embeddings_tf.models import omniglot_encoder
 
 
@@ -56,3 +57,52 @@ def test_saved_and_loaded(tmp_path):
         rtol=1e-6,
         atol=1e-6,
     )
+
+
+def test_the_published_network_of_gaussians():
+    encoder = omniglot_encoder(
+        2,
+        gaussian=True,
+        image_shape=(28, 28, 1),
+        dark_ink=False,
+        uniform_biases=True,
+        fused=True,
+    )
+    assert encoder.output_shape == (None, 4)
+    assert has_gaussian_output(encoder)
+    # Nothing but the four blocks has weights, and nothing is resized.
+    blocks = (9 * 1 + 1 + 4) * 64 + 2 * (9 * 64 + 1 + 4) * 64
+    assert encoder.count_params() == blocks + (9 * 64 + 1) * 2 * 2
+    kinds = [type(layer) for layer in encoder.layers]
+    assert keras.layers.Resizing not in kinds
+    x = np.random.default_rng(0).integers(0, 256, (5, 28, 28, 1), "uint8")
+    last = keras.Model(
+        encoder.input, encoder.get_layer("embedding").input
+    ).predict(x, verbose=0)
+    found = encoder.predict(x, verbose=0)
+    np.testing.assert_allclose(found[:, :2], last[:, :2], rtol=1e-5)
+    variance = np.log1p(np.exp(last[:, 2:])) + 1e-8
+    np.testing.assert_allclose(found[:, 2:], variance, rtol=1e-5)
+
+
+def test_uniform_biases():
+    keras.utils.set_random_seed(0)
+    encoder = omniglot_encoder(64, uniform_biases=True)
+    plain = omniglot_encoder(64)
+    for made, inputs in zip((encoder, plain), (1, 1), strict=True):
+        for layer in made.layers:
+            if not isinstance(layer, keras.layers.Conv2D):
+                continue
+            bound = 1 / np.sqrt(9 * inputs)
+            inputs = 64
+            bias = layer.bias.numpy()
+            assert np.abs(bias).max() <= bound
+            spread = bound / np.sqrt(3) if made is encoder else 0
+            np.testing.assert_allclose(bias.std(), spread, rtol=0.2)
+
+
+def test_images_of_28_pixels_are_not_resized():
+    """Resizing them would change nothing, in any bit."""
+    x = np.random.default_rng(0).random((3, 28, 28, 1), "float32")
+    resized = keras.layers.Resizing(28, 28, antialias=True)(x)
+    np.testing.assert_array_equal(resized, x)

@@ -332,8 +332,22 @@ ENTRIES = {
     ),
     "models.omniglot_encoder": Entry(
         encoding(models.omniglot_encoder),
-        {"dim": 3, "image_shape": (32, 32, 1), "dark_ink": True},
-        {**DIM, "image_shape": shapes((32, 32, 1)), "dark_ink": TRUTH},
+        {
+            "dim": 3,
+            "gaussian": True,
+            "image_shape": (32, 32, 1),
+            "dark_ink": True,
+            "uniform_biases": True,
+            "fused": True,
+        },
+        {
+            **DIM,
+            "gaussian": TRUTH,
+            "image_shape": shapes((32, 32, 1)),
+            "dark_ink": TRUTH,
+            "uniform_biases": TRUTH,
+            "fused": TRUTH,
+        },
     ),
     "models.person_re_identification_encoder": Entry(
         encoding(models.person_re_identification_encoder),

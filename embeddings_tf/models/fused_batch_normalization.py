@@ -1,0 +1,41 @@
+"""Batch normalisation in one kernel."""
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class FusedBatchNormalization(keras.layers.BatchNormalization):
+    """`keras.layers.BatchNormalization` that trains faster on a CPU.
+
+    Use it for images, `(batch, height, width, channels)`. In training on one
+    replica it computes outputs, statistics and gradients in one kernel each,
+    where Keras goes over the batch many times: a step of the Omniglot encoder
+    takes half the time. Weights and results are the same up to rounding.
+    """
+
+    def call(self, inputs, training=None, mask=None):
+        if not (training and self.trainable) or self.synchronized:
+            return super().call(inputs, training=training, mask=mask)
+        x = tf.cast(inputs, tf.float32)
+        nothing = tf.zeros((0,))
+        outputs, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
+            x=x,
+            scale=self.gamma,
+            offset=self.beta,
+            mean=nothing,
+            variance=nothing,
+            epsilon=self.epsilon,
+            is_training=True,
+        )
+        # The kernel gives the variance with Bessel's correction.
+        count = tf.cast(tf.size(x) / tf.shape(x)[-1], tf.float32)
+        variance *= (count - 1) / count
+        for moving, value in (
+            (self.moving_mean, mean),
+            (self.moving_variance, variance),
+        ):
+            moving.assign(
+                moving * self.momentum + value * (1.0 - self.momentum)
+            )
+        return tf.cast(outputs, self.compute_dtype)
