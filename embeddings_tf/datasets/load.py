@@ -51,6 +51,8 @@ def load(
     Sets with several labels per image: `"sprites"`, its config
     `"sprites/weapon_visible"`, and `"small_norb"`; `FACTORS` in
     `embeddings_tf.datasets.sprites` and `.small_norb` names the columns.
+    `"omniglot_rotations"` has each character of Omniglot in four rotations,
+    each a class, and the splits of few-shot learning.
     `"caltech_birds2011_inception_features"` contains the features of a network
     instead of images.
 

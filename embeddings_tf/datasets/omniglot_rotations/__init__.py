@@ -1,0 +1,1 @@
+"""Omniglot in four rotations: the TFDS builder and its lists of characters."""
