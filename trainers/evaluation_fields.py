@@ -83,6 +83,9 @@ class FewShot(Evaluation):
         (5,), "Classes of an episode, an entry for each of `splits`."
     )
     num_support: int = field(5, "Supports of each class.")
+    more_tasks: tuple[tuple[int, int], ...] = field(
+        (), "More pairs of num_classes and num_support, for every split."
+    )
     num_query: int = field(15, "Queries of each class.")
     num_episodes: int = field(100, "Episodes under each condition.")
     num_draws: int = field(5, "Draws of occluded images.")

@@ -115,18 +115,21 @@ def check(run, data) -> None:
         wanted.splits, wanted.num_classes, strict=True
     ):
         (labels,) = number_classes(data.labels(split))
-        try:
-            metrics.few_shot_episodes(
-                np.zeros((len(labels), 1)),
-                labels,
-                wanted.num_support,
-                wanted.num_query,
-                num_classes,
-            )
-        except ValueError as error:
-            raise ValueError(
-                f"config.evaluation does not fit the split {split!r}: {error}"
-            ) from error
+        first = num_classes, wanted.num_support
+        for classes, num_support in (first, *wanted.more_tasks):
+            try:
+                metrics.few_shot_episodes(
+                    np.zeros((len(labels), 1)),
+                    labels,
+                    num_support,
+                    wanted.num_query,
+                    classes,
+                )
+            except ValueError as error:
+                raise ValueError(
+                    "config.evaluation does not fit the split "
+                    f"{split!r}: {error}"
+                ) from error
 
 
 def evaluate(run, data, model) -> tuple[dict, dict]:
@@ -135,8 +138,10 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     Every split of `config.evaluation.splits`, for images under three
     conditions: clean, corrupt supports, corrupt queries. Each image is embedded
     once clean and once per corruption draw; `num_episodes` random episodes are
-    shared out over the draws. With `leave_one_out` also the accuracy of the
-    nearest neighbour among all other examples of the split, in the first draw.
+    shared out over the draws. Pairs in `more_tasks` are measured on the same
+    embeddings, under names such as `test_20_class_1_shot`. With `leave_one_out`
+    also the accuracy of the nearest neighbour among all other examples of the
+    split, in the first draw.
     """
     splits, trained = embed_splits(run, data, model)
     labels = np.concatenate([split.labels for split in splits])
@@ -198,24 +203,26 @@ def measure(
     """
     wanted = run.evaluation
     log_prob = episode_log_prob(model, wanted.num_samples)
+    tasks = tasks_of(splits, wanted)
     progress = Progress(
-        sum(len(split.conditions) for split in splits) * wanted.num_episodes
+        sum(len(split.conditions) for _, split, _ in tasks)
+        * wanted.num_episodes
     )
     results, reliability, reject = {}, {}, {}
-    for split in splits:
-        results[split.name] = {}
+    for name, split, task in tasks:
+        results[name] = {}
         for condition in split.conditions:
             found = []
-            for episode in episodes(split, condition, wanted, log_prob):
+            for episode in episodes(split, condition, task, log_prob):
                 found.append(episode)
                 progress.advance()
             cell, *curves = measure_episodes(found)
-            if wanted.leave_one_out:
+            if wanted.leave_one_out and name == split.name:
                 cell["leave_one_out_accuracy"] = leave_one_out_accuracy(
                     model, *split.sides(condition), split.labels
                 )
-            results[split.name][condition] = cell
-            title = f"{split.name.removeprefix('test_')}, {condition}"
+            results[name][condition] = cell
+            title = f"{name.removeprefix('test_')}, {condition}"
             title = title.replace("_", " ")
             reliability[title], reject[title] = curves
 
@@ -245,6 +252,22 @@ def measure(
     return results, figures
 
 
+def tasks_of(splits, wanted) -> list[tuple]:
+    """The name, the split and the fields of everything that is measured."""
+    tasks = []
+    for split in splits:
+        tasks.append((split.name, split, wanted))
+        for num_classes, num_support in wanted.more_tasks:
+            tasks.append(
+                (
+                    f"{split.name}_{num_classes}_class_{num_support}_shot",
+                    split._replace(num_classes=num_classes),
+                    dataclasses.replace(wanted, num_support=num_support),
+                )
+            )
+    return tasks
+
+
 def summary(results: dict) -> str:
     """The accuracies as a small table for people."""
     splits = [
@@ -252,14 +275,16 @@ def summary(results: dict) -> str:
         for name, found in results.items()
         if isinstance(found, dict) and CONDITIONS[0] in found
     ]
-    lines = [f"{'accuracy, %':<17}" + "".join(f"{s:>16}" for s in splits)]
+    width = max([16, *(len(name) + 2 for name in splits)])
+    lines = [f"{'accuracy, %':<17}" + "".join(f"{s:>{width}}" for s in splits)]
     for condition in CONDITIONS:
         cells = [results[split].get(condition) for split in splits]
         if None not in cells:
             lines.append(
                 f"{condition.replace('_', ' '):<17}"
                 + "".join(
-                    f"{100 * c['accuracy']:>9.1f} ±{100 * c['interval']:>5.2f}"
+                    f"{100 * c['accuracy']:>{width - 7}.1f} "
+                    f"±{100 * c['interval']:>5.2f}"
                     for c in cells
                 )
             )

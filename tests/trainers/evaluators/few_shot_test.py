@@ -1,5 +1,6 @@
 """Few-shot evaluation: of any data set, and of n-digit numbers."""
 
+import dataclasses
 import pathlib
 
 import keras
@@ -122,6 +123,65 @@ def test_features_have_nothing_to_occlude(monkeypatch):
     assert "clean" in text and "corrupt" not in text
     assert set(figures) == {"embedding", "evaluation"}
     assert all(isinstance(figure, Figure) for figure in figures.values())
+
+
+def test_more_tasks_on_the_same_embeddings(monkeypatch):
+    """As a run of that task alone, beside the first; leave-one-out once."""
+    embedded = []
+    of_run = some_features(monkeypatch)[1]
+    original = few_shot.embed_split
+    monkeypatch.setattr(
+        few_shot,
+        "embed_split",
+        lambda *a, **k: embedded.append(a[1]) or original(*a, **k),
+    )
+
+    def found(num_classes, num_support, **more):
+        wanted = dataclasses.replace(
+            of_run.run.evaluation,
+            splits=("test_seen",),
+            num_classes=(num_classes,),
+            num_support=num_support,
+            num_query=4,
+            leave_one_out=True,
+            **more,
+        )
+        run = dataclasses.replace(of_run.run, evaluation=wanted)
+        few_shot.check(run, of_run)
+        embedded.clear()
+        results, _ = few_shot.evaluate(run, of_run, identity(6))
+        assert embedded == ["test_seen"]
+        return results
+
+    both = found(5, 3, more_tasks=((8, 1), (2, 2)))
+    assert both["test_seen"] == found(5, 3)["test_seen"]
+    for num_classes, num_support in ((8, 1), (2, 2)):
+        alone = found(num_classes, num_support)["test_seen"]["clean"]
+        del alone["leave_one_out_accuracy"]
+        name = f"test_seen_{num_classes}_class_{num_support}_shot"
+        assert both[name] == {"clean": alone}
+        assert name in few_shot.summary(both)
+    with pytest.raises(ValueError, match="does not fit .* 'test_seen'"):
+        found(5, 3, more_tasks=((9, 1),))
+
+
+@pytest.mark.parametrize("shot", [1, 5])
+@pytest.mark.parametrize("method", ["stochastic_prototypes", "prototypical"])
+def test_the_table_of_omniglot_has_recipes(shot, method):
+    """Clean and corrupted images in the plane, clean ones at 64 dimensions."""
+    for dim, ending, preprocess in (
+        (2, "", ""),
+        (2, "_corrupted", "corrupt"),
+        (64, "", ""),
+    ):
+        run = load_recipe(f"omniglot_{shot}_shot_dim_{dim}_{method}{ending}")
+        assert run.encoder.arguments["dim"] == dim
+        assert run.data.preprocess.name == preprocess
+        assert run.method.arguments["num_support"] == shot
+        assert run.batches.arguments["num_support"] == shot
+        assert run.evaluation.num_support == shot
+        assert run.evaluation.num_classes == (5,)
+        assert run.evaluation.more_tasks == ((20, shot),)
 
 
 @pytest.mark.parametrize(
