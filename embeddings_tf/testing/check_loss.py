@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
+from embeddings_tf.testing.constructible import constructible
 from embeddings_tf.testing.loss import Loss
 from embeddings_tf.testing.made_up_batches import points
 from embeddings_tf.testing.run_checks import SOURCE_RULES
 from embeddings_tf.testing.run_checks import as_dict
-from embeddings_tf.testing.run_checks import as_partial
 from embeddings_tf.testing.run_checks import run_checks
 from embeddings_tf.testing.run_checks import without_meaning
 
@@ -47,7 +47,8 @@ def check_loss(
         make: The class of the loss, or `functools.partial` of the class and
             arguments.
         arguments: Values other than the defaults for the arguments that `make`
-            leaves out; `config` needs one for each.
+            leaves out; `config` needs one for each. Those without a default
+            are used in every check.
         not_applicable: From the names of properties that do not apply to the
             reason. They must indeed fail.
         batch: Function that returns class ids `(batch,)` of three classes with
@@ -59,7 +60,9 @@ def check_loss(
 
     Raises:
         AssertionError: If a property does not hold; lists all that do not.
-        ValueError: If `only` or `not_applicable` names no property.
+        ValueError: If `only` or `not_applicable` names no property, or
+            `arguments` something that `make` does not take, or an argument
+            without a default has no value.
 
     Example:
 
@@ -70,9 +73,10 @@ def check_loss(
     >>> "replicas" in checked
     True
     """
+    arguments = as_dict("arguments", arguments)
     entry = Loss(
-        as_partial(make),
-        arguments=as_dict("arguments", arguments),
+        constructible(make, arguments),
+        arguments=arguments,
         not_applicable=as_dict("not_applicable", not_applicable),
         batch=batch,
         documented=None,

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 
+from embeddings_tf.testing.constructible import as_partial
+from embeddings_tf.testing.constructible import check_rows
 from embeddings_tf.testing.metric import Metric
 from embeddings_tf.testing.run_checks import SOURCE_RULES
 from embeddings_tf.testing.run_checks import as_dict
-from embeddings_tf.testing.run_checks import as_partial
 from embeddings_tf.testing.run_checks import run_checks
 
 
@@ -43,7 +44,8 @@ def check_metric(
 
     Raises:
         AssertionError: If a property does not hold; lists all that do not.
-        ValueError: If `only` or `not_applicable` names no property.
+        ValueError: If `only` or `not_applicable` names no property, or `make`
+            does not take the arguments of `perfect` or `chance`.
 
     Example:
 
@@ -62,8 +64,11 @@ def check_metric(
     >>> len(checked)
     8
     """
+    make = as_partial(make)
+    check_rows(make, "perfect", perfect)
+    check_rows(make, "chance", chance)
     entry = Metric(
-        as_partial(make),
+        make,
         perfect=perfect,
         chance=chance,
         read=read,

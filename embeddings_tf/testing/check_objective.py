@@ -8,10 +8,10 @@ from typing import Any
 
 from embeddings_tf.layers.gaussian_embedding import GaussianEmbedding
 from embeddings_tf.testing import made_up_batches
+from embeddings_tf.testing.constructible import constructible
 from embeddings_tf.testing.objective import Objective
 from embeddings_tf.testing.run_checks import SOURCE_RULES
 from embeddings_tf.testing.run_checks import as_dict
-from embeddings_tf.testing.run_checks import as_partial
 from embeddings_tf.testing.run_checks import run_checks
 from embeddings_tf.testing.run_checks import without_meaning
 
@@ -44,7 +44,8 @@ def check_objective(
         make: The class of the objective, or `functools.partial` of the class
             and arguments.
         arguments: Values other than the defaults for the arguments that `make`
-            leaves out; `config` needs one for each.
+            leaves out; `config` needs one for each. Those without a default
+            are used in every check.
         not_applicable: From the names of properties that do not apply to the
             reason. They must indeed fail.
         gaussian: Whether the objective reads packed Gaussians
@@ -58,7 +59,9 @@ def check_objective(
 
     Raises:
         AssertionError: If a property does not hold; lists all that do not.
-        ValueError: If `only` or `not_applicable` names no property.
+        ValueError: If `only` or `not_applicable` names no property, or
+            `arguments` something that `make` does not take, or an argument
+            without a default has no value.
 
     Example:
 
@@ -71,9 +74,10 @@ def check_objective(
     >>> checked
     ['one_class', 'samples', 'weights']
     """
+    arguments = as_dict("arguments", arguments)
     entry = Objective(
-        as_partial(make),
-        arguments=as_dict("arguments", arguments),
+        constructible(make, arguments),
+        arguments=arguments,
         not_applicable=as_dict("not_applicable", not_applicable),
         documented=None,
         set_wise=False,

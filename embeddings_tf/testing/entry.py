@@ -130,8 +130,9 @@ class Configurable(Entry):
         signature = inspect.signature(constructor)
         given = signature.bind(*self.make.args, **self.make.keywords).arguments
         given.pop("kwargs", None)
-        given |= {**self.arguments, "name": "renamed", "dtype": "float64"}
-        names = {"name", "dtype"}
+        own = {"name": "renamed", "dtype": "float64"}
+        given |= {**self.arguments, **own}
+        names = {*own}
         for name, parameter in signature.parameters.items():
             if parameter.kind == parameter.VAR_KEYWORD:
                 continue
@@ -143,7 +144,7 @@ class Configurable(Entry):
                 assert given[name] != parameter.default, (
                     f"{name} is tried with its default only"
                 )
-        thing = self.make(**self.arguments, name="renamed", dtype="float64")
+        thing = self.make(**{**self.arguments, **own})
         config = thing.get_config()
         assert names <= set(config), f"get_config forgets {names - set(config)}"
         for name, value in given.items():

@@ -1,8 +1,6 @@
 """All checks of one entry, one after the other."""
 
-import functools
 import tempfile
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,18 +17,6 @@ from embeddings_tf.testing.two_replicas import two_replicas
 SOURCE_RULES = frozenset({"docstring", "reference", "function"})
 
 
-def as_partial(make: Callable) -> functools.partial:
-    """A class or function, or a partial of one, as a partial."""
-    if isinstance(make, functools.partial):
-        return make
-    if not (isinstance(make, type) or hasattr(make, "__name__")):
-        raise ValueError(
-            "expected a class, or functools.partial of a class and its "
-            f"arguments, since the checks make many objects; received {make!r}"
-        )
-    return functools.partial(make)
-
-
 def as_dict(name: str, mapping: Mapping[str, Any] | None) -> dict[str, Any]:
     """A mapping from names that may be left out, as a dictionary."""
     if mapping is None:
@@ -45,7 +31,14 @@ def as_dict(name: str, mapping: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def without_meaning(entry: Trainable) -> set[str]:
     """Properties of other kinds of losses and objectives than this one."""
-    made = entry.new()
+    try:
+        made = entry.new()
+    except Exception as error:
+        raise ValueError(
+            f"{entry} cannot be made as the checks do: "
+            f"{type(error).__name__}: {error}. A loss takes `reduction`, "
+            "`name` and `dtype`, an objective `name` and `dtype`"
+        ) from error
     left_out = set()
     if not hasattr(made, "batch_needs"):
         left_out |= {"teachable_rows", "teachable_rows_warning"}

@@ -95,6 +95,104 @@ def test_arguments_that_are_not_tried():
         testing.check_loss(Sum, only=["config"])
 
 
+@keras.saving.register_keras_serializable(package="own_classes_test")
+class Scaled(Sum):
+    """Its arguments have no defaults."""
+
+    def __init__(self, factor, *, power, **kwargs):
+        super().__init__(factor, **kwargs)
+        self.power = power
+
+    def call(self, y_true, y_pred):
+        return super().call(y_true, y_pred) ** self.power
+
+    def get_config(self):
+        return {**super().get_config(), "power": self.power}
+
+
+class ScaledLayer(keras.layers.Dense):
+    def __init__(self, units, factor, **kwargs):
+        super().__init__(units, **kwargs)
+
+
+CHECKS = [
+    (testing.check_loss, Scaled, {"factor": 2.0, "power": 1.0}),
+    (
+        testing.check_objective,
+        objectives.StochasticPrototypes,
+        {"num_support": 2},
+    ),
+    (testing.check_layer, ScaledLayer, {"units": 3, "factor": 2.0}),
+]
+
+
+@pytest.mark.parametrize(("check", "make", "needed"), CHECKS)
+class TestArgumentsWithoutDefaults:
+    def test_one_error_names_class_arguments_and_cure(
+        self, check, make, needed
+    ):
+        names = ", ".join(map(repr, needed))
+        cure = f"give values in arguments={{'{[*needed][0]}': ..."
+        with pytest.raises(ValueError) as refused:
+            check(make)
+        assert str(refused.value).startswith(
+            f"{make.__name__} cannot be made without {names}; {cure}"
+        )
+
+    def test_they_are_taken_from_arguments(self, check, make, needed):
+        name = "rows" if check is testing.check_layer else "zeros"
+        gaussian = check is testing.check_objective
+        more = {"gaussian": True} if gaussian else {}
+        assert check(make, arguments=needed, only=[name], **more) == [name]
+        part = functools.partial(make, **needed)
+        assert check(part, only=[name], **more) == [name]
+
+    def test_unknown_names_are_refused_before_any_check(
+        self, check, make, needed
+    ):
+        with pytest.raises(
+            ValueError, match=f"speed.*{make.__name__}|{make.__name__}.*speed"
+        ):
+            check(make, arguments={**needed, "speed": 3}, only=["zeros"])
+
+
+def test_a_name_that_no_argument_has():
+    class Plain(keras.losses.Loss):
+        def __init__(self, reduction="none", name=None, dtype=None):
+            super().__init__(name, reduction, dtype)
+
+    with pytest.raises(ValueError) as refused:
+        testing.check_loss(Plain, arguments={"margin": 1.0})
+    assert str(refused.value) == (
+        "arguments names 'margin', which Plain does not take; it takes "
+        "'reduction', 'name', 'dtype'"
+    )
+
+
+def test_a_loss_without_reduction():
+    class Plain(keras.losses.Loss):
+        def __init__(self):
+            super().__init__()
+
+    with pytest.raises(ValueError, match="Plain cannot be made.*`reduction`"):
+        testing.check_loss(Plain)
+
+
+def test_a_metric_that_needs_more_arguments():
+    def scaled_mean(scores, is_target, factor):
+        return factor * float(np.mean(scores[is_target]))
+
+    def perfect():
+        return {"scores": np.ones(4), "is_target": np.ones(4, bool)}, 2.0, 0.0
+
+    with pytest.raises(ValueError, match="scaled_mean .* 'factor'.*partial"):
+        testing.check_metric(scaled_mean, perfect=perfect, chance=perfect)
+    make = functools.partial(scaled_mean, factor=2.0)
+    assert testing.check_metric(
+        make, perfect=perfect, chance=perfect, only=["perfect"]
+    ) == ["perfect"]
+
+
 def test_an_exemption_must_be_needed():
     assert testing.check_loss(
         functools.partial(Sum, factor=1e6),

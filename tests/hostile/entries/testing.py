@@ -10,7 +10,6 @@ from embeddings_tf import metrics
 from embeddings_tf import objectives
 from embeddings_tf import testing
 from tests.hostile.judging import Entry
-from tests.hostile.values import chosen
 from tests.hostile.values import function
 from tests.hostile.values import refused
 from tests.hostile.values import same
@@ -47,6 +46,8 @@ def arguments():
         refused("text", "hostile"),
         refused("a number", 3),
         refused("a list", ["hostile"]),
+        refused("a name that is no text", {3: 1}),
+        refused("a value that is refused", {"name": 3.5, "dtype": "hostile"}),
     ]
 
 
@@ -117,8 +118,7 @@ ENTRIES = {
         },
         {
             "make": function(),
-            # Tried by the check of `config` alone, as that of a loss.
-            "arguments": chosen(arguments(), "unknown"),
+            "arguments": arguments(),
             "not_applicable": not_applicable("vector"),
             "gaussian": [refused("points", False)],
             "draws_samples": [refused("but checks samples", False)],
@@ -135,8 +135,7 @@ ENTRIES = {
         },
         {
             "make": function(),
-            # Tried by the check of `config` alone, as that of a loss.
-            "arguments": chosen(arguments(), "unknown"),
+            "arguments": arguments(),
             "not_applicable": not_applicable("rows"),
             "inputs": functions(),
             "only": only("gradients", "rows"),
