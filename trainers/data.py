@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from embeddings_tf import datasets
 from embeddings_tf.datasets import speech
+from embeddings_tf.datasets.builders import IMAGE_FOLDER
 from trainers import folds
 from trainers.config import build
 from trainers.examples import examples_of_folds
@@ -75,6 +76,31 @@ class Data:
         if name not in self._labels:
             self._labels[name] = self.unprocessed(name)[1]
         return self._labels[name]
+
+    def class_names(self, labels: np.ndarray) -> np.ndarray:
+        """What the classes of labels are called, `(n,)`, for people.
+
+        Of a folder of images, the names of its folders. Other labels are
+        names themselves; factors `(n, factors)` become "value,value,...".
+        """
+        if labels.ndim == 2:
+            return np.array([",".join(map(str, row)) for row in labels])
+        if self._folder_names is None or labels.dtype.kind not in "iu":
+            return labels
+        return self._folder_names[labels]
+
+    @functools.cached_property
+    def _folder_names(self):
+        """The names of the folders of images, by label; None for others."""
+        fields = self.run.data
+        if fields.label.feature or not fields.dataset.startswith(
+            f"{IMAGE_FOLDER}:"
+        ):
+            return None
+        _, names = datasets.load(
+            fields.dataset, "all", *self._place, label="class"
+        )
+        return np.unique(names)
 
     @functools.cached_property
     def num_classes(self) -> int:

@@ -65,6 +65,7 @@ def embedding_figure(
     from matplotlib.collections import EllipseCollection
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from matplotlib.text import Text
 
     mean = arrays.numbers("mean", mean, 2, "(n, dim)")
     if mean.shape[1] < 2:
@@ -147,7 +148,7 @@ def embedding_figure(
             is_seen = seen[rows][0]
             panel.text(
                 *np.median(mean[rows, :2], axis=0),
-                str(c),
+                _short(c),
                 fontsize=8,
                 weight="bold" if is_seen else "normal",
                 ha="center",
@@ -166,17 +167,11 @@ def embedding_figure(
         panel.set_xlabel("dimension 1")
         panel.set_ylabel("dimension 2")
         panel.legend(
-            handles=[
-                Line2D(
-                    [],
-                    [],
-                    color=colour,
-                    marker="s",
-                    linestyle="",
-                    label=str(kind),
-                )
-                for kind, colour in zip(kinds, of_kinds, strict=True)
+            [
+                Line2D([], [], color=colour, marker="s", linestyle="")
+                for colour in of_kinds
             ],
+            [_short(kind) for kind in kinds],
             title=name,
             loc="upper left",
             bbox_to_anchor=(1.0, 1.0),
@@ -189,6 +184,8 @@ def embedding_figure(
     if variance is not None:
         key += f"{separator}ellipses: one standard deviation"
     figure.suptitle(f"{title}\n" * bool(title) + key)
+    for text in figure.findobj(Text):  # names of folders may have a $
+        text.set_parse_math(False)
     return figure
 
 
@@ -200,6 +197,12 @@ def _names(name: str, values) -> np.ndarray:
     return arrays.integers(name, values, 1, "(n,)")
 
 
+def _short(name) -> str:
+    """A name that leaves room for the points."""
+    name = str(name)
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
 def _as_integers(values):
     """An array of booleans as 0 and 1; the rest as it is."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "b":
@@ -207,6 +210,7 @@ def _as_integers(values):
     return values
 
 
+_LONGEST = 24
 _TEN_COLOURS = (
     "#1f77b4 #ff7f0e #2ca02c #d62728 #9467bd "
     "#8c564b #e377c2 #7f7f7f #bcbd22 #17becf"

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import keras
 import numpy as np
 import pytest
 
@@ -16,6 +17,7 @@ from trainers import data
 from trainers import evaluate
 from trainers import train
 from trainers.config import load_recipe
+from trainers.evaluators import few_shot
 from trainers.examples import examples_of_folds
 
 RECIPE = "omniglot_retrieval_triplet"
@@ -89,6 +91,38 @@ def test_folds_of_a_folder(digits, tmp_path, capsys):
     arguments = ["--config", RECIPE, "--workdir", str(tmp_path / "none")]
     assert cross_validate.main([*arguments, *without]) == 1
     assert "has no folds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("num_folds", [0, 3])
+def test_a_picture_has_the_names_of_the_folders(num_folds, tmp_path):
+    """Test classes are not the first ones, so positions tell nothing."""
+    names = [f"{animal} of {place}" for animal in "abc" for place in "xyz"]
+    write_classes(tmp_path, names, num_images=4)
+    run = load_recipe(
+        RECIPE,
+        [
+            f"dataset=image_folder:{tmp_path}",
+            f"folds.num_folds={num_folds}",
+            "folds.split=all",
+            "evaluation.name=few_shot",
+            "evaluation.num_classes=(2,)",
+            "evaluation.num_support=2",
+            "evaluation.num_query=2",
+            "evaluation.num_episodes=5",
+        ],
+    )
+    encoder = keras.Sequential(
+        [keras.Input((4, 5, 3)), keras.layers.GlobalAveragePooling2D()]
+    )
+    its_data = data.Data(run)
+    files = its_data.split("test")[0].names
+    held_out = sorted({name.split("/")[0] for name in files})
+    assert 0 < len(held_out) < len(names)
+    _, figures = few_shot.evaluate(run, its_data, encoder)
+    (panel,) = figures["embedding"].axes
+    assert [text.get_text() for text in panel.texts] == held_out
+    legend = panel.get_legend().get_texts()
+    assert [text.get_text() for text in legend] == held_out
 
 
 @pytest.fixture

@@ -133,3 +133,18 @@ def test_errors(change, message):
     }
     with pytest.raises(ValueError, match=message):
         viz.embedding_figure(**{**arguments, **change})
+
+
+def test_names_that_are_no_formulas_and_long_names(pixels):
+    """Matplotlib reads $ as mathematics, and leaves _ out of legends."""
+    names = ["$a", "a$b$", "_hidden", "x" * 24, "y" * 25]
+    labels = np.array(names)[LABELS]
+    drawn = [*names[:4], "y" * 23 + "…"]
+    figure = viz.embedding_figure(
+        points(), None, labels, SEEN, {"class $": labels}, title="$folder$_$"
+    )
+    (panel,) = figure.axes
+    assert [text.get_text() for text in panel.texts] == sorted(drawn)
+    legend = panel.get_legend().get_texts()
+    assert [text.get_text() for text in legend] == sorted(drawn)
+    assert pixels(figure).std() > 10

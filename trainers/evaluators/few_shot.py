@@ -144,13 +144,13 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     split, in the first draw.
     """
     splits, trained = embed_splits(run, data, model)
-    labels = np.concatenate([split.labels for split in splits])
+    names = np.concatenate([split.class_names for split in splits])
     return measure(
         run,
         model,
         splits,
         trained,
-        {"class": labels},
+        {"class": names},
         num_classes_drawn=CLASSES_DRAWN,
     )
 
@@ -172,6 +172,7 @@ def embed_splits(run, data, model, **options):
                 num_classes,
                 x,
                 labels,
+                data.class_names(labels),
                 wanted.num_draws,
                 **options,
             )
@@ -228,6 +229,7 @@ def measure(
 
     mean, variance = np.concatenate([split.clean for split in splits]), None
     labels = np.concatenate([split.labels for split in splits])
+    names = np.concatenate([split.class_names for split in splits])
     occlusion = {}
     method = Method(model)
     if method.is_gaussian:
@@ -244,9 +246,9 @@ def measure(
         figures["embedding"] = viz.embedding_figure(
             mean[rows],
             None if variance is None else variance[rows],
-            labels[rows],
+            names[rows],
             np.isin(labels[rows], trained),
-            {name: values[rows] for name, values in factors.items()},
+            {title: values[rows] for title, values in factors.items()},
             title=f"{run.data.dataset}: clean test images",
         )
     return results, figures

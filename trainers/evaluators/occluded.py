@@ -19,12 +19,13 @@ class EmbeddedSplit(NamedTuple):
     """One test split, embedded clean and in every corruption draw.
 
     `corrupted` and `occluded` have an entry per draw. They are empty for
-    examples that are not images.
+    examples that are not images. `class_names` are the labels for people.
     """
 
     name: str
     num_classes: int
     labels: np.ndarray
+    class_names: np.ndarray
     clean: np.ndarray
     corrupted: list[np.ndarray]
     occluded: list[np.ndarray]
@@ -43,7 +44,14 @@ class EmbeddedSplit(NamedTuple):
 
 
 def embed_split(
-    model, name, num_classes, x, labels, num_draws, num_parts=lambda shape: 1
+    model,
+    name,
+    num_classes,
+    x,
+    labels,
+    class_names,
+    num_draws,
+    num_parts=lambda shape: 1,
 ) -> EmbeddedSplit:
     """Embeds a split clean and, if it has images, in `num_draws` corruptions.
 
@@ -53,6 +61,7 @@ def embed_split(
         num_classes: Classes of an episode on this split.
         x: Examples.
         labels: Labels of the examples.
+        class_names: What their classes are called, `(n,)`.
         num_draws: Corruption draws.
         num_parts: Function from `(height, width, channels)` to the number of
             parts, side by side in an image, that are occluded one by one.
@@ -65,7 +74,13 @@ def embed_split(
             corrupted.append(embed_corrupted(model, x, draw, parts))
             occluded.append(occluded_fraction((len(x), *shape), draw, parts))
     return EmbeddedSplit(
-        name, num_classes, labels, embed(model, x), corrupted, occluded
+        name,
+        num_classes,
+        labels,
+        class_names,
+        embed(model, x),
+        corrupted,
+        occluded,
     )
 
 
