@@ -1,6 +1,8 @@
 """Evaluates a trained workdir: `python -m trainers.evaluate --workdir DIR`.
 
-Writes every number to `results.json` and the pictures beside it.
+Writes every number to `results.json` and the pictures beside it. The section
+`evaluation` is the run's own; an evaluation of another kind
+(`--config.evaluation.name=retrieval`) has a section and pictures of its own.
 """
 
 import argparse
@@ -42,7 +44,8 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
 
     with open_workdir(workdir, create=False) as path:
         read_results(path)  # refused now rather than after the evaluation
-        _, run = run_of_workdir(path)
+        _, own = run_of_workdir(path)
+        run = own
         for override in overrides:
             is_settable = override.startswith(SETTABLE)
             if not is_settable or override.startswith("evaluation.val"):
@@ -64,19 +67,31 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
 
         started = time.monotonic()
         module, data = evaluator(run), Data(run)
+        section = "evaluation"
+        if module is not evaluator(own):
+            section += f"_{run.evaluation.name}"
         module.check(run, data)
         results, figures = module.evaluate(run, data, load_best(path))
+        if section != "evaluation":  # the run's own pictures stay
+            figures = {f"{section}_{n}": f for n, f in figures.items()}
         save_figures(figures, path)
-        update_results(
-            path,
-            evaluation={
-                **results,
-                "seconds": round(time.monotonic() - started, 1),
-                "settings": as_json(run)["evaluation"],
-                **provenance(),
-            },
-        )
+        settings = as_json(run)["evaluation"]
+        replaced = _differences(read_results(path).get(section), settings)
+        found = {
+            **results,
+            "seconds": round(time.monotonic() - started, 1),
+            "settings": settings,
+            **provenance(),
+        }
+        update_results(path, **{section: found})
     print(module.summary(results))
+    if section != "evaluation":
+        print(
+            f"{run.evaluation.name} is not the run's own evaluation: its "
+            f"numbers are in the section {section!r} of results.json"
+        )
+    if replaced:
+        print(f"Replaces an earlier evaluation, which had {replaced}")
     print(
         f"Every number: {path / 'results.json'}; pictures: "
         f"{', '.join(str(p) for p in sorted(path.glob('*.png')))}\n"
@@ -84,6 +99,18 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
     )
     return results
+
+
+def _differences(before, settings: dict) -> str:
+    """Settings of an earlier evaluation that this one does not have."""
+    before = before.get("settings") if isinstance(before, dict) else None
+    if not isinstance(before, dict):
+        return ""
+    return ", ".join(
+        f"config.evaluation.{name}={value!r}"
+        for name, value in before.items()
+        if value != settings.get(name)
+    )
 
 
 def save_figures(figures: dict, path) -> None:

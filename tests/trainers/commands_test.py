@@ -5,6 +5,8 @@ import os
 import zipfile
 
 import pytest
+import tensorflow as tf
+from matplotlib.figure import Figure
 
 from tests.trainers.commands import QUICK
 from tests.trainers.commands import ROOT
@@ -14,6 +16,7 @@ from tests.trainers.commands import refused
 from tests.trainers.commands import tiny
 from tests.trainers.images import images
 from trainers import checkpoint
+from trainers import command_line
 from trainers import cross_validate
 from trainers import data
 from trainers import demo
@@ -23,6 +26,8 @@ from trainers import fit
 from trainers import train
 from trainers import workdir as workdirs
 from trainers.config import load_recipe
+from trainers.evaluators import n_digit_few_shot
+from trainers.evaluators import retrieval
 from trainers.examples import examples_of_folds
 from tuning import search
 
@@ -47,6 +52,11 @@ TYPOS = [
     ("validation.split=nothing", "nothing"),
     ("validation.num_support=9", "expected at least 14"),
     ("validation.num_samples=0", "num_samples"),
+    (
+        "preprocess.probability=2",
+        "error: config.preprocess, of the training examples: probability must "
+        "be between 0 and 1; received 2.0.\n",
+    ),
     ("evaluation.name=nothing", "few_shot, disentanglement"),
     ("evaluation.name=retrieval", "'val_few_shot_accuracy' is not in the"),
     ("evaluation.name=disentanglement", "val_few_shot_accuracy"),
@@ -144,6 +154,57 @@ def test_evaluate_and_export(run, tmp_path, capsys):
     for version in ("1", "2"):
         assert export.main(words) == 0
         assert (tmp_path / "model" / version / "saved_model.pb").exists()
+
+
+def test_an_evaluation_of_another_kind_replaces_nothing(
+    run, capsys, monkeypatch
+):
+    calls = []
+
+    def measured(name, numbers):
+        def evaluate(*_):
+            calls.append(name)
+            figure = Figure()
+            figure.subplots().plot([len(calls)])
+            return {"test_seen": numbers | {"number": len(calls)}}, {
+                name: figure
+            }
+
+        return evaluate
+
+    clean = {"clean": {"accuracy": 0.5, "interval": 0.1}}
+    monkeypatch.setattr(
+        n_digit_few_shot, "evaluate", measured("evaluation", clean)
+    )
+    monkeypatch.setattr(
+        retrieval, "evaluate", measured("evaluation", {"recall_at_1": 0.5})
+    )
+
+    def evaluated(*overrides):
+        words = [f"--config.evaluation.{override}" for override in overrides]
+        assert evaluate.main(["--workdir", str(run), *words]) == 0
+        pictures = {p.name: p.read_bytes() for p in run.glob("*.png")}
+        results = json.loads((run / "results.json").read_text())
+        return results, pictures, capsys.readouterr().out
+
+    before, pictures, out = evaluated()
+    assert set(pictures) == {"evaluation.png"}
+    assert "Replaces" not in out and "own evaluation" not in out
+    results, more, out = evaluated("name=retrieval", "k=(1,)")
+    other = results.pop("evaluation_retrieval")
+    assert results == before
+    assert before["evaluation"]["test_seen"]["number"] == 1
+    assert other["test_seen"] == {"recall_at_1": 0.5, "number": 2}
+    assert other["settings"]["name"] == "retrieval"
+    assert pictures.items() < more.items()
+    assert set(more) - set(pictures) == {"evaluation_retrieval_evaluation.png"}
+    assert "in the section 'evaluation_retrieval'" in out
+    # One of the same kind replaces it, and says so.
+    results, _, out = evaluated("num_episodes=3")
+    assert results["evaluation"]["test_seen"]["number"] == 3
+    assert results["evaluation_retrieval"] == other
+    was = "earlier evaluation, which had config.evaluation.num_episodes=2\n"
+    assert was in out
 
 
 def test_evaluation_cannot_change_the_training(run, capsys):
@@ -584,3 +645,16 @@ def test_few_shot_of_any_classes(tmp_path, capsys, monkeypatch):
     assert "rank_correlation_dimension_digit" not in uncertainty
     assert -1 <= uncertainty["rank_correlation_with_occlusion"] <= 1
     assert (run / "embedding.png").stat().st_size > 1000
+
+
+def test_an_error_in_a_graph_is_told_without_the_graph():
+    """TensorFlow puts the code that it traced before what was raised."""
+
+    @tf.function
+    def traced(x):
+        raise ValueError(f"x must be even; received {3}\n(of 4)")
+
+    with pytest.raises(ValueError, match="in user code") as raised:
+        traced(1)
+    said = command_line._one_line(raised.value)
+    assert said == "x must be even; received 3 (of 4)"
