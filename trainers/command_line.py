@@ -84,6 +84,8 @@ def _one_line(error: Exception) -> str | None:
         text = raised.group(1) if raised else text.partition("\n")[0]
     elif not isinstance(error, ValueError | OSError | ArithmeticError):
         return None
+    elif text.startswith("in user code:"):  # so a graph quotes what it traced
+        text = re.split(r"^ *\w*Error: ", text, flags=re.M)[-1]
     return " ".join(text.split())
 
 

@@ -123,6 +123,7 @@ class Data:
             x = x.with_size(fields.images.size, seed, crop=fields.images.crop)
         if fields.utterances.num_frames:
             x = x.with_num_frames(fields.utterances.num_frames, seed)
+        self._check_preprocess(x)
         try:
             indices = build(
                 self.run.batches, "batches", labels, seed=seed, start=first_step
@@ -152,6 +153,20 @@ class Data:
             return build(part, "preprocess", images=x, seed=seed)
 
         return preprocess
+
+    def _check_preprocess(self, x) -> None:
+        """Tries the preprocessing on one example, before a graph is traced.
+
+        TensorFlow puts its own traceback before what is raised in a graph.
+        """
+        if self.preprocess is None:
+            return
+        try:
+            self.preprocess(tf.convert_to_tensor(x[:1]), tf.zeros(2, tf.int32))
+        except ValueError as error:
+            raise ValueError(
+                f"config.preprocess, of the training examples: {error}"
+            ) from error
 
     def trials(self, split: str, path: str, num_trials: int = 0):
         """A list of trials, and the examples of a split that occur in it.
