@@ -21,7 +21,9 @@ from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.prototypes import finite
 from embeddings_tf.ops.prototypes import log_mean_exp
 from embeddings_tf.ops.prototypes import require_support
+from embeddings_tf.ops.seed_pair import seed_pair
 
+SAMPLERS = ("intersection", "naive")
 # Floats of a block of samples in `log_prob`: 16 MiB.
 BLOCK_FLOATS = 2**21
 
@@ -60,8 +62,9 @@ class StochasticPrototypes(EmbeddingObjective):
     ```
 
     The intersection estimate is unbiased but may exceed 1, so a loss below
-    zero is no error, and it never serves for prediction (`log_prob` uses the
-    naive sampler). Where a query's variance exceeds its class's
+    zero is no error, and it never serves for prediction: `log_prob` uses the
+    naive sampler, or intersections with self-normalised weights. Where a
+    query's variance exceeds its class's
     (`1 / shat_y^2 + 1 / sigma_x^2 < 2 / shat_max^2`), the *variance* of the
     estimate is infinite: single losses are heavy-tailed but every value and
     gradient stays finite. If training is unsteady, clip the gradient
@@ -132,7 +135,7 @@ class StochasticPrototypes(EmbeddingObjective):
     ):
         super().__init__(dtype=dtype, **kwargs)
         self.num_support = positive_integer("num_support", num_support)
-        self.sampler = one_of("sampler", sampler, ("intersection", "naive"))
+        self.sampler = one_of("sampler", sampler, SAMPLERS)
         self.num_samples = positive_integer("num_samples", num_samples)
         if initial_noise_variance is not None:
             initial_noise_variance = positive_number(
@@ -237,11 +240,30 @@ class StochasticPrototypes(EmbeddingObjective):
         return self.prototypes(packed, class_ids, num_classes)
 
     def log_prob(
-        self, packed_queries, packed_prototypes, num_samples=200, seed=None
+        self,
+        packed_queries,
+        packed_prototypes,
+        num_samples=200,
+        seed=None,
+        *,
+        sampler="naive",
     ) -> tf.Tensor:
         """Log-probability of every class for every query (Eq. 7).
 
-        The naive sampler: an average of softmaxes, so the classes sum to 1.
+        `"naive"` averages softmaxes over samples of the query's Gaussian.
+        `"intersection"` draws from the products of the query's Gaussian with
+        the classes' Gaussians instead, from each product in proportion to its
+        mass (Eq. 8), and weights the softmaxes:
+
+        ```
+        w(z)     = 1 / sum over classes c of N(z; mu_c, sigma_c^2 + s^2)
+        p(y | x) = sum over z of w(z) p(y | z) / sum over z of w(z)
+        ```
+
+        With both samplers the classes sum to 1, and many samples give the same
+        probabilities. Where a query is wider than a class, the weights are
+        heavy-tailed and `"naive"` needs fewer samples.
+
         All queries share one set of standard normal draws, scaled by each
         query's own variance. The answer to a query therefore depends on the
         seed, not on the other queries of the batch. Probabilities are computed
@@ -254,6 +276,7 @@ class StochasticPrototypes(EmbeddingObjective):
             num_samples: Samples per query.
             seed: int or int32 `(2,)`, for a repeatable answer. None: a new
                 one each time.
+            sampler: `"naive"` or `"intersection"`.
 
         Returns:
             `(queries, classes)`. Memory beside the draws is a few times
@@ -261,6 +284,7 @@ class StochasticPrototypes(EmbeddingObjective):
             whatever the number of samples.
         """
         num_samples = positive_integer("num_samples", num_samples)
+        sampler = one_of("sampler", sampler, SAMPLERS)
         queries = self._built_for(packed_queries)
         prototypes = real_matrix("Prototypes", packed_prototypes, queries.dtype)
         gaussian.require_one_dim(queries, prototypes)
@@ -271,9 +295,19 @@ class StochasticPrototypes(EmbeddingObjective):
             num_samples, mean.shape[-1], seed, mean.dtype
         )
         tensors = mean, variance, *self._class_likelihood(prototypes), noise
-        log_prob = _log_mean_softmax(
-            *(tf.cast(tensor, tf.float64) for tensor in tensors)
-        )
+        tensors = [tf.cast(tensor, tf.float64) for tensor in tensors]
+        if sampler == "naive":
+            log_prob = _log_mean_softmax(*tensors)
+        else:
+            first = tf.random.stateless_uniform(
+                (),
+                tf.random.experimental.stateless_fold_in(
+                    seed_pair(seed, True), 1, alg="philox"
+                ),
+                dtype=tf.float64,
+                alg="philox",
+            )
+            log_prob = _log_weighted_softmax(*tensors, first)
         lowest = tf.constant(mean.dtype.min, tf.float64)
         return tf.cast(tf.maximum(log_prob, lowest), mean.dtype)
 
@@ -436,11 +470,12 @@ class StochasticPrototypes(EmbeddingObjective):
         }
 
 
-# Shapes are open, so that it is traced once for all models, shapes and calls.
-@tf.function(
-    input_signature=[tf.TensorSpec((None, None), tf.float64)] * 5,
-    autograph=False,
-)
+# Shapes are open, so that functions are traced once for all models, shapes and
+# calls: mean and variance of queries and of classes, and draws.
+OPEN = [tf.TensorSpec((None, None), tf.float64)] * 5
+
+
+@tf.function(input_signature=OPEN, autograph=False)
 def _log_mean_softmax(mean, variance, class_mean, class_variance, noise):
     """Log of the mean over samples of softmax of the classes' densities.
 
@@ -455,8 +490,94 @@ def _log_mean_softmax(mean, variance, class_mean, class_variance, noise):
     Returns:
         `(queries, classes)`.
     """
+    stddev = tf.sqrt(variance)
+    total = _log_sum_over_samples(
+        lambda noise, _: mean + stddev * noise[:, None],
+        tf.nn.log_softmax,
+        (tf.shape(mean)[0], class_mean, class_variance),
+        noise,
+    )
+    return total - tf.math.log(tf.cast(tf.shape(noise)[0], tf.float64))
+
+
+@tf.function(
+    input_signature=[*OPEN, tf.TensorSpec((), tf.float64)], autograph=False
+)
+def _log_weighted_softmax(
+    mean, variance, class_mean, class_variance, noise, first
+):
+    """As `_log_mean_softmax`, with samples of intersections, and weights.
+
+    The products of a query's Gaussian with those of all classes, added up, are
+    `N(z; query) * sum over c of N(z; c)`. Divided by its integral this is the
+    density that samples are drawn from, so that their weights are 1 over the
+    sum.
+
+    Args:
+        mean: As in `_log_mean_softmax`.
+        variance: As in `_log_mean_softmax`.
+        class_mean: As in `_log_mean_softmax`.
+        class_variance: As in `_log_mean_softmax`.
+        noise: As in `_log_mean_softmax`.
+        first: In [0, 1): where the regular steps begin that share samples out
+            over the products.
+
+    Returns:
+        `(queries, classes)`.
+    """
+    num_samples = tf.cast(tf.shape(noise)[0], tf.float64)
+    query = mean[:, None], variance[:, None]
+    mass = gaussian.log_density(
+        query[0] - class_mean, query[1] + class_variance
+    )
+    reached = tf.cumsum(tf.nn.softmax(mass), axis=-1)
+    product_mean, product_variance = gaussian.product(
+        query, (class_mean, class_variance)
+    )
+    product_stddev = tf.sqrt(product_variance)
+
+    def sample(noise, numbers):
+        steps = (tf.cast(numbers, tf.float64) + first) / num_samples
+        steps = tf.broadcast_to(
+            steps, [tf.shape(mean)[0], tf.shape(numbers)[0]]
+        )
+        chosen = tf.searchsorted(reached, steps, side="right")
+        # Rounding may leave the last class short of 1.
+        chosen = tf.minimum(chosen, tf.shape(reached)[1] - 1)
+        z = tf.gather(product_mean, chosen, batch_dims=1)
+        z += tf.gather(product_stddev, chosen, batch_dims=1) * noise
+        return tf.transpose(z, [1, 0, 2])
+
+    def weighted_softmax(log_density):
+        evidence = tf.reduce_logsumexp(log_density, axis=-1, keepdims=True)
+        return log_density - 2 * evidence
+
+    total = _log_sum_over_samples(
+        sample,
+        weighted_softmax,
+        (tf.shape(mean)[0], class_mean, class_variance),
+        noise,
+    )
+    return tf.nn.log_softmax(total)
+
+
+def _log_sum_over_samples(sample, log_term, classes, noise):
+    """Log of the sum over samples of a function of the classes' densities.
+
+    Args:
+        sample: From draws `(block, dim)` and the numbers of samples `(block,)`
+            to samples of the queries `(block, queries, dim)`.
+        log_term: From log-densities, up to a constant, to the logarithms of
+            what is added, both `(block, queries, classes)`.
+        classes: The number of queries, `class_mean` and `class_variance`.
+        noise: `(num_samples, dim)`.
+
+    Returns:
+        `(queries, classes)`.
+    """
+    num_queries, class_mean, class_variance = classes
     num_samples, dim = tf.unstack(tf.shape(noise))
-    floats = tf.size(mean) * tf.shape(class_mean)[0]
+    floats = num_queries * tf.size(class_mean)
     block = tf.clip_by_value(
         BLOCK_FLOATS // tf.maximum(floats, 1), 1, num_samples
     )
@@ -465,29 +586,27 @@ def _log_mean_softmax(mean, variance, class_mean, class_variance, noise):
     # Blocks have one length, as XLA needs it: samples that fill the last one
     # have no weight.
     noise = tf.reshape(
-        tf.pad(noise, [[0, padding], [0, 0]]), [num_blocks, block, 1, dim]
+        tf.pad(noise, [[0, padding], [0, 0]]), [num_blocks, block, dim]
     )
-    is_sample = tf.reshape(
-        tf.range(num_blocks * block) < num_samples, [num_blocks, block, 1, 1]
-    )
-    stddev = tf.sqrt(variance)
     precision = 1 / class_variance
     log_volume = tf.reduce_sum(tf.math.log(class_variance), axis=-1)
 
     def add_block(index, total):
-        z = mean + stddev * noise[index]
+        numbers = index * block + tf.range(block)
+        z = sample(noise[index], numbers)
         square = tf.math.squared_difference(z[:, :, None], class_mean)
         exponent = tf.reduce_sum(square * precision, axis=-1) + log_volume
-        log_prob = tf.nn.log_softmax(-exponent / 2)
-        log_prob = tf.where(is_sample[index], log_prob, -np.inf)
-        total = tf.concat([total[None], log_prob], axis=0)
+        terms = log_term(-exponent / 2)
+        is_sample = (numbers < num_samples)[:, None, None]
+        terms = tf.where(is_sample, terms, -np.inf)
+        total = tf.concat([total[None], terms], axis=0)
         return index + 1, tf.reduce_logsumexp(total, axis=0)
 
-    start = tf.fill([tf.shape(mean)[0], tf.shape(class_mean)[0]], -np.inf)
+    start = tf.fill([num_queries, tf.shape(class_mean)[0]], -np.inf)
     _, total = tf.while_loop(
         lambda index, _: index < num_blocks,
         add_block,
         (tf.constant(0), tf.cast(start, tf.float64)),
         parallel_iterations=1,
     )
-    return total - tf.math.log(tf.cast(num_samples, tf.float64))
+    return total

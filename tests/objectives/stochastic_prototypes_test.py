@@ -1,5 +1,6 @@
 """Expected values by loops and by integration on a grid, in float64."""
 
+import functools
 import itertools
 import time
 
@@ -183,10 +184,13 @@ class TestLogProb:
             actual, np.log(np.mean(softmaxes, axis=0)), rtol=1e-4, atol=1e-5
         )
 
-    def test_classes_sum_to_one(self):
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    def test_classes_sum_to_one(self, sampler):
         problem = OneQuery(2)
         queries = random_packed(5, high=40, seed=9)
-        log_prob = problem.objective.log_prob(queries, problem.prototypes, 7)
+        log_prob = problem.objective.log_prob(
+            queries, problem.prototypes, 7, sampler=sampler
+        )
         np.testing.assert_allclose(
             tf.reduce_sum(tf.exp(log_prob), axis=1), np.ones(5), rtol=1e-5
         )
@@ -200,13 +204,14 @@ class TestLogProb:
             tf.exp(log_prob), [[odds / (1 + odds), 1 / (1 + odds)]], rtol=1e-4
         )
 
-    def test_seed(self):
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    def test_seed(self, sampler):
         problem = OneQuery(2)
         queries = random_packed(5, seed=9)
 
         def probability(seed):
             return problem.objective.log_prob(
-                queries, problem.prototypes, 2, seed
+                queries, problem.prototypes, 2, seed, sampler=sampler
             ).numpy()
 
         for same in (3, np.int64(3), tf.constant([0, 3])):
@@ -214,12 +219,15 @@ class TestLogProb:
         assert (probability(4) != probability(3)).any()
         assert (probability(None) != probability(None)).any()
 
+    @pytest.mark.parametrize("sampler", SAMPLERS)
     @pytest.mark.parametrize("compiled", [False, True])
-    def test_does_not_depend_on_the_other_queries(self, compiled):
+    def test_does_not_depend_on_the_other_queries(self, compiled, sampler):
         """Not on their order, their number, or the place among them."""
         problem = OneQuery(2)
         queries = random_packed(9, seed=9)
-        log_prob = problem.objective.log_prob
+        log_prob = functools.partial(
+            problem.objective.log_prob, sampler=sampler
+        )
         if compiled:
             log_prob = tf.function(log_prob)
 
@@ -235,26 +243,35 @@ class TestLogProb:
                 answer([row])[0], together[row], rtol=1e-6
             )
 
-    def test_eager_as_compiled(self):
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    def test_eager_as_compiled(self, sampler):
         problem, seed = OneQuery(2), tf.constant([3, 4])
         arguments = random_packed(5, seed=9), problem.prototypes
+        log_prob = functools.partial(
+            problem.objective.log_prob, sampler=sampler
+        )
         np.testing.assert_array_equal(
-            problem.objective.log_prob(*arguments, 300, seed),
-            tf.function(problem.objective.log_prob)(*arguments, 300, seed),
+            log_prob(*arguments, 300, seed),
+            tf.function(log_prob)(*arguments, 300, seed),
         )
 
-    def test_under_xla(self):
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    def test_under_xla(self, sampler):
         """XLA draws other numbers; the average is the same."""
         problem = OneQuery(2)
-        arguments = random_packed(5, seed=9), problem.prototypes
-        compiled = tf.function(problem.objective.log_prob, jit_compile=True)
+        arguments = random_packed(5, high=0.2, seed=9), problem.prototypes
+        log_prob = functools.partial(
+            problem.objective.log_prob, sampler=sampler
+        )
+        compiled = tf.function(log_prob, jit_compile=True)
         np.testing.assert_allclose(
             np.exp(compiled(*arguments, 100_000, tf.constant([3, 4]))),
-            np.exp(problem.objective.log_prob(*arguments, 100_000, 0)),
+            np.exp(log_prob(*arguments, 100_000, 0)),
             atol=0.01,
         )
 
-    def test_blocks_of_samples_do_not_change_the_answer(self):
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    def test_blocks_of_samples_do_not_change_the_answer(self, sampler):
         """The memory of a block holds 9 of the samples, or all of them."""
         problem = OneQuery(2)
         few, num_samples = random_packed(3, seed=9), 23
@@ -262,9 +279,12 @@ class TestLogProb:
         many = np.concatenate([few, padding])
         prototypes = problem.prototypes
         assert 9 < 2**21 / many[:, :2].size / len(prototypes) < 10
+        log_prob = functools.partial(
+            problem.objective.log_prob, sampler=sampler
+        )
         np.testing.assert_allclose(
-            problem.objective.log_prob(many, prototypes, num_samples, 1)[:3],
-            problem.objective.log_prob(few, prototypes, num_samples, 1),
+            log_prob(many, prototypes, num_samples, 1)[:3],
+            log_prob(few, prototypes, num_samples, 1),
             rtol=1e-6,
         )
 
@@ -275,30 +295,98 @@ class TestLogProb:
         problem.objective.log_prob(queries, problem.prototypes, 20_000, 0)
         assert time.monotonic() - started < 30
 
+    @pytest.mark.parametrize("sampler", SAMPLERS)
     @pytest.mark.parametrize("scale", [1e15, 1e19, 1e30, 3e38])
-    def test_huge_embeddings(self, scale):
+    def test_huge_embeddings(self, scale, sampler):
         """The nearest class by the distance over its variance, in float64."""
         objective = StochasticPrototypes(1, initial_noise_variance=0.5)
         mean = np.float32(scale) * np.float32([[0.9], [-0.8], [0.1]])
         queries = np.hstack([mean, np.ones_like(mean)])
         classes = np.float32([[scale, 0.5], [-scale, 1.5]])
-        log_prob = objective.log_prob(queries, classes, 5, 0)
+        log_prob = objective.log_prob(queries, classes, 5, 0, sampler=sampler)
         distance = np.float64(mean) - np.float64(classes[:, 0])
         nearest = np.argmin(distance**2 / (classes[:, 1] + 0.5), axis=1)
         assert np.isfinite(log_prob).all()
         np.testing.assert_array_equal(tf.exp(log_prob), np.eye(2)[nearest])
 
-    def test_extreme_variances(self):
+    @pytest.mark.parametrize("sampler", SAMPLERS)
+    def test_extreme_variances(self, sampler):
         """Queries and classes of variance 1e-8 to 1e8: finite, sum to 1."""
         scales = np.array([1e-8, 1e-3, 1, 1e3, 1e8])
         mean = np.linspace(-3, 3, 5)[:, None]
         packed = np.hstack([mean, scales[:, None]]).astype("float32")
         objective = StochasticPrototypes(1)
-        log_prob = objective.log_prob(packed, packed, 5)
+        log_prob = objective.log_prob(packed, packed, 5, sampler=sampler)
         assert np.isfinite(log_prob).all()
         np.testing.assert_allclose(
             tf.reduce_sum(tf.exp(log_prob), axis=1), np.ones(5), rtol=1e-5
         )
+
+    @pytest.mark.parametrize("num_samples", [1, 4])
+    def test_weighted_samples_of_intersections(self, num_samples):
+        """Importance sampling of Eq. 7 in NumPy, density by density."""
+        problem, seed = OneQuery(2), tf.constant([7, 8])
+        queries = random_packed(3, seed=9)
+        actual = problem.objective.log_prob(
+            queries,
+            problem.prototypes,
+            num_samples,
+            seed,
+            sampler="intersection",
+        )
+        noise = tf.random.stateless_normal(
+            (num_samples, 2), seed, alg="philox"
+        ).numpy()
+        first = tf.random.stateless_uniform(
+            (),
+            tf.random.experimental.stateless_fold_in(seed, 1, alg="philox"),
+            dtype=tf.float64,
+            alg="philox",
+        )
+        classes = [
+            (m, v + problem.noise_variance)
+            for m, v in zip(*unpack(problem.prototypes), strict=True)
+        ]
+        for row, m, v in zip(actual, *unpack(queries), strict=True):
+            mass = np.exp([log_normal(m, mc, vc + v) for mc, vc in classes])
+            upper = np.cumsum(mass / mass.sum())
+            products = [product(m, v, *moments) for moments in classes]
+            total = 0
+            for number in range(num_samples):
+                chosen = np.searchsorted(upper, (number + first) / num_samples)
+                mean, variance = products[chosen]
+                z = mean + np.sqrt(variance) * noise[number]
+                proposal = sum(
+                    part * np.exp(log_normal(z, *moments))
+                    for part, moments in zip(mass, products, strict=True)
+                )
+                weight = np.exp(log_normal(z, m, v)) / proposal
+                total = total + weight * problem.softmax_at(z)
+            np.testing.assert_allclose(
+                row, np.log(total / total.sum()), rtol=1e-4, atol=1e-5
+            )
+
+    @pytest.mark.parametrize("dim", [1, 2])
+    def test_samplers_have_one_limit(self, dim):
+        """Queries narrower than classes, whose weights have a variance."""
+        problem = OneQuery(dim)
+        queries = random_packed(4, dim, low=0.05, high=0.2, seed=8)
+        naive, weighted = (
+            np.exp(
+                problem.objective.log_prob(
+                    queries, problem.prototypes, 50_000, 1, sampler=sampler
+                )
+            )
+            for sampler in ("naive", "intersection")
+        )
+        assert naive.max() - naive.min() > 0.3
+        np.testing.assert_allclose(weighted, naive, atol=0.005)
+
+    def test_sampler(self):
+        with pytest.raises(ValueError, match="`sampler` must be one of"):
+            StochasticPrototypes(1).log_prob(
+                [[0.0, 1]], [[0.0, 1]], sampler="importance"
+            )
 
     def test_num_samples(self):
         with pytest.raises(ValueError, match="`num_samples` must be"):
