@@ -51,12 +51,13 @@ def export_saved_model(
       `StochasticPrototypes` by the naive sampler and with `HedgedInstances`
       by the support that matches best, repeatable for one seed: the samples
       are the same for every query, so that an answer does not depend on the
-      other rows. Otherwise by the nearest class mean, and `seed` changes
-      nothing.
+      other rows. Otherwise `seed` changes nothing: with `SoftContrastive` the
+      nearest support decides, with plain losses the nearest class mean.
     - `score_pairs`: inputs `first` and `second`, paired row by row, to `logit`
       and `probability` `(pairs,)`, the same-class probability under equal
       priors; exp(logit) is the likelihood ratio. `LearnedDistance` has it
-      instead of `classify`, `HedgedInstances` beside it, with a `seed`.
+      instead of `classify`, `SoftContrastive` beside it, and
+      `HedgedInstances` beside it with a `seed`.
 
     An objective of your own has the signatures that its attribute `signatures`
     names, `("classify",)` by default; its `score_pairs` takes a `seed` if the

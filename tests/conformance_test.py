@@ -377,6 +377,35 @@ OBJECTIVES += [
 ]
 
 
+def match_of_points(labels, points):
+    """Half the mean cost of positive pairs and half that of negative ones."""
+    i, j = np.nonzero(~np.eye(NUM_ROWS, dtype=bool))
+    points = points.astype("float64")
+    logits = -np.linalg.norm(points[i] - points[j], axis=1)
+    same = labels[i] == labels[j]
+    halves = [
+        np.mean(np.logaddexp(0, x))
+        for x in (-logits[same], logits[~same])
+        if x.size
+    ]
+    return sum(halves) / 2
+
+
+def soft_contrastive_by_hand(
+    one_class=False, singletons=False, one_place=False, factor=1.0
+):
+    """Function from an entry to its value of a batch changed like this."""
+
+    def value(entry):
+        labels, z = entry.batch()
+        labels = 0 * labels if one_class else labels
+        labels = np.arange(NUM_ROWS) if singletons else labels
+        z = np.repeat(z[:1], NUM_ROWS, 0) if one_place else z
+        return match_of_points(labels, np.float32(factor) * z)
+
+    return value
+
+
 def hedged_instances_by_hand(
     one_class=False, singletons=False, one_place=False, factor=1.0
 ):
@@ -393,17 +422,9 @@ def hedged_instances_by_hand(
         packed = made_up_batches.scaled_gaussians(packed, factor)
         packed = packed if factor > 1 else entry.quiet(packed)
         mean, variance = np.split(packed.astype("float64"), 2, axis=1)
-        i, j = np.nonzero(~np.eye(NUM_ROWS, dtype=bool))
-        logits = -np.linalg.norm(mean[i] - mean[j], axis=1)
-        same = labels[i] == labels[j]
-        halves = [
-            np.mean(np.logaddexp(0, x))
-            for x in (-logits[same], logits[~same])
-            if x.size
-        ]
         divergence = np.sum(mean**2 + variance - np.log(variance) - 1, 1) / 2
         beta = entry.make().beta
-        return sum(halves) / 2 + 2 * beta * np.mean(divergence)
+        return match_of_points(labels, mean) + 2 * beta * np.mean(divergence)
 
     return value
 
@@ -428,6 +449,22 @@ OBJECTIVES += [
         not_applicable={"no_queries": NO_SUPPORTS},
     )
     for arguments in ({}, {"average": "loss"})
+]
+OBJECTIVES += [
+    Objective(
+        partial(objectives.SoftContrastive),
+        documented={
+            "one_class": soft_contrastive_by_hand(one_class=True),
+            "singletons": soft_contrastive_by_hand(singletons=True),
+            "coinciding_points": soft_contrastive_by_hand(one_place=True),
+            "tiny_scale": soft_contrastive_by_hand(factor=1e-18),
+            "huge_scale": soft_contrastive_by_hand(factor=1e18),
+        },
+        not_applicable={
+            "no_queries": NO_SUPPORTS,
+            "samples": "nothing is drawn",
+        },
+    )
 ]
 
 

@@ -20,6 +20,7 @@ from embeddings_tf.models import n_digit_encoder
 from embeddings_tf.models import x_vector_encoder
 from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
+from embeddings_tf.objectives import SoftContrastive
 from embeddings_tf.objectives import StochasticPrototypes
 
 # Every test of this file shares the exported models.
@@ -151,6 +152,8 @@ class Served:
             self.pn, LearnedDistance(PairDistance((16, 16), seed=1))
         )
         self.hedged = EmbeddingModel(self.spe.encoder, HedgedInstances(4))
+        self.soft = EmbeddingModel(self.pn, SoftContrastive())
+        self.soft.objective.offset.assign(3.0)
         normalization = keras.layers.Normalization(
             mean=100.0, variance=4.0, axis=None
         )
@@ -173,6 +176,7 @@ class Served:
             "pn": (self.pn, None),
             "pairs": (self.pairs, None),
             "hedged": (self.hedged, None),
+            "soft": (self.soft, None),
             "function": (self.pn, invert),
             "layer": (self.pn, keras.layers.Rescaling(0.5, offset=3)),
             "model": (self.spe, self.small_images),
@@ -201,8 +205,8 @@ class Served:
         }
         self.add(call, model, "classify", **{**inputs, **changes})
 
-    def score_pairs(self, call, first, second):
-        self.add(call, "pairs", "score_pairs", first=first, second=second)
+    def score_pairs(self, call, first, second, model="pairs"):
+        self.add(call, model, "score_pairs", first=first, second=second)
 
     def score_recordings(self, call, first, second):
         names = ("first", "first_length", "second", "second_length")
@@ -347,6 +351,8 @@ def served(tmp_path_factory):
             second=images(5, 2),
             seed=seed,
         )
+    served.classify("soft classify", "soft")
+    served.score_pairs("soft score_pairs", images(5, 1), images(5, 2), "soft")
     for size in (0, 1, 5):
         served.score_recordings(
             f"words score_pairs {size}",
@@ -455,6 +461,35 @@ class TestHedgedInstances:
         )
         np.testing.assert_array_equal(first, again)
         assert (first != other).any()
+
+
+class TestSoftContrastive:
+    def test_classify(self, served):
+        support, query = (
+            encode(served.soft, images(rows, seed=seed))
+            for rows, seed in ((7, 1), (5, 2))
+        )
+        distance = np.linalg.norm(query[:, None] - support, axis=-1)
+        match = special.expit(3 - distance)
+        labels = np.array(SUPPORT_LABELS)
+        best = np.stack([match[:, labels == c].max(1) for c in CLASSES], 1)
+        np.testing.assert_allclose(
+            served.outputs("soft classify")["probability"],
+            best / best.sum(axis=1, keepdims=True),
+            rtol=1e-4,
+        )
+
+    def test_score_pairs(self, served):
+        first, second = (
+            encode(served.soft, images(5, seed)) for seed in (1, 2)
+        )
+        distance = np.linalg.norm(first - second, axis=1)
+        outputs = served.outputs("soft score_pairs")
+        assert set(outputs) == {"logit", "probability"}
+        np.testing.assert_allclose(outputs["logit"], 3 - distance, rtol=1e-4)
+        np.testing.assert_allclose(
+            outputs["probability"], special.expit(3 - distance), rtol=1e-4
+        )
 
 
 def assert_probability(actual, expected):

@@ -123,6 +123,8 @@ def test_example_of_hedged_instances_runs():
     match, same = namespace["match"], namespace["same"]
     assert match[same].mean() > 2 * match[~same].mean()
     assert ((namespace["unclear"] > 0) & (namespace["unclear"] < 1)).all()
+    sure = namespace["sure"]  # of points
+    assert sure[same].mean() > 2 * sure[~same].mean()
     truth = namespace["labels"][~namespace["train"]][1::4]
     assert (namespace["predicted"] == truth).mean() > 0.5, "of 10 classes"
 

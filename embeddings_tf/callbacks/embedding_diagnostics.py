@@ -29,7 +29,7 @@ class EmbeddingDiagnostics(EmbeddingEvaluation):
     | `val_active_triplets` | share of triplets with gradient (`TripletLoss`) |
     | `val_active_negatives` | the same of negative pairs (`ContrastiveLoss`) |
     | `noise_variance` | learned by `StochasticPrototypes` |
-    | `scale`, `offset` | learned by `HedgedInstances` |
+    | `scale`, `offset` | learned by `HedgedInstances`, `SoftContrastive` |
 
     Distances are Euclidean, between means for Gaussians. The effective rank is
     the exponential of the entropy of the singular values of the centred

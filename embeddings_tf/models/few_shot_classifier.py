@@ -25,6 +25,7 @@ class FewShotClassifier(keras.layers.Layer):
     |---|---|---|
     | `StochasticPrototypes` | Gaussian prototypes | Eqs. 5 and 7 |
     | `HedgedInstances` | all supports | match with its best support |
+    | `SoftContrastive` | all supports | match with its nearest support |
     | `LearnedDistance` | all supports | mean log-likelihood ratio of pairs |
     | any other, and plain losses | class means | minus squared distance |
 
@@ -53,9 +54,9 @@ class FewShotClassifier(keras.layers.Layer):
     Attributes:
         classes_: The labels seen by `fit`, sorted, `(classes,)`.
         prototypes_: `(classes, 2 * dim)` packed Gaussians, or `(classes,
-            dim)` means; with `HedgedInstances` and `LearnedDistance` a tuple:
-            the supports, their classes as positions in `classes_`, and the
-            number of classes.
+            dim)` means; with `HedgedInstances`, `SoftContrastive` and
+            `LearnedDistance` a tuple: the supports, their classes as positions
+            in `classes_`, and the number of classes.
 
     Raises:
         ValueError: If supports and labels differ in length or are empty, if
@@ -128,8 +129,9 @@ class FewShotClassifier(keras.layers.Layer):
 
         Use it to answer "unknown": probabilities sum to 1 over the classes even
         for a query that is far from all of them. A threshold is chosen on
-        examples of classes that were not enrolled. With objectives that score
-        pairs (`LearnedDistance`, `HedgedInstances`) a log-likelihood ratio,
+        examples of classes that were not enrolled. With objectives of pairs
+        (`LearnedDistance`, `HedgedInstances`, `SoftContrastive`) a
+        log-likelihood ratio,
         with `StochasticPrototypes` a log-density, with plain losses the log of
         the mean of exp(-distance).
         """

@@ -2,6 +2,12 @@
 
 from embeddings_tf.objectives.hedged_instances import HedgedInstances
 from embeddings_tf.objectives.learned_distance import LearnedDistance
+from embeddings_tf.objectives.soft_contrastive import SoftContrastive
 from embeddings_tf.objectives.stochastic_prototypes import StochasticPrototypes
 
-__all__ = ["HedgedInstances", "LearnedDistance", "StochasticPrototypes"]
+__all__ = [
+    "HedgedInstances",
+    "LearnedDistance",
+    "SoftContrastive",
+    "StochasticPrototypes",
+]

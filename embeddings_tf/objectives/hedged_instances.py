@@ -1,13 +1,11 @@
 """Hedged instance embeddings: the objective."""
 
 import keras
-import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
+from embeddings_tf.objectives.match_objective import MatchObjective
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import match_probability
-from embeddings_tf.ops import prototypes
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
@@ -20,7 +18,7 @@ from embeddings_tf.ops.seed_pair import seed_pair
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class HedgedInstances(EmbeddingObjective):
+class HedgedInstances(MatchObjective):
     """Gaussian embeddings and the probability that two inputs match.
 
     Use it for pairs of inputs that may be unclear: an unclear input gets a
@@ -88,7 +86,6 @@ class HedgedInstances(EmbeddingObjective):
     """
 
     is_gaussian = True
-    signatures = ("classify", "score_pairs")
 
     def __init__(
         self,
@@ -106,20 +103,6 @@ class HedgedInstances(EmbeddingObjective):
         self.average = one_of("average", average, ("probability", "loss"))
         self.seed = seed = None if seed is None else random_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
-        # They do not depend on the embeddings, so methods work before build.
-        self.raw_scale = self.add_weight(
-            name="raw_scale",
-            shape=(),
-            initializer=keras.initializers.Constant(np.log(np.expm1(1.0))),
-        )
-        self.offset = self.add_weight(
-            name="offset", shape=(), initializer="zeros"
-        )
-
-    @property
-    def scale(self) -> tf.Tensor:
-        """The trainable `a`, how fast a match fades with distance; above 0."""
-        return tf.nn.softplus(tf.convert_to_tensor(self.raw_scale))
 
     def build(self, y_true_shape, y_pred_shape):
         width = y_pred_shape[-1]
@@ -140,8 +123,7 @@ class HedgedInstances(EmbeddingObjective):
         value = match_probability.match_loss(
             labels,
             samples,
-            self.scale,
-            tf.convert_to_tensor(self.offset),
+            *self._weights(),
             self.average == "probability",
         )
         if self.beta:
@@ -221,15 +203,6 @@ class HedgedInstances(EmbeddingObjective):
             )
         )
 
-    def represent(self, packed, class_ids, num_classes) -> tuple:
-        """Represents classes in few-shot use by all of their supports.
-
-        Returns:
-            The arguments of `log_prob` after the queries: the supports, their
-            classes in `[0, num_classes)`, and the number of classes.
-        """
-        return prototypes.all_supports(packed, class_ids, num_classes)
-
     def log_prob(
         self,
         packed_queries,
@@ -270,9 +243,7 @@ class HedgedInstances(EmbeddingObjective):
         log_match = self.match_log_probability(
             packed_queries, packed_supports, num_samples, seed
         )
-        return tf.nn.log_softmax(
-            prototypes.best_of_class(log_match, labels, num_classes)
-        )
+        return self._log_prob(log_match, labels, num_classes)
 
     def log_evidence(
         self,
@@ -307,12 +278,7 @@ class HedgedInstances(EmbeddingObjective):
         logits = self._all_logits(
             packed_queries, packed_supports, num_samples, seed
         )
-        best = prototypes.best_of_class(logits, labels, num_classes)
-        return self._finite(prototypes.log_mean_exp(best))
-
-    def diagnostics(self) -> dict:
-        """The learned `scale` and `offset`."""
-        return {"scale": self.scale, "offset": self.offset}
+        return self._log_evidence(logits, labels, num_classes)
 
     def _samples_and_weights(self, first, second, num_samples, seed) -> tuple:
         """Samples of two sets, scale and offset, all in float64."""
@@ -322,12 +288,7 @@ class HedgedInstances(EmbeddingObjective):
         samples = match_probability.samples_of_sets(
             first, second, num_samples, self._seed(seed), self.compute_dtype
         )
-        scale, offset = self.scale, tf.convert_to_tensor(self.offset)
-        return *samples, tf.cast(scale, tf.float64), tf.cast(offset, tf.float64)
-
-    def _finite(self, values) -> tf.Tensor:
-        """Values of float64 in the dtype of the objective, not infinite."""
-        return prototypes.finite(values, tf.as_dtype(self.compute_dtype))
+        return *samples, *self._weights(tf.float64)
 
     def _seed(self, seed) -> tf.Tensor:
         if seed is None:

@@ -137,7 +137,8 @@ def log_average(first, second, scale, offset, sign, of_probability):
     num_pairs = num_samples * num_samples
     dtype = first.dtype
     # Distances do not change, and close points keep their digits.
-    middle = tf.stop_gradient(tf.reduce_mean(first, axis=(0, 1)))
+    middle = tf.reduce_mean(tf.cast(first, tf.float64), axis=(0, 1))
+    middle = tf.stop_gradient(tf.cast(middle, dtype))
     # An empty batch has no mean; use 0.
     middle = tf.math.multiply_no_nan(middle, tf.cast(tf.size(first) > 0, dtype))
 
@@ -162,19 +163,35 @@ def log_average(first, second, scale, offset, sign, of_probability):
             square = norms - 2 * tf.matmul(a, b, transpose_b=True)
             coincide = square <= RESOLUTION * norms
             square = tf.where(coincide, tf.zeros_like(square), square)
-            distance = tf.cast(tf.sqrt(square), dtype)
+            # Below the largest float, so that its logit is finite.
+            distance = tf.minimum(tf.sqrt(square), 1e-6 * dtype.max)
+            distance = tf.cast(distance, dtype)
             return a, b, distance, sign * (offset - scale * distance)
 
-        def add(i, j, total):
-            log_p = tf.math.log_sigmoid(logits(i, j)[-1])
-            if not of_probability:
-                return (total + log_p,)
-            larger = tf.maximum(total, log_p)
-            smaller = tf.minimum(total, log_p)
-            return (larger + tf.math.log1p(tf.exp(smaller - larger)),)
-
-        start = tf.zeros_like(sign) + (-np.inf if of_probability else 0.0)
-        (total,) = loop(add, start)
+        zeros = tf.zeros_like(sign)
+        if of_probability:
+            # Relative to the largest, no probability under- or overflows:
+            # sigmoid(x) / exp(m) = 1 / (exp(m - x) + exp(m)).
+            (most,) = loop(
+                lambda i, j, most: (tf.maximum(most, logits(i, j)[-1]),),
+                zeros - np.inf,
+            )
+            most = tf.minimum(most, 0)
+            part = tf.exp(most)
+            (total,) = loop(
+                lambda i, j, total: (
+                    total + 1 / (tf.exp(most - logits(i, j)[-1]) + part),
+                ),
+                zeros,
+            )
+            total = most + tf.math.log(total)
+        else:
+            (total,) = loop(
+                lambda i, j, total: (
+                    total + tf.math.log_sigmoid(logits(i, j)[-1]),
+                ),
+                zeros,
+            )
 
         def gradient(upstream):
             def add_gradient(i, j, by_first, by_second, by_scale, by_offset):

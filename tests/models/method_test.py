@@ -64,6 +64,7 @@ class OnlyPairs(keras.layers.Layer):
 MODELS = {
     "prototypes": lambda: joined(objectives.StochasticPrototypes(2)),
     "hedged": lambda: joined(objectives.HedgedInstances(3)),
+    "soft contrastive": lambda: joined(objectives.SoftContrastive()),
     "distance": lambda: joined(
         objectives.LearnedDistance(layers.PairDistance((8,), seed=1))
     ),
@@ -299,6 +300,7 @@ def test_what_each_method_says_of_itself():
     assert {n: m.signatures for n, m in said.items()} == {
         "prototypes": ("classify",),
         "hedged": ("classify", "score_pairs"),
+        "soft contrastive": ("classify", "score_pairs"),
         "distance": ("score_pairs",),
         "triplet": ("classify",),
         "triplet in pieces": ("classify",),
@@ -311,6 +313,10 @@ def test_what_each_method_says_of_itself():
     assert [n for n, m in said.items() if m.pairs_take_seed] == ["hedged"]
     assert set(said["prototypes"].diagnostics()) == {"noise_variance"}
     assert said["hedged"].diagnostics() == {
+        "scale": pytest.approx(1),
+        "offset": 0,
+    }
+    assert said["soft contrastive"].diagnostics() == {
         "scale": pytest.approx(1),
         "offset": 0,
     }

@@ -61,10 +61,10 @@ def prototypes(packed, labels, num_classes):
     return objective.prototypes(packed, labels, num_classes)
 
 
-def log_prob(packed_queries, packed_prototypes, num_samples, seed):
+def log_prob(packed_queries, packed_prototypes, num_samples, seed, sampler):
     objective = objectives.StochasticPrototypes(2)
     return objective.log_prob(
-        packed_queries, packed_prototypes, num_samples, seed
+        packed_queries, packed_prototypes, num_samples, seed, sampler=sampler
     )
 
 
@@ -79,6 +79,18 @@ def match(packed_first, packed_second, num_samples, seed):
 
 def hedged_log_prob(**arguments):
     return objectives.HedgedInstances(4).log_prob(**arguments)
+
+
+def soft(y_true, y_pred):
+    return objectives.SoftContrastive()(y_true, y_pred)
+
+
+def soft_match(first, second):
+    return objectives.SoftContrastive().match_logit(first, second)
+
+
+def soft_log_prob(**arguments):
+    return objectives.SoftContrastive().log_prob(**arguments)
 
 
 def learned(y_true, y_pred, hidden_units=(4,), **arguments):
@@ -111,28 +123,28 @@ IDS = [
         "a ragged list",
     )
 ]
+ROWS = (
+    "a tensor",
+    "float64",
+    "float16",
+    "long double",
+    "complex",
+    "strings",
+    "text",
+    "None",
+    "a ragged list",
+    "NaN",
+    "one axis less",
+    "a scalar",
+    "Python objects",
+    "times 1e-40",
+    "times 1e19",
+)
 PACKED_ROWS = [
-    h
-    for h in chosen(floats(PACKED, nan=Expected.POISON))
-    if h.name
-    in (
-        "a tensor",
-        "float64",
-        "float16",
-        "long double",
-        "complex",
-        "strings",
-        "text",
-        "None",
-        "a ragged list",
-        "NaN",
-        "one axis less",
-        "a scalar",
-        "Python objects",
-        "times 1e-40",
-        "times 1e19",
-    )
-] + [ODD]
+    *(h for h in chosen(floats(PACKED, nan=Expected.POISON)) if h.name in ROWS),
+    ODD,
+]
+POINTS = [h for h in chosen(floats(X, nan=Expected.POISON)) if h.name in ROWS]
 
 ENTRIES = {
     "objectives.StochasticPrototypes": Entry(
@@ -186,12 +198,14 @@ ENTRIES = {
             "packed_prototypes": PACKED[::4],
             "num_samples": 3,
             "seed": 1,
+            "sampler": "naive",
         },
         {
             "packed_queries": PACKED_ROWS,
             "packed_prototypes": [refused("narrower", PACKED[:, :2])],
             "num_samples": chosen(count(3), "huge", "beyond int64"),
             "seed": chosen(seed(1, optional=True)),
+            "sampler": choice("naive"),
         },
     ),
     "objectives.HedgedInstances": Entry(
@@ -255,6 +269,44 @@ ENTRIES = {
             "num_samples": chosen(
                 count(2, optional=True), "huge", "beyond int64"
             ),
+        },
+    ),
+    "objectives.SoftContrastive": Entry(
+        soft,
+        {"y_true": Y, "y_pred": X},
+        {"y_true": LABELS_OF_12, "y_pred": embeddings(X)},
+        together(X),
+    ),
+    "objectives.SoftContrastive.match_logit": Entry(
+        soft_match,
+        {"first": X, "second": X[::-1].copy()},
+        {
+            "first": [
+                *POINTS,
+                refused("fewer", X[:5]),
+                refused("narrower", X[:, :3]),
+            ]
+        },
+    ),
+    "objectives.SoftContrastive.log_prob": Entry(
+        soft_log_prob,
+        {
+            "queries": X[:5],
+            "supports": X,
+            "support_labels": Y,
+            "num_classes": 3,
+        },
+        {
+            "queries": POINTS,
+            "support_labels": [
+                *IDS,
+                refused("a class beyond", Y + 1),
+                refused("negative", Y - 1),
+            ],
+            "num_classes": [
+                *chosen(count(3), "True", "huge", "beyond int64"),
+                refused("a class without support", 4),
+            ],
         },
     ),
     "objectives.LearnedDistance": Entry(

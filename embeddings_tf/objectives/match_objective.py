@@ -1,0 +1,67 @@
+"""The base class of objectives that learn the probability of a match."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
+from embeddings_tf.ops import prototypes
+
+
+class MatchObjective(EmbeddingObjective):
+    """Owns scale `a` and offset `b` of `sigmoid(b - a * distance)`.
+
+    In few-shot use a class is all of its supports, and answers by the support
+    that matches best.
+    """
+
+    signatures = ("classify", "score_pairs")
+
+    def __init__(self, *, dtype="float32", **kwargs):
+        super().__init__(dtype=dtype, **kwargs)
+        # They do not depend on the embeddings, so methods work before build.
+        self.raw_scale = self.add_weight(
+            name="raw_scale",
+            shape=(),
+            initializer=keras.initializers.Constant(np.log(np.expm1(1.0))),
+        )
+        self.offset = self.add_weight(
+            name="offset", shape=(), initializer="zeros"
+        )
+
+    @property
+    def scale(self) -> tf.Tensor:
+        """The trainable `a`, how fast a match fades with distance; above 0."""
+        return tf.nn.softplus(tf.convert_to_tensor(self.raw_scale))
+
+    def represent(self, embeddings, class_ids, num_classes) -> tuple:
+        """Represents classes in few-shot use by all of their supports.
+
+        Returns:
+            The arguments of `log_prob` after the queries: the supports, their
+            classes in `[0, num_classes)`, and the number of classes.
+        """
+        return prototypes.all_supports(embeddings, class_ids, num_classes)
+
+    def diagnostics(self) -> dict:
+        """The learned `scale` and `offset`."""
+        return {"scale": self.scale, "offset": self.offset}
+
+    def _weights(self, dtype=None) -> tuple[tf.Tensor, tf.Tensor]:
+        """Scale and offset."""
+        weights = self.scale, tf.convert_to_tensor(self.offset)
+        return tuple(tf.cast(x, dtype or x.dtype) for x in weights)
+
+    def _finite(self, values) -> tf.Tensor:
+        """Values of float64 in the dtype of the objective, not infinite."""
+        return prototypes.finite(values, tf.as_dtype(self.compute_dtype))
+
+    def _log_prob(self, log_match, labels, num_classes) -> tf.Tensor:
+        """`(queries, classes)` of log-probabilities `(queries, supports)`."""
+        best = prototypes.best_of_class(log_match, labels, num_classes)
+        return tf.nn.log_softmax(best)
+
+    def _log_evidence(self, logits, labels, num_classes) -> tf.Tensor:
+        """`(queries,)` of log-likelihood ratios `(queries, supports)`."""
+        best = prototypes.best_of_class(logits, labels, num_classes)
+        return self._finite(prototypes.log_mean_exp(best))

@@ -1,0 +1,175 @@
+"""The soft contrastive loss: the objective."""
+
+import keras
+import tensorflow as tf
+
+from embeddings_tf.objectives.match_objective import MatchObjective
+from embeddings_tf.ops import match_probability
+from embeddings_tf.ops.global_batch import gather_global_batch
+from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.labelled_batch import real_matrix
+
+
+@keras.saving.register_keras_serializable(package="embeddings_tf")
+class SoftContrastive(MatchObjective):
+    """Contrastive loss with a learned scale and offset instead of a margin.
+
+    Use it for the probability that two clear inputs match. It is
+    `HedgedInstances` for points: nothing is sampled and there is no constant
+    to choose. If inputs may be unclear, take `HedgedInstances`; for a fixed
+    radius around a query, `ContrastiveLoss`. Join it to an encoder of points
+    with `embeddings_tf.models.EmbeddingModel`, and feed batches of several
+    classes with several rows each
+    (`embeddings_tf.sampling.class_balanced_batches`).
+
+    Formula, with `a > 0` and `b` trained (`scale` and `offset`):
+
+    ```
+    p(match | z_1, z_2) = sigmoid(b - a ||z_1 - z_2||)
+    v = 1/2 mean over positive pairs of -ln p(match)
+      + 1/2 mean over negative pairs of -ln(1 - p(match))
+    ```
+
+    Pairs are all pairs of two rows of the batch, positive if of one class.
+    The half of a kind that the batch has no pair of is 0. Two rows that
+    coincide have a distance of 0, whose gradient is 0. Under `tf.distribute`
+    the pairs are the pairs of the global batch.
+
+    Args:
+        dtype, name: As in `keras.layers.Layer`. The default is float32,
+            because sums over a batch need its precision.
+
+    Attributes:
+        scale: `a`, a scalar above 0. Starts at 1.
+        offset: `b`, a scalar. Starts at 0.
+
+    Call arguments:
+        y_true: Class ids `(batch,)`, any integers.
+        y_pred: Embeddings `(batch, dim)`.
+
+    Returns:
+        `(batch,)`, float32, `v` in every entry.
+
+    Raises:
+        ValueError: If labels are not class ids, embeddings not `(batch, dim)`,
+            or a method's labels leave a class without support.
+
+    Reference:
+        - [Oh et al., 2019](https://arxiv.org/abs/1810.00319), the baseline.
+          How pairs are weighted, and how a stays above 0 (softplus), are
+          choices made here.
+
+    Example:
+
+    >>> objective = embeddings_tf.objectives.SoftContrastive()
+    >>> z = np.array([[0, 0], [3, 4]], "float32")
+    >>> tf.sigmoid(objective.match_logit(z[:1], z[1:])).numpy().round(3)
+    array([0.007], dtype=float32)
+    """
+
+    def build(self, y_true_shape, y_pred_shape):
+        """Nothing: the weights do not depend on the embeddings."""
+
+    def call(self, y_true, y_pred):
+        labels, local = labelled_batch(y_true, y_pred)
+        labels, embeddings = gather_global_batch(labels, local)
+        value = match_probability.match_loss(
+            labels, embeddings[None], *self._weights(), True
+        )
+        return tf.fill(tf.shape(local)[:1], value)
+
+    def match_logit(self, first, second) -> tf.Tensor:
+        """ln(p / (1 - p)) of the match of two sets of rows, row by row.
+
+        Two sets `(n, dim)` give `(n,)`. Every finite embedding has a finite
+        answer.
+        """
+        pair = self._points_and_weights(first, second)
+        first, second = (points.shape[1:2] for points in pair[:2])
+        if not first.is_compatible_with(second):
+            raise ValueError(
+                f"Pairs are compared row by row; received {first[0]} and "
+                f"{second[0]} rows. For all pairs take score_all_pairs."
+            )
+        return self._finite(match_probability.logit_by_row(*pair))
+
+    def score_pairs(self, first, second) -> tf.Tensor:
+        """Log-likelihood ratio of a match, row by row: `match_logit`."""
+        return self.match_logit(first, second)
+
+    def score_all_pairs(self, first, second) -> tf.Tensor:
+        """`match_logit` of each row of one set with each of another, `(n, m)`.
+
+        Memory is a few times `n * m` floats, for any dimension.
+        """
+        pair = self._points_and_weights(first, second)
+        return self._finite(match_probability.logit_of_all_pairs(*pair))
+
+    def log_prob(
+        self, queries, supports, support_labels, num_classes
+    ) -> tf.Tensor:
+        """Log-probability of every class for every query.
+
+        The most probable class is the class of the nearest support:
+
+        ```
+        p(y | z) = max over supports i of y of p(match | z, z_i)
+                   / sum over classes c of the same
+        ```
+
+        Args:
+            queries: `(queries, dim)`.
+            supports: `(supports, dim)`.
+            support_labels: `(supports,)` in `[0, num_classes)`, each class at
+                least once.
+            num_classes: Number of classes.
+
+        Returns:
+            `(queries, classes)`.
+
+        Raises:
+            ValueError: If a class has no support (in a graph:
+                `tf.errors.InvalidArgumentError`).
+        """
+        labels, supports = labelled_batch(support_labels, supports)
+        log_match = match_probability.log_match(
+            *self._points_and_weights(queries, supports)
+        )
+        log_prob = self._log_prob(log_match, labels, num_classes)
+        return self._finite(log_prob)
+
+    def log_evidence(
+        self, queries, supports, support_labels, num_classes
+    ) -> tf.Tensor:
+        """Log-likelihood ratio that a query is of any class, against none.
+
+        The classes are equally likely; each answers by its nearest support:
+        the log of the mean over classes of the largest `p / (1 - p)`.
+
+        Args:
+            queries: `(queries, dim)`.
+            supports, support_labels, num_classes: As in `log_prob`.
+
+        Returns:
+            `(queries,)`.
+        """
+        labels, supports = labelled_batch(support_labels, supports)
+        logits = match_probability.logit_of_all_pairs(
+            *self._points_and_weights(queries, supports)
+        )
+        return self._log_evidence(logits, labels, num_classes)
+
+    def _points_and_weights(self, first, second) -> tuple:
+        """Points as samples with one entry, scale and offset, in float64."""
+        first, second = (
+            real_matrix("Embeddings", side, self.compute_dtype)
+            for side in (first, second)
+        )
+        if not first.shape[-1:].is_compatible_with(second.shape[-1:]):
+            raise ValueError(
+                "Embeddings that are compared must have one width; received "
+                f"shapes {first.shape} and {second.shape}. Embed both with one "
+                "encoder."
+            )
+        sides = (tf.cast(side[None], tf.float64) for side in (first, second))
+        return *sides, *self._weights(tf.float64)
