@@ -20,6 +20,7 @@ from embeddings_tf import losses
 from tools import cross_validation_results
 from tools import cross_validation_table
 from tools import distance_depth_table as distance_depth
+from tools import n_digit_grid
 from tools import n_digit_table
 from tools import scoring_table
 from tools import search_table
@@ -32,6 +33,7 @@ from tools.generated_text import read_between
     ("module", "found"),
     [
         (n_digit_table, n_digit_table.runs),
+        (n_digit_grid, n_digit_table.every_run),
         (cross_validation_table, cross_validation_table.load),
         (verification_table, verification_table.load),
         (distance_depth, distance_depth.load),

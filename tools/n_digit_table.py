@@ -1,19 +1,22 @@
-"""The table of `docs/results/n_digit.md`, from the result files.
+"""The tables of `docs/results/n_digit.md`, from the result files.
 
     python -m tools.n_digit_table [FOLDER ...]
 
 Workdirs given are first copied, as far as numbers go, into
-`benchmarks/results/n_digit`; the table is then made from that folder alone.
+`benchmarks/results/n_digit`; the tables are then made from that folder alone.
 """
 
 import json
 import pathlib
 import statistics
 
+from tools import n_digit_grid
 from tools.generated_text import collect_folders
 from tools.generated_text import hardware
 from tools.generated_text import write_between
 from tools.keep_result import keep_result
+from tools.n_digit_grid import CELLS
+from tools.n_digit_grid import PUBLISHED
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
@@ -23,59 +26,6 @@ ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "n_digit"
 PAGE = ROOT / "docs" / "results" / "n_digit.md"
 BEGIN, END = "<!-- n_digit table: begin -->", "<!-- n_digit table: end -->"
-CELLS = [
-    (split, condition)
-    for condition in ("clean", "corrupt_support", "corrupt_query")
-    for split in ("test_seen", "test_unseen")
-]
-# Scott, Ridgeway & Mozer 2019, table of N-digit MNIST, columns N2D2 to N3D3.
-PUBLISHED = {
-    "n_digit_2_dim_2_stochastic_prototypes": (
-        93.0,
-        90.0,
-        92.4,
-        88.8,
-        53.7,
-        56.3,
-    ),
-    "n_digit_2_dim_3_stochastic_prototypes": (
-        94.2,
-        89.3,
-        93.8,
-        86.3,
-        58.2,
-        56.5,
-    ),
-    "n_digit_3_dim_2_stochastic_prototypes": (
-        80.2,
-        80.2,
-        76.7,
-        75.4,
-        40.2,
-        39.3,
-    ),
-    "n_digit_3_dim_3_stochastic_prototypes": (
-        89.0,
-        88.2,
-        87.8,
-        86.3,
-        48.1,
-        46.6,
-    ),
-    "n_digit_2_dim_2_prototypical": (91.1, 82.0, 72.7, 70.9, 53.1, 51.1),
-    "n_digit_2_dim_3_prototypical": (95.0, 89.5, 93.3, 86.3, 61.1, 57.9),
-    "n_digit_3_dim_2_prototypical": (65.8, 64.3, 44.6, 42.9, 33.8, 33.0),
-    "n_digit_3_dim_3_prototypical": (90.6, 89.1, 82.7, 79.6, 56.4, 54.8),
-    # All other images of the split are supports (leave one out).
-    "n_digit_2_dim_2_hedged_instances": (87.9, 87.3, 81.6, 80.8, 49.9, 53.5),
-    "n_digit_2_dim_3_hedged_instances": (95.2, 91.0, 94.3, 86.7, 57.8, 57.0),
-    "n_digit_3_dim_2_hedged_instances": (65.0, 64.4, 54.0, 53.9, 31.8, 32.1),
-    "n_digit_3_dim_3_hedged_instances": (87.3, 88.2, 81.2, 81.2, 49.9, 50.2),
-    "n_digit_2_dim_2_contrastive": (88.2, 85.5, 76.2, 76.5, 43.5, 46.3),
-    "n_digit_2_dim_3_contrastive": (95.0, 84.8, 92.2, 73.3, 51.6, 44.8),
-    "n_digit_3_dim_2_contrastive": (65.8, 59.0, 49.5, 42.6, 29.3, 26.2),
-    "n_digit_3_dim_3_contrastive": (87.3, 85.5, 77.6, 73.2, 44.7, 42.0),
-}
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
@@ -96,6 +46,11 @@ def files() -> dict[pathlib.Path, dict]:
         path: json.loads(path.read_text())
         for path in sorted(RESULTS.glob("*.json"))
     }
+
+
+def every_run() -> list[dict]:
+    """The contents of all result files, each with a whole config."""
+    return [run | {"config": config_of(run)} for run in files().values()]
 
 
 def runs() -> dict[tuple[str, float], list[dict]]:
@@ -270,7 +225,9 @@ def _choices(runs) -> list[str]:
 
 
 def write_page() -> None:
-    """Puts the table between the markers of the page."""
+    """Puts the tables between the markers of the page."""
+    grid = n_digit_grid.table(every_run())
+    write_between(PAGE, n_digit_grid.BEGIN, n_digit_grid.END, grid)
     write_between(PAGE, BEGIN, END, table(runs()))
 
 

@@ -1,0 +1,247 @@
+"""The published table of n-digit numbers, ours beside it.
+
+Four methods, two and three digits and dimensions, three conditions, classes
+seen in training and others. `tools.n_digit_table` writes it into
+`docs/results/n_digit.md`, from the result files.
+"""
+
+import pathlib
+import statistics
+
+from tools.rerun_command import command_lines
+from tools.rerun_command import overrides
+from tools.rerun_command import rerun_command
+from trainers.config import load_recipe
+from trainers.workdir import recipe_fields
+
+ROOT = pathlib.Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "results" / "n_digit.md"
+BEGIN, END = "<!-- n_digit grid: begin -->", "<!-- n_digit grid: end -->"
+METHODS = {
+    "stochastic_prototypes": "SPE",
+    "prototypical": "PN",
+    "hedged_instances": "HIB",
+    "soft_contrastive": "contrastive",
+}
+SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3)]
+CONDITIONS = ("clean", "corrupt_support", "corrupt_query")
+SPLITS = ("test_seen", "test_unseen")
+CELLS = [(split, name) for name in CONDITIONS for split in SPLITS]
+# Scott, Ridgeway & Mozer 2019, table of N-digit MNIST, by method and shape, the
+# numbers in the order of CELLS.
+PUBLISHED = {
+    f"n_digit_{n}_dim_{dim}_{method}": values
+    for method, rows in {
+        "stochastic_prototypes": (
+            (93.0, 90.0, 92.4, 88.8, 53.7, 56.3),
+            (94.2, 89.3, 93.8, 86.3, 58.2, 56.5),
+            (80.2, 80.2, 76.7, 75.4, 40.2, 39.3),
+            (89.0, 88.2, 87.8, 86.3, 48.1, 46.6),
+        ),
+        "prototypical": (
+            (91.1, 82.0, 72.7, 70.9, 53.1, 51.1),
+            (95.0, 89.5, 93.3, 86.3, 61.1, 57.9),
+            (65.8, 64.3, 44.6, 42.9, 33.8, 33.0),
+            (90.6, 89.1, 82.7, 79.6, 56.4, 54.8),
+        ),
+        # All other images of the split are supports (leave one out).
+        "hedged_instances": (
+            (87.9, 87.3, 81.6, 80.8, 49.9, 53.5),
+            (95.2, 91.0, 94.3, 86.7, 57.8, 57.0),
+            (65.0, 64.4, 54.0, 53.9, 31.8, 32.1),
+            (87.3, 88.2, 81.2, 81.2, 49.9, 50.2),
+        ),
+        "soft_contrastive": (
+            (88.2, 85.5, 76.2, 76.5, 43.5, 46.3),
+            (95.0, 84.8, 92.2, 73.3, 51.6, 44.8),
+            (65.8, 59.0, 49.5, 42.6, 29.3, 26.2),
+            (87.3, 85.5, 77.6, 73.2, 44.7, 42.0),
+        ),
+    }.items()
+    for (n, dim), values in zip(SHAPES, rows, strict=True)
+}
+EPISODES, LEAVE_ONE_OUT = "accuracy", "leave_one_out_accuracy"
+# Fields that a search of the learning rate and of constants sets.
+SEARCHED = (
+    "seed",
+    "num_epochs",
+    "optimizer.learning_rate.initial_learning_rate",
+    "optimizer.learning_rate.decay_steps",
+    "objective.beta",
+)
+
+
+def table(results: list[dict]) -> str:
+    """The markdown between the markers, from result files with configs."""
+    chosen = {recipe: choose(recipe, results) for recipe in PUBLISHED}
+    lines = []
+    for split in SPLITS:
+        lines += [*_accuracies(chosen, split), ""]
+    lines += [*_differences(chosen), "", *_budgets(chosen)]
+    commands = {}
+    for recipe, runs in chosen.items():
+        for run in runs:
+            seed = run["seed"]
+            commands[f"{recipe}, seed {seed}"] = rerun_command(
+                recipe, run["config"], f"runs/{recipe}_{seed}"
+            )
+        if not runs:
+            config = recipe_fields(load_recipe(recipe))
+            commands[f"{recipe}, not run"] = rerun_command(
+                recipe, config, f"runs/{recipe}"
+            )
+    return "\n".join([*lines, *command_lines(commands)])
+
+
+def choose(recipe: str, results: list[dict]) -> list[dict]:
+    """The evaluated runs of the setting with the best validation accuracy.
+
+    Among the longest runs; a run with other fields than a search sets is not
+    of the grid. Seeds in order.
+    """
+    settings = {}
+    for run in results:
+        if run["recipe"] != recipe or "evaluation" not in run:
+            continue
+        differing = overrides(recipe, run["config"])
+        if set(differing) <= set(SEARCHED):
+            differing.pop("seed", None)
+            key = run["training"]["steps"], tuple(sorted(differing.items()))
+            settings.setdefault(key, []).append(run)
+    if not settings:
+        return []
+    longest = max(steps for steps, _ in settings)
+    of_longest = [runs for key, runs in settings.items() if key[0] == longest]
+    best = max(
+        of_longest,
+        key=lambda runs: statistics.mean(
+            run["training"]["best_value"] for run in runs
+        ),
+    )
+    return sorted(best, key=lambda run: run["seed"])
+
+
+def values(runs, split, condition, rule) -> list[float]:
+    """Accuracies in % by seed; none if one run did not measure it."""
+    cells = [run["evaluation"][split][condition] for run in runs]
+    if not all(rule in cell for cell in cells):
+        return []
+    return [100 * cell[rule] for cell in cells]
+
+
+def _accuracies(chosen, split) -> list[str]:
+    lines = [
+        f"| {split.removeprefix('test_')} classes | method, rule | "
+        + " | ".join(f"N{n}D{dim}" for n, dim in SHAPES)
+        + " | mean |",
+        "|---|---|" + "---:|" * 5,
+    ]
+    for condition in CONDITIONS:
+        for method, name in METHODS.items():
+            pairs = method in ("hedged_instances", "soft_contrastive")
+            rules = (LEAVE_ONE_OUT, EPISODES) if pairs else (EPISODES,)
+            for rule in rules:
+                said = "leave one out" if rule == LEAVE_ONE_OUT else "episodes"
+                # Published by one rule only, the first.
+                cells = _row(chosen, method, split, condition, rule, rules[0])
+                lines.append(
+                    f"| {condition.replace('_', ' ')} | {name}, {said} | "
+                    + " | ".join(cells)
+                    + " |"
+                )
+    return lines
+
+
+def _row(chosen, method, split, condition, rule, published_rule) -> list[str]:
+    """`ours (published)` for each shape, and of the means."""
+    ours, published = [], []
+    for n, dim in SHAPES:
+        recipe = f"n_digit_{n}_dim_{dim}_{method}"
+        of_seeds = values(chosen[recipe], split, condition, rule)
+        ours.append(statistics.mean(of_seeds) if of_seeds else None)
+        published.append(PUBLISHED[recipe][CELLS.index((split, condition))])
+    complete = None not in ours
+    ours.append(statistics.mean(ours) if complete else None)
+    published.append(statistics.mean(published))
+    return [
+        " ".join(
+            ([] if mine is None else [f"**{mine:.1f}**"])
+            + ([f"({theirs + 1e-9:.1f})"] if rule == published_rule else [])
+        )
+        for mine, theirs in zip(ours, published, strict=True)
+    ]
+
+
+def _differences(chosen) -> list[str]:
+    lines = [
+        "| SPE - PN, points | classes | "
+        + " | ".join(f"N{n}D{dim}" for n, dim in SHAPES)
+        + " |",
+        "|---|---|" + "---:|" * 4,
+    ]
+    for split, condition in CELLS:
+        cells = []
+        for n, dim in SHAPES:
+            spe, pn = (
+                f"n_digit_{n}_dim_{dim}_{method}"
+                for method in ("stochastic_prototypes", "prototypical")
+            )
+            where = CELLS.index((split, condition))
+            published = PUBLISHED[spe][where] - PUBLISHED[pn][where]
+            paired = differences(chosen[spe], chosen[pn], split, condition)
+            cell = f"({published:+.1f})"
+            if paired:
+                each = ", ".join(f"{value:+.1f}" for value in paired)
+                cell = f"**{statistics.mean(paired):+.1f}** [{each}] {cell}"
+            cells.append(cell)
+        lines.append(
+            f"| {condition.replace('_', ' ')} | {split.removeprefix('test_')} "
+            "| " + " | ".join(cells) + " |"
+        )
+    return lines
+
+
+def differences(first, second, split, condition) -> list[float]:
+    """First minus second for each seed that both have, in points."""
+    by_seed = [
+        {
+            run["seed"]: 100 * run["evaluation"][split][condition][EPISODES]
+            for run in runs
+        }
+        for runs in (first, second)
+    ]
+    return [
+        by_seed[0][seed] - by_seed[1][seed]
+        for seed in sorted(set(by_seed[0]) & set(by_seed[1]))
+    ]
+
+
+def _budgets(chosen) -> list[str]:
+    lines = [
+        "| recipe | seeds | set by search | steps | images a step | minutes "
+        "| validation |",
+        "|---|---|---|---:|---:|---:|---:|",
+    ]
+    for recipe, runs in chosen.items():
+        if not runs:
+            continue
+        config, training = runs[0]["config"], [r["training"] for r in runs]
+        batches = config["batches"]
+        per_class = batches.get("num_per_class")
+        if per_class is None:
+            per_class = batches["num_support"] + batches["num_query"]
+        rate = config["optimizer"]["learning_rate"]["initial_learning_rate"]
+        found = {"learning rate": rate}
+        if "beta" in config.get("objective", {}):
+            found["beta"] = config["objective"]["beta"]
+        lines.append(
+            f"| `{recipe}` | {', '.join(str(r['seed']) for r in runs)} | "
+            + ", ".join(f"{name} {value:g}" for name, value in found.items())
+            + f" | {training[0]['steps']} | "
+            f"{batches['num_classes'] * per_class} | "
+            + " ".join(f"{t['seconds'] / 60:.0f}" for t in training)
+            + " | "
+            + " ".join(f"{100 * t['best_value']:.1f}" for t in training)
+            + " |"
+        )
+    return lines
