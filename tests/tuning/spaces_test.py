@@ -18,15 +18,16 @@ RECIPES = {
     "an4": "an4_learned_distance",
     "cifar_mini_imagenet": "mini_imagenet_learned_distance",
     "f_statistic": "sprites_f_statistic",
+    "n_digit": "n_digit_2_dim_2_hedged_instances",
     "stochastic_prototypes": "n_digit_2_dim_2_stochastic_prototypes",
     "voxceleb": "voxceleb_learned_distance",
 }
 
 
-def draw(name, num_draws):
+def draw(name, num_draws, recipe=None):
     """`(values, config)` of random trials, as a search draws them."""
     space = load_function(name, SPACES, "space", "space", space_names())
-    make_run = run_maker(load_recipe(RECIPES[name]), space)
+    make_run = run_maker(load_recipe(recipe or RECIPES[name]), space)
     oracle = keras_tuner.oracles.RandomSearchOracle(
         objective=keras_tuner.Objective("score", "max"), seed=1
     )
@@ -81,6 +82,33 @@ def test_values_reach_the_fields_that_depend_on_them():
     for _, run in draw("f_statistic", 40):
         num_dims = run.method.arguments["num_dims"]
         assert 1 <= num_dims <= run.encoder.arguments["dim"] == 22
+
+
+@pytest.mark.parametrize(
+    ("method", "constant", "low", "high"),
+    [
+        ("stochastic_prototypes", None, 0, 0),
+        ("prototypical", None, 0, 0),
+        ("hedged_instances", "beta", 1e-6, 1e-2),
+        ("soft_contrastive", None, 0, 0),
+        ("contrastive", "margin", 0.3, 10),
+    ],
+)
+def test_every_method_of_the_n_digit_grid_has_its_constants_drawn(
+    method, constant, low, high
+):
+    rates = []
+    for values, run in draw("n_digit", 60, f"n_digit_2_dim_2_{method}"):
+        rates.append(values["optimizer.learning_rate"])
+        rate = run.optimizer.arguments["learning_rate"].arguments
+        assert rate["initial_learning_rate"] == rates[-1]
+        drawn = {name.rpartition(".")[2]: v for name, v in values.items()}
+        assert set(drawn) == {"learning_rate", *filter(None, [constant])}
+        if constant:
+            assert run.method.arguments[constant] == drawn[constant]
+            assert low <= drawn[constant] <= high
+    # Beyond 1e-2, the best rate of prototypical networks so far.
+    assert 1e-3 <= min(rates) < 2e-3 and 5e-2 < max(rates) <= 1e-1
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import HedgedInstances
+from embeddings_tf.objectives import SoftContrastive
 from tests.trainers.images import images
 from trainers import data
 from trainers.config import load_recipe
@@ -19,6 +20,7 @@ from trainers.evaluators import episodes
 from trainers.evaluators import evaluator
 from trainers.evaluators import few_shot
 from trainers.evaluators import n_digit_few_shot
+from trainers.evaluators.occluded import EmbeddedSplit
 
 TINY = str(pathlib.Path(__file__).parents[1] / "tiny.py")
 # The cache of the data and the threads of TensorFlow are of one process.
@@ -70,6 +72,55 @@ def test_leave_one_out_of_matches():
     assert accuracy == pytest.approx(nearest_other(-distance))
 
 
+def test_leave_one_out_of_points_that_match():
+    """The nearest point is the best match, whatever scale and offset are."""
+    gallery, queries = rows(0, 2), rows(1, 2)
+    model = EmbeddingModel(identity(2), SoftContrastive())
+    model.objective.raw_scale.assign(-1.0)
+    model.objective.offset.assign(2.0)
+    accuracy = episodes.leave_one_out_accuracy(model, gallery, queries, LABELS)
+    distance = np.linalg.norm(queries[:, None] - gallery, axis=-1)
+    assert accuracy == pytest.approx(nearest_other(-distance))
+
+
+@pytest.mark.parametrize("is_gaussian", [False, True])
+def test_leave_one_out_under_each_condition(is_gaussian, monkeypatch):
+    """Corrupt supports are a corrupt gallery, corrupt queries are queries."""
+    width = 2 + 2 * is_gaussian
+    clean, corrupt = rows(0, width), rows(1, width)
+    if is_gaussian:
+        clean[:, 2:] = corrupt[:, 2:] = 1e-12
+        model = EmbeddingModel(identity(4), HedgedInstances(2), gaussian=True)
+    else:
+        model = identity(2)
+    split = EmbeddedSplit("test", 5, LABELS, clean, [corrupt], [None])
+    sides = {
+        "clean": (clean, clean),
+        "corrupt_support": (corrupt, clean),
+        "corrupt_query": (clean, corrupt),
+    }
+    run = load_recipe(TINY)
+    run = dataclasses.replace(
+        run,
+        evaluation=dataclasses.replace(run.evaluation, leave_one_out=True),
+    )
+    monkeypatch.setattr(few_shot, "episodes", lambda *a: [])
+    monkeypatch.setattr(few_shot, "measure_episodes", lambda found: [{}] * 3)
+    monkeypatch.setattr(few_shot, "uncertainty", lambda splits: ({}, {}))
+    monkeypatch.setattr(few_shot.viz, "evaluation_figure", lambda *a: None)
+    monkeypatch.setattr(few_shot.viz, "embedding_figure", lambda *a, **k: None)
+    found, _ = few_shot.measure(run, model, [split], LABELS, {"class": LABELS})
+    expected = {}
+    for condition, (gallery, queries) in sides.items():
+        distance = np.linalg.norm(
+            queries[:, None, :2] - gallery[:, :2], axis=-1
+        )
+        expected[condition] = nearest_other(-distance)
+        measured = found["test"][condition]["leave_one_out_accuracy"]
+        assert measured == pytest.approx(expected[condition])
+    assert len(set(expected.values())) == 3
+
+
 @pytest.mark.parametrize("digits", [2, 3])
 @pytest.mark.parametrize("dim", [2, 3])
 def test_the_published_rows_have_recipes(digits, dim):
@@ -77,6 +128,7 @@ def test_the_published_rows_have_recipes(digits, dim):
         ("stochastic_prototypes", "objective"),
         ("hedged_instances", "objective"),
         ("prototypical", "loss"),
+        ("soft_contrastive", "objective"),
         ("contrastive", "loss"),
     ):
         name = f"n_digit_{digits}_dim_{dim}_{method}"
