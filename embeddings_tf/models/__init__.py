@@ -3,6 +3,9 @@
 from embeddings_tf.models.beta_vae import BetaVAE
 from embeddings_tf.models.bird_features_encoder import bird_features_encoder
 from embeddings_tf.models.cifar_resnet18_encoder import cifar_resnet18_encoder
+from embeddings_tf.models.colour_orientation_encoder import (
+    colour_orientation_encoder,
+)
 from embeddings_tf.models.embedding_model import EmbeddingModel
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.models.gaussian_output import has_gaussian_output
@@ -31,6 +34,7 @@ __all__ = [
     "PLDA",
     "bird_features_encoder",
     "cifar_resnet18_encoder",
+    "colour_orientation_encoder",
     "has_gaussian_output",
     "mini_imagenet_resnet18_encoder",
     "mnist_encoder",

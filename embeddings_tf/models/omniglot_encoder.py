@@ -1,11 +1,9 @@
 """The encoder of the Omniglot experiments."""
 
-import math
-
 import keras
 
-from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.models.convolution_blocks import convolution_blocks
 from embeddings_tf.models.fused_batch_normalization import (
     FusedBatchNormalization,
 )
@@ -88,33 +86,14 @@ def omniglot_encoder(
     ]
     if (height, width) != (_SIZE, _SIZE):
         x = keras.layers.Resizing(_SIZE, _SIZE, antialias=True)(x)
-    for _ in range(3):
-        x = _convolution(x, 64, uniform_biases)
-        x = normalization()(x)
-        x = keras.layers.MaxPooling2D(2)(keras.layers.ReLU()(x))
-    x = _convolution(x, 2 * dim if gaussian else dim, uniform_biases)
-    x = keras.layers.MaxPooling2D(2)(x)
-    if gaussian:
-        head = GaussianEmbedding(dim, projection=False, name="embedding")
-        embedding = head(keras.layers.Flatten(dtype="float32")(x))
-    else:
-        head = keras.layers.Flatten(name="embedding", dtype="float32")
-        embedding = head(x)
+    embedding = convolution_blocks(
+        x,
+        num_blocks=4,
+        dim=dim,
+        gaussian=gaussian,
+        uniform_biases=uniform_biases,
+        normalization=normalization,
+    )
     return prepare_for_replicas(
         keras.Model(image, embedding, name="omniglot_encoder")
     )
-
-
-def _convolution(x, filters: int, uniform_biases: bool):
-    bound = 1 / math.sqrt(9 * x.shape[-1])
-    return keras.layers.Conv2D(
-        filters,
-        3,
-        padding="same",
-        kernel_initializer="he_normal",
-        bias_initializer=(
-            keras.initializers.RandomUniform(-bound, bound)
-            if uniform_biases
-            else "zeros"
-        ),
-    )(x)

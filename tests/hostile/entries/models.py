@@ -349,6 +349,11 @@ ENTRIES = {
             "fused": TRUTH,
         },
     ),
+    "models.colour_orientation_encoder": Entry(
+        encoding(models.colour_orientation_encoder),
+        {"dim": 3, "gaussian": True},
+        {**DIM, "gaussian": TRUTH},
+    ),
     "models.person_re_identification_encoder": Entry(
         encoding(models.person_re_identification_encoder),
         {"dim": 3, "image_shape": (32, 16, 3)},
