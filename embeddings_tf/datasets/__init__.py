@@ -2,6 +2,7 @@
 
 from embeddings_tf.datasets import speech  # noqa: F401
 from embeddings_tf.datasets.batches import batches
+from embeddings_tf.datasets.colour_orientation import ColourOrientation
 from embeddings_tf.datasets.corruption import corrupt
 from embeddings_tf.datasets.corruption import occlusion_mask
 from embeddings_tf.datasets.images import Images
@@ -13,6 +14,7 @@ from embeddings_tf.datasets.shift_and_mirror import shift_and_mirror
 from embeddings_tf.datasets.utterances import Utterances
 
 __all__ = [
+    "ColourOrientation",
     "Images",
     "Utterances",
     "batches",

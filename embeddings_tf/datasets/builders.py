@@ -17,6 +17,8 @@ IN_MEMORY = {
 }
 # Sets that are read where their original files are.
 IN_PLACE = ("kaldi", "voxceleb1", "voxceleb2")
+# A set that is drawn while it is read.
+COLOUR_ORIENTATION = "colour_orientation"
 IMAGE_FOLDER = "image_folder"
 
 
@@ -48,7 +50,14 @@ def make_builder(tfds, name, data_dir):
 
 
 def unknown_name(name, theirs):
-    ours = sorted([*own_builders(), *IN_PLACE, f"{IMAGE_FOLDER}:PATH"])
+    ours = sorted(
+        [
+            *own_builders(),
+            *IN_PLACE,
+            COLOUR_ORIENTATION,
+            f"{IMAGE_FOLDER}:PATH",
+        ]
+    )
     close = difflib.get_close_matches(name, [*ours, *sorted(theirs)])
     hint = f"; did you mean {' or '.join(close)}?" if close else "."
     return (

@@ -5,6 +5,7 @@ import pathlib
 
 import numpy as np
 
+from embeddings_tf.datasets.builders import COLOUR_ORIENTATION
 from embeddings_tf.datasets.builders import IMAGE_FOLDER
 from embeddings_tf.datasets.builders import IN_MEMORY
 from embeddings_tf.datasets.builders import IN_PLACE
@@ -14,6 +15,10 @@ from embeddings_tf.datasets.builders import subfolder_if_there
 from embeddings_tf.datasets.builders import unknown_split
 from embeddings_tf.datasets.class_splits import CLASS_SPLITS
 from embeddings_tf.datasets.class_splits import rows_of_classes
+from embeddings_tf.datasets.colour_orientation import (
+    SPLITS as _COLOUR_ORIENTATION_SPLITS,
+)
+from embeddings_tf.datasets.colour_orientation import ColourOrientation
 from embeddings_tf.datasets.images import Images
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     SPLITS as _SCIKIT_LEARN_SPLITS,
@@ -38,7 +43,7 @@ def load(
     manual_dir: str | os.PathLike | None = None,
     *,
     label: str | None = None,
-) -> tuple[np.ndarray | Images | Utterances, np.ndarray]:
+) -> tuple[np.ndarray | ColourOrientation | Images | Utterances, np.ndarray]:
     """Loads a split of a set: images, features or utterances, and labels.
 
     Use it for the sets of this library, for example `"n_digit/2_number"`, and
@@ -47,6 +52,7 @@ def load(
     with a progress bar; later calls read `data_dir` only.
     `"n_digit/digits_2_number"` and its relatives are made in memory and need
     neither files nor a network, see `n_digit_from_scikit_learn`.
+    `"colour_orientation"` is drawn while it is read, see `ColourOrientation`.
 
     Sets with several labels per image: `"sprites"`, its config
     `"sprites/weapon_visible"`, and `"small_norb"`; `FACTORS` in
@@ -135,16 +141,13 @@ def load(
             raise ValueError(
                 f"{argument} must be a string; received {value!r}."
             )
+    if name == COLOUR_ORIENTATION:
+        _check_split(name, split, _COLOUR_ORIENTATION_SPLITS, label)
+        x = ColourOrientation(*_COLOUR_ORIENTATION_SPLITS[split])
+        return x, x.labels
     if name in IN_MEMORY:
         num_digits, gap = IN_MEMORY[name]
-        known = _SCIKIT_LEARN_SPLITS[gap]
-        if split not in known:
-            raise ValueError(unknown_split(name, split, known))
-        if label is not None:
-            raise ValueError(
-                f"{name!r} has one label; "
-                f"received label={label!r}; leave it out."
-            )
+        _check_split(name, split, _SCIKIT_LEARN_SPLITS[gap], label)
         return n_digit_from_scikit_learn(num_digits, gap, split)
     kind, _, path = name.partition(":")
     if kind == IMAGE_FOLDER:
@@ -174,6 +177,15 @@ def load(
     if label is not None:
         _, labels = read_split(tfds, builder, source_split, label)
     return x.take(rows) if isinstance(x, Images) else x[rows], labels[rows]
+
+
+def _check_split(name, split, known, label):
+    if split not in known:
+        raise ValueError(unknown_split(name, split, known))
+    if label is not None:
+        raise ValueError(
+            f"{name!r} has one label; received label={label!r}; leave it out."
+        )
 
 
 def _folder(path, variable):

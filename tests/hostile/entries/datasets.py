@@ -94,6 +94,26 @@ PIXELS = [
 ]
 
 ENTRIES = {
+    "datasets.ColourOrientation": Entry(
+        lambda index, **arguments: datasets.ColourOrientation(**arguments)[
+            index
+        ],
+        {"num_images": 2, "seed": 3, "noisy": 0.5, "index": INDEX},
+        {
+            "num_images": chosen(count(2), "huge", "beyond int64"),
+            "seed": chosen(seed(3), "-1") + [refused("-1", -1)],
+            "noisy": number(0.5, low=0, high=1),
+            "index": indices(INDEX, 2),
+        },
+        raises=(TypeError, IndexError),
+    ),
+    "datasets.ColourOrientation.distorted": Entry(
+        lambda **arguments: datasets.ColourOrientation(2, 0).distorted(
+            **arguments
+        )[:],
+        {"hue_noise": 20.0, "leg": 0.5},
+        {"hue_noise": number(20.0, low=0), "leg": number(0.5, low=0)},
+    ),
     "datasets.Images": Entry(
         photographs,
         {

@@ -1,0 +1,169 @@
+"""Images of two factors whose ideal classification is known."""
+
+import numpy as np
+
+from embeddings_tf.datasets.l_shapes import SIZE
+from embeddings_tf.datasets.l_shapes import draw_l_shapes
+from embeddings_tf.ops.arguments import integer_at_least
+from embeddings_tf.ops.arguments import number_at_least
+from embeddings_tf.ops.arguments import positive_integer
+
+# Degrees, of hue and of orientation.
+CENTRES = (45.0, 135.0)
+STANDARD_DEVIATION = 22.5
+LARGEST_HUE_NOISE = 90.0
+SHORTEST_AND_LONGEST_LEG = (0.1, 0.98)
+# Images, seed, and share of images with noise.
+SPLITS = {
+    "train": (50_000, 0, 0.15),
+    "validation": (2_000, 1, 0.15),
+    "test": (10_000, 2, 0.0),
+}
+
+
+class ColourOrientation:
+    """Images of an L; the class is its colour and its orientation.
+
+    Use it to see what an embedding does with two factors and with unclear
+    images. The four classes are two hues times two orientations. Hue and
+    orientation of an image are Gaussian around those of its class, so classes
+    overlap and the accuracy of the ideal classifier is known. An image is
+    drawn when it is read: there are no files, and image `i` depends on the
+    seed and on `i` alone. Pass it to `datasets.batches` as `x`.
+
+    ```
+    class = 2 * (second orientation) + (second hue)
+    hue, orientation ~ N(45 or 135 degrees, 22.5 degrees)
+    noisy images:  hue of each pixel ~ N(hue, s), s uniform in 0..90 degrees
+                   legs times a factor, uniform in 0.1..0.98
+    ```
+
+    Args:
+        num_images: Number of images.
+        seed: Integer, at least 0.
+        noisy: Share of noisy images, in `[0, 1]`.
+
+    Attributes:
+        labels: Classes, `int32` of shape `(num_images,)`, in turns.
+        orientation: Orientations in degrees, `(num_images,)`.
+        hue: Hues in degrees, `(num_images,)`.
+        hue_noise: Standard deviations of the hue over pixels.
+        leg: Lengths of the legs, 1 where they are whole.
+
+    Raises:
+        ValueError: If an argument is not of the kind above.
+        IndexError: If an index is out of range.
+        TypeError: If an index is not an integer, an integer vector or a slice.
+
+    Reference:
+        - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
+          Section 4.1. Its text lost the size of the images, the centres and
+          standard deviations and the range of the hue noise; these are ours.
+
+    Example:
+
+    >>> x = embeddings_tf.datasets.ColourOrientation(100, seed=0)
+    >>> x[:8].shape, x.labels[:8]
+    ((8, 64, 64, 3), array([0, 1, 2, 3, 0, 1, 2, 3], dtype=int32))
+    """
+
+    def __init__(self, num_images: int, seed: int, noisy: float = 0.15):
+        num_images = positive_integer("num_images", num_images)
+        self._seed = integer_at_least("seed", seed, 0)
+        noisy = number_at_least("noisy", noisy, 0, 1)
+        rng = np.random.default_rng(self._seed)
+        self.labels = (np.arange(num_images) % 4).astype(np.int32)
+        centres = np.array(CENTRES)[[self.labels // 2, self.labels % 2]]
+        factors = rng.normal(centres, STANDARD_DEVIATION)
+        self.orientation, self.hue = factors % 360
+        is_noisy = rng.random(num_images) < noisy
+        self.hue_noise = is_noisy * rng.uniform(
+            0, LARGEST_HUE_NOISE, num_images
+        )
+        legs = rng.uniform(*SHORTEST_AND_LONGEST_LEG, num_images)
+        self.leg = np.where(is_noisy, legs, 1.0)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index) -> np.ndarray:
+        """One image for an integer, a batch for an integer vector or slice."""
+        if isinstance(index, slice):
+            index = np.arange(len(self))[index]
+        index = np.asarray(index)
+        if index.dtype.kind not in "iu" or index.ndim > 1:
+            raise TypeError(
+                "expected an integer, an integer vector or a slice; received "
+                f"shape {index.shape} and dtype {index.dtype}."
+            )
+        beyond = index[(index < -len(self)) | (index >= len(self))]
+        if beyond.size:
+            raise IndexError(
+                f"there are {len(self)} images; received {beyond.flat[0]}."
+            )
+        if index.ndim == 0:
+            return self[index[None]][0]
+        hue = np.tile(self.hue[index, None, None], (1, SIZE, SIZE))
+        for row, i in enumerate(np.arange(len(self))[index]):
+            if self.hue_noise[i]:
+                rng = np.random.default_rng([self._seed, i])
+                hue[row] += self.hue_noise[i] * rng.normal(size=hue[row].shape)
+        return draw_l_shapes(self.orientation[index], hue, self.leg[index])
+
+    def distorted(
+        self, hue_noise: float = 0.0, leg: float = 1.0
+    ) -> "ColourOrientation":
+        """The same shapes and colours, all with one noise and one length.
+
+        Args:
+            hue_noise: Standard deviation of the hue over pixels, in degrees.
+            leg: Length of the legs, 1 for whole legs.
+
+        Example:
+
+        >>> x = embeddings_tf.datasets.ColourOrientation(4, seed=0)
+        >>> set(x.distorted(hue_noise=30.0).hue_noise.tolist())
+        {30.0}
+        """
+        hue_noise = number_at_least("hue_noise", hue_noise, 0)
+        leg = number_at_least("leg", leg, 0)
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.hue_noise = np.full(len(self), hue_noise)
+        copy.leg = np.full(len(self), leg)
+        return copy
+
+    def ideal_classes(self) -> np.ndarray:
+        """The most probable class given hue and orientation, `(num_images,)`.
+
+        No classifier of whole shapes without noise is better on average than
+        this one, whose expected accuracy is `bayes_accuracy()`.
+        """
+        second = [
+            np.cos(np.deg2rad(angle - CENTRES[1]))
+            > np.cos(np.deg2rad(angle - CENTRES[0]))
+            for angle in (self.orientation, self.hue)
+        ]
+        return (2 * second[0] + second[1]).astype(np.int32)
+
+
+def bayes_accuracy(
+    distance: float = CENTRES[1] - CENTRES[0],
+    standard_deviation: float = STANDARD_DEVIATION,
+) -> float:
+    """Accuracy of the ideal classifier of two binary factors on circles.
+
+    The nearer of two centres is the more probable one, so on each circle an
+    angle is classified rightly on the arc between the two points that are as
+    far from one centre as from the other.
+
+    Args:
+        distance: Degrees between the centres of a factor, up to 180.
+        standard_deviation: Degrees, of each class of a factor.
+    """
+    from scipy.stats import norm
+
+    turns = 360.0 * np.arange(-20, 21)
+    upper = norm.cdf((distance / 2 + turns) / standard_deviation)
+    lower = norm.cdf((distance / 2 - 180 + turns) / standard_deviation)
+    return float(np.sum(upper - lower) ** 2)
