@@ -108,6 +108,25 @@ class NDigitFewShot(FewShot):
 
 
 @dataclasses.dataclass(frozen=True)
+class ColourOrientation(Evaluation):
+    """Classification of coloured shapes, and what each axis tells."""
+
+    name: str = field("colour_orientation", "The evaluation.")
+    num_support: int = field(
+        100, "Supports of each class, of the training split."
+    )
+    num_samples: int = field(200, "Samples of each Gaussian embedding.")
+    num_distorted: int = field(
+        2000, "Images of a split that are drawn with each noise and length."
+    )
+    validation: FewShotValidation = field(
+        FewShotValidation(), "Measured after each epoch."
+    )
+
+    monitor: ClassVar[str] = "val_few_shot_accuracy"
+
+
+@dataclasses.dataclass(frozen=True)
 class Disentanglement(Evaluation):
     """What each dimension of the embedding tells about each factor."""
 
@@ -158,6 +177,7 @@ class Verification(Evaluation):
 
 
 EVALUATIONS = {
+    "colour_orientation": ColourOrientation,
     "few_shot": FewShot,
     "disentanglement": Disentanglement,
     "retrieval": Retrieval,

@@ -1,0 +1,194 @@
+"""Evaluation of colour and orientation: accuracy, axes and variances."""
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf import metrics
+from embeddings_tf import viz
+from embeddings_tf.datasets import ColourOrientation
+from embeddings_tf.datasets.colour_orientation import bayes_accuracy
+from embeddings_tf.models.method import Method
+from embeddings_tf.ops import gaussian
+from trainers.embed import embed
+from trainers.evaluators import few_shot
+from trainers.evaluators.episodes import episode_log_prob
+
+# In the order of the labels, 2 * orientation + hue.
+FACTORS = ("orientation", "colour")
+NUM_CLASSES = 4
+BLOCK = 500
+# The first is the undistorted image.
+HUE_NOISES = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0, 90.0)
+LEGS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.1)
+
+validation = few_shot.validation
+
+
+def check(run, data) -> None:
+    """Checks the section `evaluation` against the data.
+
+    Raises:
+        ValueError: If the data set is another one, a count is too small, or a
+            split does not exist or has too few images.
+    """
+    wanted = run.evaluation
+    if run.data.dataset != "colour_orientation":
+        raise ValueError(
+            "config.evaluation.name='colour_orientation' is for the data set "
+            f"of this name; received {run.data.dataset!r}. Use "
+            "--config.evaluation.name=few_shot"
+        )
+    of_class = len(data.labels(run.data.split)) // NUM_CLASSES
+    for field, value, largest in (
+        ("num_support", wanted.num_support, of_class),
+        ("num_samples", wanted.num_samples, None),
+        ("num_distorted", wanted.num_distorted, None),
+    ):
+        if value < 1 or (largest is not None and value > largest):
+            expected = "at least 1" + (f", at most {largest}" * bool(largest))
+            raise ValueError(
+                f"config.evaluation.{field} must be {expected}; "
+                f"received {value}"
+            )
+    for split in wanted.splits:
+        data.labels(split)
+
+
+def evaluate(run, data, model) -> tuple[dict, dict]:
+    """All measures of one trained model, and its figures by name.
+
+    The first `num_support` images of each class of the training split are the
+    supports. Of each split: the accuracy beside the accuracy of the ideal
+    classifier on the same images; what each dimension tells about each factor;
+    and the mean variance of each dimension when all images have one noise of
+    the hue, or one length of the legs.
+    """
+    wanted, results, figures = run.evaluation, {}, {}
+    x, labels = data.split(run.data.split)
+    support = np.concatenate(
+        [
+            np.flatnonzero(labels == c)[: wanted.num_support]
+            for c in range(NUM_CLASSES)
+        ]
+    )
+    supports = embed(model, x[support]), labels[support]
+    method = Method(model)
+    for split in wanted.splits:
+        x, labels = data.split(split)
+        embeddings = embed(model, x)
+        found = _predicted(model, supports, embeddings, wanted.num_samples)
+        mean, variance = method.points(embeddings).numpy(), None
+        factors = np.stack([labels // 2, labels % 2], axis=1)
+        results[split] = {
+            "accuracy": float(np.mean(found == labels)),
+            "ideal_accuracy": float(np.mean(x.ideal_classes() == labels)),
+            "bayes_accuracy": bayes_accuracy(),
+            **axes(mean, factors),
+        }
+        if method.is_gaussian:
+            variance = gaussian.unpack(embeddings)[1].numpy()
+            results[split]["variance"] = variances(
+                model, x, wanted.num_distorted, results[split]["axis"]
+            )
+        rows = slice(0, 800)
+        figures[f"embedding_{split}"] = viz.embedding_figure(
+            mean[rows],
+            None if variance is None else variance[rows],
+            labels[rows],
+            np.ones(len(labels[rows]), bool),
+            dict(zip(FACTORS, factors[rows].T, strict=True)),
+            title=f"{run.data.dataset}: {split}",
+        )
+    return results | method.diagnostics(), figures
+
+
+def axes(codes: np.ndarray, factors: np.ndarray) -> dict:
+    """How well each dimension alone tells each factor.
+
+    Args:
+        codes: Embeddings `(n, dim)`.
+        factors: Zeros and ones `(n, 2)`, in the order of `FACTORS`.
+
+    Returns:
+        `single_dimension_auc`, of each factor the AUC of every dimension, and
+        `axis`, of each factor the dimension that tells it best.
+    """
+    auc = {
+        name: [metrics.roc_auc(code, factor == 1) for code in codes.T]
+        for name, factor in zip(FACTORS, factors.T, strict=True)
+    }
+    auc = {name: [max(a, 1 - a) for a in found] for name, found in auc.items()}
+    return {
+        "single_dimension_auc": auc,
+        "axis": {name: int(np.argmax(found)) for name, found in auc.items()},
+    }
+
+
+def variances(model, x: ColourOrientation, num_images: int, axis: dict) -> dict:
+    """Mean variance of each factor's axis against noise and leg length.
+
+    Args:
+        model: Model of Gaussian embeddings.
+        x: Images.
+        num_images: How many of them.
+        axis: Of each factor the dimension, as `axes` gives it.
+
+    Returns:
+        `hue_noise` and `leg`: the `levels`, of each factor the mean variances
+        `(levels,)`, and in `ratio` the mean over all levels but the first,
+        divided by the first.
+    """
+    results = {}
+    for name, levels in (("hue_noise", HUE_NOISES), ("leg", LEGS)):
+        means = []
+        for level in levels:
+            images = x.distorted(**{name: level})[:num_images]
+            _, variance = gaussian.unpack(embed(model, images))
+            means.append(np.mean(variance, axis=0, dtype=np.float64))
+        means = np.stack(means)
+        ratio = means[1:].mean(axis=0) / means[0]
+        results[name] = {
+            "levels": list(levels),
+            **{factor: means[:, axis[factor]].tolist() for factor in FACTORS},
+            "ratio": {factor: float(ratio[axis[factor]]) for factor in FACTORS},
+        }
+    return results
+
+
+def summary(results: dict) -> str:
+    """The measures of the aims as a text for people."""
+    lines = []
+    for split, found in results.items():
+        if not isinstance(found, dict):
+            continue
+        lines.append(
+            f"{split}: accuracy {100 * found['accuracy']:.2f} %, ideal "
+            f"classifier {100 * found['ideal_accuracy']:.2f} % "
+            f"(expected {100 * found['bayes_accuracy']:.2f} %)"
+        )
+        for factor in FACTORS:
+            axis = found["axis"][factor]
+            auc = found["single_dimension_auc"][factor][axis]
+            lines.append(f"{factor}: dimension {axis}, AUC {auc:.3f}")
+        for name, curve in found.get("variance", {}).items():
+            ratios = ", ".join(
+                f"{factor} {curve['ratio'][factor]:.2f}" for factor in FACTORS
+            )
+            lines.append(f"variance with {name} over without: {ratios}")
+    return "\n".join(lines)
+
+
+def _predicted(model, supports, queries, num_samples: int) -> np.ndarray:
+    """The most probable class of each query."""
+    log_prob = episode_log_prob(model, num_samples)
+    seed = tf.constant([0, 0])
+    return np.concatenate(
+        [
+            log_prob(
+                *supports, queries[first : first + BLOCK], NUM_CLASSES, seed
+            )
+            .numpy()
+            .argmax(axis=-1)
+            for first in range(0, len(queries), BLOCK)
+        ]
+    )

@@ -1,0 +1,64 @@
+"""Colour and orientation: Scott, Ridgeway & Mozer 2019, 4.1.
+
+An embedding of two dimensions for four classes of coloured shapes, two hues
+times two orientations. The questions: is the accuracy that of the ideal
+classifier, does each axis tell one factor, and does a variance rise where its
+factor is unclear? Images are drawn while they are read.
+
+The paper states the intersection sampler, two supports of each class, two
+dimensions, 15 % of noisy images and the learning rate. Its text lost the sizes
+of images and network, the spread of the classes, the number of queries and
+the length of training. Departure from the paper: a fixed number of episodes
+instead of a patience.
+"""
+
+from trainers.recipe import Recipe
+from trainers.recipes import sections
+
+
+def stochastic_prototypes():
+    """Stochastic prototypes, intersection sampler, one sample."""
+    return sections.config(
+        "colour_orientation",
+        batches={
+            "name": "episodes",
+            "num_classes": 4,
+            "num_support": 2,
+            "num_query": 10,
+        },
+        encoder={"name": "colour_orientation_encoder", "dim": 2},
+        objective={
+            "name": "StochasticPrototypes",
+            "num_support": 2,
+            "sampler": "intersection",
+            "num_samples": 1,
+            "seed": 0,
+        },
+        optimizer=sections.adam(1e-4, global_clipnorm=10.0),
+        steps_per_epoch=250,
+        num_epochs=20,
+        monitor="val_few_shot_accuracy",
+        patience=20,
+        validation={
+            "split": "validation",
+            "num_classes": 4,
+            "num_support": 100,
+            "num_query": 100,
+            "num_episodes": 5,
+            "num_samples": 50,
+        },
+        evaluation={
+            "name": "colour_orientation",
+            "splits": ("test",),
+            "num_support": 100,
+            "num_samples": 200,
+            "num_distorted": 2000,
+        },
+    )
+
+
+RECIPES = {
+    "colour_orientation_stochastic_prototypes": Recipe(
+        "Stochastic prototypes of two factors", stochastic_prototypes
+    )
+}
