@@ -18,6 +18,7 @@ from tools.keep_result import keep_result
 from tools.n_digit_grid import CELLS
 from tools.n_digit_grid import PUBLISHED
 from tools.rerun_command import command_lines
+from tools.rerun_command import overrides
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
 from trainers.workdir import recipe_fields
@@ -26,6 +27,13 @@ ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "n_digit"
 PAGE = ROOT / "docs" / "results" / "n_digit.md"
 BEGIN, END = "<!-- n_digit table: begin -->", "<!-- n_digit table: end -->"
+# Fields that the name of a result file and a row of the table have anyway.
+USUAL = (
+    "seed",
+    "num_epochs",
+    "optimizer.learning_rate.initial_learning_rate",
+    "optimizer.learning_rate.decay_steps",
+)
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
@@ -36,8 +44,19 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     results |= {"optimizer": optimizer, "config": config}
     rate = optimizer["learning_rate"]["initial_learning_rate"]
     steps = config["num_epochs"] * config["steps_per_epoch"]
-    name = f"{results['recipe']}_seed_{results['seed']}_{rate:g}_{steps}.json"
-    keep_result(RESULTS / name, results, replace=replace)
+    name = f"{results['recipe']}_seed_{results['seed']}_{rate:g}_{steps}"
+    others = "".join(f"_{setting}" for setting in other_settings(results))
+    keep_result(RESULTS / f"{name}{others}.json", results, replace=replace)
+
+
+def other_settings(run: dict) -> list[str]:
+    """`field=value` of what a run changed beside seed, rate and length."""
+    differing = overrides(run["recipe"], config_of(run))
+    return [
+        f"{name.rpartition('.')[2]}={value}"
+        for name, value in differing.items()
+        if name not in USUAL
+    ]
 
 
 def files() -> dict[pathlib.Path, dict]:
@@ -54,20 +73,21 @@ def every_run() -> list[dict]:
 
 
 def runs() -> dict[tuple[str, float], list[dict]]:
-    """Results by recipe and learning rate, seeds in order."""
+    """Results by recipe with its changes and learning rate, seeds in order."""
     found = {}
     for results in files().values():
         rate = results["optimizer"]["learning_rate"]["initial_learning_rate"]
-        found.setdefault((results["recipe"], rate), []).append(results)
+        name = " ".join([results["recipe"], *other_settings(results)])
+        found.setdefault((name, rate), []).append(results)
     return found
 
 
 def table(runs: dict[tuple[str, float], list[dict]]) -> str:
     """The markdown between the markers."""
     found = {
-        key: [r for r in results if "evaluation" in r]
+        key: [r for r in results if _is_tested(r)]
         for key, results in runs.items()
-        if any("evaluation" in r for r in results)
+        if any(map(_is_tested, results))
     }
     lines = [
         "| recipe, learning rate | seeds | clean seen | clean unseen "
@@ -112,6 +132,7 @@ def table(runs: dict[tuple[str, float], list[dict]]) -> str:
             + " |"
         )
     lines += ["", *_axes(found), "", *_trust(found), "", *_choices(runs)]
+    lines += _held_out_numbers(runs)
     training = [r["training"] for results in found.values() for r in results]
     lines += ["", f"Hardware: {hardware(training)}."]
     commands = {
@@ -131,6 +152,37 @@ def config_of(results: dict) -> dict:
     config |= {"optimizer": results["optimizer"], "seed": results["seed"]}
     steps = results["training"]["steps"]
     return config | {"num_epochs": steps // config["steps_per_epoch"]}
+
+
+def _is_tested(run: dict) -> bool:
+    """Whether a run was evaluated on the test data."""
+    return CELLS[0][0] in run.get("evaluation", {})
+
+
+def _held_out_numbers(runs) -> list[str]:
+    """Accuracy on validation numbers that were not trained on."""
+    lines = [
+        "",
+        "| recipe, learning rate, seed | episodes | clean | corrupt support "
+        "| corrupt query | validation |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for key, results in runs.items():
+        for result in results:
+            cells = result.get("evaluation", {}).get("validation")
+            if cells is None:
+                continue
+            training = result["training"]
+            lines.append(
+                f"| {_name(key)}, {result['seed']} | {training['steps']} | "
+                + " | ".join(
+                    f"{100 * cells[name]['accuracy']:.1f}±"
+                    f"{100 * cells[name]['interval']:.1f}"
+                    for name in n_digit_grid.CONDITIONS
+                )
+                + f" | {100 * training['best_value']:.1f} |"
+            )
+    return lines if len(lines) > 3 else []
 
 
 def _name(key: tuple[str, float]) -> str:

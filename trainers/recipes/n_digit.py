@@ -8,6 +8,16 @@ paper took from others. The contrastive loss with a margin is not in the paper.
 The `_halving` recipes halve the learning rate every 1,600 episodes; they were
 run to compare this schedule with cosine decay on validation data.
 
+The `_held_out_numbers` recipes validate on numbers that are not trained on: a
+fifth of the training numbers. Their evaluation is about these numbers, too,
+never about test data. They are for choices about unseen numbers, such as the
+learning rate and the probability of corruption
+(`--config.preprocess.probability`).
+
+Accuracy against the number of samples in training:
+`--config.objective.sampler=naive --config.objective.num_samples=20` and
+`--config.num_epochs=10 --config.optimizer.learning_rate.decay_steps=2000`.
+
 The paper does not state the number of supports and queries in training, the
 optimiser, the learning rate and the length of training. The values here were
 chosen on validation data (README.md in this folder).
@@ -110,6 +120,18 @@ def halved(method, learning_rate: float):
     return config
 
 
+def held_out_numbers(method):
+    """A method validated and evaluated on 14 of the 70 training numbers."""
+    config = method(num_digits=2, dim=2)
+    num_held_out = SEEN_CLASSES[2] // 5
+    config.folds = {"num_folds": 5, "test_split": "test_unseen"}
+    config.batches.num_classes = SEEN_CLASSES[2] - num_held_out
+    config.validation.num_classes = num_held_out
+    config.evaluation.splits = ("validation",)
+    config.evaluation.num_classes = (num_held_out,)
+    return config
+
+
 def _batches_of_pairs(config) -> None:
     config.batches = ml_collections.ConfigDict(
         sections.class_batches(config.batches.num_classes, 4)
@@ -200,4 +222,12 @@ RECIPES = {
         (prototypical, 1e-2),
         (stochastic_prototypes, 3e-3),
     )
+}
+RECIPES |= {
+    f"n_digit_2_dim_2_{method.__name__}_held_out_numbers": Recipe(
+        f"{METHODS[method]}, validated on held-out numbers",
+        held_out_numbers,
+        {"method": method},
+    )
+    for method in (stochastic_prototypes, prototypical)
 }

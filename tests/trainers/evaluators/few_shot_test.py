@@ -139,6 +139,30 @@ def test_the_published_rows_have_recipes(digits, dim):
         assert run.method.kind == section
 
 
+@pytest.mark.parametrize("method", ["stochastic_prototypes", "prototypical"])
+def test_held_out_numbers_are_neither_trained_on_nor_tested(
+    method, monkeypatch
+):
+    """56 + 14 numbers of the training split; test numbers are others."""
+    run = load_recipe(f"n_digit_2_dim_2_{method}_held_out_numbers")
+    numbers = {"train": np.arange(70), "test_unseen": np.arange(70, 100)}
+
+    def load(name, split, *_, **__):
+        labels = np.repeat(numbers[split], 65)
+        return np.zeros((len(labels), 28, 56, 1), "uint8"), labels
+
+    monkeypatch.setattr(data.datasets, "load", load)
+    its_data = data.Data(run)
+    train, held_out = (
+        set(its_data.labels(split)) for split in ("train", "validation")
+    )
+    assert train | held_out == set(range(70)) and not train & held_out
+    assert len(held_out) == 14 == run.evaluation.validation.num_classes
+    assert len(train) == run.batches.arguments["num_classes"]
+    assert run.evaluation.splits == ("validation",)
+    few_shot.check(run, its_data)
+
+
 def test_n_digit_numbers_have_an_evaluator_of_their_own():
     """Under the name that recipes and older workdirs have for it."""
     run = load_recipe(TINY)

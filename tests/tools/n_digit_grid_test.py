@@ -1,0 +1,95 @@
+"""The published table of n-digit numbers: transcription, choice, pairs."""
+
+import copy
+import statistics
+
+import pytest
+
+from tools import n_digit_grid as grid
+from tools import n_digit_table
+from trainers.config import load_recipe
+from trainers.workdir import recipe_fields
+
+SPE = "n_digit_2_dim_2_stochastic_prototypes"
+# The last column of the paper's table, in the order of CELLS.
+MEANS = {
+    "stochastic_prototypes": (89.1, 86.9, 87.7, 84.2, 50.1, 49.7),
+    "prototypical": (85.6, 81.2, 73.3, 69.9, 51.1, 49.2),
+    "hedged_instances": (83.9, 82.7, 77.8, 75.7, 47.4, 48.2),
+    "soft_contrastive": (84.1, 78.7, 73.9, 66.4, 42.3, 39.8),
+}
+
+
+def run(seed=0, validation=0.5, accuracy=0.5, steps=8000, **overrides):
+    """A result file of SPE in which every cell has one accuracy."""
+    config = recipe_fields(
+        load_recipe(SPE, [f"{k}={v}" for k, v in overrides.items()])
+    )
+    cell = {grid.EPISODES: accuracy}
+    return {
+        "recipe": SPE,
+        "seed": seed,
+        "config": config | {"seed": seed},
+        "training": {"steps": steps, "best_value": validation, "seconds": 60},
+        "evaluation": {
+            split: dict.fromkeys(grid.CONDITIONS, cell) for split in grid.SPLITS
+        },
+    }
+
+
+def rate(value):
+    return {"optimizer.learning_rate.initial_learning_rate": value}
+
+
+@pytest.mark.parametrize("method", grid.METHODS)
+def test_the_published_numbers_have_the_published_means(method):
+    rows = [
+        grid.PUBLISHED[f"n_digit_{n}_dim_{dim}_{method}"]
+        for n, dim in grid.SHAPES
+    ]
+    for column, mean in zip(
+        zip(*rows, strict=True), MEANS[method], strict=True
+    ):
+        # Rounded there from numbers of more digits.
+        assert statistics.mean(column) == pytest.approx(mean, abs=0.11)
+    assert len(grid.PUBLISHED) * len(grid.CELLS) == 96
+
+
+def test_validation_chooses_among_the_longest_runs():
+    chosen = [run(seed, 0.8, **rate(0.01)) for seed in (1, 0)]
+    others = [
+        *[run(seed, 0.7, 0.9, **rate(0.003)) for seed in (0, 1)],
+        run(0, 0.99, steps=1600, num_epochs=8),
+        run(0, 0.99, **{"preprocess.probability": 0.5}),
+    ]
+    untested = copy.deepcopy(run(0, 0.99, **rate(0.03)))
+    del untested["evaluation"]
+    found = grid.choose(SPE, [*chosen, *others, untested])
+    assert found == chosen[::-1]
+    assert grid.choose("n_digit_3_dim_2_prototypical", found) == []
+
+
+def test_differences_are_of_shared_seeds():
+    first = [run(seed, accuracy=0.9 + seed / 100) for seed in (0, 1, 2)]
+    second = [run(seed, accuracy=0.8) for seed in (2, 0, 5)]
+    found = grid.differences(first, second, "test_seen", "clean")
+    assert found == pytest.approx([10, 12])
+
+
+def test_cells_show_ours_beside_the_published_number():
+    text = grid.table([run(0, accuracy=0.9), run(1, accuracy=0.8)])
+    rows = [line for line in text.splitlines() if "SPE, episodes" in line]
+    assert len(rows) == 6
+    assert rows[0] == (
+        "| clean | SPE, episodes | **85.0** (93.0) | (94.2) | (80.2) | (89.0) "
+        "| (89.1) |"
+    )
+    assert f"# {SPE}, seed 1\n" in text
+    assert "# n_digit_3_dim_3_hedged_instances, not run\n" in text
+
+
+def test_a_result_file_is_named_by_what_the_run_changed():
+    changed = run(0, **rate(0.01), **{"objective.num_samples": 20})
+    changed["optimizer"] = changed["config"]["optimizer"]
+    assert n_digit_table.other_settings(changed) == ["num_samples=20"]
+    assert n_digit_table.other_settings(run(1, **rate(0.01))) == []
