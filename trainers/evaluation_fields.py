@@ -177,10 +177,10 @@ class Verification(Evaluation):
 
 
 EVALUATIONS = {
-    "colour_orientation": ColourOrientation,
     "few_shot": FewShot,
     "disentanglement": Disentanglement,
     "retrieval": Retrieval,
     "verification": Verification,
     "n_digit_few_shot": NDigitFewShot,
+    "colour_orientation": ColourOrientation,
 }
