@@ -18,9 +18,9 @@ _SIZE = 28
 def omniglot_encoder(
     dim: int,
     *,
-    gaussian: bool = False,
     image_shape: tuple[int, int, int] = (105, 105, 3),
     dark_ink: bool = True,
+    gaussian: bool = False,
     uniform_biases: bool = False,
     fused: bool = False,
 ) -> keras.Model:
@@ -41,12 +41,12 @@ def omniglot_encoder(
 
     Args:
         dim: Dimensions of the embedding.
-        gaussian: True: ends in `GaussianEmbedding(dim, projection=False)`,
-            output `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
         image_shape: `(height, width, channels)`; of several channels the
             first is used, since they are equal in Omniglot.
         dark_ink: Whether ink is dark on light paper, as in Omniglot; False
             for light on dark, as in MNIST and `omniglot_rotations`.
+        gaussian: True: ends in `GaussianEmbedding(dim, projection=False)`,
+            output `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
         uniform_biases: True: biases start uniform in
             `+-1 / sqrt(inputs of a filter)`. False: they start at zero.
         fused: Whether batch normalisation is one kernel in training, which

@@ -184,7 +184,10 @@ def test_an_argument_that_the_recipe_leaves_to_the_encoder():
     assert run.encoder.arguments["dark_ink"] is False
     for override, message in (
         ("encoder.image_shape=8", r"must be a tuple \(3 items, each an int"),
-        ("encoder.shape=8", "are dark_ink, dim, image_shape, name"),
+        (
+            "encoder.shape=8",
+            "are dark_ink, dim, fused, gaussian, image_shape, name, uniform_bi",
+        ),
         (
             "batches.allow_few=True",
             r"Did you mean config\.batches\.allow_fewer",
