@@ -2,7 +2,7 @@
 
 import keras
 
-from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.labelled_batch import real_floats
 
@@ -62,7 +62,7 @@ class DimensionDropout(keras.layers.Layer):
     def __init__(self, rate: float, *, seed=None, dtype="float32", **kwargs):
         super().__init__(dtype=dtype, **kwargs)
         self.rate = share("rate", rate)
-        self.seed = seed = None if seed is None else random_seed("seed", seed)
+        self.seed = seed = optional_seed("seed", seed)
         # `prepare_for_replicas` changes attributes named `seed_generator`:
         # each replica would then drop different dimensions.
         self.shared_generator = keras.random.SeedGenerator(seed)

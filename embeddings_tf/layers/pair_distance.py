@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.labelled_batch import real_floats
@@ -101,7 +101,7 @@ class PairDistance(keras.layers.Layer):
         ]
         self.dropout = share("dropout", dropout)
         self.symmetric = truth("symmetric", symmetric)
-        self.seed = seed = None if seed is None else random_seed("seed", seed)
+        self.seed = seed = optional_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     def build(self, input_shape):

@@ -15,7 +15,7 @@ from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
-from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.labelled_batch import real_numbers
 
 
@@ -112,7 +112,7 @@ class BetaVAE(OwnLossModel):
         # The likelihood reads pixels of 0 to 255, rescaled to 0 to 1.
         self.pixel_range = PixelRange()
         self.rescaling = keras.layers.Rescaling(1 / 255, dtype="float32")
-        self.seed = seed = None if seed is None else random_seed("seed", seed)
+        self.seed = seed = optional_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
         self._reconstruction = keras.metrics.Mean(name="reconstruction")
         self._kl = keras.metrics.Mean(name="kl")

@@ -227,14 +227,7 @@ class PLDA:
     def score_pairs(self, first: Any, second: Any) -> np.ndarray:
         """Log-likelihood ratios of row i of `first` with row i of `second`.
 
-        Args:
-            first, second: Embeddings `(n, dim)`.
-
-        Returns:
-            `(n,)`, float64; the diagonal of `score`.
-
-        Raises:
-            ValueError: As `score`, or if the lengths differ.
+        Two sets `(n, dim)` give `(n,)`, float64: the diagonal of `score`.
         """
         self._require_dim(first=first, second=second)
         first = self._coordinates("first", first)
@@ -245,29 +238,14 @@ class PLDA:
     def save(self, path: str | os.PathLike) -> None:
         """Writes the fitted model as NumPy's npz, atomically, without pickle.
 
-        Args:
-            path: Path of the file; an existing file is replaced.
-
-        Raises:
-            ValueError: If the model is not fitted.
-            OSError: If the file cannot be written.
+        An existing file is replaced.
         """
         self._check_fitted()
         write(path, self)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "PLDA":
-        """Reads a file of `save`; scores are equal bit for bit.
-
-        Args:
-            path: Path of the file.
-
-        Returns:
-            The fitted model.
-
-        Raises:
-            OSError: If the file does not exist or is not such a model.
-        """
+        """Reads a file of `save`; scores are equal bit for bit."""
         model = read(path, cls)
         model._diagonalize()
         return model

@@ -9,8 +9,8 @@ from embeddings_tf.ops import match_probability
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
@@ -101,17 +101,11 @@ class HedgedInstances(MatchObjective):
         self.num_samples = positive_integer("num_samples", num_samples)
         self.beta = number_at_least("beta", beta, 0, LARGEST_NUMBER)
         self.average = one_of("average", average, ("probability", "loss"))
-        self.seed = seed = None if seed is None else random_seed("seed", seed)
+        self.seed = seed = optional_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     def build(self, y_true_shape, y_pred_shape):
-        width = y_pred_shape[-1]
-        if width is None or width % 2:
-            raise ValueError(
-                "HedgedInstances reads packed Gaussians (batch, 2 * dim); "
-                f"received embeddings of shape {tuple(y_pred_shape)}. Let the "
-                "encoder end in GaussianEmbedding(dim)."
-            )
+        gaussian.dim_of("HedgedInstances", y_pred_shape)
 
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)

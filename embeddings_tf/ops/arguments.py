@@ -212,6 +212,11 @@ def random_seed(name: str, value, num_bits: int = 63) -> int:
     return number
 
 
+def optional_seed(name: str, value) -> int | None:
+    """`random_seed`, or None."""
+    return None if value is None else random_seed(name, value)
+
+
 def _at_most(name: str, value, maximum: float | None) -> float:
     if maximum is not None and value > maximum:
         raise ValueError(

@@ -33,6 +33,23 @@ def unpack(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return mean, variance
 
 
+def dim_of(reader: str, shape) -> int:
+    """`dim` of packed Gaussians `(batch, 2 * dim)`.
+
+    Raises:
+        ValueError: If `shape` is of other embeddings; `reader` is the class
+            that reads them.
+    """
+    width = shape[-1]
+    if width is None or width % 2:
+        raise ValueError(
+            f"{reader} reads packed Gaussians (batch, 2 * dim); received "
+            f"embeddings of shape {tuple(shape)}. Let the encoder end in "
+            "GaussianEmbedding(dim)."
+        )
+    return width // 2
+
+
 def require_one_dim(first: tf.Tensor, second: tf.Tensor) -> None:
     """ValueError unless two sets of Gaussians have as many dimensions.
 

@@ -1,0 +1,61 @@
+"""Numbered folders of a model, as TensorFlow Serving reads them."""
+
+import os
+import pathlib
+
+import numpy as np
+
+_LARGEST_VERSION = 2**63 - 1
+
+
+def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
+    """The folder of a new version; None: one above the highest there.
+
+    Raises:
+        ValueError: If `version` is not a positive integer of 64 bits.
+        FileExistsError: If the version exists.
+    """
+    if version is None:
+        taken = [
+            int(path.name)
+            for path in (directory.iterdir() if directory.is_dir() else ())
+            if _is_version(path.name)
+        ]
+        version = max(taken, default=0) + 1
+    if isinstance(version, np.integer):
+        version = int(version)
+    if (
+        isinstance(version, bool)
+        or not isinstance(version, int)
+        or not 1 <= version <= _LARGEST_VERSION
+    ):
+        raise ValueError(
+            "`version` must be None or an integer from 1 to 2^63 - 1, as "
+            f"TensorFlow Serving reads folder names; received {version!r}."
+        )
+    target = directory / str(version)
+    if target.exists():
+        raise FileExistsError(
+            f"{target} exists; a version is never overwritten. Leave "
+            "`version` out for the next one."
+        )
+    return target
+
+
+def _is_version(name: str) -> bool:
+    """Whether TensorFlow Serving reads a folder of this name as a version."""
+    is_number = name.isascii() and name.isdigit()  # "²" is a digit, too
+    return is_number and int(name) <= _LARGEST_VERSION
+
+
+def rename_new(source: pathlib.Path, target: pathlib.Path) -> None:
+    """Renames a folder; fails if somebody made the target meanwhile."""
+    try:
+        os.rename(source, target)
+    except OSError as error:
+        if target.exists():
+            raise FileExistsError(
+                f"{target} appeared while it was being written; a version is "
+                "never overwritten. Export again for the next one."
+            ) from error
+        raise

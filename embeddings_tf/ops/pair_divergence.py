@@ -1,0 +1,87 @@
+"""The divergence between positive and negative pairs, from their logits."""
+
+import tensorflow as tf
+
+from embeddings_tf.ops.pairs import mean_over
+from embeddings_tf.ops.pairs import positive_and_negative
+
+# From here on exp goes on as its tangent: no logit leaves float32.
+LARGEST_EXPONENT = 20.0
+
+
+def pair_divergence(
+    labels, logits, divergence, pair_weighting, flipped=None
+) -> tf.Tensor:
+    """The value of a batch, half from positive and half from negative pairs.
+
+    Args:
+        labels: Class ids `(rows,)`.
+        logits: `(rows, rows)`, large for a pair of one class.
+        divergence: `"jensen_shannon"` or `"kullback_leibler"`.
+        pair_weighting: `"balanced"` or `"authors"`.
+        flipped: None, or `(rows, rows)`: the share of each pair's target that
+            is given to the other answer.
+
+    Returns:
+        A scalar.
+    """
+    if_same, if_different = _costs(logits, divergence)
+    if flipped is not None:
+        difference = flipped * (if_different - if_same)
+        if_same, if_different = if_same + difference, if_different - difference
+    same, different = positive_and_negative(labels)
+    if pair_weighting == "authors":
+        same, different = counts_in_triplets(same, different)
+    return (mean_over(same, if_same) + mean_over(different, if_different)) / 2
+
+
+def _costs(logits, divergence) -> tuple[tf.Tensor, tf.Tensor]:
+    """Cost of each pair if it is of one class, and if it is not."""
+    if divergence == "jensen_shannon":
+        return tf.nn.softplus(-logits), tf.nn.softplus(logits)
+    small = tf.minimum(logits, LARGEST_EXPONENT)
+    return -1 - logits, tf.exp(small) * (1 + logits - small)
+
+
+def counts_in_triplets(same, different) -> tuple[tf.Tensor, tf.Tensor]:
+    """Numbers of triplets with each (anchor, positive), (anchor, negative).
+
+    A triplet is an anchor, a later row of its class, and a row of another
+    class.
+    """
+    later = tf.cast(tf.linalg.band_part(same, 0, -1), tf.float32)
+    negative = tf.cast(different, tf.float32)
+    num_later = tf.reduce_sum(later, axis=1, keepdims=True)
+    num_negative = tf.reduce_sum(negative, axis=1, keepdims=True)
+    return later * num_negative, negative * num_later
+
+
+def smoothed_cross_entropy(log_prob, labels, smoothing) -> tf.Tensor:
+    """Cross-entropy `(rows,)` of log-probabilities `(rows, classes)`.
+
+    The target of the label is `1 - smoothing`; the other classes share the
+    rest.
+    """
+    elsewhere = smoothing / (log_prob.shape[-1] - 1)
+    of_label = tf.gather(log_prob, labels, batch_dims=1)
+    return -(1 - smoothing - elsewhere) * of_label - elsewhere * (
+        tf.reduce_sum(log_prob, -1)
+    )
+
+
+def require_classes(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
+    """`labels`, all in `[0, num_classes)`; raises as `LearnedDistance` says."""
+    message = (
+        f"With an auxiliary classifier, labels must be in [0, {num_classes}). "
+        "Number the training classes from 0; score classes that the "
+        "classifier does not know with objective.distance."
+    )
+    known = (labels >= 0) & (labels < num_classes)
+    if tf.executing_eagerly():
+        if not tf.reduce_all(known):
+            raise ValueError(f"{message} Received {labels[~known][0].numpy()}.")
+        return labels
+    with tf.control_dependencies(
+        [tf.debugging.Assert(tf.reduce_all(known), [message, labels])]
+    ):
+        return tf.identity(labels)

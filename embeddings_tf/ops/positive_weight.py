@@ -1,0 +1,14 @@
+"""Transforms that keep a trainable number above 0."""
+
+import numpy as np
+import tensorflow as tf
+
+TRANSFORMS = {"softplus": tf.nn.softplus, "exp": tf.exp}
+
+
+def inverse(transform: str, value: float) -> float:
+    """The weight whose transform is `value`, which is above 0."""
+    if transform == "exp":
+        return float(np.log(value))
+    # ln(e^v - 1), without overflow for large v
+    return float(value + np.log(-np.expm1(-value)))
