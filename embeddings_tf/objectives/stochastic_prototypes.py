@@ -108,13 +108,12 @@ class StochasticPrototypes(EmbeddingObjective):
         self.num_support = positive_integer("num_support", num_support)
         self.sampler = one_of("sampler", sampler, prototype_samplers.SAMPLERS)
         self.num_samples = positive_integer("num_samples", num_samples)
-        if initial_noise_variance is not None:
-            initial_noise_variance = positive_number(
-                "initial_noise_variance",
-                initial_noise_variance,
-                LARGEST_NUMBER,
+        start = initial_noise_variance
+        if start is not None:
+            start = positive_number(
+                "initial_noise_variance", start, LARGEST_NUMBER
             )
-        self.initial_noise_variance = initial_noise_variance
+        self.initial_noise_variance = start
         self.noise_transform = one_of(
             "noise_transform", noise_transform, (*positive_weight.TRANSFORMS,)
         )
@@ -183,10 +182,8 @@ class StochasticPrototypes(EmbeddingObjective):
         Args:
             packed: Supports `(n, 2 * dim)`.
             labels: `(n,)` in `[0, num_classes)`, each class at least once.
-            num_classes: Number of classes.
-
-        Returns:
-            Packed Gaussians `(num_classes, 2 * dim)`, without `noise_variance`.
+            num_classes: Number of classes; as many packed Gaussians, without
+                `noise_variance`, are returned.
         """
         labels, packed = labelled_batch(labels, self._built_for(packed))
         labels = require_support(labels, num_classes)
@@ -205,7 +202,7 @@ class StochasticPrototypes(EmbeddingObjective):
         *,
         sampler="naive",
     ) -> tf.Tensor:
-        """Log-probability of every class for every query (Eq. 7).
+        """Log-probability `(queries, classes)` of every class (Eq. 7).
 
         The classes sum to 1. The answer to a query does not depend on the
         other queries.
@@ -214,14 +211,11 @@ class StochasticPrototypes(EmbeddingObjective):
             packed_queries: `(queries, 2 * dim)`.
             packed_prototypes: `(classes, 2 * dim)` from `prototypes`;
                 `noise_variance` is added here.
-            num_samples: Samples per query.
+            num_samples: Samples per query; memory does not depend on it.
             seed: int or int32 `(2,)`; None: a new one each time.
             sampler: `"naive"` averages over samples of the query,
                 `"intersection"` over weighted samples of its products with the
                 classes.
-
-        Returns:
-            `(queries, classes)`. Memory does not depend on `num_samples`.
         """
         num_samples = positive_integer("num_samples", num_samples)
         sampler = one_of("sampler", sampler, prototype_samplers.SAMPLERS)
@@ -229,15 +223,13 @@ class StochasticPrototypes(EmbeddingObjective):
         if seed is None:
             seed = self._next_seed()
         tensors = *gaussian.unpack(queries), *self._class_likelihood(prototypes)
-        return prototype_samplers.shared_log_prob(
-            *tensors, num_samples, seed, sampler
-        )
+        sampling = num_samples, seed, sampler
+        return prototype_samplers.shared_log_prob(*tensors, *sampling)
 
     def log_evidence(self, packed_queries, packed_prototypes) -> tf.Tensor:
         """Log-density of every query under the classes, equally likely.
 
-        `ln mean over y of N(mu_x; mu_y, sigma_x^2 + sigma_y^2 + s^2)`. The
-        arguments are the first two of `log_prob`; returns `(queries,)`.
+        `ln mean over y of N(mu_x; mu_y, sigma_x^2 + sigma_y^2 + s^2)`.
         """
         queries, prototypes = self._two_sets(packed_queries, packed_prototypes)
         return prototype_samplers.log_evidence(
@@ -270,14 +262,13 @@ class StochasticPrototypes(EmbeddingObjective):
         return {"noise_variance": self.noise_variance}
 
     def _built_for(self, packed) -> tf.Tensor:
-        """Methods called on a fresh object build it from what they receive."""
+        # A fresh object is built from what a method receives.
         packed = real_matrix("Gaussians", packed, self.compute_dtype)
         if not self.built:
             self.build((None,), tuple(packed.shape))
         return packed
 
     def _two_sets(self, first, second) -> tuple[tf.Tensor, tf.Tensor]:
-        """Two sets of packed Gaussians with one number of dimensions."""
         first = self._built_for(first)
         second = real_matrix("Gaussians", second, first.dtype)
         gaussian.require_one_dim(first, second)
@@ -294,7 +285,6 @@ class StochasticPrototypes(EmbeddingObjective):
         )
 
     def _class_likelihood(self, prototypes) -> tuple[tf.Tensor, tf.Tensor]:
-        """Mean and variance of `p(z | y)`: the prototype and its noise."""
         mean, variance = gaussian.unpack(prototypes)
         return mean, variance + self.noise_variance
 
