@@ -77,20 +77,8 @@ def table(results: list[dict]) -> str:
     lines = []
     for split in SPLITS:
         lines += [*_accuracies(chosen, split), ""]
-    lines += [*_differences(chosen), "", *_budgets(chosen)]
-    commands = {}
-    for recipe, runs in chosen.items():
-        for run in runs:
-            seed = run["seed"]
-            commands[f"{recipe}, seed {seed}"] = rerun_command(
-                recipe, run["config"], f"runs/{recipe}_{seed}"
-            )
-        if not runs:
-            config = recipe_fields(load_recipe(recipe))
-            commands[f"{recipe}, not run"] = rerun_command(
-                recipe, config, f"runs/{recipe}"
-            )
-    return "\n".join([*lines, *command_lines(commands)])
+    lines += [*_differences(chosen), "", *budgets(chosen)]
+    return "\n".join([*lines, *commands(chosen)])
 
 
 def choose(recipe: str, results: list[dict]) -> list[dict]:
@@ -216,7 +204,25 @@ def differences(first, second, split, condition) -> list[float]:
     ]
 
 
-def _budgets(chosen) -> list[str]:
+def commands(chosen: dict[str, list[dict]]) -> list[str]:
+    """The commands that repeat the runs of each recipe, or make the first."""
+    found = {}
+    for recipe, runs in chosen.items():
+        for run in runs:
+            seed = run["seed"]
+            found[f"{recipe}, seed {seed}"] = rerun_command(
+                recipe, run["config"], f"runs/{recipe}_{seed}"
+            )
+        if not runs:
+            config = recipe_fields(load_recipe(recipe))
+            found[f"{recipe}, not run"] = rerun_command(
+                recipe, config, f"runs/{recipe}"
+            )
+    return command_lines(found)
+
+
+def budgets(chosen: dict[str, list[dict]]) -> list[str]:
+    """What the training of each recipe took, and what a search has set."""
     lines = [
         "| recipe | seeds | set by search | steps | images a step | minutes "
         "| validation |",

@@ -36,8 +36,12 @@ USUAL = (
 )
 
 
-def collect(workdir: pathlib.Path, replace: bool = False) -> None:
-    """Keeps a run's numbers in the repository."""
+def collect(
+    workdir: pathlib.Path,
+    replace: bool = False,
+    folder: pathlib.Path = RESULTS,
+) -> None:
+    """Keeps a run's numbers in a folder of the repository."""
     results = json.loads((workdir / "results.json").read_text())
     config = json.loads((workdir / "config.json").read_text())["config"]
     optimizer = config["optimizer"]
@@ -46,7 +50,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     steps = config["num_epochs"] * config["steps_per_epoch"]
     name = f"{results['recipe']}_seed_{results['seed']}_{rate:g}_{steps}"
     others = "".join(f"_{setting}" for setting in other_settings(results))
-    keep_result(RESULTS / f"{name}{others}.json", results, replace=replace)
+    keep_result(folder / f"{name}{others}.json", results, replace=replace)
 
 
 def other_settings(run: dict) -> list[str]:

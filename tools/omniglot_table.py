@@ -1,0 +1,163 @@
+"""The published table of Omniglot, ours beside it.
+
+Written into `docs/results/omniglot.md`.
+
+    python -m tools.omniglot_table [FOLDER ...]
+
+Workdirs given are first copied, as far as numbers go, into
+`benchmarks/results/omniglot`; the table is then made from that folder alone.
+"""
+
+import functools
+import json
+import pathlib
+import statistics
+
+from tools import n_digit_table
+from tools.generated_text import hardware
+from tools.generated_text import remake_page
+from tools.n_digit_grid import CONDITIONS
+from tools.n_digit_grid import EPISODES
+from tools.n_digit_grid import budgets
+from tools.n_digit_grid import choose
+from tools.n_digit_grid import commands
+from tools.n_digit_grid import differences
+from tools.n_digit_grid import values
+
+ROOT = pathlib.Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "omniglot"
+PAGE = ROOT / "docs" / "results" / "omniglot.md"
+BEGIN, END = "<!-- omniglot table: begin -->", "<!-- omniglot table: end -->"
+METHODS = {"prototypical": "PN", "stochastic_prototypes": "SPE"}
+# Supports of each class, and classes.
+COLUMNS = [(1, 5), (5, 5), (1, 20), (5, 20)]
+# Scott, Ridgeway & Mozer 2019, Table D.1, in the order of COLUMNS.
+PUBLISHED = {
+    ("clean", "prototypical"): (75.7, 82.6, 45.0, 55.9),
+    ("clean", "stochastic_prototypes"): (76.9, 82.3, 49.7, 55.3),
+    ("corrupt_support", "prototypical"): (50.0, 65.9, 23.6, 31.7),
+    ("corrupt_support", "stochastic_prototypes"): (50.7, 73.9, 25.6, 41.6),
+    ("corrupt_query", "prototypical"): (48.9, 52.3, 21.7, 25.6),
+    ("corrupt_query", "stochastic_prototypes"): (47.8, 52.3, 22.8, 26.8),
+}
+# The paper says of 64 dimensions that both methods are near the ceiling.
+NOT_PUBLISHED_DIM = 64
+
+
+def recipe(num_support: int, method: str, condition: str, dim: int = 2) -> str:
+    """The recipe whose model is tested under a condition."""
+    ending = "" if condition == "clean" else "_corrupted"
+    return f"omniglot_{num_support}_shot_dim_{dim}_{method}{ending}"
+
+
+def split(num_support: int, num_classes: int) -> str:
+    """Where results contain a column."""
+    if num_classes == 5:
+        return "test"
+    return f"test_{num_classes}_class_{num_support}_shot"
+
+
+def table(results: list[dict]) -> str:
+    """The markdown between the markers, from result files with configs."""
+    names = [
+        recipe(num_support, method, condition)
+        for condition in CONDITIONS[:2]  # the others are of the same models
+        for method in METHODS
+        for num_support in (1, 5)
+    ] + [
+        recipe(num_support, method, "clean", NOT_PUBLISHED_DIM)
+        for method in METHODS
+        for num_support in (1, 5)
+    ]
+    chosen = {name: choose(name, results) for name in names}
+    head = " | ".join(f"{k}-shot {n}-class" for k, n in COLUMNS)
+    lines = [
+        f"| supports, queries | method | {head} | mean |",
+        "|---|---|" + "---:|" * 5,
+    ]
+    lines += [
+        _row(chosen, condition, method, PUBLISHED[condition, method])
+        for condition in CONDITIONS
+        for method in METHODS
+    ]
+    lines += [
+        _row(chosen, "clean", method, None, NOT_PUBLISHED_DIM)
+        for method in METHODS
+    ]
+    lines += ["", f"| SPE - PN, points | {head} |", "|---|" + "---:|" * 4]
+    lines += [_differences(chosen, condition) for condition in CONDITIONS]
+    lines += ["", *budgets(chosen)]
+    training = [run["training"] for runs in chosen.values() for run in runs]
+    if training:
+        lines += ["", f"Hardware: {hardware(training)}."]
+    return "\n".join([*lines, *commands(chosen)])
+
+
+def _row(chosen, condition, method, published, dim=2) -> str:
+    """`ours (published)` for each column, and of the means."""
+    ours = []
+    for num_support, num_classes in COLUMNS:
+        found = values(
+            chosen[recipe(num_support, method, condition, dim)],
+            split(num_support, num_classes),
+            condition,
+            EPISODES,
+        )
+        ours.append(statistics.mean(found) if found else None)
+    ours.append(None if None in ours else statistics.mean(ours))
+    theirs = [None] * len(ours)
+    if published is not None:
+        theirs = [*published, statistics.mean(published)]
+    cells = [
+        " ".join(
+            ([] if mine is None else [f"**{mine:.1f}**"])
+            + ([] if their is None else [f"({their + 1e-9:.1f})"])
+        )
+        for mine, their in zip(ours, theirs, strict=True)
+    ]
+    name = METHODS[method] + (f", {dim} dimensions" if dim != 2 else "")
+    return (
+        f"| {condition.replace('_', ' ')} | {name} | "
+        + " | ".join(cells)
+        + " |"
+    )
+
+
+def _differences(chosen, condition) -> str:
+    cells = []
+    for column, (num_support, num_classes) in enumerate(COLUMNS):
+        pn, spe = (PUBLISHED[condition, method][column] for method in METHODS)
+        cell = f"({spe - pn:+.1f})"
+        models = [
+            chosen[recipe(num_support, method, condition)] for method in METHODS
+        ]
+        paired = differences(
+            *models[::-1], split(num_support, num_classes), condition
+        )
+        if paired:
+            each = ", ".join(f"{value:+.1f}" for value in paired)
+            cell = f"**{statistics.mean(paired):+.1f}** [{each}] {cell}"
+        cells.append(cell)
+    return f"| {condition.replace('_', ' ')} | " + " | ".join(cells) + " |"
+
+
+def load() -> list[dict]:
+    """The contents of all result files."""
+    return [
+        json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))
+    ]
+
+
+def main() -> None:
+    remake_page(
+        __doc__,
+        functools.partial(n_digit_table.collect, folder=RESULTS),
+        load,
+        PAGE,
+        (BEGIN, END),
+        table,
+    )
+
+
+if __name__ == "__main__":
+    main()
