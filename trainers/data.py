@@ -48,6 +48,7 @@ class Data:
         self.run = run
         self._splits = {}
         self._labels = {}
+        self._batches = {}
 
     def split(self, name: str):
         """Examples and labels `(x, labels)` of a split.
@@ -115,6 +116,11 @@ class Data:
 
     def batches(self, first_step: int) -> tf.data.Dataset:
         """The endless batches of the training from `first_step` on."""
+        if first_step not in self._batches:  # tracing them takes long
+            self._batches[first_step] = self._new_batches(first_step)
+        return self._batches[first_step]
+
+    def _new_batches(self, first_step: int) -> tf.data.Dataset:
         fields, seed = self.run.data, self.run.training.seed
         x, labels = self._training
         if self.run.batches.name != "factor_batches":

@@ -38,7 +38,7 @@ def loop(
     """
     strategy = model.distribute_strategy
 
-    @tf.function(jit_compile=model.jit_compile)
+    @tf.function(jit_compile=model.jit_compile, autograph=False)
     def train_step(batch):
         return strategy.run(model.train_step, args=(batch,))
 

@@ -72,6 +72,8 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
         loss = build(run.method, "method")
         require_match(models.has_gaussian_output(model), loss)
         model.compile(optimizer=optimizer, loss=loss)
+        # Made in the first step, its variables would have it traced twice.
+        optimizer.build(model.trainable_variables)
         watch_teachable_rows(model, loss)
     return model
 

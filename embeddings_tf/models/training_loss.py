@@ -28,6 +28,15 @@ class OwnLossModel(keras.Model):
         self.loss = None
         super().compile(*args, **kwargs)
 
+    def make_train_function(self, force=False):
+        # Keras would make the variables of the optimizer in the first step,
+        # which TensorFlow then traces twice.
+        optimizer = self.optimizer
+        if self.built and optimizer is not None and not optimizer.built:
+            with self.distribute_strategy.scope():
+                optimizer.build(self.trainable_variables)
+        super().make_train_function(force)
+
     def compile_from_config(self, config):
         # Keras's own refuses a model whose `compile` is not Keras's.
         self.compile(**keras.saving.deserialize_keras_object(config))

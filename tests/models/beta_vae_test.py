@@ -213,6 +213,7 @@ class TestTraining:
 
     def test_early_stopping(self):
         model, x = new_model(), images()
+        model.run_eagerly = True
         stop = keras.callbacks.EarlyStopping(
             "val_reconstruction", mode="max", min_delta=1e9
         )
@@ -253,7 +254,7 @@ class TestTraining:
         model.compile(optimizer="adam", loss="mse")
         with pytest.raises(ValueError, match="brings its own loss"):
             model.fit(images(), images(), verbose=0)
-        model.compile(optimizer="adam")
+        model.compile(optimizer="sgd", run_eagerly=True)
         model.fit(images(), verbose=0)
 
 
@@ -293,6 +294,7 @@ class TestEmbedding:
 
     def test_save_and_load(self, tmp_path):
         model, x = new_model(2.5, likelihood="compressed_bernoulli"), images()
+        model.run_eagerly = True
         model.fit(x, epochs=3, verbose=0)
         model.save(tmp_path / "model.keras")
         loaded = keras.saving.load_model(tmp_path / "model.keras")

@@ -26,6 +26,8 @@ def new_model(piece_size, *hidden, objective=None, optimizer=None, **options):
         head = keras.layers.Dense(4)
     encoder = keras.Sequential([keras.Input((NUM_FEATURES,)), *hidden, head])
     model = EmbeddingModel(encoder, objective, piece_size=piece_size)
+    # The pieces are compiled, what they are compared with is not.
+    options = {"run_eagerly": piece_size is None, **options}
     model.compile(optimizer or keras.optimizers.SGD(0.1), **options)
     return model
 

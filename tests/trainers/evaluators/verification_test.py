@@ -158,9 +158,10 @@ def test_a_learned_distance_is_trained_and_measured(tmp_path, capsys):
     ("recipe", "scores"),
     [
         ("an4_triplet", {"cosine", "plda"}),
-        (
+        pytest.param(
             "an4_learned_distance_without_auxiliary",
             {"cosine", "plda", "learned_distance", "fused"},
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -204,6 +205,7 @@ def test_every_fold_validates_other_speakers():
 
 def test_batches_are_of_one_length_with_classes_from_0():
     here = of_run("an4_learned_distance", "folds.fold=2")
+    assert here.batches(0) is here.batches(0), "traced once"
     batches = list(here.batches(0).take(6))
     seen = set()
     for x, labels in batches:
