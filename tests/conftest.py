@@ -1,5 +1,7 @@
 """What all tests share."""
 
+import gc
+
 import keras
 import pytest
 import tensorflow as tf
@@ -19,6 +21,9 @@ tf.config.set_logical_device_configuration(
 # process, in which it is made once; all other tests go to any process.
 SHARED = {
     "characters_run",
+    "classified_rows",
+    "of_pixels",
+    "readme",
     "search_run",
     "served",
     "source",
@@ -33,6 +38,12 @@ def pytest_collection_modifyitems(items):
         shared = SHARED.intersection(item.fixturenames)
         if shared and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(min(shared)))
+
+
+def pytest_collection_finish():
+    """Garbage is not looked for again and again among all that was imported."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

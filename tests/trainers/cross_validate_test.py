@@ -63,6 +63,7 @@ def results(workdir):
     return json.loads((workdir / "results.json").read_text())
 
 
+@pytest.mark.slow
 def test_folds_are_run_once_and_summarised(tmp_path, capsys):
     words = ("--config", "sprites_f_statistic", "--workdir", tmp_path / "cv")
     words += (*overrides(FACTORS), "--folds")

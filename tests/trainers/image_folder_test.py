@@ -67,14 +67,8 @@ def test_digits_are_trained_and_evaluated(digits, tmp_path, capsys):
     assert test["ceiling"] == 1
 
 
-def test_folds_of_a_folder(digits, tmp_path, capsys):
+def test_folds_of_a_folder(digits):
     """Every class is in the test of one fold."""
-    arguments = ["--config", RECIPE, "--workdir", str(tmp_path)]
-    arguments += words(digits, *SHORT, SMALL, "folds.split=all")
-    arguments += ["--config.folds.num_per_class=20", "--folds", "1"]
-    assert cross_validate.main(arguments) == 0, capsys.readouterr().err
-    results = json.loads((tmp_path / "fold_1" / "results.json").read_text())
-    assert results["evaluation"]["test"]["examples"] == 40
     seen = []
     for fold in range(5):
         run = load_recipe(
@@ -87,6 +81,16 @@ def test_folds_of_a_folder(digits, tmp_path, capsys):
         )
         seen += np.unique(data.Data(run).split("test")[1]).tolist()
     assert sorted(seen) == list(range(10))
+
+
+@pytest.mark.slow
+def test_cross_validation_of_a_folder(digits, tmp_path, capsys):
+    arguments = ["--config", RECIPE, "--workdir", str(tmp_path)]
+    arguments += words(digits, *SHORT, SMALL, "folds.split=all")
+    arguments += ["--config.folds.num_per_class=20", "--folds", "1"]
+    assert cross_validate.main(arguments) == 0, capsys.readouterr().err
+    results = json.loads((tmp_path / "fold_1" / "results.json").read_text())
+    assert results["evaluation"]["test"]["examples"] == 40
     without = words(digits, "folds.num_folds=0")
     arguments = ["--config", RECIPE, "--workdir", str(tmp_path / "none")]
     assert cross_validate.main([*arguments, *without]) == 1
