@@ -1,1 +1,1 @@
-"""Measurements; `results/` is the only source of printed numbers."""
+"""Measurements; every printed number comes from a file in `results/`."""

@@ -1,4 +1,4 @@
-"""How the runs start that `kill_runs` kills, and what they end with."""
+"""The kinds of runs that `kill_runs` kills: commands and results."""
 
 import dataclasses
 import json
@@ -8,8 +8,9 @@ import zipfile
 from collections.abc import Callable
 
 ROOT = pathlib.Path(__file__).parents[1]
-# Short epochs: what is tested is between them. Two workers agree on it to 1e-5;
-# on the demo recipe, whose Adam has a smaller epsilon, they do not.
+# Short epochs, because the kills between epochs are tested. On this run two
+# workers agree to 1e-5; on the demo recipe, with Adam's small epsilon, they
+# do not.
 TRAINING = (
     *("--config", "tests/trainers/tiny.py"),
     "--config.num_epochs=12",
@@ -28,15 +29,15 @@ SEARCH = (
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """What is started, and what it leaves behind.
+    """A kind of run: its commands and its results.
 
     Args:
-        title: What it is, in the table.
-        commands: From a workdir to `(words, environment)` of each process;
-            all have to end with 0.
-        result: From a workdir to numbers and arrays by name.
-        progress: From a workdir to how far it has come, a number.
-        tolerance: Largest difference from the unbroken run.
+        title: Name of the kind in the table.
+        commands: Function from a workdir to `(words, environment)` of each
+            process; every process must end with exit code 0.
+        result: Function from a workdir to numbers and arrays by name.
+        progress: Function from a workdir to a number that grows with the run.
+        tolerance: Largest allowed difference from the uninterrupted run.
         worker: Part of the command line of workers that the processes start
             themselves.
     """
@@ -65,7 +66,7 @@ def two_workers(workdir):
         (
             [*words, "--config.strategy=multi_worker"],
             {
-                # For one that is killed before the others have seen it.
+                # In case a worker is killed before the others have connected.
                 "EMBEDDINGS_TF_START_SECONDS": "90",
                 "TF_CONFIG": json.dumps(
                     {
@@ -80,7 +81,7 @@ def two_workers(workdir):
 
 
 def trained(workdir) -> dict:
-    """Weights, state of the optimiser, and history."""
+    """Returns weights, state of the optimiser, and history."""
     import keras
     import numpy as np
 
@@ -101,7 +102,7 @@ def trained(workdir) -> dict:
 
 
 def epochs_done(workdir) -> int:
-    """Epochs in the newest checkpoint."""
+    """Returns the number of epochs in the newest checkpoint."""
     path = workdir / "checkpoints" / "latest.keras"
     if not path.exists():
         return 0
@@ -120,11 +121,11 @@ def search_with_workers(workdir):
 
 
 def searched(workdir) -> dict:
-    """The value of every trial, by what was drawn for it."""
+    """Returns the value of every trial, by its drawn hyperparameters."""
     results = json.loads((workdir / "results.json").read_text())
     return {
         json.dumps([trial["trial"], trial["status"], trial["values"]]): (
-            trial["objective"] or 0.0  # None of a trial that failed
+            trial["objective"] or 0.0  # None for a failed trial
         )
         for trial in results["trials"]
     }

@@ -1,13 +1,14 @@
-"""Speed and memory of losses and what they are compared with, in turns.
+"""Compares speed and memory of losses with other implementations.
 
 A step is a loss and its gradient in the embeddings, on one batch, with all
-cores. Each contender has a process of its own; they take turns, so that all
-see the same machine. Peak memory is what the first step on a batch adds to
-the resident set of a fresh process that has seen only a few rows.
+cores. Each contender runs in its own process. The contenders take turns, so
+that all of them see the same load of the machine. Peak memory is the growth of
+the resident set in the first step on a batch; the process is new and has only
+seen a few rows.
 
-A contender is a module's function that takes an argument, such as the name of
-a loss. It returns two functions: one makes tensors of arrays; the other takes
-a step on such embeddings and labels and returns the loss.
+A contender is a function of a module with one argument, such as the name of a
+loss. It returns two functions: the first makes tensors of arrays; the second
+takes a step on these embeddings and labels and returns the loss.
 """
 
 import concurrent.futures
@@ -24,13 +25,13 @@ from tools.generated_text import hardware
 from tools.generated_text import write_between
 
 RESULTS = pathlib.Path(__file__).parent / "results"
-# Classes, instances of each, dimensions.
+# Number of classes, instances per class, dimensions.
 BATCHES = {"12x10x500": (12, 10, 500), "64x8x128": (64, 8, 128)}
 ROUNDS, SECONDS_A_TURN = 12, 0.2
 
 
 def batch(name):
-    """Embeddings `(rows, dim)` of classes that overlap, labels `(rows,)`."""
+    """Returns embeddings `(rows, dim)` of overlapping classes, and labels."""
     import numpy as np
 
     num_classes, num_per_class, dim = BATCHES[name]
@@ -38,14 +39,14 @@ def batch(name):
     labels = np.repeat(np.arange(num_classes), num_per_class)
     centres = 0.2 * rng.normal(size=(num_classes, dim))
     z = centres[labels] + rng.normal(size=(len(labels), dim))
-    # Distances of about 1: of each loss, some hinges are active.
+    # Distances of about 1, so that every loss has some active hinges.
     return (z / np.sqrt(2 * dim)).astype("float32"), labels.astype("int32")
 
 
 def tensorflow_contender(function, jit_compile=None):
-    """Of a function of labels and embeddings with a value for each row.
+    """Makes a contender of a function with one value per row.
 
-    With `jit_compile` by XLA, as `model.compile(jit_compile=True)` does.
+    With `jit_compile`, XLA compiles it as in `model.compile(jit_compile=True)`.
     """
     import tensorflow as tf
 
@@ -62,18 +63,18 @@ def tensorflow_contender(function, jit_compile=None):
             value = tf.reduce_mean(function(labels, z))
         return value, tape.gradient(value, z)
 
-    # The one function it is: choosing among several takes time at each call,
-    # and is no part of a loss.
+    # The single traced function, because choosing among several takes time
+    # at each call and does not belong to a loss.
     step = step.get_concrete_function()
     return tf.constant, lambda z, labels: step(z, labels)[0].numpy()
 
 
-# What runs in the processes of the contenders.
+# The following functions run in the processes of the contenders.
 
 
 @functools.cache
 def ready_step(contender, argument, batch_name):
-    """A step on the batch, after one on a few rows of it."""
+    """Takes a step on a few rows; returns a step on the whole batch."""
     to_tensor, step = contender(argument)
     z, labels = batch(batch_name)
     some = labels < 2
@@ -86,7 +87,7 @@ def value(*case):
 
 
 def turn(*case):
-    """Seconds of each step of one turn."""
+    """Returns the seconds of each step of one turn."""
     step = ready_step(*case)
     seconds = []
     while sum(seconds) < SECONDS_A_TURN:
@@ -97,10 +98,10 @@ def turn(*case):
 
 
 def peak_bytes(*case):
-    """What a step adds to the resident set; None where it cannot be read."""
+    """Returns the growth of the resident set in a step, or None."""
     step = ready_step(*case)
     try:
-        # Sets the high-water mark back to what is resident now.
+        # Resets the high-water mark to the current resident set.
         pathlib.Path("/proc/self/clear_refs").write_text("5")
         before = high_water_mark()
         step()
@@ -115,7 +116,7 @@ def high_water_mark():
     return 1024 * int(line.split()[1])
 
 
-# What runs in the process that compares them.
+# The following functions run in the comparing process.
 
 
 def process(**options):
@@ -125,10 +126,10 @@ def process(**options):
 
 
 def compare(cases):
-    """What was measured, `measured[batch][argument][name]`.
+    """Returns measurements as `measured[batch][argument][name]`.
 
     Args:
-        cases: From `(batch, argument)` to contenders by name.
+        cases: Mapping from `(batch, argument)` to contenders by name.
     """
     names = dict.fromkeys(name for among in cases.values() for name in among)
     measured = {batch_name: {} for batch_name, _ in cases}
@@ -171,7 +172,7 @@ def milliseconds(measured):
 
 
 def columns(measured):
-    """Cells of a table: milliseconds and MiB."""
+    """Returns the cells of a table: milliseconds and MiB."""
     peak = measured["peak_bytes"]
     return [
         milliseconds(measured),
@@ -180,7 +181,7 @@ def columns(measured):
 
 
 def assess(entry, ours, theirs, aim):
-    """Adds by how much ours is faster, and the aim."""
+    """Adds the speed-up of our implementation, and the aim."""
     entry |= {"faster_by": faster_by(entry, ours, theirs), "aim": aim}
 
 
@@ -189,7 +190,7 @@ def faster_by(entry, ours, theirs):
 
 
 def table(batches, argument_name, their_name, ours, theirs, compiled=None):
-    """The measurements in markdown; `compiled` is ours, compiled by XLA."""
+    """Returns a table in Markdown; `compiled` is our code under XLA."""
     names = ["batch", argument_name, "ms", "peak MiB", f"{their_name}, ms"]
     names += ["peak MiB", "faster by", "aim"]
     names += ["with XLA, ms", "faster by"] if compiled else []
@@ -221,12 +222,12 @@ def assert_same_value(entry, ours, theirs):
 
 
 def load(name):
-    """The result file."""
+    """Reads the result file."""
     return json.loads((RESULTS / f"{name}.json").read_text())
 
 
 def made_with(result):
-    """The line below a table."""
+    """Returns the line below a table."""
     commit = result["commit"]
     changed = " with changes" * commit.endswith("-dirty")
     return (
@@ -241,7 +242,7 @@ def write_page(page, begin, end, text):
 
 
 def write_result(name, measured, started, load_average, **versions):
-    """Writes `results/<name>.json`, with what the numbers were made with."""
+    """Writes `results/<name>.json`, with versions, machine and time."""
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
@@ -264,7 +265,7 @@ def write_result(name, measured, started, load_average, **versions):
 
 
 def start():
-    """When it is, and how busy the machine."""
+    """Returns the time, and the load of the machine."""
     return {
         "started": time.perf_counter(),
         "load_average": os.getloadavg()[0],

@@ -1,13 +1,13 @@
-"""All unordered pairs of 10,000 embeddings through a learned distance.
+"""Scores all unordered pairs of 10,000 embeddings with a learned distance.
 
     python -m benchmarks.all_trials
 
-1,000 classes of ten embeddings in 128 dimensions, Gaussian around Gaussian
-means; a distance of three hidden layers of 256 units, trained for a minute on
-other such classes. Its 49,995,000 scores are counted block by block and
-forgotten. The scores of the first 1,000 embeddings, 499,500 trials, are also
-held, for the error rates of scikit-learn. Peak memory is what the streaming
-adds to the resident set. Prints the figures and writes them.
+The embeddings are 1,000 classes of ten, in 128 dimensions, Gaussian around
+Gaussian means. The distance has three hidden layers of 256 units and was
+trained for a minute on other such classes. The 49,995,000 scores are counted
+block by block and discarded. The scores of the first 1,000 embeddings, 499,500
+trials, are also kept, to compare the error rates with scikit-learn. Peak memory
+is the growth of the resident set by streaming. Prints and writes the figures.
 """
 
 import os
@@ -20,12 +20,12 @@ RESULT = pathlib.Path(__file__).parent / "results" / "all_trials.json"
 NUM_CLASSES, NUM_PER_CLASS, DIM, UNITS = 1000, 10, 128, (256, 256, 256)
 NUM_HELD = 1000
 STEPS, TRAINING_CLASSES = 600, 1000
-SPREAD = 1.5  # of a class, where the class means have 1
+SPREAD = 1.5  # standard deviation within a class; class means have 1
 AIM_BYTES = 2 * 2**30
 
 
 def classes(rng, num_classes):
-    """Embeddings `(classes * NUM_PER_CLASS, DIM)` and their labels."""
+    """Returns embeddings `(classes * NUM_PER_CLASS, DIM)` and labels."""
     import numpy as np
 
     labels = np.repeat(np.arange(num_classes), NUM_PER_CLASS)
@@ -56,14 +56,14 @@ def trained_distance(rng):
     model.fit(
         datasets.batches(z, labels, batches),
         steps_per_epoch=STEPS,
-        shuffle=False,  # the sampler has shuffled
+        shuffle=False,  # the sampler already shuffles
         verbose=0,
     )
     return distance
 
 
 def by_scikit_learn(scores, is_target):
-    """EER, where the line through two neighbouring thresholds crosses."""
+    """EER by linear interpolation between neighbouring thresholds."""
     import numpy as np
     from sklearn.metrics import roc_auc_score
     from sklearn.metrics import roc_curve
@@ -112,7 +112,7 @@ def main() -> None:
     assert abs(held_auc - auc) <= auc_bound + 1e-12, (held_auc, auc)
 
     try:
-        # Sets the high-water mark back to what is resident now.
+        # Resets the high-water mark to the current resident set.
         pathlib.Path("/proc/self/clear_refs").write_text("5")
         before = high_water_mark()
     except OSError:

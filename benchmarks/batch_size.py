@@ -1,13 +1,13 @@
-"""Time and memory of every loss and objective as the batch grows.
+"""Measures time and memory of losses and objectives as the batch grows.
 
     python -m benchmarks.batch_size [--names LearnedDistance]
 
 A step is the value and its gradient in the embeddings and in the weights of
-the objective, compiled, on all cores: what every replica computes for the
-global batch. Batches double until a step would take longer than
-`LARGEST_SECONDS` or more memory than `LARGEST_BYTES` by the growth so far.
-Writes `benchmarks/results/batch_size.json` and the tables of
-`docs/distributed.md`, measured sizes and those of the model beyond them.
+the objective, compiled, on all cores. Every replica computes this step for the
+global batch. Batches double until a step would exceed `LARGEST_SECONDS` or
+`LARGEST_BYTES`, extrapolated from the growth so far. Writes
+`benchmarks/results/batch_size.json` and the tables of `docs/distributed.md`,
+which contain measured sizes and larger sizes by the model.
 """
 
 import argparse
@@ -39,7 +39,7 @@ WIDTHS = [64, 128, 256, 512, 2048]
 DIM, NUM_PER_CLASS, NUM_SUPPORT = 128, 8, 4
 SIZES = [2**power for power in range(9, 13)]
 REPLICAS = [2, 4, 8, 16, 64]
-# Of the encoder's time for the whole batch on one replica: loss, traffic.
+# Share of the encoder's time for the whole batch on one replica: loss, traffic.
 SHARES = [
     (0.001, 0.001),
     (0.01, 0),
@@ -65,7 +65,7 @@ NAMES = [
 
 
 def make(name: str):
-    """The loss or objective with its defaults."""
+    """Returns the loss or objective with its default arguments."""
     from embeddings_tf import layers
     from embeddings_tf import losses
     from embeddings_tf import objectives
@@ -81,7 +81,7 @@ def make(name: str):
 
 
 def step_of(name: str, num_rows: int) -> dict:
-    """Seconds and bytes of one size, in a fresh process."""
+    """Measures seconds and bytes of one size, in a new process."""
     import_tensorflow()
     import numpy as np
     import tensorflow as tf
@@ -117,7 +117,7 @@ def step_of(name: str, num_rows: int) -> dict:
     if hasattr(loss, "build"):
         loss.build((num_rows,), z.shape)
     seconds(4 * NUM_PER_CLASS)
-    # Sets the high-water mark back to what is resident now.
+    # Resets the high-water mark to the current resident set.
     pathlib.Path("/proc/self/clear_refs").write_text("5")
     before = high_water_mark()
     times = [seconds(num_rows)]
@@ -128,7 +128,7 @@ def step_of(name: str, num_rows: int) -> dict:
 
 
 def measure(name: str) -> dict:
-    """By size, until the next size would not fit."""
+    """Returns measurements by size, up to the largest size that fits."""
     found = {}
     for num_rows in SIZES:
         if found:
@@ -145,7 +145,7 @@ def measure(name: str) -> dict:
 
 
 def table(result: dict) -> str:
-    """Measured sizes, and beyond them the largest one times (B / B0)^2."""
+    """Measured sizes; larger ones are the largest times (B / B0)^2."""
     lines = [
         "| step of one replica, global batch of | "
         + " | ".join(f"{size:,}" for size in LARGE_SIZES)
@@ -167,7 +167,7 @@ def table(result: dict) -> str:
                 peak = factor * last["peak_bytes"]
                 mark = "~"
             cells.append(f"{mark}{_time(seconds)}, {_memory(peak)}")
-        growth = ""  # of one size
+        growth = ""  # only one size was measured
         if len(sizes) > 1:
             before = found[str(sizes[-2])]
             growth = (
@@ -179,7 +179,7 @@ def table(result: dict) -> str:
 
 
 def traffic_table() -> str:
-    """Bytes that a replica receives in a step, by rings."""
+    """Bytes that a replica receives in a step with ring all-reduce."""
     lines = [
         "| embedding, of 8 replicas | "
         + " | ".join(f"B = {size:,}" for size in LARGE_SIZES)
@@ -196,13 +196,13 @@ def traffic_table() -> str:
 
 
 def traffic_bytes(num_rows: int, width: int, num_replicas: int) -> float:
-    """Embeddings and labels gathered, then the gradient summed."""
+    """Bytes to gather embeddings and labels, then to sum the gradient."""
     of_others = num_rows * (num_replicas - 1) / num_replicas
     return of_others * ((4 * width + 4) + 2 * 4 * width)
 
 
 def efficiency_table() -> str:
-    """What N replicas give, of N times what one does."""
+    """Throughput of N replicas relative to N times one replica."""
     lines = [
         "| loss | traffic | "
         + " | ".join(f"{count} replicas" for count in REPLICAS)

@@ -1,19 +1,20 @@
-"""Step time of the distributed wrappers with one replica, against plain fit.
+"""Measures the step time of the distributed wrappers on one replica.
 
     python -m benchmarks.distributed_step
 
-The demo's model and batches. Each contender has a process of its own and
-trains the same short epochs; they take turns, so that the pairs of a round see
-the same machine:
+All contenders train the demo's model on the demo's batches. Each contender
+runs in its own process and trains the same short epochs. The contenders take
+turns, so that all runs of a round see the same load of the machine:
 
-- `fit`, and `fit_again`, which shows how far two equal ones lie apart;
-- `mirrored`: what `--config.strategy=mirrored` does with one device;
-- `mirrored_strategy`: TensorFlow's `MirroredStrategy` of that device through
-  `fit`, which `mirrored` leaves out for what it costs;
+- `fit`, the reference; and `fit_again`, which shows the noise of the
+  measurement;
+- `mirrored`: `--config.strategy=mirrored` with one device;
+- `mirrored_strategy`: TensorFlow's `MirroredStrategy` of one device through
+  `fit`, which `mirrored` avoids because of its cost;
 - `loop`: `MultiWorkerMirroredStrategy` of one worker through the loop.
 
-The median over rounds of each ratio to `fit` goes to
-`benchmarks/results/distributed_step.json` and the table of
+The median over rounds of each ratio to `fit` is written to
+`benchmarks/results/distributed_step.json` and to the table of
 `docs/distributed.md`. The aim is at most 1.05.
 """
 
@@ -35,10 +36,10 @@ END = "<!-- distributed_step table: end -->"
 TITLES = {
     "fit_again": "`one`, a second time",
     "mirrored": "`mirrored`, with one device",
-    "mirrored_strategy": "`MirroredStrategy` of one device, left out by it",
+    "mirrored_strategy": "`MirroredStrategy` of one device, not used",
     "loop": "`multi_worker`, with one worker of one device",
 }
-# The first steps of an epoch start its pipeline and its trace.
+# The pipeline and the trace start in the first steps of an epoch.
 ROUNDS, STEPS, WARM_UP = 24, 40, 10
 AIM = 1.05
 CONTENDERS = {
@@ -51,7 +52,7 @@ CONTENDERS = {
 
 
 def prepare(contender: str) -> None:
-    """Makes the model, in the process of a contender."""
+    """Makes the model, in the process of the contender."""
     global train
     strategy_name = CONTENDERS[contender]
     with socket.socket() as found:
@@ -94,7 +95,7 @@ def prepare(contender: str) -> None:
             self.ended = time.perf_counter()
 
     def train() -> float:
-        """Seconds of a step, over an epoch without its first steps."""
+        """Returns seconds per step, over an epoch without its first steps."""
         clock = Clock()
         if strategy_name == "multi_worker":
             loop(
@@ -131,7 +132,7 @@ def main() -> None:
             processes[name] = stack.enter_context(process())
             processes[name].submit(prepare, name).result()
         for round_ in range(ROUNDS):
-            # Every other round backwards, so that none is always behind one.
+            # Every other round in reverse order, for fairness.
             order = list(CONTENDERS)[:: 1 if round_ % 2 == 0 else -1]
             for name in order:
                 seconds[name].append(processes[name].submit(turn).result())
@@ -178,9 +179,9 @@ def load() -> dict:
 
 
 def table(result: dict) -> str:
-    """The ratios, a row for each contender."""
+    """Returns the ratios, one row per contender."""
     lines = [
-        "| one replica | step, of that of `one` | quartiles |",
+        "| one replica | step time relative to `one` | quartiles |",
         "|---|---:|---:|",
     ]
     for name, title in TITLES.items():

@@ -1,12 +1,12 @@
-"""Speed and memory of the F-statistic loss against one pair at a time.
+"""Compares the F-statistic loss with a loop over single pairs of classes.
 
     python -m benchmarks.f_statistic_loss
 
-The comparison is with the formulation of the authors' code: a loop in a loop
-over pairs of classes, the rows of each found by masks, the F distribution in
-all dimensions before the best are chosen, clipped in float32. A step is the
-loss and its gradient in the embeddings; `_side_by_side.py` says how it is
-measured. Prints a table, and writes it and the page that shows it.
+The comparison follows the authors' code: two nested loops over pairs of
+classes, masks for the rows of each class, and the F distribution in all
+dimensions before the best are chosen, clipped in float32. A step is the loss
+and its gradient in the embeddings; `_side_by_side.py` explains the
+measurement. Prints a table, and writes it to its page.
 """
 
 import pathlib
@@ -17,7 +17,7 @@ from trainers.quiet import import_tensorflow
 PAGE = pathlib.Path(__file__).parents[1] / "docs" / "f_statistic_loss.md"
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 OURS, THEIRS = "embeddings_tf", "pair_by_pair"
-# num_dims of each batch, and the factor by which ours must be faster.
+# num_dims of each batch, and the required speed-up.
 CASES = {("12x10x500", 70): 15, ("64x8x128", 10): 50}
 
 
@@ -76,7 +76,7 @@ def their_step(num_dims):
 
 
 def text(result: dict) -> str:
-    """The markdown between the marks."""
+    """Returns the Markdown between the marks."""
     batches = result["batches"]
     table = side_by_side.table(
         batches, "num_dims", "pair by pair", OURS, THEIRS

@@ -1,14 +1,14 @@
-"""A folder of 100,000 images: how long until the first batch.
+"""Measures the time to the first batch from a folder of 100,000 images.
 
     python -m benchmarks.image_folder
     python -m benchmarks.image_folder --folder PATH
 
-Writes 200 classes of 500 JPEG files of 32 x 32 pixels to a temporary folder,
-or takes a folder that is there. Two processes, one after the other, list its
-training classes and make the first batch of 60 images, then 50 more. Importing
-TensorFlow is not counted. CPU seconds hardly depend on what else the machine
-does, nor on the disk; the others do. The result of the fabricated folder is
-written, and its table in docs/folder_of_images.md.
+Writes 200 classes of 500 JPEG files of 32 x 32 pixels to a temporary folder, or
+uses an existing folder. Two processes, one after another, list its training
+classes and make the first batch of 60 images, then 50 more. The time to import
+TensorFlow is not counted. CPU seconds hardly depend on the disk and on other
+processes; the other figures do. The result of the fabricated folder is written
+to a file and to its table in docs/folder_of_images.md.
 """
 
 import argparse
@@ -31,7 +31,7 @@ BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 
 
 def write_folder(folder: pathlib.Path) -> None:
-    """Noise, so that files have the length of photographs of that size."""
+    """Writes noise, so that files are as long as photographs of that size."""
     import keras
     import numpy as np
     import tensorflow as tf
@@ -49,7 +49,7 @@ def write_folder(folder: pathlib.Path) -> None:
 
 
 def measure(folder: str) -> dict:
-    """Seconds of this process; printed as JSON."""
+    """Measures the seconds of this process; prints them as JSON."""
     from embeddings_tf import datasets
     from embeddings_tf import sampling
 
@@ -85,7 +85,7 @@ def in_process(folder) -> dict:
 
 
 def text(result: dict) -> str:
-    """The markdown between the marks."""
+    """Returns the Markdown between the marks."""
     lines = ["| | first process | second process |", "|---|---|---|"]
     for name, digits in (
         ("seconds_to_list", 2),
@@ -111,7 +111,7 @@ def text(result: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--folder", help="a folder that is there")
+    parser.add_argument("--folder", help="an existing folder")
     parser.add_argument(
         "--measure", action="store_true", help=argparse.SUPPRESS
     )

@@ -1,20 +1,20 @@
-"""Trainings and searches killed at random moments, against unbroken ones.
+"""Kills trainings and searches at random moments and compares the results.
 
     python -m benchmarks.kill_runs [--kills 20] [--kinds one multi_worker]
 
-Kinds: `one` process and two workers (`multi_worker`) that train; a `search` in
-one process and a chief with two workers (`search_workers`), which have to end
-with the chief, and which it has to start again.
+Kinds: training in `one` process and in two workers (`multi_worker`), a `search`
+in one process, and a chief with two workers (`search_workers`). The workers of
+a chief must end with the chief, and a restarted chief must restart them.
 
-Of each kind one run is left alone. Then runs are started again and again; at a
-moment drawn between the start and the length of the unbroken run, one of its
-processes, drawn as well, is killed with SIGKILL. The others have to end by
-themselves; then all are started again with the same command, until the run
-is through, and further runs begin until there have been enough kills. (A
-search goes on when one of its workers is killed.) What each run ended with is
-compared with the unbroken one. Ends with an error if a run differs, or a
-process outlives the one that was killed. For Linux, which tells who a process
-has started.
+One run of each kind is not interrupted. Further runs are killed: at a random
+moment before the length of the uninterrupted run, one of the run's processes,
+chosen at random, receives SIGKILL. The other processes must end by themselves
+(a search continues if one of its workers is killed). All processes are then
+started again with the same command, until the run is complete. New runs start
+until there have been enough kills. The results of each run are compared with
+the uninterrupted run. The script ends with an error if a run differs, or if a
+process survives the killed one. It needs Linux, which lists the children of a
+process.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from trainers.workdir import write_json
 RESULT = pathlib.Path(__file__).parent / "results" / "kill_runs.json"
 PAGE = ROOT / "docs" / "distributed.md"
 BEGIN, END = "<!-- kill_runs table: begin -->", "<!-- kill_runs table: end -->"
-# A process that has lost another has to end within this time.
+# A process that has lost another process must end within this time.
 SECONDS_TO_END = 120
 STILL_RUNNING = f"did not end within {SECONDS_TO_END} s"
 
@@ -62,7 +62,7 @@ def start(kind: Kind, workdir) -> list[subprocess.Popen]:
 
 
 def end(processes, seconds=None) -> list[str]:
-    """Waits for all; their last lines on stderr, killed after `seconds`."""
+    """Waits for all; returns last lines on stderr, kills after `seconds`."""
     lines = []
     try:
         for process in processes:
@@ -78,7 +78,7 @@ def end(processes, seconds=None) -> list[str]:
 
 
 def unbroken(kind: Kind, workdir) -> float:
-    """Seconds of a run that is left alone."""
+    """Returns the seconds of an uninterrupted run."""
     started = time.monotonic()
     processes = start(kind, workdir)
     lines = end(processes)
@@ -87,11 +87,11 @@ def unbroken(kind: Kind, workdir) -> float:
 
 
 def started_by(process, name: str) -> list[int]:
-    """Numbers of the processes that this one has started, by their name."""
+    """Returns the ids of child processes, found by their name."""
     found = []
     path = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
     for number in path.read_text().split() if name else []:
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the process has ended
             command = pathlib.Path(f"/proc/{number}/cmdline").read_text()
             if name in command:
                 found.append(int(number))
@@ -107,7 +107,7 @@ def is_running(number: int) -> bool:
 
 
 def kill_until_done(kind: Kind, workdir, seconds, rng, kills_left) -> list:
-    """One run to its end; what happened at each kill."""
+    """Completes one run; returns a record of each kill."""
     kills, processes = [], []
     while True:
         moment = rng.uniform(0, seconds)
@@ -139,7 +139,7 @@ def kill_until_done(kind: Kind, workdir, seconds, rng, kills_left) -> list:
 
 
 def _kill_and_wait(kind: Kind, processes, victim, workers) -> dict:
-    """Which it was, and how long the others went on without it."""
+    """Returns what was killed and how long the other processes ran on."""
     victim.send_signal(signal.SIGKILL)
     killed = time.monotonic()
     others = [p for p in processes if p is not victim]
@@ -201,7 +201,7 @@ def load() -> dict:
 
 
 def table(result: dict) -> str:
-    """A row for each kind of run."""
+    """Returns a table, one row per kind of run."""
     lines = [
         "| what was killed | unbroken run | kills | runs | the others ended "
         "within | largest difference from the unbroken run | commit |",
@@ -229,7 +229,7 @@ def table(result: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--kills", type=int, default=20, help="of each kind")
+    parser.add_argument("--kills", type=int, default=20, help="per kind")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -251,7 +251,7 @@ def main() -> None:
             "seconds": round(time.monotonic() - started, 1),
             **provenance(),
         }
-        # Beside the kinds that were measured before, of the same commands.
+        # Keeps the results of kinds that were measured before.
         commands = {"training": list(TRAINING), "search": list(SEARCH)}
         result = load() if RESULT.exists() else {}
         if {key: result.get(key) for key in commands} != commands:

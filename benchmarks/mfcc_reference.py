@@ -1,11 +1,12 @@
-"""Our MFCC beside those of kaldi-native-fbank, Kaldi's own code as a package.
+"""Compares our MFCC with kaldi-native-fbank, a package of Kaldi's code.
 
     pip install kaldi-native-fbank
     python -m benchmarks.mfcc_reference
 
-Noise, a rising tone and a quiet recording with a constant offset, at the three
-settings of the recipes; nothing about speed. Prints the largest difference of
-any coefficient, and writes it. Ends with an error where it exceeds `AIM`.
+The recordings are noise, a rising tone and a quiet recording with a constant
+offset, at the three settings of the recipes. Speed is not measured. Prints and
+writes the largest difference of any coefficient. Ends with an error if the
+difference exceeds `AIM`.
 """
 
 import importlib.metadata
@@ -24,7 +25,7 @@ SETTINGS = {
         high_frequency=3700.0,
     ),
 }
-AIM = 1e-2  # of coefficients up to about 100
+AIM = 1e-2  # coefficients reach about 100
 
 
 def recordings(rng):

@@ -1,18 +1,18 @@
-"""Speed and memory of scoring every pair with a learned distance.
+"""Measures speed and memory of scoring all pairs with a learned distance.
 
     python -m benchmarks.pair_distance
 
-2,000 x 2,000 embeddings of 128 dimensions, three hidden layers of 256 units,
-all cores; three ways to score, in turn, in one process:
+Scores 2,000 x 2,000 embeddings of 128 dimensions with three hidden layers of
+256 units on all cores. Three ways of scoring take turns in one process:
 
-- `all_pairs`: the layer's own;
-- `bare`: the products of 256 x 256 matrices that no way of scoring avoids, two
-  for each pair, in blocks of the same size, and nothing else;
+- `all_pairs`: the method of the layer;
+- `bare`: only the products with 256 x 256 matrices that every way of scoring
+  needs, two per pair, in blocks of the same size;
 - `concatenated`: the published network on concatenated pairs, in blocks.
 
-Peak memory is what 10,000 x 10,000 scores (381 MiB) add to the resident set;
-hidden layers of 32 units save time, in blocks of as many bytes.
-Prints the ratios and writes them.
+Peak memory is the growth of the resident set by 10,000 x 10,000 scores
+(381 MiB). This part uses hidden layers of 32 units to save time, in blocks with
+the same number of bytes. Prints and writes the ratios.
 """
 
 import os
@@ -26,12 +26,12 @@ RESULT = pathlib.Path(__file__).parent / "results" / "pair_distance.json"
 ROWS, DIM, UNITS = 2000, 128, (256, 256, 256)
 MEMORY_ROWS, MEMORY_UNITS = 10_000, (32, 32)
 ROUNDS = 7
-# all_pairs may take this many times as long as the bare products.
+# all_pairs may take at most this many times the time of the bare products.
 AIM = 1.25
 
 
 def bare(layer, block_size):
-    """Each hidden layer's product, once for every pair."""
+    """Computes each hidden layer's product once per pair."""
     import tensorflow as tf
 
     kernels = [tf.convert_to_tensor(k) for k in layer.kernels[1:-1]]
@@ -42,7 +42,7 @@ def bare(layer, block_size):
         num_blocks = tf.shape(a)[0] * tf.shape(b)[0] // block_size
 
         def body(number, total):
-            # Depends on the number, or it would be computed only once.
+            # Depends on the number; otherwise it would be computed once.
             changed = hidden[:1] + a[number % 7, 0]
             result = tf.concat([hidden[1:], changed], 0)
             for kernel in kernels:
@@ -57,7 +57,7 @@ def bare(layer, block_size):
 
 
 def concatenated(layer, block_size):
-    """The published network, pair by pair, as its code reads."""
+    """Applies the published network pair by pair, like its code."""
     import tensorflow as tf
 
     *hidden_layers, last = [
@@ -97,7 +97,7 @@ def concatenated(layer, block_size):
 
 
 def peak_bytes():
-    """What 10^8 scores add to the resident set; None where unknown."""
+    """Returns the growth of the resident set by 10^8 scores, or None."""
     import numpy as np
 
     from benchmarks._side_by_side import high_water_mark
@@ -108,7 +108,7 @@ def peak_bytes():
     z = rng.normal(size=(MEMORY_ROWS, 16)).astype("float32")
     layer.all_pairs(z[:10], z[:10])
     try:
-        # Sets the high-water mark back to what is resident now.
+        # Resets the high-water mark to the current resident set.
         pathlib.Path("/proc/self/clear_refs").write_text("5")
         before = high_water_mark()
         scores = layer.all_pairs(z, z)
@@ -152,7 +152,7 @@ def main() -> None:
         for name, way in ways.items():
             begin = time.perf_counter()
             way(a, b).numpy()
-            if round_:  # the first traces
+            if round_:  # the first round traces
                 seconds[name].append(time.perf_counter() - begin)
         print(".", end="", flush=True)
     print()
@@ -176,9 +176,9 @@ def main() -> None:
         "seconds": time.perf_counter() - started,
         **provenance(),
     }
-    print(f"| time, of the bare products | {result['ratio_to_bare']:.2f} |")
+    print(f"| time / bare products | {result['ratio_to_bare']:.2f} |")
     print(
-        "| faster than concatenated pairs, by | "
+        "| speed-up over concatenated pairs | "
         f"{result['faster_than_concatenated']:.2f} |"
     )
     if peak is not None:

@@ -1,11 +1,11 @@
-"""Accuracy of stochastic prototypes by sampler, supports and initial variance.
+"""Measures accuracy by sampler, number of supports and initial variance.
 
     python -m benchmarks.prototype_choices
 
-Trains two-digit numbers of scikit-learn's digits for 500 episodes with each
-sampler, initial variance and number of supports, three seeds each, and
-classifies numbers that were never trained on: how accurate each is, and how
-many samples a prediction needs. Some minutes; writes
+Trains stochastic prototypes on two-digit numbers of scikit-learn's digits for
+500 episodes, with each sampler, initial variance and number of supports and
+three seeds each. Then classifies numbers of held-out classes with different
+numbers of samples per prediction. Takes some minutes; writes
 `benchmarks/results/prototype_choices.json` and the table in
 `docs/stochastic_prototypes.md`.
 """
@@ -24,7 +24,7 @@ RESULT = ROOT / "benchmarks" / "results" / "prototype_choices.json"
 PAGE = ROOT / "docs" / "stochastic_prototypes.md"
 BEGIN, END = "<!-- choices: begin -->", "<!-- choices: end -->"
 SEEDS, STEPS, CLASSES = (0, 1, 2), 500, 70
-# Sampler, initial variance (0.69 is the default of the layer), supports.
+# Sampler, initial variance (the default of the layer is 0.69), supports.
 CASES = {
     "intersection, 5 supports": ("intersection", None, 5),
     "intersection, 2 supports": ("intersection", None, 2),
@@ -35,7 +35,7 @@ SAMPLES = (1, 10, 50, 200)
 
 
 def trained(sampler, initial_variance, num_support, seed):
-    """A model after `STEPS` episodes of all classes."""
+    """Returns a model after `STEPS` episodes of all classes."""
     import keras
 
     from embeddings_tf import datasets
@@ -60,7 +60,7 @@ def trained(sampler, initial_variance, num_support, seed):
 
 
 def accuracy(model, num_samples):
-    """Of numbers never trained on: 30 classes, 5 supports of each."""
+    """Accuracy on held-out numbers: 30 classes, 5 supports each."""
     from embeddings_tf import datasets
     from embeddings_tf import metrics
 
@@ -86,7 +86,7 @@ def load() -> dict:
 
 
 def table(result: dict) -> str:
-    """The markdown between the marks."""
+    """Returns the Markdown between the marks."""
     lines = [
         "| training | "
         + " | ".join(f"{count} sample{'s' * (count > 1)}" for count in SAMPLES)

@@ -1,14 +1,14 @@
-"""Time and memory of exact recall@1, beside what others search with.
+"""Compares time and memory of exact recall@1 with other search libraries.
 
     python -m benchmarks.recall_at_k
     python -m benchmarks.recall_at_k 60000x128    # this set only
 
-Every embedding is a query and the gallery is all of them. Each contender has a
-process of its own for each set; they take turns, and a ratio is the median over
-rounds of ours to theirs. scikit-learn's brute-force neighbours are what
-`recall_at_k` proposes candidates with; faiss takes part where `faiss-cpu` is
-installed. Peak memory is what the process holds in all, TensorFlow and the
-embeddings included.
+Every embedding is a query, and the gallery contains all embeddings. Each
+contender has its own process for each set. The contenders take turns, and a
+ratio is the median over rounds of our time to theirs. `recall_at_k` finds its
+candidates with scikit-learn's brute-force neighbours. faiss takes part if
+`faiss-cpu` is installed. Peak memory is the whole process, with TensorFlow and
+the embeddings.
 """
 
 import argparse
@@ -22,11 +22,11 @@ import time
 
 from benchmarks import _side_by_side as side_by_side
 
-# Rows, dimensions, rounds.
+# Number of rows, dimensions, rounds.
 SETS = {"60000x128": (60_000, 128, 5), "100000x500": (100_000, 500, 3)}
 NUM_PER_CLASS = 10
 OURS = "embeddings_tf"
-# Ours may take this many times as long, and hold this many bytes.
+# Our search may take this many times as long, and this many bytes.
 AIMS = {"scikit-learn": 1.1}
 AIM = 4 * 2**30
 PAGE = pathlib.Path(__file__).parents[1] / "docs/pair_and_triplet_losses.md"
@@ -34,7 +34,7 @@ BEGIN = "<!-- recall_at_k table: begin -->"
 END = "<!-- recall_at_k table: end -->"
 
 
-# What runs in the processes of the contenders.
+# The following functions run in the processes of the contenders.
 
 
 @functools.cache
@@ -73,7 +73,7 @@ def faiss_cpu(embeddings, labels):
 
 
 def recall(neighbours, labels):
-    """Of two neighbours, the first that is not the query itself."""
+    """Recall of the first of two neighbours that is not the query itself."""
     import numpy as np
 
     first, second = neighbours.T
@@ -82,7 +82,7 @@ def recall(neighbours, labels):
 
 
 def warm_up(contender):
-    """Imports and loads what the first call does."""
+    """Runs the imports and loading of the first call."""
     embeddings, labels = embeddings_and_labels("60000x128")
     contender(embeddings[:3000], labels[:3000])
     embeddings_and_labels.cache_clear()
@@ -99,11 +99,11 @@ def turn(contender, name):
     }
 
 
-# What runs in the process that compares them.
+# The following functions run in the comparing process.
 
 
 def compare(name, contenders):
-    """Seconds of each contender in each round, and ours to theirs."""
+    """Returns seconds of each contender in each round, and ratios."""
     measured = {
         who: {"seconds": []}
         | ({} if who == OURS else {"version": importlib.metadata.version(who)})
@@ -136,7 +136,7 @@ def compare(name, contenders):
 
 
 def table(sets: dict) -> str:
-    """The measurements in markdown."""
+    """Returns the measurements in Markdown."""
     lines = [
         "| embeddings | search | s | peak GiB | ours to theirs | aim |",
         "|---|---|---:|---:|---:|---:|",
@@ -157,7 +157,7 @@ def table(sets: dict) -> str:
 
 
 def text(sets: dict) -> str:
-    """The markdown between the marks: the table and what it was made with."""
+    """Returns the Markdown between the marks: table, versions, machine."""
     if not sets:
         return ""
     notes = dict.fromkeys(
@@ -195,7 +195,7 @@ def main() -> None:
             "seconds": time.perf_counter() - started,
             **made_with,
         }
-        # In the order of `SETS`, whichever was measured first.
+        # In the order of `SETS`, not in the order of measurement.
         sets = {name: sets[name] for name in SETS if name in sets}
         write_json(path, {"sets": sets})
         print(f"Wrote {path.relative_to(side_by_side.RESULTS.parents[1])}")

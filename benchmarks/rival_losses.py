@@ -1,11 +1,11 @@
-"""Speed and memory of the losses on pairs and triplets, side by side.
+"""Compares speed and memory of pair and triplet losses with another library.
 
     pip install torch pytorch-metric-learning      # CPU builds suffice
     python -m benchmarks.rival_losses
 
-A step is the loss and its gradient in the embeddings; `_side_by_side.py` says
-how it is measured. Prints a table, and writes it and the page that shows it;
-without the other library, only prints ours.
+A step is the loss and its gradient in the embeddings; `_side_by_side.py`
+explains the measurement. Prints a table, and writes it to its page. Without
+the other library, only prints our measurements.
 """
 
 import functools
@@ -30,7 +30,7 @@ LOSSES = (
     "contrastive",
     "binomial_deviance",
 )
-# Ours must be faster by this factor.
+# Required speed-up of our losses.
 AIMS = {
     ("12x10x500", "triplet"): 3,
     ("12x10x500", "histogram"): 50,
@@ -39,7 +39,7 @@ AIMS = {
     ("64x8x128", "triplet"): 10,
     ("64x8x128", "contrastive"): 1,
 }
-# Why the other library has no number, or another value.
+# Why the other library has no number, or a different value.
 MISSING = {
     "binomial_deviance": "pytorch-metric-learning has no such loss",
     ("64x8x128", "histogram"): "left out: more than 10 s a step",
@@ -68,7 +68,7 @@ def their_step(loss):
         from pytorch_metric_learning import distances
         from pytorch_metric_learning import losses
         from pytorch_metric_learning import reducers
-    warnings.simplefilter("ignore")  # it indexes in an outdated way
+    warnings.simplefilter("ignore")  # its indexing is deprecated
 
     raw = functools.partial(distances.LpDistance, normalize_embeddings=False)
     function = {
@@ -92,7 +92,7 @@ def their_step(loss):
 
 
 def cases(libraries):
-    """By batch and loss, the libraries that have it."""
+    """Returns the libraries that have a loss, by batch and loss."""
 
     def has(library, name, loss):
         return library != THEIRS or not {loss, (name, loss)} & MISSING.keys()
@@ -109,11 +109,11 @@ def cases(libraries):
 
 
 def add_ratios(measured):
-    """Adds ratios and aims, or why there are none; checks the values."""
+    """Adds ratios and aims, or the reason for a gap; checks the values."""
     for name, entries in measured.items():
         for loss, entry in entries.items():
             side_by_side.assert_same_value(entry, COMPILED, OURS)
-            del entry[COMPILED]["peak_bytes"]  # of compiling
+            del entry[COMPILED]["peak_bytes"]  # includes compiling
             if THEIRS not in entry:
                 entry["missing"] = MISSING.get(
                     loss, MISSING.get((name, loss), f"to compare: {INSTALL}")
@@ -127,12 +127,12 @@ def add_ratios(measured):
 
 
 def table(batches: dict) -> str:
-    """The measurements in markdown."""
+    """Returns the measurements in Markdown."""
     return side_by_side.table(batches, "loss", "theirs", OURS, THEIRS, COMPILED)
 
 
 def text(result: dict) -> str:
-    """The markdown between the marks: the table and what it was made with."""
+    """Returns the Markdown between the marks: table, versions, machine."""
     others = "; ".join(f"{loss}: {why}" for loss, why in OTHER_FORMULA.items())
     return (
         f"{table(result['batches'])}\n\n{side_by_side.made_with(result)} "

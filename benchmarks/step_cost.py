@@ -1,10 +1,10 @@
-"""Cost of a training step with stochastic prototypes against prototypical.
+"""Compares a training step of stochastic and of plain prototypes.
 
     python -m benchmarks.step_cost
 
-Same network, same episode (70 classes, 5 supports and 5 queries each, 28x56
-images), steps of the two taken in turn in one process. Prints and writes the
-ratio of the medians, beside the ratio of one model against itself.
+Both use the same network and the same episode: 70 classes, 5 supports and 5
+queries each, 28x56 images. Their steps take turns in one process. Prints and
+writes the ratio of the medians, and the ratio of one model to itself.
 """
 
 import json

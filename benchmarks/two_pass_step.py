@@ -1,12 +1,13 @@
-"""Memory and time of a training step in pieces against one on whole batches.
+"""Measures memory and time of training steps in pieces and on whole batches.
 
     python -m benchmarks.two_pass_step
 
-The convolutional network of MNIST, binomial deviance over all pairs of the
-batch, a step of gradient descent. Peak memory is what a compiled step adds to
-the resident set of a fresh process that has taken steps on a few rows. For
-time, the two take turns in one process. Both start from the same weights, and
-the largest difference between their updates stands beside the largest update.
+The step is gradient descent on the convolutional network of MNIST, with
+binomial deviance over all pairs of the batch. Peak memory is the growth of the
+resident set in a compiled step; the process is new and has only taken steps on
+a few rows. For time, both kinds of steps take turns in one process. Both start
+from the same weights. The largest difference between their updates is reported
+with the largest update.
 """
 
 import functools
@@ -20,7 +21,7 @@ ROUNDS = 8
 
 
 def new_model(piece_size):
-    """A compiled model that has taken a step on few rows, from the start."""
+    """Returns a new compiled model after steps on a few rows."""
     import keras
 
     from embeddings_tf import losses
@@ -34,7 +35,7 @@ def new_model(piece_size):
     )
     model.compile(keras.optimizers.SGD(0.1))
     weights = model.get_weights()
-    # Two sizes: from then on the step is compiled for any.
+    # Two sizes, after which the step is compiled for any size.
     for num_rows in (16, 24):
         model.train_on_batch(*batch(num_rows))
     model.set_weights(weights)
@@ -43,7 +44,7 @@ def new_model(piece_size):
 
 @functools.cache
 def batch(num_rows):
-    """Images of classes that overlap, `(rows, 28, 28, 1)`, and labels."""
+    """Returns images of overlapping classes `(rows, 28, 28, 1)`, and labels."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -53,18 +54,18 @@ def batch(num_rows):
     return x.astype("float32"), labels.astype("int32")
 
 
-# What runs in processes of their own.
+# The following functions run in separate processes.
 
 
 def peak_bytes(piece_size, num_rows):
-    """What a step adds to the resident set; None where it cannot be read."""
+    """Returns the growth of the resident set in a step, or None."""
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
     model = new_model(piece_size)
     data = batch(num_rows)
     try:
-        # Sets the high-water mark back to what is resident now.
+        # Resets the high-water mark to the current resident set.
         pathlib.Path("/proc/self/clear_refs").write_text("5")
         before = side_by_side.high_water_mark()
         model.train_on_batch(*data)
@@ -74,7 +75,7 @@ def peak_bytes(piece_size, num_rows):
 
 
 def time_and_difference(num_rows):
-    """Seconds of the steps of both, and how far their first ones differ."""
+    """Seconds of the steps of both, and difference of their first updates."""
     import numpy as np
 
     from trainers.quiet import import_tensorflow

@@ -1,4 +1,4 @@
-"""Printed numbers are those of the result files, and comparisons are fair."""
+"""Printed numbers come from the result files, and comparisons are fair."""
 
 import json
 import statistics
@@ -71,7 +71,7 @@ RECIPE = "an4_learned_distance"
 
 
 def depth_run(depth, errors, dataset="made_up"):
-    """A cross-validation of two folds, as its workdir tells it."""
+    """A cross-validation of two folds, as in the results of its workdir."""
     scores = ("cosine", "learned_distance") if depth else ("cosine",)
     config = {"dataset": dataset}
     if depth:
@@ -104,7 +104,7 @@ def test_depths_are_collected_tabulated_and_drawn(tmp_path, monkeypatch):
     found = distance_depth.load()
     assert sorted(found) == [0, 1, 3]
     lines = distance_depth.table(found).splitlines()
-    # Standard errors: half the difference of two.
+    # With two values, the standard error is half their difference.
     assert "| 1 | 20.00 ± 10.00 | 20.00 ± 10.00 | 0123456 |" in lines
     assert "| 3 | 6.00 ± 1.00 | 6.00 ± 1.00 | 0123456 |" in lines
     assert "| triplet loss |  | 20.00 ± 0.00 | 0123456 |" in lines
@@ -156,7 +156,7 @@ def test_the_aims_of_the_f_statistic_loss_are_met_where_it_was_measured():
 
 
 def sprites_measures(dataset):
-    """Modularity, explicitness and AUC of each method, means over folds."""
+    """Modularity, explicitness and AUC by method, means over folds."""
     rows = cross_validation_results.disentangled(
         cross_validation_results.load(), dataset
     )
@@ -225,10 +225,10 @@ def test_the_tables_of_the_cost_model_are_those_of_its_formulas():
         batch_size.PAGE, batch_size.BEGIN_EFFICIENCY, batch_size.END_EFFICIENCY
     )
     assert between.strip() == batch_size.efficiency_table()
-    # 100 of the encoder and 2 of the loss, against 25, 2 and 1 on each of 4.
+    # 100 for the encoder and 2 for the loss, versus 25, 2 and 1 on each of 4.
     found = batch_size.efficiency(0.02, 0.01, 4)
     assert found == pytest.approx(102 / (4 * 28))
-    # 384 of 512 rows from others: 100 numbers and a label in, 2 * 100 back.
+    # 384 of 512 rows are remote: 100 numbers and a label in, 2 * 100 back.
     assert batch_size.traffic_bytes(512, 100, 4) == 384 * 4 * (101 + 200)
 
 

@@ -1,4 +1,4 @@
-"""Every private name that `embeddings_tf.compat` uses, still there."""
+"""Checks that every private name in `embeddings_tf.compat` still exists."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""What the tests of conformance need beside `embeddings_tf.testing`."""
+"""Helpers of the conformance tests."""
 
 import doctest
 import functools
@@ -21,9 +21,9 @@ ROOT = Path(__file__).parents[1]
 
 
 class WithOwnLayers(functools.partial):
-    """A partial constructor whose arguments that are partials are called.
+    """A partial constructor that calls arguments that are partials.
 
-    Each object it makes has layers of its own.
+    Each object that it makes has its own layers.
     """
 
     def __call__(self, /, *args, **keywords):
@@ -45,9 +45,9 @@ def public_names(module) -> list[str]:
 
 
 def run_examples(documented, name: str) -> None:
-    """Runs the examples in the docstrings of an object, of which it has one.
+    """Runs the examples in the docstrings of an object; requires at least one.
 
-    The examples start from nothing but these imports.
+    The examples can use only these imports.
     """
     names = {
         "embeddings_tf": embeddings_tf,
@@ -66,7 +66,7 @@ def run_examples(documented, name: str) -> None:
 
 # --- A fresh process --------------------------------------------------------
 
-# Loads what `saved` wrote, knowing nothing but the library. Used instead of
+# Loads the files of `saved` with only the library imported. Used instead of
 # `embeddings_tf.testing.saved_and_loaded`, which loads in the same process.
 _LOAD = """
 import json, sys
@@ -93,7 +93,7 @@ for folder in sys.argv[1:]:
 def load_in_fresh_process(entries, folder: Path) -> Callable:
     """Saves a model of each entry and loads all of them in one new process.
 
-    Returns the function from an entry to what was saved and what was found.
+    Returns a function from an entry to the saved and the loaded results.
     """
     expected = {}
     folders = {}

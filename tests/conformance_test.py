@@ -1,4 +1,4 @@
-"""Every public loss, objective, layer and metric, through one suite.
+"""Checks every public loss, objective, layer and metric with one suite.
 
 A new class needs one entry in a table here and a line in docs/api.md; a loss
 that compares pairs, for example:
@@ -45,7 +45,7 @@ LOOP = "XLA has no gradient of a loop over rows of an unknown number"
 INFINITE_SCORES = "-inf and inf are scores; NaN is refused in their own tests"
 EPISODES_BY_ROW = "episodes are drawn by row number"
 NO_SUPPORTS = "supports and queries are not told apart"
-# J of a lifted structure where the points coincide; its margin is 1.
+# J of a lifted structure if the points coincide; its margin is 1.
 ALL_NEGATIVES_TOUCH = 1 + math.log(2 * (NUM_ROWS - NUM_ROWS // NUM_CLASSES))
 
 
@@ -54,13 +54,13 @@ def same_at_scale_1(entry):
 
 
 def distances_of_pairs(entry, between=lambda a, b: np.linalg.norm(a - b)):
-    """Distances of the pairs of a batch, each once."""
+    """Distances of the pairs of a batch, each pair once."""
     z = entry.batch()[1].astype("float64")
     return np.array([between(a, b) for i, a in enumerate(z) for b in z[:i]])
 
 
 def mean_deviance(entry, slope):
-    """Of all pairs, as if all were positive or all negative."""
+    """Mean over all pairs, as if all were positive or all negative."""
     cosines = distances_of_pairs(
         entry, lambda a, b: a @ b / np.linalg.norm(a) / np.linalg.norm(b)
     )
@@ -68,7 +68,7 @@ def mean_deviance(entry, slope):
 
 
 def all_phi_at_smallest_ratio(entry):
-    """Points coincide; Phi is 2 / B(1/2, n/2) = 1.875 of the root, at n = 6."""
+    """Coinciding points; Phi is 2 / B(1/2, n/2) = 1.875 of the root, n = 6."""
     loss = entry.make()
     if loss.direction == "merge":
         return 0.0
@@ -135,7 +135,7 @@ LOSSES = [
         not_applicable={"no_queries": NO_SUPPORTS},
     ),
     Loss(
-        # Coarse, as for few pairs: between distant nodes the slope is noise.
+        # Coarse, for few pairs: between distant nodes the slope is noise.
         partial(losses.HistogramLoss, num_nodes=21),
         documented={
             "one_class": 0.0,
@@ -193,7 +193,7 @@ LOSSES = [
             "singletons": lambda entry: np.mean(
                 np.maximum(0, 1 - distances_of_pairs(entry)) ** 2 / 2
             ),
-            # Of 11 others 8 are negative, and cost margin^2 / 2.
+            # 8 of 11 other rows are negative and cost margin^2 / 2.
             "coinciding_points": 8 / 11 / 2,
             "tiny_scale": 8 / 11 / 2,
             "huge_scale": lambda entry: 1e18 * entry.value_at_scale(1e9),
@@ -251,7 +251,7 @@ CLASSIFIER = {
 def learned_distance_by_hand(
     one_class=False, singletons=False, one_place=False, factor=1.0
 ):
-    """Function from an entry to its value of a batch changed like this."""
+    """Function from an entry to its value on a batch changed like this."""
 
     def value(entry):
         labels, z = entry.batch()
@@ -312,8 +312,8 @@ OBJECTIVES = [
             "no_queries": 0.0,
             "coinciding_points": LOG_NUM_CLASSES,
             "tiny_scale": LOG_NUM_CLASSES,
-            # Means and standard deviations together: only noise_variance
-            # tells one scale from another, and it is negligible in both.
+            # Means and standard deviations are equal, so only noise_variance
+            # depends on the scale, and it is negligible in both.
             "huge_scale": lambda entry: entry.value_at_scale(1e9),
         },
         not_applicable={
@@ -332,7 +332,7 @@ OBJECTIVES += [
             **arguments,
         ),
         label=arguments.get("auxiliary", ""),
-        # Far enough apart for steps of a size that can be compared.
+        # Far enough apart for steps of comparable size.
         head=partial(
             keras.layers.Dense,
             2,
@@ -353,7 +353,7 @@ OBJECTIVES += [
             "singletons": learned_distance_by_hand(singletons=True),
             "coinciding_points": learned_distance_by_hand(one_place=True),
             "tiny_scale": learned_distance_by_hand(factor=1e-18),
-            # Of a logit, what the biases add is negligible.
+            # The contribution of the biases to a logit is negligible.
             "huge_scale": lambda entry: 1e18 * entry.value_at_scale(1e9) / 1e9,
         },
         not_applicable={
@@ -409,9 +409,9 @@ def soft_contrastive_by_hand(
 def hedged_instances_by_hand(
     one_class=False, singletons=False, one_place=False, factor=1.0
 ):
-    """Function from an entry to its value of a batch changed like this.
+    """Function from an entry to its value on a batch changed like this.
 
-    Of points, unless the scale is huge: then the divergence is all there is.
+    Uses points, except at huge scale, where only the divergence matters.
     """
 
     def value(entry):
@@ -541,7 +541,7 @@ def told_apart():
 
 def found_by_chance():
     # 600 queries, each with 99 of its class among the other 599. Few queries
-    # share a nearest neighbour; that they may is worth a factor of 2.
+    # share a nearest neighbour; a factor of 2 allows for it.
     labels = np.repeat(np.arange(6), 100)
     rows = {"embeddings": rng().normal(size=(600, 8)), "labels": labels}
     p = 99 / 599
@@ -557,7 +557,7 @@ def ranked_by_chance():
 
 
 def named_by_chance():
-    # The accuracy of one episode has a variance of at most p (1 - p).
+    # The accuracy of one episode has variance p (1 - p) at most.
     labels = np.repeat(np.arange(5), 200)
     rows = {"embeddings": rng().normal(size=(1000, 8)), "labels": labels}
     return rows, 1 / 5, 5 * math.sqrt(0.2 * 0.8 / 300)
@@ -644,8 +644,10 @@ def codes_are_factors(expected):
 
 
 def codes_know_nothing():
-    # 2 n m is chi-squared with (20 - 1) (5 - 1) degrees of freedom, variance
-    # twice that; read as the mean over two dimensions and two factors.
+    # 2 n m is chi-squared with (20 - 1) (5 - 1) degrees of freedom; its
+    # variance
+    # is twice this. The test reads the mean over two dimensions and two
+    # factors.
     n, freedom = 4000, 19 * 4
     rows = {
         "codes": rng().uniform(size=(n, 2)),
@@ -655,7 +657,7 @@ def codes_know_nothing():
 
 
 def codes_know_both_factors():
-    # The second factor is the first by another name.
+    # The second factor equals the first, renamed.
     factor = rng().integers(0, 5, 500)
     factors = np.stack([factor, 4 - factor], axis=1)
     codes = factors + rng().normal(0, 0.3, (500, 2))
@@ -669,7 +671,7 @@ def codes_have_a_dimension_per_value():
 
 
 def other_codes_know_nothing():
-    # An area has a variance of (n + 1) / 12 n+ n-, a mean of ten no more.
+    # An area has variance (n + 1) / 12 n+ n-; the mean of ten has no more.
     fitted, _, _ = codes_know_nothing()
     n = len(fitted["codes"])
     tests = {
@@ -681,8 +683,8 @@ def other_codes_know_nothing():
 
 
 def best_of_two_knows_nothing():
-    # Two areas of that variance, and which is further from 1/2: for two
-    # normal variables the larger size is 2 / sqrt(pi) deviations on average.
+    # The larger of two areas in distance from 1/2: for two normal variables
+    # the larger size is 2 / sqrt(pi) standard deviations on average.
     rows, _, _ = codes_know_nothing()
     n = len(rows["codes"])
     spread = math.sqrt((n + 1) / (12 * n * n * 0.2 * 0.8))
@@ -710,7 +712,7 @@ def no_spread():
 
 
 def normal_values():
-    # The estimated deviation is off by about 1 / sqrt(2 n) of itself.
+    # The estimated deviation has a relative error of about 1 / sqrt(2 n).
     n = 5000
     half_width = 1.959964 / math.sqrt(n)
     rows = {"values": rng().normal(size=n)}
@@ -723,8 +725,8 @@ def targets_score_higher(expected):
 
 
 def scores_know_nothing(expected, deviation):
-    """`deviation` is that of the measure in units of 1 / sqrt(n)."""
-    n = 1000  # of either kind
+    """`deviation`: standard deviation of the metric times sqrt(n)."""
+    n = 1000  # per kind
     rows = {
         "scores": rng().normal(size=2 * n),
         "is_target": np.arange(2 * n) % 2 == 0,
@@ -733,14 +735,14 @@ def scores_know_nothing(expected, deviation):
 
 
 def scores_near_chance():
-    # Both rates have a variance of 1 / (4 n) at the middle, and half of their
-    # sum is the EER.
+    # Both rates have variance 1 / (4 n) at the middle, and the EER is half of
+    # their sum.
     return scores_know_nothing(0.5, math.sqrt(1 / 8))
 
 
 def scores_of_no_use():
-    # Below 1 by 1 / n for every target above the first nontarget, of which
-    # there are twenty once in a million times.
+    # Less than 1 by 1 / n for every target above the first nontarget. With
+    # probability 1e-6 there are twenty such targets.
     rows, expected, _ = scores_know_nothing(1.0, 0.0)
     return rows, expected, 20 / 1000
 
@@ -938,7 +940,7 @@ METRICS = [
     ),
 ]
 
-# Public names that are no entries, and why.
+# Public names without an entry, and the reason.
 PLAIN_FUNCTIONS = {
     layers.as_distribution: "a helper that returns a TFP distribution",
     metrics.TrialHistogram: "fed in blocks; compared with the functions",
@@ -965,8 +967,8 @@ TABLES = {
 ENTRIES = [entry for table in TABLES.values() for entry in table]
 
 
-# Properties that take seconds, as graphs are traced or compiled. The first
-# entry of a class has them in `make test`, its variants in `make test-all`.
+# Properties that take seconds because they trace or compile graphs. `make test`
+# checks them on the first entry of a class, `make test-all` on its variants.
 GRAPH_HEAVY = {
     "bad_embeddings",
     "bad_labels",
@@ -988,7 +990,7 @@ VARIANTS = set(ENTRIES) - set(
 
 @pytest.fixture(scope="session")
 def saved_and_loaded(request, tmp_path_factory):
-    """Of the entries whose tests run, all in one fresh process."""
+    """Saves the entries of the selected tests; loads all in one process."""
     entries = [
         item.callspec.params["entry"]
         for item in request.session.items
@@ -1012,7 +1014,7 @@ CASES = [case(entry, name) for entry in ENTRIES for name in entry.properties()]
 
 
 def verify(entry, name, request):
-    """Checks one property, with the fixtures it asks for."""
+    """Checks one property with its fixtures."""
     fixtures = map(request.getfixturevalue, entry.fixtures(name))
     entry.verify(name, *fixtures)
 
@@ -1026,7 +1028,7 @@ def test_property(entry, name, request):
 
 
 def test_make_test_has_every_property_of_every_class():
-    """And `make test-all` of every entry: none is left out of `CASES`."""
+    """`make test-all` runs it for every entry: `CASES` is complete."""
     assert {case.values for case in CASES} == {
         (entry, name) for entry in ENTRIES for name in entry.properties()
     }
@@ -1083,7 +1085,7 @@ def test_every_public_name_has_an_entry(module):
     assert all(reason.strip() for reason in PLAIN_FUNCTIONS.values())
 
 
-# Their examples run all checks.
+# The examples of these functions run all checks.
 SLOW_EXAMPLES = {"testing.check_loss"}
 
 
@@ -1110,11 +1112,11 @@ def test_what_keras_may_compile_is_what_xla_can_compile():
         assert entry.make().supports_jit == ("xla" not in entry.not_applicable)
 
 
-# --- The checks find what is broken -----------------------------------------
+# --- The checks find defects ------------------------------------------------
 
 
 def broken(entry, **members):
-    """The entry, members of its class replaced, all exemptions dropped."""
+    """The entry with some members of its class replaced, without exemptions."""
     cls = type(entry.make.func.__name__, (entry.make.func,), members)
     make = partial(cls, *entry.make.args, **entry.make.keywords)
     changes = {"make": make, "not_applicable": {}}
@@ -1124,7 +1126,7 @@ def broken(entry, **members):
 
 
 def broken_value(change):
-    """A PrototypicalLoss whose values `change(y, z, values)` spoils."""
+    """A PrototypicalLoss with values changed by `change(y, z, values)`."""
 
     def call(self, y, z):
         return change(y, z, losses.prototypical_loss(y, z, self.num_support))
@@ -1133,7 +1135,7 @@ def broken_value(change):
 
 
 def broken_call(change):
-    """One in which `change(y, z, sample_weight)` replaces `Loss.__call__`."""
+    """A loss with `change(y, z, sample_weight)` as `Loss.__call__`."""
 
     def __call__(self, y, z, sample_weight=None):
         return change(self, y, z, sample_weight)
@@ -1142,7 +1144,7 @@ def broken_call(change):
 
 
 def local(y, z, values):
-    """Of the replica's own rows, and their sum rather than their mean."""
+    """Uses only the replica's own rows, and the sum rather than the mean."""
     return tf.fill(tf.shape(z)[:1], tf.reduce_sum(z**2))
 
 
@@ -1201,7 +1203,7 @@ def log_prob_reversed(self, *args, **kwargs):
 
 
 def broken_layer(change):
-    """A GaussianEmbedding whose output `change(layer, x, output)` spoils."""
+    """A GaussianEmbedding with output `change(layer, x, output)`."""
 
     def call(self, inputs):
         output = layers.GaussianEmbedding.call(self, inputs)
@@ -1221,7 +1223,7 @@ def no_gradient(self, inputs, output):
 
 
 def broken_metric(function):
-    """`recall_at_k`, spoilt by `function(recall_at_k, embeddings, labels)`."""
+    """`recall_at_k` replaced by `function(recall_at_k, embeddings, labels)`."""
 
     def recall_at_k(embeddings, labels, k):
         def recall(embeddings, labels):
@@ -1467,7 +1469,7 @@ def test_breakage_is_found(entry, name, request):
     ],
 )
 def test_only_what_is_broken_is_found(original, copy, names, request):
-    """A copy made like the broken ones, with nothing broken, passes."""
+    """A copy made like the broken entries, but without a defect, passes."""
     for name in set(names) - {"saving", *original.not_applicable}:
         verify(copy, name, request)
 
@@ -1483,14 +1485,14 @@ def test_every_check_is_tried_on_something_broken():
 @pytest.mark.parametrize(
     "change",
     [
-        {"not_applicable": {"speed": "is no property"}},
+        {"not_applicable": {"speed": "is not a property"}},
         {"not_applicable": {"xla": ""}},
         {"not_applicable": {"xla": None}},
         {"documented": {"full_moon": 0.0}},
     ],
 )
 def test_entry_with_a_mistake_is_refused(change):
-    with pytest.raises(ValueError, match="property|properties|Say why"):
+    with pytest.raises(ValueError, match="property|properties|Give the reason"):
         dataclasses.replace(PROTOTYPICAL, **change)
 
 
@@ -1498,7 +1500,7 @@ def test_exemption_that_is_not_needed_is_found():
     entry = dataclasses.replace(
         PROTOTYPICAL, not_applicable={"vector": "out of caution"}
     )
-    with pytest.raises(AssertionError, match="not needed"):
+    with pytest.raises(AssertionError, match="remove the exemption"):
         entry.verify("vector")
 
 

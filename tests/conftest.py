@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Configuration of all tests."""
 
 import gc
 
@@ -9,7 +9,7 @@ from tensorflow.python.framework.config import disable_op_determinism
 
 from embeddings_tf.testing import two_replicas
 
-# Two logical CPU devices stand for two replicas; TensorFlow accepts this only
+# Two logical CPU devices serve as two replicas. TensorFlow accepts this only
 # before it starts, hence here.
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0],
@@ -17,8 +17,8 @@ tf.config.set_logical_device_configuration(
 )
 
 
-# Fixtures that take seconds to make. The tests that ask for one run in one
-# process, in which it is made once; all other tests go to any process.
+# Fixtures that take seconds. Tests that use the same fixture run in the same
+# process, where it is made once; other tests run in any process.
 SHARED = {
     "characters_run",
     "classified_rows",
@@ -48,22 +48,22 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session")
 def strategy():
-    """Two replicas. One strategy serves a process: several collide."""
+    """Two replicas. A process has only one strategy, since several collide."""
     return two_replicas()
 
 
 @pytest.fixture(autouse=True)
 def seed():
-    """Initial weights and noise are the same in every run, in any order."""
+    """Makes initial weights and noise the same in every run and order."""
     keras.utils.set_random_seed(0)
 
 
 @pytest.fixture(autouse=True)
 def no_trace_of_determinism():
-    """Pipelines of later tests would not prefetch."""
+    """Resets determinism; otherwise later pipelines would not prefetch."""
     yield
     try:
-        tf.timestamp()  # deterministic processes refuse it
+        tf.timestamp()  # fails in deterministic processes
     except tf.errors.FailedPreconditionError:
         disable_op_determinism()
         pytest.fail(

@@ -1,4 +1,4 @@
-"""The examples run, show what they say, and are pages of the site."""
+"""The examples run, show what they claim, and are pages of the site."""
 
 import json
 import pathlib
@@ -26,7 +26,7 @@ def code_cells(name):
 
 
 def run_notebook(name) -> dict:
-    """The names that its code defines, without Jupyter and its magics."""
+    """Runs the code without Jupyter and its magics; returns its names."""
     namespace = {}
     for cell in code_cells(name):
         code = re.sub(r"(?m)^%.*$", "", "".join(cell["source"]))

@@ -1,4 +1,4 @@
-"""What is exported is used by a process that has TensorFlow alone."""
+"""A process with only TensorFlow uses the exported models."""
 
 import json
 import os
@@ -23,11 +23,11 @@ from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import SoftContrastive
 from embeddings_tf.objectives import StochasticPrototypes
 
-# Every test of this file shares the exported models.
+# The exported models are shared by all tests of this file.
 
 SHAPE = (8, 16, 1)
 SIZES = (0, 1, 257)
-# Not in order, not from 0, not of equal number.
+# Unsorted labels, not from 0, with different counts.
 SUPPORT_LABELS = [2_000_000_000, -7, 5, -7, 2_000_000_000, 5, -7]
 CLASSES = [-7, 5, 2_000_000_000]
 
@@ -66,7 +66,7 @@ with open(f"{folder}/done.json", "w") as file:
 
 
 def images(rows, seed=0, shape=SHAPE):
-    """Noise of a brightness that differs from image to image."""
+    """Noise with a brightness that differs between images."""
     rng = np.random.default_rng(seed)
     brightness = rng.uniform(20, 255, size=(rows, *[1] * len(shape)))
     noise = rng.uniform(size=(rows, *shape))
@@ -74,14 +74,14 @@ def images(rows, seed=0, shape=SHAPE):
 
 
 def spread_out(encoder, factor):
-    """Random weights leave embeddings close together; this does not."""
+    """Random weights give close embeddings; this spreads them."""
     head = encoder.layers[-1]
     head.kernel.assign(factor * head.kernel)
     return encoder
 
 
 def recordings(rows, seed=0):
-    """Padded waveforms and lengths: noise of a colour of its own each."""
+    """Padded waveforms and lengths: noise of different colours."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(800, 5001, size=rows).astype("int32")
     waveforms = np.zeros((rows, 5000), "float32")
@@ -93,7 +93,7 @@ def recordings(rows, seed=0):
 
 
 def front_end(waveform, length=None):
-    """Frames of 100 a second, 30 at least, and their number."""
+    """100 frames per second, at least 30, and their number."""
     return speech.front_end(
         waveform,
         length,
@@ -114,7 +114,7 @@ def front_end_of_batches(waveform, length):
 
 
 def encode_recordings(encoder, waveforms, lengths):
-    """One by one, without padding."""
+    """Encodes one by one, without padding."""
     rows = [
         encoder(front_end(waveform[:length])[0][tf.newaxis])[0]
         for waveform, length in zip(waveforms, lengths, strict=True)
@@ -123,7 +123,7 @@ def encode_recordings(encoder, waveforms, lengths):
 
 
 def encode(model, x):
-    """The model's answer; its convolutions fail on an empty batch."""
+    """Encodes; handles an empty batch, on which convolutions fail."""
     if len(x):
         return model(x).numpy()
     return np.zeros((0, model.output_shape[-1]), "float32")
@@ -134,7 +134,7 @@ def invert(x):
 
 
 class Served:
-    """Exports models, collects calls, and lets one process answer them."""
+    """Exports models, collects calls, and answers them in one process."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -196,7 +196,7 @@ class Served:
             self.arrays[f"{call}/{name}"] = value
 
     def classify(self, call, model, **changes):
-        """A valid call, but for the changes."""
+        """A valid call with some changes."""
         inputs = {
             "support": images(7, seed=1),
             "support_labels": np.array(SUPPORT_LABELS, "int32"),
@@ -241,7 +241,7 @@ class Served:
 
 
 def bad_inputs():
-    """Signature, what is wrong with the call, and the words of the error."""
+    """Signature, defect of the call, and words of the error."""
     holed = images(5)
     holed[3, 2, 5] = np.nan
     endless = images(7)
@@ -266,7 +266,7 @@ def bad_inputs():
 
 
 def bad_pairs():
-    """First and second inputs, and the words of the error."""
+    """First and second inputs, and words of the error."""
     holed = images(5)
     holed[3, 2, 5] = np.nan
     return {
@@ -277,7 +277,7 @@ def bad_pairs():
 
 
 def bad_recordings():
-    """Second recordings of three pairs, and the words of the error."""
+    """Second recordings of three pairs, and words of the error."""
     waveforms, lengths = recordings(3, seed=2)
     silent, holed, quiet = waveforms.copy(), waveforms.copy(), waveforms / 32768
     silent[1] = 0
@@ -403,7 +403,7 @@ def served(tmp_path_factory):
 
 
 def point_probability(embed, support, query):
-    """Softmax of minus the squared distance to class means, by hand."""
+    """Softmax of minus the squared distance to class means, in NumPy."""
     support, query = np.asarray(embed(support)), np.asarray(embed(query))
     labels = np.array(SUPPORT_LABELS)
     means = np.stack([support[labels == c].mean(axis=0) for c in CLASSES])
@@ -497,7 +497,7 @@ def assert_probability(actual, expected):
     np.testing.assert_allclose(
         actual.sum(axis=1), np.ones(len(expected)), rtol=1e-5
     )
-    # Not all the same.
+    # The values differ.
     assert len(expected) < 5 or actual.std() > 0.05
 
 
@@ -596,7 +596,7 @@ class TestScorePairs:
         np.testing.assert_allclose(
             outputs["probability"], 1 / (1 + np.exp(-logit)), atol=1e-5
         )
-        assert size < 2 or logit.std() > 0.01  # not all the same
+        assert size < 2 or logit.std() > 0.01  # the values differ
 
     @pytest.mark.parametrize("size", SIZES)
     def test_embedding(self, served, size):
@@ -631,7 +631,7 @@ class TestRecordings:
         np.testing.assert_allclose(
             outputs["probability"], special.expit(logit), atol=1e-5
         )
-        assert size < 2 or logit.std() > 0.01  # not all the same
+        assert size < 2 or logit.std() > 0.01  # the values differ
 
     @pytest.mark.parametrize("size", [0, 1, 5])
     def test_embedding(self, served, size):
@@ -755,7 +755,7 @@ class TestVersions:
         paths = [export_saved_model(model, base) for _ in range(2)]
         assert paths == [str(base / "1"), str(base / "2")]
         assert export_saved_model(model, str(base), 10) == str(base / "10")
-        # A gap can be filled; other files there are nobody's version.
+        # A gap can be filled; other files there are ignored.
         (base / "notes.txt").write_text("keep")
         (base / "latest").mkdir()
         assert export_saved_model(model, base, version=4) == str(base / "4")
@@ -807,7 +807,7 @@ class TestVersions:
         assert os.listdir(tmp_path) == ["1"]
 
     def test_others_may_read_it(self, quick, tmp_path):
-        """A server is often another user: not the mode of a private folder."""
+        """A server often runs as another user, so the folder is not private."""
         umask = os.umask(0o022)
         try:
             path = export_saved_model(tiny_model(), tmp_path)
@@ -872,7 +872,7 @@ class TestModels:
         assert os.listdir(tmp_path) == []
 
     def test_the_model_can_be_trained_on(self, served):
-        """Exporting leaves the model as it was."""
+        """An export does not change the model."""
         model = served.spe
         model.compile(optimizer="adam")
         before = model.encoder.layers[-1].kernel.numpy()
@@ -881,7 +881,7 @@ class TestModels:
 
 
 class TestPixels:
-    """Images of 0 to 1 in a model of images of 0 to 255."""
+    """Images of 0 to 1 in a model for images of 0 to 255."""
 
     def exported(self, folder, **arguments):
         keras.utils.set_random_seed(0)
@@ -892,7 +892,7 @@ class TestPixels:
         )
 
     def calls(self, signatures, scale):
-        """All signatures with checks, on images times `scale`."""
+        """Calls all signatures with checks on images times `scale`."""
         x = tf.constant(images(4) * np.float32(scale))
         labels = tf.constant([0, 1, 0, 1])
         yield lambda: signatures["serving_default"](image=x)
@@ -942,7 +942,7 @@ class TestPixels:
             self.exported(tmp_path, unit_range="no")
 
     def test_embed_is_without_checks(self, tmp_path):
-        """Converters to other engines know none of these operations."""
+        """Converters to other engines do not know these operations."""
         loaded = self.exported(tmp_path, unit_range="refuse")
         checks = {"Assert", "CheckNumerics", "PrintV2", "If", "StatelessIf"}
         checks |= {"EagerPyFunc", "PyFunc"}
@@ -965,7 +965,7 @@ class TestPixels:
 
 @pytest.mark.parametrize("objective", [StochasticPrototypes, HedgedInstances])
 class TestClassifyRows:
-    """What `classify` says of a row, whatever the other rows."""
+    """The result of `classify` for a row does not depend on other rows."""
 
     def classify(self, folder, objective, **arguments):
         inputs = keras.Input((2,), name="x")

@@ -1,7 +1,7 @@
-"""What an import may cost, and that nothing is unpickled.
+"""Imports must be cheap, and nothing is unpickled.
 
-Which part may import which is checked by import-linter, banned modules by
-ruff; both are part of `make lint` and configured in pyproject.toml.
+import-linter checks which package may import which, and ruff checks banned
+modules. Both are part of `make lint` and configured in pyproject.toml.
 """
 
 import ast
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# Slow to import or optional: imported inside the functions that use them.
+# Slow or optional packages: imported inside the functions that use them.
 HEAVY = {
     "keras_tuner",
     "matplotlib",
@@ -21,12 +21,12 @@ HEAVY = {
     "tensorflow_probability",
     "tqdm",
 }
-# TensorFlow Datasets imports a builder only when its data set is asked for.
+# TensorFlow Datasets imports a builder only when its data set is loaded.
 BUILDER = "_dataset_builder"
 
 
 def imported_with(node: ast.AST) -> Iterator[tuple[str, int]]:
-    """Names and lines of the imports that run when a module is imported."""
+    """Names and lines of imports that run when the module is imported."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             yield from ((item.name, child.lineno) for item in child.names)

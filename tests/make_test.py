@@ -1,4 +1,4 @@
-"""The commands of the Makefile, without running them."""
+"""Tests the commands of the Makefile without running them."""
 
 import os
 import re
@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def make(*arguments):
-    # Under `make test`, make would take the caller's options and announce
-    # its folder.
+    # Under `make test`, the inner make would inherit the options and
+    # announce its folder.
     environment = {
         name: value
         for name, value in os.environ.items()

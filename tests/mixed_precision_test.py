@@ -1,7 +1,7 @@
-"""Half-precision models as their users meet them: saved, loaded, exported.
+"""Half-precision models in use: saved, loaded, exported.
 
-That every loss and objective trains under both policies is a property of
-`conformance_test.py`.
+`conformance_test.py` checks that every loss and objective trains under both
+policies.
 """
 
 import keras
@@ -71,14 +71,14 @@ def test_saved_and_exported(make, policy, tmp_path):
     assert expected.dtype == np.float32
 
     model.save(tmp_path / "model.keras")
-    # Who loads it need not know of the policy.
+    # Loading does not need the policy.
     keras.config.set_dtype_policy("float32")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert type(loaded.optimizer) is type(model.optimizer)
     for one, other in zip(
         loaded.optimizer.variables, model.optimizer.variables, strict=True
     ):
-        # The scale of the loss is one of them.
+        # The loss scale is one of the variables.
         np.testing.assert_array_equal(one, other)
     np.testing.assert_allclose(loaded.predict(X, verbose=0), expected)
     assert np.isfinite(loaded.train_on_batch(X, LABELS))

@@ -1,4 +1,4 @@
-"""The wheel: complete, correctly labelled, and usable once installed."""
+"""The wheel is complete, correctly labelled and usable after installation."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def run(*command, cwd, **environment):
-    """Runs a Python command and returns what it prints."""
+    """Runs a Python command and returns its output."""
     environment = {
         **{k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
         **environment,
@@ -37,7 +37,7 @@ def run(*command, cwd, **environment):
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    """A copy of what goes into the wheel, without leftovers of past builds."""
+    """A copy of the sources of the wheel, without files of earlier builds."""
     source = tmp_path_factory.mktemp("source")
     for package in PACKAGES:
         shutil.copytree(

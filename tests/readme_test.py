@@ -1,4 +1,4 @@
-"""What the README shows runs as it stands."""
+"""The code in the README and the docs pages runs unchanged."""
 
 import pathlib
 import re
@@ -32,7 +32,7 @@ def test_readme_snippets_run_in_order(tmp_path, monkeypatch):
     probabilities = namespace["probabilities"]
     assert probabilities.shape == (100, 20)
     assert (tmp_path / "saved_models" / "mine" / "1").is_dir()
-    # The page on training goes on from there.
+    # The page on training continues from there.
     run(python_blocks(ROOT / "docs/training.md"), "training", namespace)
     assert namespace["stop"].best > 0
     assert namespace["model"].piece_size == 64
@@ -134,7 +134,7 @@ def test_examples_of_the_page_of_speech_run():
     namespace = {}
     for block in python_blocks(page):
         exec(compile(block, page.name, "exec"), namespace)  # noqa: S102
-    # 100 frames a second, 8000 samples; noise is loud all the time.
+    # 100 frames per second, 8000 samples; noise is loud all the time.
     assert namespace["x"].lengths.tolist() == [150, 88, 119, 200]
     probability = namespace["scores"]["probability"].numpy()
     assert probability.shape == (2,)

@@ -1,4 +1,4 @@
-"""Committed results were made by committed code."""
+"""Committed results come from committed code."""
 
 import re
 from pathlib import Path

@@ -10,7 +10,7 @@ from embeddings_tf.sampling import class_balanced_batches
 from embeddings_tf.sampling import episodes
 from embeddings_tf.sampling import factor_batches
 
-# Seven classes of unequal size, with ids that are neither sorted nor dense.
+# Seven classes of unequal size, with unsorted ids with gaps.
 IDS = [40, -3, 7, 1000, 12, 5, 6]
 SIZES = [9, 12, 5, 30, 6, 8, 5]
 
@@ -125,7 +125,7 @@ class TestClassBalancedBatches:
                 ]
             )
             assert sorted(classes[:7]) == sorted(IDS)
-            # Filled up from the beginning of the epoch's order.
+            # Filled up from the start of the epoch's order.
             np.testing.assert_array_equal(
                 classes[7:], classes[: len(classes) - 7]
             )
@@ -134,7 +134,7 @@ class TestClassBalancedBatches:
 
     @pytest.mark.parametrize("size, draws", [(5, 2), (5, 4), (4, 4), (6, 3)])
     def test_every_ordered_sample_is_equally_likely(self, size, draws):
-        """Chi-square over all ordered samples: subset and order at once."""
+        """Chi-square over all ordered samples: tests subset and order."""
         counted = Counter()
         num_steps, num_classes = 400, 30
         labels = np.arange(num_classes * size) % num_classes
@@ -161,7 +161,7 @@ class TestClassBalancedBatches:
         assert stats.chisquare(observed).pvalue > 1e-3
 
     def test_classes_draw_independently(self):
-        """The instance drawn of one class tells nothing about another's."""
+        """The instance drawn of one class does not depend on other classes."""
         table = np.zeros((4, 4))
         dataset = class_balanced_batches(np.arange(8) % 2, 2, 1, seed=2)
         for indices in take(dataset, 1600):
@@ -223,7 +223,7 @@ class TestPublishedEpoch:
         left = {c: n for c, n in enumerate(sizes) if n >= 2}
         shapes = []
         while len(left) >= 2:
-            # Which class comes when is chance; the group sizes are not.
+            # The order of classes is random; the group sizes are not.
             shapes.append(
                 [
                     min(num_classes, len(left) - first)
@@ -315,7 +315,7 @@ class TestPublishedEpoch:
 
 class TestEpisodes:
     def test_supports_come_before_queries(self):
-        """The same draws as a batch of support + query instances a class."""
+        """The same draws as a batch of support + query instances per class."""
         labels = shuffled_labels()
         dataset = episodes(labels, 4, 2, 3, seed=9)
         assert dataset.element_spec == tf.TensorSpec((20,), tf.int32)
@@ -374,7 +374,7 @@ class TestFactorBatches:
 
     def test_published_epoch_uses_each_instance_once_per_factor(self):
         factors = two_factors(120)
-        # Factor 0: 60 of each of 2 values, 4 at a time: 15 passes of a batch.
+        # Factor 0: 60 of each of 2 values, 4 at a time: 15 passes of one batch.
         # Factor 1: 24 of each of 5 values: 6 passes of groups of 3 and 2.
         batches = take(
             factor_batches(factors, 3, 4, seed=0, allow_fewer=True), 2 * 27

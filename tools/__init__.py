@@ -1,1 +1,1 @@
-"""Commands for those who change the library; they are not installed."""
+"""Commands for contributors; they are not installed."""

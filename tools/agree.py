@@ -1,14 +1,14 @@
-"""Whether a rerun agrees with the committed result of the same run.
+"""Compares a rerun with the committed result of the same run.
 
     python -m tools.agree WORKDIR [--tolerance 0.005]
 
-Looks up the committed run with the same recipe, fields and seed, and compares
-every number of the evaluation, seconds and settings left out. Runs on the same
-kind of machine agree to about 1e-6; other processors round differently, and
-training carries that on: expect differences of some 0.001 of a rate there.
+Finds the committed run with the same recipe, fields and seed, and compares
+every number of the evaluation, except durations and settings. Runs on the same
+kind of machine agree to about 1e-6. Other processors round differently, and
+training amplifies the rounding: expect differences of about 0.001 in rates.
 
-Exit code: 0 if all numbers agree, 1 if some do not, 2 if there is nothing to
-compare with.
+Exit code: 0 if all numbers agree, 1 if some do not, 2 if no committed result
+matches.
 """
 
 import argparse
@@ -36,19 +36,19 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "workdir",
         type=pathlib.Path,
-        help="of an evaluated run, or of a cross-validation",
+        help="folder of an evaluated run, or of a cross-validation",
     )
     result.add_argument(
         "--tolerance",
         type=float,
         default=0.005,
-        help="largest difference between two numbers that agree (%(default)s)",
+        help="largest allowed difference between two numbers (%(default)s)",
     )
     return result
 
 
 def agree(workdir: pathlib.Path, tolerance: float) -> int:
-    """Compares all runs of a workdir; prints and returns the exit code."""
+    """Compares all runs of a workdir; prints, and returns the exit code."""
     committed = dict(committed_runs())
     compared, worst = 0, []
     for name, key, new in runs_of(workdir):
@@ -81,7 +81,7 @@ def agree(workdir: pathlib.Path, tolerance: float) -> int:
 
 
 def runs_of(workdir: pathlib.Path) -> Iterator[tuple[str, str, dict]]:
-    """Name, key and evaluation of a run, or of the folds in a folder."""
+    """Yields name, key and evaluation of a run, or of folds in a folder."""
     for folder in (workdir, *sorted(workdir.glob("fold_*"))):
         results = folder / "results.json"
         if not results.is_file():
@@ -93,7 +93,7 @@ def runs_of(workdir: pathlib.Path) -> Iterator[tuple[str, str, dict]]:
 
 
 def committed_runs() -> Iterator[tuple[str, tuple[dict, pathlib.Path]]]:
-    """Keys of all committed runs, with evaluation and result file."""
+    """Yields keys of all committed runs, with evaluation and result file."""
     from tools.n_digit_table import config_of
 
     for path in sorted(RESULTS.glob("*/*.json")):
@@ -118,17 +118,17 @@ def committed_runs() -> Iterator[tuple[str, tuple[dict, pathlib.Path]]]:
 
 
 def key(recipe: str, config: dict) -> str:
-    """What two runs have in common if one repeats the other."""
+    """Returns a key that a run and its repetition share."""
     fields = resolved(config).items()
     kept = {n: v for n, v in fields if n not in PLACE_FIELDS}
     return json.dumps([recipe, kept], sort_keys=True)
 
 
 def differences(kept: dict, new: dict) -> dict[str, tuple[float, float, float]]:
-    """Both values and their difference, by the name of the number.
+    """Returns both values and their difference, by the name of the number.
 
-    A number that only one of both has differs by NaN, which is within no
-    tolerance; a new measure that the committed result lacks is left out.
+    A number that the rerun lacks differs by NaN, which exceeds any
+    tolerance. A measure that only the rerun has is left out.
     """
     kept, new = (
         {

@@ -1,4 +1,4 @@
-"""Figures of the cross-validated runs."""
+"""Figures of cross-validated runs."""
 
 import statistics
 
@@ -13,7 +13,7 @@ from tools.cross_validation_results import values
 
 
 def figures(found: dict[tuple[str, str], dict]) -> dict:
-    """Bars, AUC distributions, learning and recall curves, by file name."""
+    """Draws bars, AUC distributions and curves; returns them by file name."""
     drawn = {}
     for dataset, title in DISENTANGLING.items():
         if rows := disentangled(found, dataset):
@@ -85,13 +85,13 @@ def _recall_figure(rows: dict[str, dict], title: str):
 
 
 def _start(runs: list[list[float]]) -> float:
-    """Where an axis starts to show differences between the means."""
+    """Start of an axis that shows differences between the means."""
     lowest = min(statistics.fmean(numbers) for numbers in runs)
     return max(0.0, int(20 * lowest) / 20 - 0.05)
 
 
 def _curves(results: dict, measure: str) -> list[dict[int, float]]:
-    """From the batch to the measure, for each fold."""
+    """Returns the measure by batch, for each fold."""
     curves = []
     for run in runs_of(results):
         training = run["training"]

@@ -1,4 +1,4 @@
-"""Results of cross-validations, as they are kept in the repository."""
+"""Collects and loads results of cross-validations in the repository."""
 
 import json
 import pathlib
@@ -34,7 +34,7 @@ LOSSES = {
     "lifted_structure": "lifted structure",
     "learned_distance": "learned distance",
 }
-# Figures of single dimensions in the docs, from the first fold of these runs.
+# The docs show figures of single dimensions for the first fold of these runs.
 DRAWN = {
     "sprites_f_statistic-sprites-weapon_visible": ("mutual_information",),
     "sprites_f_statistic_dimension_dropout-sprites-weapon_visible": (
@@ -56,13 +56,13 @@ MEASURES = {
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
-    """Keeps the numbers of a cross-validation in the repository."""
+    """Copies the numbers of a cross-validation into the repository."""
     results = json.loads((workdir / "results.json").read_text())
     config = json.loads((workdir / "config.json").read_text())["config"]
     for run in results["folds"].values():
         for found in run["evaluation"].values():
             if isinstance(found, dict):
-                found.pop("mutual_information", None)  # drawn in the workdir
+                found.pop("mutual_information", None)  # shown in a figure
                 found.pop("mutual_information_corrected", None)
     kept = {
         "recipe": results["recipe"],
@@ -85,7 +85,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
 
 
 def load() -> dict[tuple[str, str], dict]:
-    """Results by recipe and data set; the runs of a fold, whatever the seed."""
+    """Returns results by recipe and data set; runs of all seeds together."""
     found = {}
     for path in sorted(RESULTS.glob("*.json"), key=lambda path: path.stem):
         results = json.loads(path.read_text())
@@ -105,12 +105,12 @@ def load() -> dict[tuple[str, str], dict]:
 
 
 def runs_of(results: dict) -> list[dict]:
-    """The runs of all folds."""
+    """Returns the runs of all folds."""
     return [run for runs in results["folds"].values() for run in runs]
 
 
 def values(results: dict, name: str) -> list[float]:
-    """A number of the evaluation, fold by fold: the mean of its seeds."""
+    """Returns a number of the evaluation per fold, the mean over seeds."""
     return [
         statistics.fmean([flat(run["evaluation"])[name] for run in runs])
         for runs in results["folds"].values()
@@ -118,7 +118,7 @@ def values(results: dict, name: str) -> list[float]:
 
 
 def disentangled(found: dict, dataset: str) -> dict[str, dict]:
-    """Results on a data set by method, in the order of the paper."""
+    """Returns results on a data set by method, in the paper's order."""
     return {
         name: found[recipe, dataset]
         for recipe, name in METHODS.items()
@@ -127,7 +127,7 @@ def disentangled(found: dict, dataset: str) -> dict[str, dict]:
 
 
 def retrieved(found: dict, dataset: str) -> dict[str, dict]:
-    """Results on a data set by loss, in the order of the paper."""
+    """Returns results on a data set by loss, in the paper's order."""
     prefix = dataset.partition("/")[0]
     return {
         name: found[f"{prefix}_retrieval_{loss}", dataset]
@@ -137,7 +137,7 @@ def retrieved(found: dict, dataset: str) -> dict[str, dict]:
 
 
 def rankings(rows: dict[str, dict]) -> dict[str, tuple[dict, str]]:
-    """Results and the name of each ranking, also by a learned distance."""
+    """Results and name of each ranking, also by a learned distance."""
     rankings = {}
     for method, results in rows.items():
         rankings[method] = results, "test"

@@ -1,10 +1,10 @@
-"""Tables and figures of the cross-validated runs, from their result files.
+"""Writes tables and figures of the cross-validated runs.
 
     python -m tools.cross_validation_table [FOLDER ...]
 
-Workdirs of `trainers.cross_validate` given are first copied, as far as numbers
-go, into `benchmarks/results/cross_validation`; the tables in `docs/results`
-and the figures in `docs/figures` are then made from that folder alone.
+A FOLDER is a workdir of `trainers.cross_validate`. The script first copies its
+numbers to `benchmarks/results/cross_validation`. It then makes the tables in
+`docs/results` and the figures in `docs/figures` from these result files only.
 """
 
 import statistics
@@ -38,7 +38,7 @@ CLUSTERS = {
 
 
 def table(found: dict[tuple[str, str], dict]) -> str:
-    """The markdown between the markers."""
+    """Returns the Markdown between the marks."""
     parts = []
     for dataset, heading in DISENTANGLING.items():
         if rows := disentangled(found, dataset):
@@ -79,7 +79,7 @@ def _cell(numbers: list[float], digits: int = 3, scale: float = 1) -> str:
 
 def _run_columns(results: dict) -> str:
     training = [run["training"] for run in runs_of(results)]
-    # Patience may end some runs sooner.
+    # Early stopping may end some runs sooner.
     steps = [t["steps"] for t in training]
     fewest, most = min(steps), max(steps)
     return (
@@ -164,7 +164,7 @@ def _retrieval(rows: dict[str, dict]) -> list[str]:
 
 
 def _clusters(rows: dict[str, dict], heading: str) -> list[str]:
-    """Rows of the methods that were evaluated with `cluster`."""
+    """Returns rows of the methods that were evaluated with `cluster`."""
     lines = []
     for method, results in rows.items():
         run = runs_of(results)[0]

@@ -1,12 +1,12 @@
-"""How many hidden layers a learned distance needs, from runs of each depth.
+"""Writes the table of errors by number of hidden layers of the distance.
 
     python -m tools.distance_depth_table [FOLDER ...]
 
-A folder is a workdir of `trainers.cross_validate`, of a recipe with one depth
-of the distance; the table prints the command of each row. The folders' numbers
-are first copied into `benchmarks/results/distance_depth`. The table in
-`docs/results` and the figure in `docs/figures` are then made from that folder;
-the recipe's own depth and the triplet loss are from the same folds and seed in
+A FOLDER is a workdir of `trainers.cross_validate` for a recipe with one depth
+of the distance; the table prints the command of each row. The script first
+copies the numbers to `benchmarks/results/distance_depth`. It then makes the
+table in `docs/results` and the figure in `docs/figures` from these files. The
+recipe's own depth and the triplet loss come from the same folds and seed in
 `benchmarks/results/verification`.
 """
 
@@ -30,7 +30,7 @@ SCORES = {"learned_distance": "learned distance", "cosine": "cosine"}
 
 
 def collect(folder: pathlib.Path, replace: bool = False) -> None:
-    """Keeps the numbers of a cross-validation in the repository."""
+    """Copies the numbers of a cross-validation into the repository."""
     results = json.loads((folder / "results.json").read_text())
     config = json.loads((folder / "config.json").read_text())["config"]
     depth = depth_of(config)
@@ -47,24 +47,24 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
 
 
 def depth_of(config: dict) -> int:
-    """Hidden layers of the distance; 0 for the baseline, without one."""
+    """Returns the number of hidden layers; 0 for the baseline without."""
     if "objective" not in config:
         return 0
     return len(config["objective"]["distance"]["hidden_units"])
 
 
 def load() -> dict[int, dict]:
-    """Results by depth, 0 the baseline.
+    """Returns results by depth; depth 0 is the baseline.
 
     Raises:
-        SystemExit: If they are of several data sets or folds.
+        SystemExit: If the results are for several data sets or folds.
     """
     every = [json.loads(p.read_text()) for p in sorted(RESULTS.glob("*.json"))]
     kinds = {(r["config"]["dataset"], *r["folds"]) for r in every}
     if len(kinds) > 1:
         raise SystemExit(
             f"{RESULTS} mixes data sets or folds, {sorted(kinds)}; remove "
-            "those that are not to be compared"
+            "results that are not to be compared"
         )
     found = {depth_of(r["config"]): r for r in every}
     for dataset, *folds in kinds:
@@ -82,13 +82,13 @@ def load() -> dict[int, dict]:
 
 
 def errors(results: dict, score: str) -> list[float]:
-    """EER of each fold, in per cent; none of a score that is not there."""
+    """Returns the EER of each fold in per cent, or [] without that score."""
     tests = [run["evaluation"]["test"] for run in results["folds"].values()]
     return [100 * t[score]["equal_error_rate"] for t in tests if score in t]
 
 
 def table(found: dict[int, dict]) -> str:
-    """The markdown between the markers."""
+    """Returns the Markdown between the marks."""
     if not found:
         return ""
     any_results = next(iter(found.values()))
@@ -130,7 +130,7 @@ def table(found: dict[int, dict]) -> str:
 
 
 def figure(found: dict[int, dict]):
-    """EER against depth, with standard errors over folds; dashed: triplet."""
+    """Plots EER by depth, with standard errors; dashed: triplet loss."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(6, 4.2), layout="constrained")
@@ -161,7 +161,7 @@ def figure(found: dict[int, dict]):
 
 
 def figures(found: dict) -> dict:
-    """The figure by the name of its file, once there is a result."""
+    """Returns the figure by its file name, if there are results."""
     return {FIGURE: figure(found)} if any(found) else {}
 
 

@@ -1,4 +1,4 @@
-"""An extension of griffe: examples in docstrings are code on the site."""
+"""Griffe extension that shows examples of docstrings as code on the site."""
 
 import re
 import textwrap
@@ -21,7 +21,7 @@ class DocstringPages(griffe.Extension):
 
 
 def as_markdown(text: str) -> str:
-    """A docstring with fenced examples and bold headings.
+    """Returns a docstring with fenced examples and bold headings.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Small made-up data sets, prepared where `datasets.load` looks for them."""
+"""Writes small fabricated data sets where `datasets.load` finds them."""
 
 import itertools
 import pathlib
@@ -12,10 +12,10 @@ SAMPLE_RATE = 8000
 def write_data_sets(data_dir: pathlib.Path) -> None:
     """Writes tiny versions of Sprites, Omniglot and Free Spoken Digit.
 
-    The files are those that the real builders write, so that every command
-    reads them like the real data sets, without a network.
+    The files have the format of the real builders, so every command reads
+    them like the real data sets, without a network.
     """
-    # Imported here because it is heavy.
+    # Imported here because it is slow.
     import tensorflow_datasets as tfds
 
     from embeddings_tf.datasets.sprites import sprites_dataset_builder
@@ -39,7 +39,7 @@ def write_data_sets(data_dir: pathlib.Path) -> None:
 
 
 def sprites():
-    """60 x 60 images of a square; its place, size and brightness differ."""
+    """Makes 60 x 60 images of a square of varying place, size, brightness."""
     random = np.random.default_rng(0)
     values = itertools.product(range(2), range(2), range(5))
     for character, (row, column, brightness) in enumerate(values):
@@ -61,7 +61,7 @@ def sprites():
 
 
 def characters(first: int, last: int):
-    """Black strokes on white, displaced a little in each drawing."""
+    """Makes black strokes on white, slightly displaced in each drawing."""
     for character in range(first, last):
         shape = np.random.default_rng(character)
         strokes = shape.integers(10, 75, (4, 2))
@@ -83,7 +83,7 @@ def characters(first: int, last: int):
 
 
 def spoken_digits():
-    """A word is the pitch of a noisy tone; a speaker is its loudness."""
+    """Makes noisy tones: the pitch is the word, the loudness the speaker."""
     random = np.random.default_rng(0)
     every = itertools.product(range(5), range(10), range(3))
     for speaker, word, number in every:

@@ -1,4 +1,4 @@
-"""Text of a page that a script writes, between two marks."""
+"""Writes generated text into a page, between two marks."""
 
 import argparse
 import pathlib
@@ -12,10 +12,10 @@ FIGURES = ROOT / "docs" / "figures"
 
 
 def arguments(about: str) -> argparse.Namespace:
-    """`folders` and `replace` from the command line of a script.
+    """Reads `folders` and `replace` from the command line of a script.
 
     Args:
-        about: What the script does, for `--help`.
+        about: One line about the script, for `--help`.
     """
     parser = argparse.ArgumentParser(
         description=about,
@@ -26,12 +26,12 @@ def arguments(about: str) -> argparse.Namespace:
         nargs="*",
         metavar="FOLDER",
         type=pathlib.Path,
-        help="of a run, to take numbers from (default: none)",
+        help="folder of a run to copy numbers from (default: none)",
     )
     parser.add_argument(
         "--replace",
         action="store_true",
-        help="put the numbers in the place of others of the same run",
+        help="overwrite numbers of the same run",
     )
     found = parser.parse_args()
     for folder in found.folders:
@@ -41,7 +41,7 @@ def arguments(about: str) -> argparse.Namespace:
 
 
 def collect_folders(about: str, collect) -> None:
-    """Calls `collect(folder, replace)` for the folders of the command line."""
+    """Calls `collect(folder, replace)` for each folder of the command line."""
     found = arguments(about)
     for folder in found.folders:
         try:
@@ -59,16 +59,16 @@ def remake_page(
     table: Callable,
     figures: Callable | None = None,
 ) -> None:
-    """What a script does: collects results, writes a table, draws figures.
+    """Runs a script: collects results, writes a table, draws figures.
 
     Args:
-        about: What the script does, for `--help`.
-        collect: Takes the numbers of a folder of the command line.
-        load: Returns all results that are kept.
-        page: The page that holds the table between the two `marks`.
-        table: From the results to the text of the table.
-        figures: From the results to Matplotlib figures by the names of their
-            files in `docs/figures`, without the suffix; None: there are none.
+        about: One line about the script, for `--help`.
+        collect: Function that copies the numbers of a given folder.
+        load: Function that returns all kept results.
+        page: The page that contains the table between the two `marks`.
+        table: Function from the results to the text of the table.
+        figures: Function from the results to Matplotlib figures by the names of
+            their files in `docs/figures`, without the suffix; None: no figures.
     """
     collect_folders(about, collect)
     found = load()
@@ -88,19 +88,19 @@ def remake_page(
 
 
 def read_between(page: pathlib.Path, begin: str, end: str) -> str:
-    """The text between the marks, without the line breaks around it."""
+    """Returns the text between the marks, without outer line breaks."""
     return page.read_text().partition(begin)[2].partition(end)[0].strip("\n")
 
 
 def write_between(page: pathlib.Path, begin: str, end: str, text: str) -> None:
-    """Puts `text` in the place of what stands between the marks."""
+    """Replaces the text between the marks by `text`."""
     head, _, rest = page.read_text().partition(begin)
     _, _, tail = rest.partition(end)
     write_atomically(page, f"{head}{begin}\n{text}\n{end}{tail}")
 
 
 def hardware(results: Iterable[dict]) -> str:
-    """The different machines of results, each with its number of cores."""
+    """Lists the different machines of results, with numbers of cores."""
     machines = {
         f"{r['processor']}, {r['cores']} core{'s' * (r['cores'] > 1)}"
         for r in results

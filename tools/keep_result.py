@@ -1,4 +1,4 @@
-"""Result files in the repository: added to, never overwritten silently."""
+"""Writes result files in the repository without silent overwriting."""
 
 import json
 import pathlib
@@ -7,23 +7,23 @@ from trainers.workdir import PLACE_FIELDS
 from trainers.workdir import resolved
 from trainers.workdir import write_json
 
-# Parts of a result file that hold one run each, by fold or by name.
+# Parts of a result file with one run per entry, by fold or by name.
 PARTS = ("folds", "runs")
 
 
 def keep_result(
     path: pathlib.Path, results: dict, *, replace: bool = False
 ) -> None:
-    """Writes a result file, or adds runs to the one that is there.
+    """Writes a result file, or adds runs to an existing file.
 
     Args:
         path: The result file.
-        results: What it is to hold. Runs under `folds` or `runs` are added to
-            those of the file.
-        replace: Whether runs and numbers may take the place of others.
+        results: The new contents. Runs under `folds` or `runs` are added to
+            the runs of the file.
+        replace: Whether to overwrite existing runs and numbers.
 
     Raises:
-        ValueError: If something else is there already and `replace` is false.
+        ValueError: If the file has other values and `replace` is false.
     """
     if path.exists() and not replace:
         results = _together(path, json.loads(path.read_text()), results)
@@ -54,7 +54,7 @@ def _together(path: pathlib.Path, kept: dict, new: dict) -> dict:
 
 
 def _same_config(name: str, kept, new) -> bool:
-    """Whether two configs differ in places and the number of the fold only."""
+    """Whether two configs differ only in places and the fold's number."""
     if name != "config":
         return False
 
@@ -67,7 +67,7 @@ def _same_config(name: str, kept, new) -> bool:
 
 def _error(path: pathlib.Path, what: str) -> ValueError:
     return ValueError(
-        f"{path} holds other values of {what} already. Compare the two with "
-        "`python -m tools.agree WORKDIR`; pass --replace to put the new ones "
-        "in their place"
+        f"{path} already contains other values of {what}. Compare them with "
+        "`python -m tools.agree WORKDIR`; pass --replace to overwrite the "
+        "old values"
     )

@@ -1,9 +1,9 @@
-"""The tables of `docs/results/n_digit.md`, from the result files.
+"""Writes the tables of `docs/results/n_digit.md` from the result files.
 
     python -m tools.n_digit_table [FOLDER ...]
 
-Workdirs given are first copied, as far as numbers go, into
-`benchmarks/results/n_digit`; the tables are then made from that folder alone.
+A FOLDER is a workdir. The script first copies its numbers to
+`benchmarks/results/n_digit`. It then makes the tables from these files only.
 """
 
 import json
@@ -41,7 +41,7 @@ def collect(
     replace: bool = False,
     folder: pathlib.Path = RESULTS,
 ) -> None:
-    """Keeps a run's numbers in a folder of the repository."""
+    """Copies a run's numbers into a folder of the repository."""
     results = json.loads((workdir / "results.json").read_text())
     config = json.loads((workdir / "config.json").read_text())["config"]
     optimizer = config["optimizer"]
@@ -64,7 +64,7 @@ def other_settings(run: dict) -> list[str]:
 
 
 def files() -> dict[pathlib.Path, dict]:
-    """Result files and their contents."""
+    """Returns result files and their contents."""
     return {
         path: json.loads(path.read_text())
         for path in sorted(RESULTS.glob("*.json"))
@@ -72,12 +72,12 @@ def files() -> dict[pathlib.Path, dict]:
 
 
 def every_run() -> list[dict]:
-    """The contents of all result files, each with a whole config."""
+    """Returns the contents of all result files, with complete configs."""
     return [run | {"config": config_of(run)} for run in files().values()]
 
 
 def runs() -> dict[tuple[str, float], list[dict]]:
-    """Results by recipe with its changes and learning rate, seeds in order."""
+    """Returns results by recipe, changes and learning rate, sorted by seed."""
     found = {}
     for results in files().values():
         rate = results["optimizer"]["learning_rate"]["initial_learning_rate"]
@@ -87,7 +87,7 @@ def runs() -> dict[tuple[str, float], list[dict]]:
 
 
 def table(runs: dict[tuple[str, float], list[dict]]) -> str:
-    """The markdown between the markers."""
+    """Returns the Markdown between the marks."""
     found = {
         key: [r for r in results if _is_tested(r)]
         for key, results in runs.items()
@@ -149,7 +149,7 @@ def table(runs: dict[tuple[str, float], list[dict]]) -> str:
 
 
 def config_of(results: dict) -> dict:
-    """The config of a run; older result files contain a part of it only."""
+    """Returns the config of a run; older result files have only a part."""
     if "config" in results:
         return results["config"]
     config = recipe_fields(load_recipe(results["recipe"]))
@@ -195,7 +195,7 @@ def _name(key: tuple[str, float]) -> str:
 
 
 def _cell(results, split, condition) -> str:
-    """Mean over seeds; each seed's own value and interval behind it."""
+    """Mean over seeds, followed by each seed's value and interval."""
     cells = [r["evaluation"][split][condition] for r in results]
     mean = statistics.mean(100 * c["accuracy"] for c in cells)
     each = ", ".join(
@@ -262,7 +262,7 @@ def _trust(found) -> list[str]:
 
 
 def _choices(runs) -> list[str]:
-    """The tried settings, with their validation accuracy."""
+    """Lists the settings that were tried, with validation accuracy."""
     lines = [
         "| recipe, seed | schedule | from | episodes | best validation "
         "accuracy |",
@@ -281,7 +281,7 @@ def _choices(runs) -> list[str]:
 
 
 def write_page() -> None:
-    """Puts the tables between the markers of the page."""
+    """Writes the tables between the marks of the page."""
     grid = n_digit_grid.table(every_run())
     write_between(PAGE, n_digit_grid.BEGIN, n_digit_grid.END, grid)
     write_between(PAGE, BEGIN, END, table(runs()))

@@ -3,20 +3,20 @@
     python -m tools.pins write before.json
     python -m tools.pins compare before.json
 
-Each kind of run is made once, small, on data that needs no download:
+Each kind of run is made once, with few steps, on data that needs no download:
 
-- the demo recipe, which is few-shot classification;
+- the demo recipe, a few-shot classification;
 - the same run killed and resumed, and the same run on two replicas;
 - disentanglement, an autoencoder, retrieval and verification of recordings;
 - a search of two trials;
 - the answers of two exported models.
 
 `compare` makes the runs again, prints every number that differs, and exits
-with code 1 if one does.
+with code 1 if a number differs.
 
-Both files have to come from the same machine: another processor or another
-TensorFlow rounds differently. On one machine two runs of the same code agree
-exactly, or nearly: TensorFlow sums in one thread here. The tolerance is
+Both files must come from the same machine, because other processors and other
+versions of TensorFlow round differently. On one machine, two runs of the same
+code agree almost exactly: TensorFlow sums in one thread here. The tolerance is
 1e-5 of the larger number, plus 1e-6.
 """
 
@@ -35,7 +35,7 @@ import time
 
 ROOT = pathlib.Path(__file__).parents[1]
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-5, 1e-6
-# Timings, and what says how a number was made.
+# Timings, and fields that describe how a number was made.
 LEFT_OUT = {"config", "cores", "input_wait", "load", "seconds", "settings"}
 
 DEMO = (
@@ -78,7 +78,7 @@ CROSS_VALIDATIONS = {
 def measure(folder: pathlib.Path) -> dict[str, float]:
     """Makes all runs in a folder; returns their numbers by name."""
     os.environ["EMBEDDINGS_TF_DATA"] = str(folder / "data")
-    # Sums depend on the number of threads in their last digit.
+    # The last digit of sums depends on the number of threads.
     os.environ["TF_NUM_INTRAOP_THREADS"] = "1"
     from tools.fabricated_data import write_data_sets
 
@@ -132,20 +132,20 @@ def cross_validation(name: str, folder: pathlib.Path) -> dict[str, float]:
 
 
 def results(workdir: pathlib.Path) -> dict[str, float]:
-    """All numbers that a run has written."""
+    """Returns all numbers that a run has written."""
     found = json.loads((workdir / "results.json").read_text())
     return numbers(found, f"{workdir.name}.")
 
 
 def answers(workdir: pathlib.Path, ask) -> dict[str, float]:
-    """Exports a run; all numbers that `ask` gets from the exported model."""
+    """Exports a run; returns all numbers that `ask` gets from the export."""
     directory = workdir / "exported"
     run("trainers.export", workdir, "--directory", str(directory))
     return numbers(ask(directory / "1"), f"{ask.__name__}.")
 
 
 def ask_classifier(saved_model: pathlib.Path) -> dict:
-    """Answers of the exported demo about some unseen numbers."""
+    """Asks the exported demo about some held-out numbers."""
     import tensorflow as tf
 
     from embeddings_tf import datasets
@@ -165,7 +165,7 @@ def ask_classifier(saved_model: pathlib.Path) -> dict:
 
 
 def ask_verifier(saved_model: pathlib.Path) -> dict:
-    """Answers of an exported model of recordings about three pairs."""
+    """Asks an exported model of recordings about three pairs."""
     import numpy as np
     import tensorflow as tf
 
@@ -183,7 +183,7 @@ def ask_verifier(saved_model: pathlib.Path) -> dict:
 
 
 def run(module: str, workdir: pathlib.Path, *words, **environment) -> None:
-    """Runs a command of the library in an interpreter of its own."""
+    """Runs a command of the library in a new interpreter."""
     started = time.monotonic()
     finish(start(module, workdir, *words, **environment))
     seconds = time.monotonic() - started
@@ -191,7 +191,7 @@ def run(module: str, workdir: pathlib.Path, *words, **environment) -> None:
 
 
 def start(module, workdir, *words, **environment) -> subprocess.Popen:
-    """Starts a command of the library."""
+    """Starts a command of the library in a new interpreter."""
     return subprocess.Popen(
         [sys.executable, "-m", module, "--workdir", str(workdir), *words],
         cwd=ROOT,
@@ -210,7 +210,7 @@ def finish(process: subprocess.Popen) -> None:
 
 
 def kill_after_checkpoint(process, workdir: pathlib.Path) -> None:
-    """Kills a training as soon as it has written a checkpoint."""
+    """Kills a training after its first checkpoint."""
     checkpoint = workdir / "checkpoints" / "latest.keras"
     while not checkpoint.exists():
         if process.poll() is not None:
@@ -222,7 +222,7 @@ def kill_after_checkpoint(process, workdir: pathlib.Path) -> None:
 
 
 def numbers(found, prefix: str = "") -> dict[str, float]:
-    """The numbers of nested results as `outer.inner.position`."""
+    """Returns the numbers of nested results as `outer.inner.position`."""
     flat = {}
     items = found if isinstance(found, dict) else dict(enumerate(found))
     for name, value in items.items():
@@ -236,7 +236,7 @@ def numbers(found, prefix: str = "") -> dict[str, float]:
 
 
 def differences(before: dict, after: dict) -> list[str]:
-    """One line for each number that differs or is on one side only."""
+    """Returns one line per number that differs or is missing on one side."""
     lines = []
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)

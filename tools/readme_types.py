@@ -2,8 +2,8 @@
 
     python -m tools.readme_types
 
-Mypy reads the snippets as one module that uses `embeddings_tf`, so that a
-snippet with a wrong argument fails.
+Mypy reads the snippets as one module that uses `embeddings_tf`. A snippet with
+a wrong argument fails.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 
 
 def snippets(page: pathlib.Path) -> str:
-    """The Python code of a page, each line where it is in the page."""
+    """Returns the Python code of a page, with the page's line numbers."""
     lines, is_code = [], False
     for line in page.read_text(encoding="utf-8").splitlines():
         if line.startswith("```"):

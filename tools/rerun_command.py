@@ -1,4 +1,4 @@
-"""The command that repeats a run, from the config in its result file."""
+"""Builds the command that repeats a run, from its result file."""
 
 import shlex
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from trainers.workdir import resolved
 def rerun_command(
     recipe: str, config: dict, workdir: str, *, folds: list[str] = ()
 ) -> str:
-    """One line for the shell: trains and evaluates.
+    """Returns one shell line that trains and evaluates.
 
     Args:
         recipe: Name of the recipe.
-        config: The config of the run, as its result file has it. The fields
-            that differ from the recipe become overrides.
-        workdir: Where the command writes.
-        folds: Folds of a cross-validation; none for a single training.
+        config: The config of the run in its result file. Fields that differ
+            from the recipe become overrides.
+        workdir: Folder to which the command writes.
+        folds: Folds of a cross-validation; empty for a single training.
     """
     differing = overrides(recipe, config)
     module = "trainers.cross_validate" if folds else "trainers.train"
@@ -35,7 +35,7 @@ def rerun_command(
 
 
 def command_lines(commands: Mapping[str, str]) -> list[str]:
-    """A folded list of commands for below a table, by the name of its row."""
+    """Returns a folded list of commands, by the name of the table's row."""
     lines = ["", "<details><summary>Commands, row by row</summary>", ""]
     for row, command in commands.items():
         lines += [f"    # {row}", f"    {command}"]
@@ -43,9 +43,10 @@ def command_lines(commands: Mapping[str, str]) -> list[str]:
 
 
 def overrides(recipe: str, config: dict) -> dict:
-    """The fields of `config` that differ from the recipe's, by dotted name.
+    """Returns fields of `config` that differ from the recipe, by dotted name.
 
-    A field that the recipe no longer has is left out: it has no override.
+    A field that the recipe no longer has is left out, since it cannot be an
+    override.
     """
     ours = _flat(recipe_fields(load_recipe(recipe)))
     theirs = _flat(resolved(config))

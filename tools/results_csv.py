@@ -1,12 +1,15 @@
-"""All numbers of the committed runs in one CSV file, one line a number.
+"""Writes all numbers of the committed runs to one CSV file.
 
     python -m tools.results_csv
 
 Reads the result files in `benchmarks/results` and writes
-`docs/results/results.csv`. A line is a number of the evaluation of a recipe. It
-contains the mean over folds (or runs) of the means over seeds, its standard
-error over folds, the numbers of folds and seeds, the published number if there
-is one, and the command that repeats the runs of the first seed.
+`docs/results/results.csv`, one line per number of the evaluation of a recipe.
+A line contains:
+
+- the mean over folds (or runs) of the means over seeds;
+- its standard error over folds, and the numbers of folds and seeds;
+- the published number, if there is one;
+- the command that repeats the runs of the first seed.
 """
 
 import json
@@ -21,12 +24,12 @@ from trainers.cross_validate import flat
 
 RESULTS = ROOT / "benchmarks" / "results"
 FILE = ROOT / "docs" / "results" / "results.csv"
-# Two runs with equal values of these columns belong to one cell.
+# Runs with equal values in these columns belong to one line.
 CELL = ["experiment", "recipe", "data", "protocol", "number"]
 
 
 def numbers() -> Iterator[dict]:
-    """Every number of every committed run, with where it comes from."""
+    """Yields every number of every committed run, with its origin."""
     for path in sorted(RESULTS.glob("*/*.json")):
         experiment = path.parent.name
         if experiment != "searches":
@@ -36,7 +39,7 @@ def numbers() -> Iterator[dict]:
 
 
 def _runs(experiment: str, found: dict) -> Iterator[tuple[str, dict, dict]]:
-    """Name, config and content of each run in a result file."""
+    """Yields name, config and content of each run in a result file."""
     if "folds" in found:
         for fold, run in found["folds"].items():
             yield f"fold_{fold}", found["config"], run
@@ -75,7 +78,7 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
 
 
 def _protocol(experiment, config, name, is_fold) -> str:
-    """Distinguishes runs of a recipe that do not repeat each other."""
+    """Distinguishes runs of a recipe that do not repeat one another."""
     if experiment == "n_digit":
         rate = config["optimizer"]["learning_rate"]["initial_learning_rate"]
         steps = config["num_epochs"] * config["steps_per_epoch"]
@@ -87,7 +90,7 @@ def _protocol(experiment, config, name, is_fold) -> str:
 
 
 def _published(recipe: str, number: str) -> float | None:
-    """The paper's number, as a fraction."""
+    """Returns the paper's number, as a fraction."""
     row = n_digit_table.PUBLISHED.get(recipe)
     for value, (split, condition) in zip(
         row or (), n_digit_table.CELLS, strict=False
@@ -98,7 +101,7 @@ def _published(recipe: str, number: str) -> float | None:
 
 
 def table():
-    """The lines of the file, as a `pandas.DataFrame`."""
+    """Returns the lines of the file as a `pandas.DataFrame`."""
     import pandas
 
     frame = pandas.DataFrame(numbers())
@@ -124,7 +127,7 @@ def table():
 
 
 def text() -> str:
-    """The file as text; numbers with nine digits."""
+    """Returns the file as text, numbers with nine digits."""
     return table().to_csv(index=False, float_format="%.9g")
 
 

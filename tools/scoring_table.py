@@ -1,8 +1,8 @@
-"""Table of what scoring with a learned distance costs, from the result files.
+"""Writes the table of time and memory of scoring with a learned distance.
 
     python -m tools.scoring_table
 
-`pair_distance` and `all_trials`, which measure it, write the table, too.
+The benchmarks `pair_distance` and `all_trials` also write this table.
 """
 
 import json
@@ -18,7 +18,7 @@ BEGIN, END = "<!-- scoring table: begin -->", "<!-- scoring table: end -->"
 
 
 def load() -> dict[str, dict]:
-    """What each of the two benchmarks has found."""
+    """Returns the results of the two benchmarks."""
     return {
         name: json.loads((RESULTS / f"{name}.json").read_text())
         for name in ("pair_distance", "all_trials")
@@ -26,7 +26,7 @@ def load() -> dict[str, dict]:
 
 
 def table(found: dict[str, dict]) -> str:
-    """The markdown between the marks."""
+    """Returns the Markdown between the marks."""
     pairs, trials = found["pair_distance"], found["all_trials"]
     medians, subset = pairs["median_seconds"], trials["subset"]
     num_pairs = pairs["rows"] ** 2
@@ -41,13 +41,13 @@ def table(found: dict[str, dict]) -> str:
         pairs,
     )
     row(
-        "of the time of the hidden layers' products alone, which nothing saves",
+        "time relative to the products of the hidden layers alone",
         f"{pairs['ratio_to_bare']:.2f} times (aim: at most {pairs['aim']})",
         pairs,
     )
     row(
-        "concatenated pairs, in blocks",
-        f"{pairs['faster_than_concatenated']:.2f} times as long",
+        "time of concatenated pairs, in blocks, relative to `all_pairs`",
+        f"{pairs['faster_than_concatenated']:.2f} times",
         pairs,
     )
     if peak := pairs["peak_bytes_of_10000_x_10000"]:
@@ -65,13 +65,13 @@ def table(found: dict[str, dict]) -> str:
         trials,
     )
     row(
-        "its EER",
+        "equal error rate of these pairs",
         f"{100 * trials['equal_error_rate']:.4f} %, within "
         f"{100 * trials['equal_error_rate_bound']:.4f}",
         trials,
     )
     row(
-        f"the same of {subset['trials']:,} pairs, and by scikit-learn",
+        f"equal error rate of {subset['trials']:,} pairs, and by scikit-learn",
         f"{100 * subset['equal_error_rate']:.4f} %, within "
         f"{100 * subset['equal_error_rate_bound']:.4f}; "
         f"{100 * subset['equal_error_rate_scikit_learn']:.4f} %",

@@ -1,10 +1,10 @@
-"""Tables of the random searches, from their result files.
+"""Writes the tables of random searches from their result files.
 
     python -m tools.search_table [FOLDER ...]
 
-Workdirs of `tuning.search` given are first copied, as far as numbers go, into
-`benchmarks/results/searches`, and their winners beside them as recipes; the
-tables in `docs/tuning.md` are then made from that folder alone.
+A FOLDER is a workdir of `tuning.search`. The script first copies its numbers to
+`benchmarks/results/searches`, and its winner, as a recipe. It then makes the
+tables in `docs/tuning.md` from these files only.
 """
 
 import json
@@ -24,7 +24,7 @@ NUM_SHOWN = 10
 
 
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
-    """Keeps the numbers of a search, and its winner, in the repository."""
+    """Copies the numbers of a search, and its winner, to the repository."""
     results = json.loads((workdir / "results.json").read_text())
     name = f"{pathlib.Path(results['recipe']).stem}-{results['space']}"
     keep_result(RESULTS / f"{name}.json", results, replace=replace)
@@ -32,7 +32,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
 
 
 def load() -> dict[str, dict]:
-    """Result files by name."""
+    """Returns the result files by name."""
     return {
         path.stem: json.loads(path.read_text())
         for path in sorted(RESULTS.glob("*.json"))
@@ -40,7 +40,7 @@ def load() -> dict[str, dict]:
 
 
 def table(found: dict[str, dict]) -> str:
-    """The markdown between the markers."""
+    """Returns the Markdown between the marks."""
     parts = []
     for name, results in found.items():
         parts += ["", *_section(name, results)]

@@ -1,8 +1,8 @@
-"""A hook of mkdocs: a page of the site for each file in `examples/`.
+"""MkDocs hook: adds a page to the site for each file in `examples/`.
 
-A notebook becomes its text, code and outputs, as they are committed; a script
-becomes its docstring, its figure (`docs/figures/example_NAME.png`) and its
-code.
+The page of a notebook contains its text, code and committed outputs. The page
+of a script contains its docstring, its figure
+(`docs/figures/example_NAME.png`) and its code.
 """
 
 import ast
@@ -14,7 +14,7 @@ EXAMPLES = pathlib.Path(__file__).parents[1] / "examples"
 
 
 def on_files(files, config):
-    """Called by mkdocs with the files of the site; adds the pages."""
+    """Adds the pages; MkDocs calls it with the files of the site."""
     from mkdocs.structure.files import File
 
     for path in sorted(EXAMPLES.iterdir()):
@@ -30,7 +30,7 @@ def on_files(files, config):
 
 
 def notebook_page(path: pathlib.Path) -> tuple[str, dict[str, bytes]]:
-    """Markdown of a notebook, and its figures by name."""
+    """Returns Markdown of a notebook, and its figures by name."""
     parts, figures = [], {}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
@@ -50,7 +50,7 @@ def notebook_page(path: pathlib.Path) -> tuple[str, dict[str, bytes]]:
 
 
 def script_page(path: pathlib.Path) -> tuple[str, dict[str, bytes]]:
-    """Markdown of a script; its figure is a file of the site already."""
+    """Returns Markdown of a script; the site already has its figure."""
     source = path.read_text(encoding="utf-8")
     title, _, text = ast.get_docstring(ast.parse(source)).partition("\n")
     parts = [

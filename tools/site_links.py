@@ -1,7 +1,7 @@
-"""A hook of mkdocs: links that lead out of `docs/` become plain text.
+"""MkDocs hook: turns links that leave `docs/` into plain text.
 
-Pages link to files of the checkout, which a reader of the repository can open.
-The site does not have these files, except for a page of each example.
+Pages link to files of the repository. The site does not contain these files,
+except for a page per example.
 """
 
 import os
@@ -12,7 +12,7 @@ LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def on_page_markdown(markdown: str, page, config, files) -> str:
-    """Called by mkdocs with the text of each page."""
+    """Changes the links of a page; MkDocs calls it with the page's text."""
     docs = pathlib.Path(config["docs_dir"]).resolve()
     folder = (docs / page.file.src_uri).parent
 

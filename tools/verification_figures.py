@@ -9,7 +9,7 @@ from tools.verification_results import title_of
 
 
 def figures(found: dict) -> dict:
-    """EER of every row: each run a point, the mean over runs a line."""
+    """Plots EER by row: a point per run, a line at the mean over runs."""
     return {
         name_of_figure(dataset, protocol): _figure(
             rows(found, dataset, protocol), title_of(dataset, protocol)

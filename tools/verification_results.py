@@ -1,4 +1,4 @@
-"""Results of verification runs, as they are kept in the repository."""
+"""Collects and loads results of verification runs in the repository."""
 
 import collections
 import json
@@ -32,15 +32,15 @@ DATASETS = {
     "mnist": "MNIST, digits never trained on",
 }
 FOLDS = "folds"
-# Recipes whose task differs from the other recipes of their data set.
+# Recipes with another task than the other recipes of their data set.
 TASKS = {
     "mnist_learned_distance": "MNIST in a plane, digits of the training",
     "spoken_digit_speakers": "Free Spoken Digit, speakers of the training "
     "on other words (with five, to see that it works)",
 }
 
-# Pictures of an evaluation that the docs show, by recipe, seed and run: from
-# the name in the workdir to the name in docs/figures.
+# Pictures of evaluations in the docs, by recipe, seed and run: the name in the
+# workdir and the name in docs/figures.
 DRAWN = {
     ("mnist_learned_distance", 0, "plane"): {
         "embedding": "mnist_plane",
@@ -50,7 +50,7 @@ DRAWN = {
 
 
 def collect(folder: pathlib.Path, replace: bool = False) -> None:
-    """Keeps the numbers of a recipe's runs in the repository."""
+    """Copies the numbers of a recipe's runs into the repository."""
     runs = {}
     for workdir in sorted(folder.iterdir()):
         if not (workdir / "results.json").is_file():
@@ -66,7 +66,7 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
         }
         recipe = results["recipe"]
     if not runs:
-        raise SystemExit(f"{folder} holds no evaluated run")
+        raise SystemExit(f"{folder} contains no evaluated run")
     seeds = {run["config"]["seed"] for run in runs.values()}
     if len(seeds) > 1:
         raise SystemExit(f"{folder} mixes the seeds {sorted(seeds)}")
@@ -85,9 +85,9 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
 
 
 def load() -> dict[tuple[str, str, str], dict]:
-    """Runs by (data set, protocol, recipe), (name, seed).
+    """Returns runs by (data set, protocol, recipe), (name, seed).
 
-    The protocol is "folds", or the name of the run, or of another task.
+    The protocol is "folds", the name of the run, or the name of a task.
     """
     found = collections.defaultdict(dict)
     for path in sorted(RESULTS.glob("*.json")):
@@ -101,7 +101,7 @@ def load() -> dict[tuple[str, str, str], dict]:
 
 
 def rows(found: dict, dataset: str, protocol: str) -> dict:
-    """`{(method, score): {(run, seed): measures}}`, as the table has them."""
+    """Returns `{(method, score): {(run, seed): measures}}` for the table."""
     table = {}
     for key, runs in found.items():
         if key[:2] != (dataset, protocol):
@@ -120,19 +120,19 @@ def rows(found: dict, dataset: str, protocol: str) -> dict:
 
 
 def of_test_split(run: dict) -> dict:
-    """Results on the test split, or on the evaluated part of it."""
+    """Returns the results on the test split, or on its evaluated part."""
     (split,) = run["config"]["evaluation"]["splits"]
     return run["evaluation"][split]
 
 
 def _method(recipe: str) -> str:
-    """The method of a recipe, by the longest matching end of its name."""
+    """Returns the method of a recipe, by the longest matching suffix."""
     ends = [name for name in METHODS if recipe.endswith(f"_{name}")]
     return METHODS[max(ends, key=len)]
 
 
 def by_run(measures: dict, name: str) -> list[float]:
-    """A measure of each fold (or split), the mean over its seeds."""
+    """Returns a measure of each fold (or split), the mean over its seeds."""
     of_run = collections.defaultdict(list)
     for (run, _), found in measures.items():
         of_run[run].append(found[name])
@@ -140,7 +140,7 @@ def by_run(measures: dict, name: str) -> list[float]:
 
 
 def by_seed(measures: dict, name: str) -> list[float]:
-    """A measure of each seed, the mean over its folds."""
+    """Returns a measure of each seed, the mean over its folds."""
     of_seed = collections.defaultdict(list)
     for (_, seed), found in measures.items():
         of_seed[seed].append(found[name])

@@ -1,13 +1,12 @@
-"""Tables and figures of verification runs, from their result files.
+"""Writes tables and figures of verification runs from their result files.
 
     python -m tools.verification_table [FOLDER ...]
 
-A folder contains the runs of one recipe with one seed, each an evaluated
-workdir: the folds of `trainers.cross_validate` (`fold_0`, `fold_1`, ...), and
-runs that were trained alone, such as `official`, the data set's own split. The
-script first copies their numbers into `benchmarks/results/verification`. It
-then makes the tables in `docs/results` and the figures in `docs/figures` from
-that folder alone.
+A FOLDER contains the runs of one recipe with one seed. Each run is an evaluated
+workdir: a fold of `trainers.cross_validate` (`fold_0`, `fold_1`, ...), or a run
+that was trained alone, such as `official`, the data set's own split. The script
+first copies the numbers to `benchmarks/results/verification`. From these files
+it then makes the tables in `docs/results` and the figures in `docs/figures`.
 """
 
 import collections
@@ -36,7 +35,7 @@ BEGIN, END = "<!-- verification: begin -->", "<!-- verification: end -->"
 
 
 def _span(numbers) -> str:
-    """From the smallest to the largest, once if they are one."""
+    """From the smallest to the largest number, or the only number."""
     numbers = list(numbers)
     ends = dict.fromkeys([min(numbers), max(numbers)])
     return " to ".join(f"{n:,}" for n in ends)
@@ -90,7 +89,7 @@ def _table(measured: dict, runs: dict) -> list[str]:
 
 
 def _commands(runs: dict) -> dict[str, str]:
-    """By recipe and seed; the folds of a cross-validation in one command."""
+    """Commands by recipe and seed; one command per cross-validation."""
     configs, names = {}, collections.defaultdict(list)
     for ((_, _, recipe), name, seed), run in runs.items():
         configs[recipe, seed] = run["config"]
@@ -108,7 +107,7 @@ def _commands(runs: dict) -> dict[str, str]:
 
 
 def table(found: dict) -> str:
-    """The markdown between the markers."""
+    """Returns the Markdown between the marks."""
     parts = []
     for dataset in DATASETS:
         protocols = dict.fromkeys(key[1] for key in found if key[0] == dataset)

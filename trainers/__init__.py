@@ -1,1 +1,1 @@
-"""Training and evaluation from the command line, one recipe a run."""
+"""Training and evaluation from the command line: a run trains one recipe."""

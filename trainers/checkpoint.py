@@ -1,4 +1,4 @@
-"""Checkpoints that a killed run resumes from, exactly."""
+"""Checkpoints from which a killed run resumes exactly."""
 
 import errno
 import json
@@ -21,7 +21,7 @@ from trainers.plain_copy import random_state
 from trainers.workdir import run_of_workdir
 
 STATE = "training_state.json"
-# State that a checkpoint of Keras lacks, and its types.
+# State that Keras does not save, and its types.
 STATE_FIELDS = {
     "epoch": int,
     "best_epoch": int,
@@ -34,25 +34,25 @@ STATE_FIELDS = {
 
 
 class Checkpoint(keras.callbacks.Callback):
-    """Saves the whole state of a run after each epoch, and stops it early.
+    """Saves the state of a run after each epoch, and stops training early.
 
-    `latest.keras` is one file: the model, the optimiser, and a JSON member
-    with everything Keras leaves out (the epoch, the random state, the
-    best value and the patience spent, the history). It is replaced
-    atomically, so a kill at any moment leaves a whole one; the one before is
-    kept as `previous.keras`. `best.keras` is the best epoch's. All of them
-    open with `keras.saving.load_model`.
+    `latest.keras` contains the model, the optimiser, and a JSON member with
+    the state that Keras leaves out: the epoch, the random state, the best
+    value, the epochs since then, and the history. The file is replaced
+    atomically, so it is complete after a kill at any moment. The previous
+    checkpoint is kept as `previous.keras`. `best.keras` is the best epoch. All
+    files open with `keras.saving.load_model`.
 
     Args:
-        directory: Where the files lie.
+        directory: Folder of the files.
         monitor: Name in the logs, with a direction (`trainers.monitor`).
-        patience: Epochs without a better value after which training stops.
-        num_epochs: Epochs of the whole run.
-        state: What `restore` returned, for a run that goes on.
+        patience: Epochs without improvement after which training stops.
+        num_epochs: Number of epochs of the whole run.
+        state: The result of `restore`, for a run that continues.
 
     Raises:
-        ValueError: If `monitor` has no direction, or `state` keeps another
-            epoch than the best one by `monitor`.
+        ValueError: If `monitor` has no direction, or if the best epoch in
+            `state` is not the best one by `monitor`.
     """
 
     def __init__(self, directory, monitor, patience, num_epochs, state=None):
@@ -63,7 +63,7 @@ class Checkpoint(keras.callbacks.Callback):
         self.num_epochs = num_epochs
         best = best_epoch(monitor, state["history"]) if state else 0
         if state and state["best_epoch"] != best:
-            # Earlier versions kept the largest value, whatever the monitor.
+            # Earlier versions kept the largest value for every monitor.
             raise ValueError(
                 f"{self.directory / 'best.keras'} is of epoch "
                 f"{state['best_epoch']}, but the best epoch by {monitor}, "
@@ -91,7 +91,7 @@ class Checkpoint(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         logs = {name: float(value) for name, value in (logs or {}).items()}
         state = self.state
-        # Not in the history, which must not depend on the machine.
+        # Not part of the history, which must not depend on the machine.
         waited = logs.pop("input_wait", None)
         if waited is not None:
             state.setdefault("input_wait", []).append(waited)
@@ -122,8 +122,8 @@ def save(model, state: dict, directory: pathlib.Path) -> None:
     """Writes `latest.keras`, and `best.keras` if this epoch is the best.
 
     Raises:
-        OSError: If it cannot be written, for example on a full disk; the
-            files that were there before are untouched.
+        OSError: If writing fails, for example on a full disk; earlier files
+            stay unchanged.
     """
     latest = directory / "latest.keras"
     temporary = directory / ".writing.keras"
@@ -141,22 +141,22 @@ def save(model, state: dict, directory: pathlib.Path) -> None:
     except OSError as error:
         raise OSError(
             f"could not write the checkpoints of epoch {state['epoch']} to "
-            f"{directory}: {error.strerror or error}; what was whole there "
-            "is kept. Make room and start the same command again"
+            f"{directory}: {error.strerror or error}; complete files there "
+            "are kept. Make room and start the same command again"
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def restore(directory: pathlib.Path):
-    """The newest whole checkpoint: `(model, state)`, or None for a fresh run.
+    """Returns the newest valid checkpoint `(model, state)`, or None.
 
-    Warns on stderr and falls back to the one before if the newest cannot be
-    read, which is then set aside as `damaged.keras`: the next checkpoint must
-    not put it in the place of the one that can.
+    If the newest checkpoint cannot be read, the function warns on stderr,
+    renames it to `damaged.keras`, and uses the previous checkpoint. Otherwise
+    the next checkpoint would replace the valid one by the damaged one.
 
     Raises:
-        ValueError: If there are checkpoints and none can be read.
+        ValueError: If there are checkpoints but none can be read.
     """
     found = False
     for name in ("latest.keras", "previous.keras"):
@@ -172,7 +172,7 @@ def restore(directory: pathlib.Path):
                 state = json.loads(archive.read(STATE))
             _check_state(state)
             model = keras.saving.load_model(path)
-            # Keras keeps seed generators out of its files.
+            # Keras does not save seed generators.
             for variable, value in zip(
                 random_state(model), state["seeds"], strict=True
             ):
@@ -190,7 +190,7 @@ def restore(directory: pathlib.Path):
                 file=sys.stderr,
             )
             continue
-        # A kill between the two files leaves an older best.keras.
+        # A kill between the two writes leaves an older best.keras.
         if state["best_epoch"] == state["epoch"]:
             _copy(path, directory / "best.keras")
         newest = directory / "latest.keras"
@@ -218,14 +218,14 @@ def _check_state(state) -> None:
 
 
 def load_best(workdir: pathlib.Path):
-    """The model of the best epoch of a run.
+    """Loads the model of the best epoch of a run.
 
-    A recipe that is a Python file is run first, so that the classes which it
-    registers with Keras are known.
+    If the recipe is a Python file, the file is run first, because it may
+    register classes with Keras.
 
     Raises:
-        ValueError: If there is none yet, its file is damaged, or it has a
-            class that is not known.
+        ValueError: If there is no checkpoint yet, its file is damaged, or it
+            contains an unknown class.
     """
     path = workdir / "checkpoints" / "best.keras"
     if not path.exists():
@@ -248,7 +248,7 @@ def load_best(workdir: pathlib.Path):
     if damaged:
         raise ValueError(damage.format(damaged))
     try:
-        # The optimiser of a half-precision run loads under its policy only.
+        # The optimiser of a half-precision run needs the same policy.
         return keras.saving.load_model(path, compile=False)
     except (KeyError, ValueError) as error:
         raise ValueError(damage.format(error)) from error

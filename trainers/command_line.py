@@ -1,4 +1,4 @@
-"""Shared by the command lines: overrides, and one line for an error."""
+"""Common parts of the commands: overrides, and one-line errors."""
 
 import argparse
 import os
@@ -14,13 +14,13 @@ def parse(parser: argparse.ArgumentParser, words=None):
 
     With a recipe, `--help` lists the fields of the recipe instead.
 
-    Returns the namespace, with `overrides` a list of `field=value`.
+    Returns the namespace, with a list `overrides` of `field=value`.
     """
     prefix = "--config."
     words = sys.argv[1:] if words is None else words
     if not {"-h", "--help"}.isdisjoint(words):
         _list_fields(parser, words)
-    # argparse would take an override with a space in it for a value.
+    # argparse would treat an override that contains a space as a value.
     arguments, unknown = parser.parse_known_args(
         [word for word in words if not word.startswith(prefix)]
     )
@@ -36,7 +36,7 @@ def parse(parser: argparse.ArgumentParser, words=None):
 
 
 def _list_fields(parser: argparse.ArgumentParser, words) -> None:
-    """Prints the fields of the recipe among the words and exits, if any."""
+    """If the arguments contain a recipe, prints its fields and exits."""
     from trainers.config import read_run
     from trainers.run_help import help_of_run
 
@@ -56,10 +56,10 @@ def _list_fields(parser: argparse.ArgumentParser, words) -> None:
 
 
 def run(function, *arguments) -> int:
-    """Calls a command; bad input ends in one line, not in a traceback.
+    """Calls a command; bad input gives a one-line error, not a traceback.
 
-    With `EMBEDDINGS_TF_TRACEBACK=1` in the environment the traceback is
-    shown as well.
+    With `EMBEDDINGS_TF_TRACEBACK=1` in the environment, the traceback is also
+    printed.
     """
     try:
         function(*arguments)
@@ -76,21 +76,21 @@ def run(function, *arguments) -> int:
 
 
 def _one_line(error: Exception) -> str | None:
-    """The message of bad input or a failing machine; None for a bug."""
+    """Returns the message for bad input or machine failures; None for a bug."""
     text = str(error)
     if type(error).__module__.startswith("tensorflow"):
-        # A pipeline wraps what Python raised in it, with its traceback.
+        # A pipeline wraps errors of Python code, with their traceback.
         raised = re.search(r"^\s*(?:ValueError|OSError): (.+)", text, re.M)
         text = raised.group(1) if raised else text.partition("\n")[0]
     elif not isinstance(error, ValueError | OSError | ArithmeticError):
         return None
-    elif text.startswith("in user code:"):  # so a graph quotes what it traced
+    elif text.startswith("in user code:"):  # a graph quotes the traced code
         text = re.split(r"^ *\w*Error: ", text, flags=re.M)[-1]
     return " ".join(text.split())
 
 
 def module_command(module: str) -> str:
-    """How to start a module with this interpreter, from this folder."""
+    """Returns the shell command that starts a module from this folder."""
     python = pathlib.Path(sys.executable)
     found = shutil.which("python")
     if found and pathlib.Path(found).absolute() == python.absolute():

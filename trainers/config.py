@@ -1,4 +1,4 @@
-"""Recipes and their overrides: from `--config NAME` to a typed run."""
+"""Loads recipes: from `--config NAME` and overrides to a typed run."""
 
 import difflib
 import importlib
@@ -19,19 +19,19 @@ from trainers.signatures import signature
 
 
 def recipe_names() -> list[str]:
-    """Names of the recipes that ship with the package."""
+    """Returns the names of the recipes that ship with the package."""
     return list(every_recipe())
 
 
 def load_recipe(recipe: str, overrides: list[str] = ()) -> Run:
-    """The run of a recipe, with `field=value` overrides applied.
+    """Loads the run of a recipe and applies `field=value` overrides.
 
     Args:
         recipe: The name of a recipe in a table of `trainers/recipes`, the
             path of a Python file that defines `get_config()`, or the
             `config.json` of a workdir.
-        overrides: Strings `field=value` or `field.inner=value`; values are
-            Python literals, anything else is text. `--help` with a recipe
+        overrides: Strings `field=value` or `field.inner=value`. Values are
+            Python literals; anything else is text. `--help` with a recipe
             lists the fields.
 
     Raises:
@@ -44,7 +44,7 @@ def load_recipe(recipe: str, overrides: list[str] = ()) -> Run:
 
 
 def read_run(recipe: str, overrides: list[str] = ()) -> Run:
-    """As `load_recipe`, also a run that cannot start."""
+    """Like `load_recipe`, but accepts a run that cannot start."""
     run = run_from_config(_config(recipe))
     for override in overrides:
         run = apply_override(run, override)
@@ -58,7 +58,7 @@ def _config(recipe: str) -> Mapping:
         found = _config_file(recipe)
         source = pathlib.Path(found["recipe"])
         if source.suffix == ".py" and source.is_file():
-            _config(found["recipe"])  # it may define what the config names
+            _config(found["recipe"])  # it may define objects of the config
         return found["config"]
     get_config = load_function(
         recipe, None, "get_config", "recipe", _recipes_like(recipe)
@@ -73,7 +73,7 @@ def _config(recipe: str) -> Mapping:
 
 
 def _recipes_like(name: str) -> list[str]:
-    """Recipes that may have been meant, and how to list all of them."""
+    """Returns similar recipe names, and how to list all of them."""
     names = recipe_names()
     begun = [known for known in names if name and known.startswith(name)]
     found = begun[:5] or difflib.get_close_matches(name, names, 5)
@@ -84,10 +84,10 @@ def _recipes_like(name: str) -> list[str]:
 
 
 def recipe_name(recipe: str) -> str:
-    """The recipe that a `config.json` was made from; others stay as they are.
+    """Returns the recipe of a `config.json`; other names stay unchanged.
 
     Raises:
-        ValueError: If it is no `config.json` of a workdir.
+        ValueError: If the file is not a `config.json` of a workdir.
     """
     return (
         _config_file(recipe)["recipe"] if recipe.endswith(".json") else recipe
@@ -95,7 +95,7 @@ def recipe_name(recipe: str) -> str:
 
 
 def _config_file(path: str) -> dict:
-    """What a workdir's `config.json` holds."""
+    """Returns the contents of a workdir's `config.json`."""
     try:
         found = json.loads(pathlib.Path(path).read_bytes())
     except FileNotFoundError:
@@ -110,13 +110,13 @@ def _config_file(path: str) -> dict:
         and isinstance(found.get("recipe"), str)
     ):
         raise ValueError(
-            f"{path} holds no config; name the config.json of a workdir"
+            f"{path} contains no config; name the config.json of a workdir"
         )
     return found
 
 
 def _call(function, name: str, *arguments):
-    """Calls a function of the user's; what it raises is a ValueError."""
+    """Calls a user's function; its errors become a ValueError."""
     try:
         return function(*arguments)
     except Exception as error:
@@ -132,11 +132,11 @@ def load_function(
     kind: str,
     known: list[str],
 ):
-    """A function of a Python file, given by its path or by a name in `folder`.
+    """Loads a function from a Python file, by path or by name in `folder`.
 
     Raises:
-        ValueError: If there is no such file, it cannot be read, or it does
-            not define the function; with the `kind` of file that was wanted.
+        ValueError: If the file does not exist, cannot be read, or does not
+            define the function; the message contains `kind`.
     """
     path = pathlib.Path(name)
     if path.suffix != ".py" and folder is not None:
@@ -156,23 +156,23 @@ def load_function(
         ) from error
     if not hasattr(module, function):
         raise ValueError(
-            f"{name} is no {kind}: it defines no function {function}()"
+            f"{name} is not a {kind}: it defines no function {function}()"
         )
     return getattr(module, function)
 
 
 def build(part: Part, field: str, *leading, **extra):
-    """Makes what a part of a run names.
+    """Makes the object of a part of a run.
 
     Args:
         part: Name and arguments. Arguments that are parts are made, too.
-        field: The field of the run that holds the part; it says in which
-            modules the name is looked up.
-        *leading: Positional arguments before those of the part.
+        field: The field of the run that contains the part; it determines the
+            modules in which the name is searched.
+        *leading: Positional arguments before the arguments of the part.
         **extra: More arguments.
 
     Raises:
-        ValueError: If there is no such name, or it takes other arguments.
+        ValueError: If the name does not exist, or has other arguments.
     """
     names = PLACES[place_of(part, field)]
     modules = [importlib.import_module(name) for name in names]
@@ -194,7 +194,7 @@ def build(part: Part, field: str, *leading, **extra):
 
 
 def _own(module) -> list[str]:
-    """Names of classes and functions; what a module imports is not its own."""
+    """Names of classes and functions that a module defines, not imports."""
     return getattr(module, "__all__", None) or [
         name
         for name in dir(module)
@@ -203,7 +203,7 @@ def _own(module) -> list[str]:
 
 
 def argument_of(part: Part, field: str, argument: str):
-    """An argument of a part, or its default."""
+    """Returns an argument of a part, or its default."""
     if argument in part.arguments:
         return part.arguments[argument]
     return signature(PLACES[field], part.name).arguments[argument].default

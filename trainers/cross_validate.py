@@ -2,8 +2,8 @@
 
 Trains and evaluates a recipe fold by fold. Each fold is a run in `D/fold_K`,
 for `trainers.evaluate` and `trainers.export`. Writes the mean and the standard
-error of every number to `D/results.json`. Started again, it continues with the
-fold in which it was killed.
+error of every number to `D/results.json`. If you start it again after a kill,
+it continues with the interrupted fold.
 """
 
 import argparse
@@ -20,10 +20,10 @@ from trainers.config import recipe_name
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="python -m trainers.cross_validate",
-        description="Train and evaluate a recipe fold by fold, or go on.",
-        epilog="Fold 0 is for tuning: by default the others run, and they are "
-        "what is summarised, whenever they ran. Any field of "
-        "the recipe but folds.fold can be set: --config.field=value. "
+        description="Train and evaluate a recipe fold by fold, or continue.",
+        epilog="Fold 0 is for tuning: by default only the other folds run, and "
+        "the summary contains all of them that have run. Any field of "
+        "the recipe except folds.fold can be set: --config.field=value. "
         "`python -m trainers.train --list` shows the recipes.",
     )
     result.add_argument(
@@ -52,7 +52,8 @@ def cross_validate(
 ) -> dict:
     """Runs the folds that have no result yet; returns the results of all.
 
-    All that ever ran in this workdir; fold 0, for tuning, only if no other did.
+    The summary contains all folds in this workdir. It contains fold 0, the
+    tuning fold, only if no other fold has run.
     """
     from trainers.evaluate import evaluate
     from trainers.strategy import start
@@ -95,7 +96,7 @@ def cross_validate(
             start(whole.training.strategy)
             from trainers.fit import check_recipe
 
-            for fold in wanted[:1]:  # the others have the same data
+            for fold in wanted[:1]:  # all folds use the same data
                 check_recipe(load_recipe(recipe, of_fold(fold)))
             claim(path, name, whole)
         for number, fold in enumerate(wanted):
@@ -110,12 +111,12 @@ def cross_validate(
             for fold in every[1:]
             if "evaluation" in _results(path / f"fold_{fold}")
         ]
-        # Fold 0 counts where it is alone.
+        # Fold 0 is used only if no other fold has run.
         return _collect(path, name, done or [0])
 
 
 def _results(run: pathlib.Path) -> dict:
-    """Results of a fold; without an evaluation, it has to run or continue."""
+    """Returns results of a fold; without an evaluation, it must run."""
     from trainers.workdir import read_results
 
     results = read_results(run)
@@ -136,7 +137,7 @@ def _results(run: pathlib.Path) -> dict:
 
 
 def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
-    """Writes and prints what the folds have in common, and the curves."""
+    """Writes and prints the summary of the folds, and the curves."""
     from trainers.quiet import import_tensorflow
     from trainers.workdir import update_results
 
@@ -184,7 +185,7 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
 
 
 def flat(results: dict, prefix: str = "") -> dict[str, float]:
-    """The numbers of nested results, lists left out, as `outer.inner`."""
+    """Returns the numbers of nested results as `outer.inner`, without lists."""
     found = {}
     for name, value in results.items():
         if isinstance(value, dict):
@@ -195,7 +196,7 @@ def flat(results: dict, prefix: str = "") -> dict[str, float]:
 
 
 def standard_error(values: list[float]) -> float | None:
-    """Standard error of the mean over folds; None for a single fold."""
+    """Returns the standard error of the mean; None for a single fold."""
     if len(values) < 2:
         return None
     return statistics.stdev(values) / len(values) ** 0.5

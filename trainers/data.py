@@ -27,18 +27,18 @@ from trainers.run import Run
 class Data:
     """Splits and batches of a run's data set, each read once.
 
-    Use it for training and evaluation; nothing is read before it is asked for.
+    Use it for training and evaluation. Data is read on first use.
 
-    With `data.folds` the splits are `train`, `validation` and `test` of one
+    With `data.folds`, the splits are `train`, `validation` and `test` of one
     fold: whole classes are held out, or whole groups with `data.folds.group`.
     With `data.folds.test_split`, that split is the test set of every fold, and
-    the held-out classes become validation. Without folds the splits are the
+    the held-out classes become validation. Without folds, the splits are the
     data set's own.
 
-    With `data.front_end` examples are features of recordings; recordings that
-    are shorter than `data.utterances.min_num_frames` are repeated, whole.
-    Images that are read when needed are kept in memory up to
-    `data.images.cache_gib`, and cropped and resized to `data.images.size`.
+    With `data.front_end`, examples are features of recordings; recordings
+    shorter than `data.utterances.min_num_frames` are repeated as a whole.
+    Images that are read on demand are cached up to `data.images.cache_gib`,
+    and cropped and resized to `data.images.size`.
 
     Args:
         run: The typed run.
@@ -51,11 +51,11 @@ class Data:
         self._batches = {}
 
     def split(self, name: str):
-        """Examples and labels `(x, labels)` of a split.
+        """Returns examples and labels `(x, labels)` of a split.
 
         Raises:
             ValueError: If the split does not exist.
-            OSError: If the data set is not there.
+            OSError: If the data set is missing.
         """
         if name not in self._splits:
             x, labels = self._read(name, self.run.data.front_end)
@@ -64,14 +64,14 @@ class Data:
         return self._splits[name]
 
     def unprocessed(self, name: str):
-        """Examples and labels of a split as they were read.
+        """Returns examples and labels of a split without processing.
 
-        Recordings before the front end, images of their own size.
+        Recordings are before the front end, images have their original size.
         """
         return self._read(name, Part())
 
     def labels(self, name: str) -> np.ndarray:
-        """The labels of a split, without computing features."""
+        """Returns the labels of a split, without computing features."""
         if name in self._splits:
             return self._splits[name][1]
         if name not in self._labels:
@@ -79,10 +79,10 @@ class Data:
         return self._labels[name]
 
     def class_names(self, labels: np.ndarray) -> np.ndarray:
-        """What the classes of labels are called, `(n,)`, for people.
+        """Returns readable names of the classes of labels, `(n,)`.
 
-        Of a folder of images, the names of its folders. Other labels are
-        names themselves; factors `(n, factors)` become "value,value,...".
+        For a folder of images, the names of its subfolders. Other labels are
+        their own names; factors `(n, factors)` become "value,value,...".
         """
         if labels.ndim == 2:
             return np.array([",".join(map(str, row)) for row in labels])
@@ -92,7 +92,7 @@ class Data:
 
     @functools.cached_property
     def _folder_names(self):
-        """The names of the folders of images, by label; None for others."""
+        """Returns the subfolders of a folder of images by label, else None."""
         fields = self.run.data
         if fields.label.feature or not fields.dataset.startswith(
             f"{IMAGE_FOLDER}:"
@@ -105,7 +105,7 @@ class Data:
 
     @functools.cached_property
     def num_classes(self) -> int:
-        """Number of classes of the training split."""
+        """Number of classes in the training split."""
         labels = self.labels(self.run.data.split)
         return len(np.unique(folds.class_ids(labels)))
 
@@ -115,7 +115,7 @@ class Data:
         return self.batches(0).element_spec[0]
 
     def batches(self, first_step: int) -> tf.data.Dataset:
-        """The endless batches of the training from `first_step` on."""
+        """Returns the endless training batches from `first_step` on."""
         if first_step not in self._batches:  # tracing them takes long
             self._batches[first_step] = self._new_batches(first_step)
         return self._batches[first_step]
@@ -149,21 +149,21 @@ class Data:
 
     @functools.cached_property
     def preprocess(self):
-        """A function `(x, seed) -> x` for training batches, or None."""
+        """Returns a function `(x, seed) -> x` for training batches, or None."""
         part = self.run.data.preprocess
         if not part.name:
             return None
 
-        @tf.autograph.experimental.do_not_convert  # a second of every start
+        @tf.autograph.experimental.do_not_convert  # saves a second per start
         def preprocess(x, seed):
             return build(part, "preprocess", images=x, seed=seed)
 
         return preprocess
 
     def _check_preprocess(self, x) -> None:
-        """Tries the preprocessing on one example, before a graph is traced.
+        """Applies the preprocessing to one example, before a graph is traced.
 
-        TensorFlow puts its own traceback before what is raised in a graph.
+        In a graph, TensorFlow would add its own traceback to the error.
         """
         if self.preprocess is None:
             return
@@ -175,16 +175,16 @@ class Data:
             ) from error
 
     def trials(self, split: str, path: str, num_trials: int = 0):
-        """A list of trials, and the examples of a split that occur in it.
+        """Reads a list of trials, and the examples of a split in the list.
 
         Args:
             split: Split of the data set, with a label `name`.
             path: Path of the list below `manual_dir`.
-            num_trials: How many trials are drawn at random; 0 takes all.
+            num_trials: Number of trials to draw at random; 0 uses all.
 
         Returns:
-            `(x, first, second, is_target)`, indices into `x` and whether both
-            are of one class.
+            `(x, first, second, is_target)`: examples, indices into `x`, and
+            whether both examples are in one class.
         """
         folder = self._place[1] or os.environ.get(MANUAL_VARIABLE, "")
         _, names = datasets.load(
@@ -208,7 +208,7 @@ class Data:
 
     @functools.cached_property
     def _training(self):
-        """The training split, with its augmented copies."""
+        """Returns the training split with its augmented copies."""
         fields = self.run.data
         x, labels = self.split(fields.split)
         if not fields.augmentation:
@@ -228,7 +228,7 @@ class Data:
         return repeated(x, self.run.data.utterances.min_num_frames)
 
     def _sized(self, x):
-        """Images read when needed: cached, and of the wanted size if any."""
+        """Caches and resizes images that are read on demand, as configured."""
         images = self.run.data.images
         if isinstance(x, datasets.Images):
             x = x.cached(images.cache_gib * 2**30)
@@ -243,7 +243,7 @@ class Data:
         return x
 
     def _read(self, split: str, front_end: Part):
-        """Features and labels of a split of the data set or of the fold."""
+        """Returns features and labels of a split of the data set or fold."""
         fields, wanted = self.run.data, self.run.data.folds
 
         def of_data_set(name):

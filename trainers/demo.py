@@ -1,8 +1,8 @@
-"""The whole way once: train, evaluate, draw, export, use without Keras.
+"""Demo: trains, evaluates, draws, exports, and classifies without Keras.
 
-`python -m trainers.demo --workdir runs/demo`: stochastic prototypes of
-2-digit numbers in real handwriting that ships with scikit-learn. Run again,
-it goes on where it stopped, and exports the next version.
+`python -m trainers.demo --workdir runs/demo` trains stochastic prototypes on
+2-digit numbers in real handwriting that ships with scikit-learn. If you run it
+again, it continues where it stopped, and exports the next version.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def demo(workdir: str, overrides: list[str]) -> None:
     """Trains, evaluates, exports and uses the demo recipe."""
     if "strategy=multi_worker" in overrides:
         raise ValueError(
-            "the demo runs on one machine; several train with "
+            "the demo runs on one machine; train on several machines with "
             f"{command_line.module_command('trainers.train')}"
         )
     from trainers.evaluate import evaluate
@@ -54,7 +54,7 @@ def demo(workdir: str, overrides: list[str]) -> None:
         overrides,
     )
     step(
-        "evaluate on new handwriting and on the 30 numbers never trained",
+        "evaluate on new handwriting and on 30 held-out numbers",
         evaluate,
         workdir,
         [o for o in overrides if o.startswith("evaluation.")],
@@ -67,7 +67,7 @@ def demo(workdir: str, overrides: list[str]) -> None:
         None,
     )
     step(
-        "classify never-trained numbers with TensorFlow alone, 5 supports each",
+        "classify held-out numbers with only TensorFlow, 5 supports each",
         use,
         folder,
         saved_model,
@@ -85,7 +85,7 @@ def demo(workdir: str, overrides: list[str]) -> None:
 
 
 def use(folder: pathlib.Path, saved_model: str) -> None:
-    """Calls the exported model from a process without Keras; compares."""
+    """Calls the exported model in a process without Keras; compares."""
     import numpy as np
 
     from embeddings_tf import datasets
@@ -105,7 +105,7 @@ def use(folder: pathlib.Path, saved_model: str) -> None:
         query=x[query],
         query_labels=labels[query],
     )
-    # -P: the script's folder is not a place to import from.
+    # -P: does not import from the script's folder.
     client = subprocess.run(
         [sys.executable, "-P", CLIENT, saved_model, examples],
         stderr=subprocess.PIPE,

@@ -11,19 +11,19 @@ BLOCK = 256
 
 
 class HeldOutPoints(callbacks.EmbeddingEvaluation):
-    """Embeds as the evaluation does: points, and utterances whole."""
+    """Evaluates points, with each utterance embedded as a whole."""
 
     def embed(self) -> np.ndarray:
         return embed_points(self.model, self.x)
 
 
 def embed_points(model, x) -> np.ndarray:
-    """Embeddings of all of `x` as points: of Gaussians the means."""
+    """Embeds all of `x` as points; a Gaussian becomes its mean."""
     return Method(model).points(embed(model, x)).numpy()
 
 
 def embed(model, x) -> np.ndarray:
-    """Embeddings of all of `x`: arrays by blocks, utterances one by one."""
+    """Embeds all of `x`: arrays in blocks, utterances one by one."""
     if isinstance(x, Utterances):
         return _embed_whole(model, x)
     blocks = [x[first : first + BLOCK] for first in range(0, len(x), BLOCK)]
@@ -33,7 +33,7 @@ def embed(model, x) -> np.ndarray:
 def _embed_whole(model, utterances) -> np.ndarray:
     example = utterances[0]
 
-    # Traced once for all lengths, and without XLA, which compiles each.
+    # Traced once for all lengths, without XLA, which compiles each length.
     @tf.function(
         input_signature=[
             tf.TensorSpec((1, None, *example.shape[1:]), example.dtype)

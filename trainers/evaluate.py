@@ -1,8 +1,8 @@
 """Evaluates a trained workdir: `python -m trainers.evaluate --workdir DIR`.
 
-Writes every number to `results.json` and the pictures beside it. The section
-`evaluation` is the run's own; an evaluation of another kind
-(`--config.evaluation.name=retrieval`) has a section and pictures of its own.
+Writes every number to `results.json`, and the pictures into the workdir. The
+section `evaluation` is the run's own evaluation. An evaluation of another kind
+(`--config.evaluation.name=retrieval`) has a separate section and pictures.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import time
 
 from trainers import command_line
 
-# Fields that belong to the evaluation, or to the place of the data.
+# Fields of the evaluation, and of the place of the data.
 SETTABLE = ("evaluation.", "data_dir", "manual_", "data.data_dir", "data.man")
 
 
@@ -43,7 +43,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
     from trainers.workdir import update_results
 
     with open_workdir(workdir, create=False) as path:
-        read_results(path)  # refused now rather than after the evaluation
+        read_results(path)  # fails before the evaluation, not after it
         _, own = run_of_workdir(path)
         run = own
         for override in overrides:
@@ -72,7 +72,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
             section += f"_{run.evaluation.name}"
         module.check(run, data)
         results, figures = module.evaluate(run, data, load_best(path))
-        if section != "evaluation":  # the run's own pictures stay
+        if section != "evaluation":  # keeps the run's own pictures
             figures = {f"{section}_{n}": f for n, f in figures.items()}
         save_figures(figures, path)
         settings = as_json(run)["evaluation"]
@@ -102,7 +102,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
 
 
 def _differences(before, settings: dict) -> str:
-    """Settings of an earlier evaluation that this one does not have."""
+    """Lists settings of an earlier evaluation that differ from this one."""
     before = before.get("settings") if isinstance(before, dict) else None
     if not isinstance(before, dict):
         return ""
@@ -114,7 +114,7 @@ def _differences(before, settings: dict) -> str:
 
 
 def save_figures(figures: dict, path) -> None:
-    """Writes figures as `NAME.png` and to TensorBoard, and empties them."""
+    """Saves figures as `NAME.png` and for TensorBoard, and clears them."""
     from embeddings_tf import viz
 
     for name, figure in figures.items():

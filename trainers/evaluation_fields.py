@@ -1,6 +1,6 @@
-"""Fields of the evaluations, a dataclass each.
+"""Fields of the evaluations, one dataclass per kind.
 
-`validation` describes the measures after each epoch; `splits` names the data of
+`validation` describes the metrics after each epoch; `splits` are the splits of
 the final evaluation.
 """
 
@@ -13,20 +13,20 @@ from trainers.field import field
 
 @dataclasses.dataclass(frozen=True)
 class Validation:
-    """What is measured after each epoch of training."""
+    """The evaluation after each epoch of training."""
 
-    split: str = field("validation", "Split that is measured every epoch.")
+    split: str = field("validation", "Split that is evaluated every epoch.")
 
 
 @dataclasses.dataclass(frozen=True)
 class FewShotValidation(Validation):
-    """Episodes that are classified after each epoch."""
+    """Few-shot episodes after each epoch."""
 
-    num_classes: int = field(5, "Classes of an episode.")
-    num_support: int = field(5, "Supports of each class.")
-    num_query: int = field(5, "Queries of each class.")
+    num_classes: int = field(5, "Classes per episode.")
+    num_support: int = field(5, "Supports per class.")
+    num_query: int = field(5, "Queries per class.")
     num_episodes: int = field(10, "Episodes.")
-    num_samples: int = field(50, "Samples of each Gaussian embedding.")
+    num_samples: int = field(50, "Samples per Gaussian embedding.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,13 +40,13 @@ class RetrievalValidation(Validation):
 
 @dataclasses.dataclass(frozen=True)
 class VerificationValidation(Validation):
-    """Pairs that are scored after each epoch."""
+    """Verification of pairs after each epoch."""
 
     trials: str = field(
         "", "List of trials below manual_dir; empty scores all pairs."
     )
     num_trials: int = field(
-        0, "Trials of the list, drawn at random; 0 takes all."
+        0, "Number of trials drawn at random from the list; 0 uses all."
     )
 
 
@@ -54,12 +54,14 @@ class VerificationValidation(Validation):
 class Plda:
     """Arguments of `embeddings_tf.models.PLDA`."""
 
-    num_dims: int | None = field(None, "Dimensions that are kept; None: all.")
+    num_dims: int | None = field(
+        None, "Number of dimensions to keep; None: all."
+    )
     center: bool = field(True, "Whether embeddings are centred.")
     length_normalize: bool = field(
         True, "Whether embeddings are scaled to unit length."
     )
-    max_iterations: int = field(100, "Iterations of the fit, at most.")
+    max_iterations: int = field(100, "Maximum number of iterations of the fit.")
     tolerance: float = field(1e-6, "Change at which the fit has converged.")
 
 
@@ -69,7 +71,7 @@ class Evaluation:
 
     name: str = ""
     splits: tuple[str, ...] = field(("test",), "Splits to evaluate.")
-    validation: Validation = field(Validation(), "Measured after each epoch.")
+    validation: Validation = field(Validation(), "Evaluated after each epoch.")
 
     monitor: ClassVar[str] = ""
 
@@ -80,21 +82,21 @@ class FewShot(Evaluation):
 
     name: str = field("few_shot", "The evaluation.")
     num_classes: tuple[int, ...] = field(
-        (5,), "Classes of an episode, an entry for each of `splits`."
+        (5,), "Classes per episode, one entry for each of `splits`."
     )
-    num_support: int = field(5, "Supports of each class.")
+    num_support: int = field(5, "Supports per class.")
     more_tasks: tuple[tuple[int, int], ...] = field(
         (), "More pairs of num_classes and num_support, for every split."
     )
-    num_query: int = field(15, "Queries of each class.")
-    num_episodes: int = field(100, "Episodes under each condition.")
-    num_draws: int = field(5, "Draws of occluded images.")
-    num_samples: int = field(200, "Samples of each Gaussian embedding.")
+    num_query: int = field(15, "Queries per class.")
+    num_episodes: int = field(100, "Number of episodes under each condition.")
+    num_draws: int = field(5, "Number of random occlusions of each image.")
+    num_samples: int = field(200, "Samples per Gaussian embedding.")
     leave_one_out: bool = field(
-        False, "Whether to measure the nearest other example of a split, too."
+        False, "Whether to evaluate the nearest other example of a split, too."
     )
     validation: FewShotValidation = field(
-        FewShotValidation(), "Measured after each epoch."
+        FewShotValidation(), "Evaluated after each epoch."
     )
 
     monitor: ClassVar[str] = "val_few_shot_accuracy"
@@ -102,7 +104,7 @@ class FewShot(Evaluation):
 
 @dataclasses.dataclass(frozen=True)
 class NDigitFewShot(FewShot):
-    """Few-shot classification of n-digit numbers, and what digits tell."""
+    """Few-shot classification of n-digit numbers, and information on digits."""
 
     name: str = field("n_digit_few_shot", "The evaluation.")
 
@@ -128,11 +130,11 @@ class ColourOrientation(Evaluation):
 
 @dataclasses.dataclass(frozen=True)
 class Disentanglement(Evaluation):
-    """What each dimension of the embedding tells about each factor."""
+    """Information of each dimension of the embedding about each factor."""
 
     name: str = field("disentanglement", "The evaluation.")
     factor_names: tuple[str, ...] = field(
-        (), "Names of the factors, one for each column of the labels."
+        (), "Names of the factors, one per column of the labels."
     )
 
     monitor: ClassVar[str] = "val_explicitness"
@@ -143,11 +145,11 @@ class Retrieval(Evaluation):
     """Recall@k, and clustering."""
 
     name: str = field("retrieval", "The evaluation.")
-    distance: str = field("l2", "Distance that ranks: l2 or cosine.")
+    distance: str = field("l2", "Distance for the ranking: l2 or cosine.")
     k: tuple[int, ...] = field((1, 2, 5, 10, 20), "Each k of recall@k.")
-    cluster: bool = field(False, "Whether to measure clusters, too.")
+    cluster: bool = field(False, "Whether to evaluate clusters, too.")
     validation: RetrievalValidation = field(
-        RetrievalValidation(), "Measured after each epoch."
+        RetrievalValidation(), "Evaluated after each epoch."
     )
 
     monitor: ClassVar[str] = "val_recall_at_1"
@@ -155,22 +157,22 @@ class Retrieval(Evaluation):
 
 @dataclasses.dataclass(frozen=True)
 class Verification(Evaluation):
-    """Errors of the scores of pairs: are two examples of one class?"""
+    """Errors of the scores of pairs: are two examples in one class?"""
 
     name: str = field("verification", "The evaluation.")
     plda: Plda = field(Plda(), "Arguments of PLDA, fitted to training data.")
     num_resamples: int = field(
-        0, "Resamples for the confidence intervals; 0 for none."
+        0, "Number of resamples for confidence intervals; 0 for none."
     )
     num_enrolled: int = field(
-        0, "Examples that enrol each class in claims of classes; 0: no claims."
+        0, "Number of enrolled examples per claimed class; 0: no claims."
     )
-    trials_split: str = field("", "Split that the lists of trials are about.")
+    trials_split: str = field("", "Split of the examples in lists of trials.")
     trials: Mapping[str, str] = field(
         {}, "Lists of trials below manual_dir, by name."
     )
     validation: VerificationValidation = field(
-        VerificationValidation(), "Measured after each epoch."
+        VerificationValidation(), "Evaluated after each epoch."
     )
 
     monitor: ClassVar[str] = "val_accuracy_at_equal_error"

@@ -15,14 +15,14 @@ from trainers.run import Part
 def read_examples(
     dataset: str, split: str, place: tuple, label: Label, group: Label
 ):
-    """A split of a data set, its labels, and its groups if there are any.
+    """Reads a split of a data set, its labels, and its groups if any.
 
     Args:
         dataset: A name that `datasets.load` knows.
         split: A split of the data set.
         place: `data_dir` and `manual_dir`, None for the default.
-        label: The feature that is the label; without a name the set's own.
-        group: The feature that is the group; without a name none.
+        label: The feature used as label; without a name the set's own label.
+        group: The feature used as group; without a name no groups.
     """
 
     def read(wanted):
@@ -40,7 +40,7 @@ def read_examples(
 
 
 def _matched(values, wanted: Label):
-    """The match of the pattern's group in each value."""
+    """Returns the match of the pattern's group in each value."""
     if not wanted.pattern:
         return values
     found = [re.search(wanted.pattern, str(value)) for value in values]
@@ -63,11 +63,11 @@ def examples_of_folds(
     num_per_class: int,
     front_end: Part,
 ):
-    """The examples of all folds with labels and group numbers.
+    """Returns the examples of all folds with labels and group numbers.
 
-    They are the same for every fold, and kept in memory once for the folds of
-    a cross-validation. `num_per_class` examples of each class are drawn, the
-    same in every run; 0 takes all.
+    They are equal for every fold, and kept in memory for the folds of a
+    cross-validation. `num_per_class` examples of each class are drawn, the
+    same in every run; 0 uses all.
     """
     x, labels, names = read_examples(dataset, split, place, label, group)
     classes = folds.class_ids(labels)
@@ -83,5 +83,5 @@ def examples_of_folds(
 
 
 def take(x, rows):
-    """Some examples, in an array or another kind of data."""
+    """Selects examples from an array or another kind of data."""
     return x[rows] if isinstance(x, np.ndarray) else x.take(rows)

@@ -15,8 +15,8 @@ SAVED_MODEL_CLI = "tensorflow.python.tools.saved_model_cli"
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="python -m trainers.export",
-        description="Write the best checkpoint of a run as a SavedModel, the "
-        "next version in a model's folder.",
+        description="Write the best checkpoint of a run as a SavedModel: the "
+        "next version in the folder of a model.",
     )
     result.add_argument("--workdir", required=True, help="folder of the run")
     result.add_argument(
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
 def export(workdir: str, directory: str, version: int | None) -> str:
     """Exports the best checkpoint of a run; returns the version folder.
 
-    A recipe with a front end gives a model of waveforms.
+    With a front end in the recipe, the exported model takes waveforms.
     """
     from trainers.quiet import import_tensorflow
     from trainers.quiet import quiet_import

@@ -8,8 +8,8 @@ def field(default, help: str):
     """A dataclass field with a default and one line of help.
 
     Args:
-        default: The value of the field if a recipe does not name it.
-        help: Meaning of the field, as `--help` prints it.
+        default: The value if a recipe does not set the field.
+        help: Meaning of the field, for `--help`.
     """
     metadata = {"help": help}
     if isinstance(default, Mapping):

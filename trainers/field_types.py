@@ -1,4 +1,4 @@
-"""Types of fields: what a value must be, in words and as a check."""
+"""Types of fields: checks of values, and descriptions for messages."""
 
 import ast
 import functools
@@ -37,7 +37,7 @@ class FieldType(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What is expected, for a message."""
+        """Describes the expected value, for a message."""
         words = [_WORDS[kind] for kind in self.kinds]
         if self.items is not None and "tuple" in self.kinds:
             number = "" if self.length is None else f"{self.length} items, "
@@ -59,7 +59,7 @@ def field_type(annotation: str) -> FieldType:
 
 
 def type_of_value(value) -> FieldType:
-    """The type of a default that has no annotation; None accepts any value."""
+    """Type of a default without annotation; None accepts any value."""
     kind = type(value).__name__
     return FieldType((kind,) if kind in _CLASSES and value is not None else ())
 
@@ -91,7 +91,7 @@ def _of_node(node) -> FieldType:
 
 
 def converted(value, wanted: FieldType, name: str):
-    """The value as stored in the field: lists are tuples, 1 may be 1.0.
+    """Converts a value for the field: lists to tuples, 1 to 1.0.
 
     Args:
         value: The given value.
@@ -99,7 +99,7 @@ def converted(value, wanted: FieldType, name: str):
         name: The field, for the message.
 
     Raises:
-        ValueError: If the value has another type, with the expected one.
+        ValueError: If the value has another type; names the expected type.
     """
     if isinstance(value, list):
         value = tuple(value)
@@ -133,12 +133,12 @@ def _is(value, kind: str) -> bool:
 
 
 def parsed(text: str, wanted: FieldType, name: str):
-    """The value that a word of the command line stands for.
+    """Converts a word of the command line to a value.
 
     Values are Python literals; anything else is text.
 
     Raises:
-        ValueError: If it is of another type than `wanted`.
+        ValueError: If the value has another type than `wanted`.
     """
     try:
         value = ast.literal_eval(text)

@@ -1,4 +1,4 @@
-"""A short hash that tells data sets apart."""
+"""A short hash that distinguishes data sets."""
 
 import hashlib
 
@@ -8,13 +8,13 @@ NUM_EXAMPLES = 32
 
 
 def fingerprint(data) -> str:
-    """Sixteen hexadecimal digits of the training split of a run.
+    """Returns sixteen hexadecimal digits for the training split of a run.
 
-    Two runs with the same fingerprint had, almost surely, the same training
-    data. It covers the number of training examples, all their labels, and 32
-    examples spread evenly over the split, before front end, resizing and
-    augmentation. It does not cover the other examples, the other splits, and
-    the order in which batches draw examples.
+    Two runs with the same fingerprint almost certainly had the same training
+    data. The hash covers the number of training examples, all their labels,
+    and 32 examples spread evenly over the split, before front end, resizing
+    and augmentation. It does not cover other examples, other splits, and the
+    order of examples in batches.
 
     Args:
         data: The `trainers.data.Data` of the run.

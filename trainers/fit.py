@@ -1,4 +1,4 @@
-"""One training: a typed run in, a trained workdir out."""
+"""Trains a typed run in a workdir."""
 
 import dataclasses
 import pathlib
@@ -37,10 +37,10 @@ def fit(run: Run, recipe: str, workdir: pathlib.Path | None) -> dict:
 
     Claims a fresh workdir after all checks.
 
-    On several workers only the chief has a `workdir`. All other workers pass
-    None, and neither read nor write.
+    On several workers only the chief has a `workdir`. Other workers pass None,
+    and neither read nor write.
 
-    Returns the results, as written to `results.json`; empty without a workdir.
+    Returns the results, as written to `results.json`; {} without a workdir.
     """
     check_run(run)
     strategy = strategies.create(run.training.strategy)
@@ -124,7 +124,7 @@ def _fit(run: Run, recipe, workdir, strategy) -> dict:
 
 
 def _write_results(run, recipe, workdir, strategy, state, **more) -> dict:
-    """Writes what a training that has ended leaves in `results.json`."""
+    """Writes the section `training` of `results.json`."""
     waits = state.get("input_wait")
     return workdirs.update_results(
         workdir,
@@ -149,12 +149,12 @@ def _write_results(run, recipe, workdir, strategy, state, **more) -> dict:
 
 
 def _is_ordinary(strategy) -> bool:
-    """Whether there is no strategy, as on a single device."""
+    """Whether training uses a single device without a strategy."""
     return strategy is tf.distribute.get_strategy()
 
 
 def _new_model(run: Run, data: Data) -> keras.Model:
-    """A model that fits the data, with the initial weights if any."""
+    """Returns a model that fits the data, with initial weights if any."""
     model = build_model(run, data.input_spec, data.num_classes)
     if run.training.initial_weights:
         copy_initial_weights(model, run.training.initial_weights)
@@ -162,7 +162,7 @@ def _new_model(run: Run, data: Data) -> keras.Model:
 
 
 def _on_replicas(run: Run, data: Data, strategy, plain) -> keras.Model:
-    """The run's model on every replica, with the chief's values."""
+    """Returns the run's model on every replica, with the chief's values."""
     keras.utils.set_random_seed(run.training.seed)
     with strategy.scope():
         model = build_model(run, data.input_spec, data.num_classes)
@@ -175,14 +175,14 @@ def _on_replicas(run: Run, data: Data, strategy, plain) -> keras.Model:
 
 
 def check_recipe(run: Run) -> tuple:
-    """Raises what is wrong with a training and its evaluation, before either.
+    """Checks a training and its evaluation before they start.
 
     Returns:
-        The model, and the callback that measures its held-out data.
+        The model, and the callback that evaluates its held-out data.
 
     Raises:
         ValueError: If a field does not fit the data or another field.
-        OSError: If the data or the initial weights are not there.
+        OSError: If the data or the initial weights are missing.
     """
     check_run(run)
     data = Data(run)
@@ -195,14 +195,14 @@ def check_recipe(run: Run) -> tuple:
 
 
 def _held_out(run: Run, data: Data, model) -> keras.callbacks.Callback:
-    """The callback that measures held-out data and logs `monitor`."""
+    """Returns the callback that evaluates held-out data, logs `monitor`."""
     held_out = evaluator(run).validation(run, data, model)
     require_logged("config.monitor", run.training.monitor, model, held_out)
     return held_out
 
 
 def _plateau(run: Run, state) -> list[keras.callbacks.Callback]:
-    """The callback that lowers the rate by `monitor`, if any."""
+    """Returns the callback that lowers the learning rate, if any."""
     plateau = run.training.plateau
     if plateau.factor == 1:
         return []
@@ -211,7 +211,7 @@ def _plateau(run: Run, state) -> list[keras.callbacks.Callback]:
 
 
 def _check_step(model, batches, held_out) -> None:
-    """Raises what is wrong with a step on the batches; nothing is trained."""
+    """Raises errors of a training step on the batches; does not train."""
     x = held_out.x
     one = x[0][None] if isinstance(x, datasets.Utterances) else x[:1]
     model(one, training=False)
@@ -219,14 +219,14 @@ def _check_step(model, batches, held_out) -> None:
     def loss(x, y):
         return model.compute_loss(x, y, model(x, training=True))
 
-    # Traced only: neither weights nor random states change.
+    # Only traced: weights and random states do not change.
     tf.function(loss, autograph=False).get_concrete_function(
         *batches.element_spec
     )
 
 
 def _train(run, model, plain, strategy, batches, first_epoch, callbacks):
-    """Calls `fit`, or the loop that stands in for it on several workers."""
+    """Calls `fit`, or its replacement on several workers."""
     batches = strategies.replica_batches(strategy, batches)
     verbose = 1 if sys.stdout.isatty() else 2
     epochs = {
@@ -251,7 +251,7 @@ def _train(run, model, plain, strategy, batches, first_epoch, callbacks):
         skip_symbolic_build(model)
     model.fit(
         batches,
-        shuffle=False,  # the sampler has shuffled
+        shuffle=False,  # the sampler already shuffles
         verbose=verbose,
         callbacks=[LogTeachableRows(), *callbacks],
         **epochs,

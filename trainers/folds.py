@@ -1,14 +1,14 @@
-"""Cross-validation by class: whole classes are held out, never images."""
+"""Folds of cross-validation: whole classes are held out."""
 
 import numpy as np
 
 
 def class_ids(labels) -> np.ndarray:
-    """Class numbers 0, 1, ... of labels `(n,)` or factors `(n, factors)`.
+    """Returns class numbers 0, 1, ... of labels `(n,)` or `(n, factors)`.
 
-    A class of factors is a conjunction of their values. It is numbered by its
-    name "value,value,...", sorted as a string, as the authors of the
-    F-statistic loss do: "10,0" comes before "2,0".
+    A class of factors is a combination of their values. Classes are numbered
+    by their name "value,value,...", sorted as a string, as in the code of the
+    F-statistic loss: "10,0" comes before "2,0".
     """
     labels = np.asarray(labels)
     if labels.ndim == 1:
@@ -23,20 +23,20 @@ def class_ids(labels) -> np.ndarray:
 def split_classes(
     num_classes: int, fold: int, num_folds: int = 5, *, min_num_test: int = 2
 ) -> dict[str, np.ndarray]:
-    """The classes of a fold's parts: train, validation and test.
+    """Returns the classes of a fold: train, validation and test.
 
-    The authors' rule, with scikit-learn: `KFold`, shuffled, gives the test
-    classes, `train_test_split` withholds a fifth of the others for
-    validation, both with `random_state=0`. 672 classes give 429, 108 and 135
-    in fold 0.
+    The rule of the authors, with scikit-learn: shuffled `KFold` gives the test
+    classes, `train_test_split` uses a fifth of the other classes for
+    validation, both with `random_state=0`. In fold 0, 672 classes give 429,
+    108 and 135 classes.
 
     Args:
-        num_classes: Classes in all, numbered as by `class_ids`.
-        fold: Which fold, from 0.
-        num_folds: How many folds.
-        min_num_test: Classes that the test must have at least. A single one
-            has nothing to be told from; where these are groups with all
-            classes in each, such as speakers, one is enough.
+        num_classes: Number of classes, numbered as by `class_ids`.
+        fold: Index of the fold, from 0.
+        num_folds: Number of folds.
+        min_num_test: Smallest number of test classes. A single class cannot
+            be compared with another. For groups that contain all classes,
+            such as speakers, one is enough.
 
     Raises:
         ValueError: If the fold does not exist, or there are too few classes.

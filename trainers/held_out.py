@@ -1,4 +1,4 @@
-"""Held-out data that are embedded as the evaluation embeds them."""
+"""Evaluates held-out data during training like the final evaluation."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from trainers.embed import embed
 
 
 class HeldOut(callbacks.EmbeddingEvaluation):
-    """Embeds utterances whole, each by itself."""
+    """Embeds each utterance as a whole, one by one."""
 
     def embed(self) -> np.ndarray:
         return embed(self.model, self.x)

@@ -1,4 +1,4 @@
-"""Initial weights of a training, from a run on other data."""
+"""Copies initial weights of a training from a run on other data."""
 
 import pathlib
 
@@ -9,20 +9,20 @@ from trainers.checkpoint import load_best
 
 
 def copy_initial_weights(model: keras.Model, path: str) -> None:
-    """Copies the encoder of a trained model, and what its objective names.
+    """Copies the encoder of a trained model, and layers of its objective.
 
-    That is the learned distance of a `LearnedDistance`. An auxiliary classifier
-    belongs to the classes it was trained on and is not copied; nor is the
-    state of the optimiser.
+    The objective names the layers, such as the distance of `LearnedDistance`.
+    An auxiliary classifier is not copied, because it belongs to its training
+    classes. The state of the optimiser is not copied, either.
 
     Args:
-        model: As `build_model` made it.
-        path: A workdir, of which the best epoch is taken, or a `.keras` file.
+        model: The result of `build_model`.
+        path: A workdir, whose best epoch is used, or a `.keras` file.
 
     Raises:
         OSError: If the folder or file does not exist.
-        ValueError: If its encoder or its distance is another than `model`'s,
-            or only one of both has a learned distance.
+        ValueError: If its encoder or its distance differs from `model`'s, or
+            only one of both has a learned distance.
     """
     source = pathlib.Path(path)
     if not source.exists():
@@ -54,6 +54,6 @@ def copy_initial_weights(model: keras.Model, path: str) -> None:
 
 
 def _layers(model) -> dict[str, keras.layers.Layer]:
-    """What does not belong to the training classes, by name."""
+    """Layers that do not belong to the training classes, by name."""
     encoder = getattr(model, "encoder", model)
     return {"encoder": encoder, **Method(model).reusable_layers()}

@@ -1,4 +1,4 @@
-"""Whether the input keeps up with the training."""
+"""Measures whether the input pipeline is fast enough for training."""
 
 import time
 
@@ -9,14 +9,14 @@ import tensorflow as tf
 class InputWait(keras.callbacks.Callback):
     """Logs the share of the step time that `fit` spends waiting for input.
 
-    `input_wait` in the logs of an epoch, between 0 and 1, from the time that
-    each step waits for its batch: next to 0 if batches lie ready, next to 1
-    if steps do little but wait. The first step after `fit` starts, which
-    compiles, does not count; an epoch without another step has no value.
+    The logs of an epoch contain `input_wait`, between 0 and 1: close to 0 if
+    batches are ready in time, close to 1 if steps mostly wait. The first step
+    after `fit` starts is not counted, because it compiles. An epoch without
+    another step has no value.
 
-    Measured where `fit` takes batches out of the pipeline. A strategy of
-    several devices fetches ahead of its steps; there the value is too large
-    while the pipeline is about as fast as the steps.
+    The wait is measured where `fit` reads the pipeline. A strategy of several
+    devices prefetches; the value is then too large if the pipeline is about as
+    fast as the steps.
 
     Example:
 
@@ -30,8 +30,8 @@ class InputWait(keras.callbacks.Callback):
         self._compiled = False
 
     def measured(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
-        """The same batches, their delays observed; nothing may follow it."""
-        # Not tf.timestamp, which deterministic runs may not call.
+        """Returns the same batches with measured delays; use it last."""
+        # Not tf.timestamp, which fails in deterministic runs.
         clock = tf.data.Dataset.counter().map(
             lambda _: tf.numpy_function(time.monotonic, [], tf.float64)
         )
@@ -40,10 +40,10 @@ class InputWait(keras.callbacks.Callback):
             tf.numpy_function(self._add_wait_since, [asked], [])
             return batch
 
-        # A zip reads one after the other: first the time, then the batch.
+        # A zip reads in order: first the time, then the batch.
         zipped = tf.data.Dataset.zip((clock, dataset)).map(observe)
         options = tf.data.Options()
-        # Reading ahead here would hide that the step waits.
+        # Prefetching here would hide the wait of the step.
         options.experimental_optimization.inject_prefetch = False
         return zipped.with_options(options)
 

@@ -1,4 +1,4 @@
-"""The training loop where Keras's own fails, on several workers."""
+"""The training loop for several workers, where Keras's own loop fails."""
 
 import keras
 import numpy as np
@@ -18,20 +18,21 @@ def loop(
     steps_per_epoch: int,
     callbacks=(),
 ) -> None:
-    """Trains as `model.fit` does, also under `MultiWorkerMirroredStrategy`.
+    """Trains like `model.fit`, also under `MultiWorkerMirroredStrategy`.
 
-    There `fit` fails in Keras 3 (keras-team/keras#20585). On one replica the
-    two are equal bit for bit; of `fit` this has what the trainers use.
+    There, `fit` fails in Keras 3 (keras-team/keras#20585). On one replica the
+    loop equals `fit` bit for bit. It has only the features that the trainers
+    use.
 
     Args:
-        model: Built, compiled, under its strategy's scope.
-        batches: From `replica_batches`.
-        epochs: The last epoch's number.
-        initial_epoch: Epochs that were trained before.
-        steps_per_epoch: Batches of an epoch.
-        callbacks: Of this worker. If one of the chief's sets
-            `model.stop_training` or a new learning rate, every worker does
-            so after the epoch.
+        model: A built and compiled model, under its strategy's scope.
+        batches: The result of `replica_batches`.
+        epochs: Number of the last epoch.
+        initial_epoch: Number of epochs that were trained before.
+        steps_per_epoch: Batches per epoch.
+        callbacks: Callbacks of this worker. If a callback of the chief sets
+            `model.stop_training` or a new learning rate, every worker does so
+            after the epoch.
 
     Raises:
         FloatingPointError: If the loss is not finite, on every worker.
@@ -79,7 +80,7 @@ def loop(
 
 
 def require_finite(loss: float, epoch: int) -> None:
-    """FloatingPointError if the loss of an epoch, from 0, is not finite."""
+    """Raises FloatingPointError if the loss of an epoch is not finite."""
     if not np.isfinite(loss):
         raise FloatingPointError(
             f"the loss became {loss} in epoch {epoch + 1}; the checkpoint of "

@@ -1,4 +1,4 @@
-"""The model of a run, compiled."""
+"""Builds and compiles the model of a run."""
 
 import contextlib
 
@@ -14,7 +14,7 @@ from trainers.run import Run
 
 @contextlib.contextmanager
 def dtype_policy(name: str):
-    """Layers made in the block have this policy, as do models loaded in it."""
+    """Sets the policy of layers that the block makes or loads."""
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(name)
     try:
@@ -28,18 +28,18 @@ def build_model(
     input_spec: tf.TensorSpec | None = None,
     num_classes: int | None = None,
 ) -> keras.Model:
-    """The model of a run, compiled: what gives embeddings when called.
+    """Builds and compiles the model of a run; its output is the embedding.
 
-    An encoder with an objective, with a loss, or with a decoder, as
-    `run.method` says. Its layers have the dtype policy `training.precision`,
+    The model is an encoder with an objective, a loss or a decoder, as
+    `run.method` says. Its layers have the dtype policy `training.precision`;
     the heads are float32. No data is read.
 
     Args:
         run: The typed run.
         input_spec: Shape and type of a training batch, checked against the
-            encoder; None checks nothing.
-        num_classes: Classes of the training split, for an objective with an
-            auxiliary classifier.
+            encoder; None skips the check.
+        num_classes: Number of classes in the training split, for an objective
+            with an auxiliary classifier.
 
     Raises:
         ValueError: If an argument does not fit, or the encoder takes images
@@ -79,7 +79,7 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
 
 
 def _require_shape(model: keras.Model, input_spec: tf.TensorSpec) -> None:
-    """Raises unless the encoder takes images of the shape that there are."""
+    """Raises unless the encoder takes images of the given shape."""
     found = tuple(input_spec.shape)[1:]
     expected = getattr(model, "encoder", model).input_shape[1:]
     if len(expected) == len(found) == 3 and found != expected:

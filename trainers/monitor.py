@@ -1,6 +1,6 @@
-"""Numbers that a training can be chosen by, and which way they improve."""
+"""Numbers that can choose the best epoch, and their directions."""
 
-# Every name that the logs of an epoch can have.
+# Every name that can occur in the logs of an epoch.
 _DIRECTIONS = {
     "loss": "min",
     "reconstruction": "min",
@@ -17,14 +17,14 @@ _DIRECTIONS = {
 
 
 def direction(name: str, field: str = "monitor") -> str:
-    """`"min"` if a smaller value of a logged number is better, else `"max"`.
+    """Returns `"min"` if smaller values of a number are better, else `"max"`.
 
     Losses and errors are minimised; accuracies, recalls and likelihoods are
     maximised.
 
     Raises:
-        ValueError: If no training logs a number of this name; `field` says
-            where the name comes from.
+        ValueError: If no training logs a number of this name; `field` is the
+            origin of the name, for the message.
     """
     if name not in _DIRECTIONS:
         raise ValueError(
@@ -40,12 +40,12 @@ def is_better(name: str, value: float, than: float) -> bool:
 
 
 def worst(name: str) -> float:
-    """The value of `name` that every other value is better than."""
+    """The value of `name` that is worse than every other value."""
     return float("inf") if direction(name) == "min" else -float("inf")
 
 
 def best_epoch(name: str, history: list[dict]) -> int:
-    """The first epoch, from 1, with the best value of `name`; 0 without any."""
+    """Returns the first epoch, from 1, with the best value; 0 if none."""
     best, found = worst(name), 0
     for epoch, row in enumerate(history, start=1):
         if is_better(name, row[name], best):
@@ -54,16 +54,16 @@ def best_epoch(name: str, history: list[dict]) -> int:
 
 
 def require_logged(field: str, name: str, model, held_out) -> None:
-    """Checks that a training logs `name`, so that `field` can be that.
+    """Checks that a training logs `name`, so that `field` can use it.
 
     Args:
-        field: Where the name comes from, for the message.
-        name: What is wanted.
+        field: Origin of the name, for the message.
+        name: The name.
         model: The compiled model.
-        held_out: The callback that measures its held-out data.
+        held_out: The callback that evaluates held-out data.
 
     Raises:
-        ValueError: If it does not, with the names that it logs.
+        ValueError: If `name` is not logged; lists the logged names.
     """
     logged = [metric.name for metric in model.metrics]
     logged += [f"val_{measure}" for measure in held_out.metrics]

@@ -1,7 +1,7 @@
-"""An ordinary copy of a model that trains on many replicas.
+"""An ordinary copy of a model that trains on several replicas.
 
-Callbacks evaluate and save this copy. Checkpoints and measures are therefore
-the same on any number of devices.
+Callbacks evaluate and save this copy, so checkpoints and metrics are the same
+on any number of devices.
 """
 
 import keras
@@ -13,31 +13,31 @@ def random_state(model) -> list:
 
 
 def all_variables(model: keras.Model) -> list:
-    """Weights, state of the optimiser and of random numbers, in order."""
+    """Returns weights, optimiser state and random state, in order."""
     if not model.optimizer.built:
         model.optimizer.build(model.trainable_variables)
     return [*model.weights, *model.optimizer.variables, *random_state(model)]
 
 
 def assign(model: keras.Model, values) -> None:
-    """Gives a model the values of `all_variables` of another."""
+    """Assigns the values of `all_variables` of another model."""
     for variable, value in zip(all_variables(model), values, strict=True):
         variable.assign(value)
 
 
 def learning_rates(model: keras.Model) -> list:
-    """The variable of the optimiser; none if it follows a schedule."""
+    """Returns the optimiser's variable; empty if it follows a schedule."""
     variables = model.optimizer.variables
     return [v for v in variables if v.name == "learning_rate"]
 
 
 class OnPlainCopy(keras.callbacks.Callback):
-    """Calls callbacks with the copy, up to date at the end of an epoch.
+    """Calls callbacks with the copy, updated at the end of an epoch.
 
     Args:
         copy: The ordinary model.
-        callbacks: What to call.
-        params: Of `keras.callbacks.CallbackList`.
+        callbacks: The callbacks.
+        params: Parameters of `keras.callbacks.CallbackList`.
     """
 
     def __init__(self, copy: keras.Model, callbacks: list, **params):

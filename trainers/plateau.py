@@ -1,4 +1,4 @@
-"""A learning rate that falls where validation no longer gets better."""
+"""Lowers the learning rate when validation stops improving."""
 
 import keras
 
@@ -11,26 +11,26 @@ from trainers.monitor import worst
 class ReduceOnPlateau(keras.callbacks.Callback):
     """Lowers the learning rate when the monitor stops improving.
 
-    As `keras.callbacks.ReduceLROnPlateau`, but its memory is part of the run's
-    state, so a killed run continues as if uninterrupted. The learning rate is
-    a variable of the optimiser, and is in its file.
+    Like `keras.callbacks.ReduceLROnPlateau`, but its memory is part of the
+    run's state, so a killed run continues as if uninterrupted. The learning
+    rate is a variable of the optimiser and is saved with it.
 
-    After more than `patience` epochs in a row without a value better than the
-    best so far, the rate is multiplied by `factor`, and counting begins anew.
-    List it after what measures `monitor` and before what saves `state`. The
-    rate of the epoch stands in the logs as `learning_rate`.
+    After more than `patience` epochs in a row without a new best value, the
+    learning rate is multiplied by `factor`, and counting starts again. List
+    the callback after the one that logs `monitor` and before the one that saves
+    `state`. The logs contain the epoch's rate as `learning_rate`.
 
     Args:
         monitor: Name in the logs, with a direction (`trainers.monitor`).
-        state: The run's dictionary, `Checkpoint.state`; what is remembered
-            stands under `"plateau"`.
+        state: The run's dictionary, `Checkpoint.state`; the memory is under
+            `"plateau"`.
         factor: Between 0 and 1.
-        patience: Epochs without a better value that are put up with.
-        min_learning_rate: The rate does not fall below.
+        patience: Number of epochs to wait for an improvement.
+        min_learning_rate: Lower limit of the learning rate.
 
     Raises:
-        ValueError: If an argument is not of the kind above, or, when the
-            training begins, the optimiser follows a schedule.
+        ValueError: If an argument is not as described, or if the optimiser
+            follows a schedule when training starts.
     """
 
     def __init__(

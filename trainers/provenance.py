@@ -1,4 +1,4 @@
-"""The commit, versions and machine behind a result."""
+"""Records the commit, versions and machine of a result."""
 
 import os
 import pathlib
@@ -9,11 +9,11 @@ from importlib import metadata
 
 
 def provenance() -> dict:
-    """Commit, versions, hardware and load behind a result.
+    """Returns commit, versions, hardware and load.
 
-    `load` is the mean number of processes that wanted a core in the last
-    minute, including this one. Timings are comparable if it is below `cores`.
-    A `commit` with `-dirty` had uncommitted changes.
+    `load` is the mean number of runnable processes in the last minute,
+    including this one. Timings are comparable if it is below `cores`. A
+    `commit` with `-dirty` had uncommitted changes.
     """
     import keras
     import numpy
@@ -40,7 +40,7 @@ def provenance() -> dict:
 
 
 def _commit() -> str:
-    """Hash of the checkout the code runs from, `-dirty` if it has changes."""
+    """Hash of the checkout that runs, with `-dirty` if it has changes."""
     folder = pathlib.Path(__file__).parent
 
     def git(*words):
@@ -52,7 +52,7 @@ def _commit() -> str:
         ).stdout.strip()
 
     try:
-        # An installed copy may lie in somebody else's checkout.
+        # An installed copy may be inside another checkout.
         git("ls-files", "--error-unmatch", pathlib.Path(__file__).name)
         changed = git("status", "--porcelain", "--untracked-files=no")
         return git("rev-parse", "HEAD") + ("-dirty" if changed else "")

@@ -1,4 +1,4 @@
-"""TensorFlow without its native start-up noise."""
+"""Imports TensorFlow without its native log messages."""
 
 import contextlib
 import os
@@ -8,11 +8,11 @@ import tempfile
 
 @contextlib.contextmanager
 def quiet_import():
-    """Silences native logs while TensorFlow is imported and starts.
+    """Hides native logs while TensorFlow is imported and starts.
 
-    Six lines of TensorFlow 2.21 reach file descriptor 2 whatever the log
-    level, so the descriptor itself is turned to a file; its content is shown
-    if the block raises. For command lines only, never inside the library.
+    TensorFlow 2.21 writes six lines to file descriptor 2 at every log level, so
+    the descriptor is redirected to a file. The content is printed if the block
+    raises. For commands only, never inside the library.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     sys.stderr.flush()
@@ -33,7 +33,7 @@ def quiet_import():
 
 @contextlib.contextmanager
 def _not_found(*packages):
-    """Temporarily hides these packages, so that imports of them fail."""
+    """Temporarily hides packages, so that their imports fail."""
     packages = [name for name in packages if name not in sys.modules]
     sys.modules.update(dict.fromkeys(packages))
     try:
@@ -47,11 +47,11 @@ def import_tensorflow(start_devices=None) -> None:
     """Imports TensorFlow, Keras and this library, and starts the devices.
 
     Hides scikit-learn and Matplotlib from Keras, so that Keras skips its
-    optional imports (`keras.wrappers` and `keras.visualization`), a third of
-    the start-up time. Later imports find both packages.
+    optional imports (`keras.wrappers` and `keras.visualization`), which take a
+    third of the start-up time. Later imports find both packages.
 
     Args:
-        start_devices: Function that starts the devices; None: no function.
+        start_devices: Function that starts the devices, or None.
     """
     with quiet_import():
         with _not_found("sklearn", "matplotlib"):

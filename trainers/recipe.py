@@ -8,15 +8,14 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """A training by name: a function that makes its config, and its values.
+    """A named training: a function that makes its config, and its values.
 
     Args:
-        about: What it trains, in one line.
+        about: Description in one line.
         make: Function that returns an `ml_collections.ConfigDict`.
         values: The function's keyword arguments.
-        results: Where its committed results are: paths below
-            `benchmarks/results`, in which `*` stands for any text. Empty if
-            the recipe has not been run.
+        results: Its committed results: paths below `benchmarks/results`, in
+            which `*` is any text. Empty if the recipe has not been run.
 
     Example:
 
@@ -30,5 +29,5 @@ class Recipe:
     results: tuple[str, ...] = ()
 
     def config(self):
-        """A new `ml_collections.ConfigDict`, not locked."""
+        """Returns a new, unlocked `ml_collections.ConfigDict`."""
         return self.make(**self.values)

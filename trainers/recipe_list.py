@@ -1,4 +1,4 @@
-"""The recipes as a table for people."""
+"""Prints the recipes as a table."""
 
 import posixpath
 
@@ -9,9 +9,9 @@ RESULTS = "benchmarks/results"
 
 
 def recipe_list(recipes: dict[str, Recipe]) -> str:
-    """Name, data set, method and status of each recipe, one line each.
+    """Returns name, data set, method and status of each recipe, line by line.
 
-    The status tells where the results are in the repository, or that the
+    The status is the place of the results in the repository, or says that the
     recipe has not been run.
     """
     rows = [("recipe", "data set", "method", "results")]

@@ -1,4 +1,4 @@
-"""Recordings of a run: features, augmented copies, whole repetitions."""
+"""Recordings of a run: features, augmented copies, repetition."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ MANUAL_VARIABLE = "EMBEDDINGS_TF_MANUAL"
 
 
 def features(x, front_end: Part):
-    """Features of recordings by a front end; `x` without a front end."""
+    """Computes features of recordings; `x` without a front end."""
     if not front_end.name:
         return x
     _check_sample_rate(x, front_end)
@@ -38,13 +38,13 @@ def features(x, front_end: Part):
         try:
             return traced(waveform)
         except tf.errors.InvalidArgumentError:
-            return of_waveform(waveform)  # eagerly it says what is wrong
+            return of_waveform(waveform)  # eagerly, for its clear error
 
     return x.map(compute)
 
 
 def _check_sample_rate(x, front_end: Part) -> None:
-    """Raises unless the recordings have the rate that the front end expects."""
+    """Raises unless the recordings have the front end's sample rate."""
     if not isinstance(x, datasets.Utterances):
         raise ValueError(
             "config.front_end is for recordings; the data set has "
@@ -53,7 +53,7 @@ def _check_sample_rate(x, front_end: Part) -> None:
     expected = argument_of(front_end, "front_end", "sample_rate")
     if x.sample_rate not in (None, expected):
         raise ValueError(
-            f"the recordings have {x.sample_rate} samples a second, and "
+            f"the recordings have {x.sample_rate} samples per second, but "
             f"config.front_end.sample_rate is {expected}; set it to "
             f"{x.sample_rate} (with frequencies up to half of it), or resample "
             "them"
@@ -61,10 +61,10 @@ def _check_sample_rate(x, front_end: Part) -> None:
 
 
 def serving_front_end(fields: DataFields):
-    """Waveforms and lengths to the model's input; None without a front end.
+    """Returns a function from waveforms and lengths to the model's input.
 
-    The same features as in training, as one function of padded batches, for
-    the exported model.
+    It computes the same features as in training, for padded batches, in the
+    exported model. Returns None without a front end.
     """
     if not fields.front_end.name:
         return None
@@ -92,7 +92,7 @@ def serving_front_end(fields: DataFields):
 
 
 def repeated(x: datasets.Utterances, num_frames: int) -> datasets.Utterances:
-    """Utterances repeated, whole, until they have `num_frames` frames."""
+    """Repeats whole utterances until they have `num_frames` frames."""
     num_frames = positive_integer("min_num_frames", num_frames)
 
     times = -(-num_frames // x.lengths)
@@ -100,12 +100,12 @@ def repeated(x: datasets.Utterances, num_frames: int) -> datasets.Utterances:
     def repeat(number):
         return np.concatenate([x[number]] * int(times[number]))
 
-    # Nothing is read before it is asked for.
+    # Utterances are read on demand.
     return datasets.Utterances(repeat, times * x.lengths)
 
 
 def augmented_copies(recordings, fields: DataFields, seed: int) -> list:
-    """Features of an augmented copy for each section of `augmentation`.
+    """Returns features of one augmented copy per section of `augmentation`.
 
     Raises:
         ValueError: If the front end is missing, or a section names neither
@@ -137,7 +137,7 @@ def augmented_copies(recordings, fields: DataFields, seed: int) -> list:
 
 
 def _sounds(name: str, recordings, fields: DataFields):
-    """Recordings in a folder of original files; None without a name."""
+    """Reads recordings in a folder of original files; None without name."""
     if not name:
         return None
     if name == "babble":

@@ -17,16 +17,16 @@ from trainers.field import field
 class Part:
     """An object or function by name, with its arguments.
 
-    Arguments that are left out have the default of its signature. An argument
-    may be a `Part`, such as a learning rate that follows a schedule. Without a
-    name the run has no such part.
+    Omitted arguments have the default of the signature. An argument may be a
+    `Part`, such as a learning rate that follows a schedule. Without a name the
+    run does not use the part.
     """
 
     name: str = ""
     arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __hash__(self) -> int:
-        return hash(self.name)  # a dictionary has no hash
+        return hash(self.name)  # dictionaries cannot be hashed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Method(Part):
 
 @dataclasses.dataclass(frozen=True)
 class Label:
-    """A feature of the data set, as label or as group."""
+    """A feature of the data set, used as label or as group."""
 
     feature: str = field("", "Feature of the data set; empty for none.")
     pattern: str = field(
         "",
-        "Regular expression; its first group is taken from each value. Empty "
-        "takes whole values.",
+        "Regular expression; its first group is extracted from each value. "
+        "Empty uses whole values.",
     )
 
 
@@ -62,9 +62,9 @@ class Folds:
     num_folds: int = field(
         0, "Number of folds; 0 uses the splits of the data set."
     )
-    fold: int = field(0, "Which fold is held out, from 0.")
+    fold: int = field(0, "Index of the held-out fold, from 0.")
     num_per_class: int = field(
-        0, "Examples of each class, drawn once; 0 takes all."
+        0, "Number of examples per class, drawn once; 0 uses all."
     )
     test_split: str = field(
         "",
@@ -78,14 +78,12 @@ class Folds:
 
 @dataclasses.dataclass(frozen=True)
 class Images:
-    """Images that are read when needed."""
+    """Images that are read on demand."""
 
     size: int = field(
-        0, "Side to which images are cropped and resized; 0 leaves them."
+        0, "Side to which images are cropped and resized; 0 keeps their size."
     )
-    cache_gib: float = field(
-        1.0, "Memory that keeps decoded images, GiB for each split."
-    )
+    cache_gib: float = field(1.0, "Memory for decoded images, GiB per split.")
     crop: bool = field(
         True, "Whether to crop to a square; False resizes whole images."
     )
@@ -96,16 +94,16 @@ class Utterances:
     """Recordings of different lengths."""
 
     num_frames: int = field(
-        0, "Frames of each training crop; 0 if examples are no recordings."
+        0, "Frames of each training crop; 0 if examples are not recordings."
     )
     min_num_frames: int = field(
-        1, "Shorter recordings are repeated, whole, to this many frames."
+        1, "Shorter recordings are repeated as a whole to this many frames."
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class Augmentation:
-    """One more copy of all training recordings."""
+    """One additional copy of all training recordings."""
 
     noise: str = field(
         "",
@@ -119,13 +117,13 @@ class Augmentation:
         (5.0, 15.0), "Lowest and highest signal-to-noise ratio, dB."
     )
     num_sources: tuple[int, int] = field(
-        (1, 1), "Fewest and most sources of noise at once."
+        (1, 1), "Smallest and largest number of noise sources at once."
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class DataFields:
-    """The data set and what is made of its examples."""
+    """The data set and the processing of its examples."""
 
     dataset: str = field(
         "", "Name that datasets.load knows, or image_folder:PATH."
@@ -140,16 +138,16 @@ class DataFields:
         "", "Folder of original files; empty: $EMBEDDINGS_TF_MANUAL."
     )
     label: Label = field(
-        Label(), "Feature that is the label, if not the set's own label."
+        Label(), "Feature used as label, if not the set's own label."
     )
     folds: Folds = field(Folds(), "Cross-validation by class.")
-    images: Images = field(Images(), "Images that are read when needed.")
+    images: Images = field(Images(), "Images that are read on demand.")
     front_end: Part = field(
         Part(), "Function of datasets.speech that makes features."
     )
     utterances: Utterances = field(Utterances(), "Recordings.")
     augmentation: Mapping[str, Augmentation] = field(
-        {}, "Copies of the training recordings, each under a name."
+        {}, "Augmented copies of the training recordings, each with a name."
     )
     preprocess: Part = field(
         Part(), "Function of datasets that changes training batches."
@@ -166,19 +164,19 @@ class Plateau:
     patience: int = field(
         10, "Epochs without improvement before the rate is lowered."
     )
-    min_learning_rate: float = field(0.0, "The rate is never lower.")
+    min_learning_rate: float = field(0.0, "Lower limit of the learning rate.")
 
 
 @dataclasses.dataclass(frozen=True)
 class TrainingFields:
-    """How long, on which devices, and which epoch is kept."""
+    """Length of training, devices, and choice of the best epoch."""
 
     seed: int = field(0, "Random seed of weights, batches and samples.")
     deterministic: bool = field(
         True, "Whether a repeated run gives the same numbers."
     )
-    steps_per_epoch: int = field(100, "Batches of an epoch.")
-    num_epochs: int = field(10, "Epochs, at most.")
+    steps_per_epoch: int = field(100, "Batches per epoch.")
+    num_epochs: int = field(10, "Maximum number of epochs.")
     monitor: str = field(
         "", "Logged value that chooses the best epoch; empty: the evaluator's."
     )
@@ -187,14 +185,14 @@ class TrainingFields:
     )
     plateau: Plateau = field(Plateau(), "Lowers the learning rate.")
     piece_size: int = field(
-        0, "Rows of a batch that are encoded at a time; 0 encodes all."
+        0, "Rows of a batch that are encoded at a time; 0 encodes all at once."
     )
     precision: str = field(
         "float32", "Type policy: float32, mixed_bfloat16 or mixed_float16."
     )
     strategy: str = field("one", "Devices: one, mirrored or multi_worker.")
     initial_weights: str = field(
-        "", "Workdir or .keras file to start from; empty starts anew."
+        "", "Workdir or .keras file to start from; empty for new weights."
     )
 
 
@@ -218,5 +216,5 @@ class Run:
         TrainingFields(), "Length, precision, devices."
     )
     evaluation: Evaluation = field(
-        Retrieval(), "What is measured on which splits."
+        Retrieval(), "Metrics and splits of the evaluation."
     )

@@ -15,8 +15,8 @@ def check_run(run: Run) -> None:
     """Checks that a run can start, before any data is read.
 
     Raises:
-        ValueError: If a field that has to be set is not, has a value that no
-            run can have, or contradicts another field.
+        ValueError: If a required field is empty, has an impossible value, or
+            contradicts another field.
     """
     if not run.data.dataset:
         raise ValueError(
@@ -43,7 +43,7 @@ def check_run(run: Run) -> None:
 
 
 def check_evaluation(run: Run) -> None:
-    """Checks that there is something to evaluate.
+    """Checks that the evaluation has data.
 
     Raises:
         ValueError: If the evaluation names no split and no list of trials.
@@ -87,7 +87,7 @@ def _check_numbers(run: Run) -> None:
             f"examples; received {folds.num_per_class}"
         )
     epsilon = run.optimizer.arguments.get("epsilon", 1.0)
-    if not epsilon > 0:  # neither is NaN
+    if not epsilon > 0:  # also refuses NaN
         raise ValueError(
             "config.optimizer.epsilon must be positive: the optimiser divides "
             f"by it; received {epsilon!r}"
@@ -113,19 +113,19 @@ def _check_pieces(run: Run) -> None:
     if piece_size and run.method.kind == "autoencoder":
         raise ValueError(
             "config.piece_size is for losses that compare the rows of a "
-            "batch, and an auto-encoder's does not; take smaller batches "
+            "batch, which an autoencoder's loss does not; use smaller batches "
             "(config.batches)"
         )
     if piece_size and run.encoder.arguments.get("dimension_dropout"):
         raise ValueError(
-            "config.piece_size encodes a batch in pieces, and "
-            "config.encoder.dimension_dropout leaves the same dimensions out "
-            "of all of it; set one of the two to 0"
+            "config.piece_size encodes a batch in pieces, but "
+            "config.encoder.dimension_dropout drops the same dimensions in the "
+            "whole batch; set one of the two to 0"
         )
 
 
 def _check_supports(run: Run) -> None:
-    """Episodes and method have the same number of supports."""
+    """Checks that episodes and method have the same number of supports."""
     if run.batches.name != "episodes":
         return
     wanted = run.method.arguments.get("num_support")

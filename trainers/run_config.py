@@ -1,15 +1,15 @@
-"""The adapter between a run and the names that files and commands use.
+"""Converts between a run and the field names of files and commands.
 
 A recipe, a user's `get_config()`, `config.json`, result files and search
 spaces contain a config: nested dictionaries. Its names differ from the typed
-run in these points only:
+run only in these points:
 
-- The fields of `run.data` and `run.training` stand at the top: `dataset`,
+- The fields of `run.data` and `run.training` are at the top level: `dataset`,
   `folds.fold`, `seed`, `plateau.factor`.
 - `run.method` is called `loss`, `objective` or `autoencoder`, and the decoder
-  of an autoencoder stands at the top, as `decoder`.
-- `run.evaluation.validation` stands at the top, as `validation`.
-- A section that is not used is left out.
+  of an autoencoder is at the top level, as `decoder`.
+- `run.evaluation.validation` is at the top level, as `validation`.
+- Unused sections are left out.
 
 Commands accept both names.
 """
@@ -47,14 +47,14 @@ _TOP = {
 
 
 def run_from_config(config: Mapping) -> Run:
-    """The run that a config describes.
+    """Returns the run of a config.
 
     Args:
         config: An `ml_collections.ConfigDict`, or nested dictionaries.
 
     Raises:
-        ValueError: If a field does not exist or has another type, or there is
-            not one method of training.
+        ValueError: If a field does not exist or has another type, or if there
+            is not exactly one method of training.
     """
     values = config.to_dict() if hasattr(config, "to_dict") else dict(config)
     for name in values:
@@ -86,8 +86,8 @@ def _method(values: Mapping) -> Method:
     given = [name for name in ("method", *METHODS) if name in values]
     if len(given) != 1:
         raise ValueError(
-            f"a recipe has one of the sections {', '.join(METHODS)}; this one "
-            f"has {' and '.join(given) or 'none'}"
+            f"a recipe must have one of the sections {', '.join(METHODS)}; "
+            f"received {' and '.join(given) or 'none'}"
         )
     (kind,) = given
     if kind == "method":
@@ -95,7 +95,7 @@ def _method(values: Mapping) -> Method:
         kinds = [k for k in METHODS if signature(PLACES[k], name)]
         if not kinds:
             raise ValueError(
-                f"config.method.name={name!r} is no loss, objective or "
+                f"config.method.name={name!r} is not a loss, objective or "
                 "autoencoder of embeddings_tf; name one of them"
             )
         kind = kinds[0]
@@ -107,7 +107,7 @@ def _method(values: Mapping) -> Method:
 
 
 def _with_monitor(run: Run) -> Run:
-    """The evaluation's own measure unless the run names another."""
+    """Sets the evaluation's own monitor unless the run has one."""
     if run.training.monitor:
         return run
     training = dataclasses.replace(run.training, monitor=run.evaluation.monitor)
@@ -115,7 +115,7 @@ def _with_monitor(run: Run) -> Run:
 
 
 def config_of(run: Run) -> dict:
-    """The config of a run, with every field: nested dictionaries."""
+    """Returns the config of a run with every field: nested dictionaries."""
     found = {
         **_plain(run.data),
         **_plain(run.training),
@@ -135,7 +135,7 @@ def config_of(run: Run) -> dict:
 
 
 def _unused(run: Run) -> list[str]:
-    """Sections whose values mean that the run does without them."""
+    """Returns the sections that the run does not use."""
     data = run.data
     is_used = {
         "label": data.label.feature,
@@ -164,11 +164,11 @@ def _plain(value):
 
 
 def apply_override(run: Run, override: str) -> Run:
-    """The run with one `field.inner=value` set.
+    """Returns the run with one `field.inner=value` set.
 
     Raises:
-        ValueError: If the field does not exist or has another type, with the
-            nearest name or the expected type.
+        ValueError: If the field does not exist or has another type; names
+            the nearest field or the expected type.
     """
     name, equals, text = override.partition("=")
     if not equals or not name:

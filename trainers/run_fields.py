@@ -1,4 +1,4 @@
-"""Reads and sets the fields of a run, with their types."""
+"""Reads and sets the typed fields of a run."""
 
 import dataclasses
 import difflib
@@ -19,7 +19,7 @@ from trainers.run import Part
 from trainers.signatures import settable
 from trainers.signatures import signature
 
-# Modules that have the object of a section or argument, tried in order.
+# Modules with the object of a section or argument, searched in order.
 PLACES = {
     "autoencoder": ("embeddings_tf.models",),
     "batches": ("embeddings_tf.sampling",),
@@ -41,19 +41,19 @@ METHODS = ("objective", "loss", "autoencoder")
 
 
 def place_of(part: Part, field: str) -> str:
-    """The key of `PLACES` for the part in a field."""
+    """Returns the key of `PLACES` for the part in a field."""
     return part.kind if isinstance(part, Method) else field
 
 
 @functools.cache
 def field_types(kind: type) -> dict[str, type]:
-    """The fields of a dataclass, with their types."""
+    """Returns the fields of a dataclass with their types."""
     hints = typing.get_type_hints(kind)
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
 def plain_type(kind) -> FieldType:
-    """The type of a field that is not a section."""
+    """Returns the type of a field that is not a section."""
     return field_type(str(kind) if typing.get_args(kind) else kind.__name__)
 
 
@@ -62,7 +62,7 @@ def join(prefix: str, name: str) -> str:
 
 
 def unknown_field(name: str, known: Iterable[str]) -> ValueError:
-    """The error for a field that does not exist, with the nearest name."""
+    """Returns the error for an unknown field, with the nearest name."""
     known = sorted(known)
     prefix, _, last = name.rpartition(".")
     near = difflib.get_close_matches(last, known, 1)
@@ -73,7 +73,7 @@ def unknown_field(name: str, known: Iterable[str]) -> ValueError:
 
 
 def evaluation_kind(name: str) -> type[Evaluation]:
-    """The fields of an evaluation, by its name."""
+    """Returns the dataclass of an evaluation by its name."""
     if name not in EVALUATIONS:
         raise ValueError(
             f"config.evaluation.name={name!r} is unknown; there are "
@@ -83,11 +83,11 @@ def evaluation_kind(name: str) -> type[Evaluation]:
 
 
 def section(kind: type, values, prefix: str):
-    """A dataclass with values by name.
+    """Makes a dataclass from values by name.
 
     Args:
-        kind: The dataclass; `Evaluation` stands for the one that is named.
-        values: A mapping; fields that it leaves out have their default.
+        kind: The dataclass; `Evaluation` means the named evaluation.
+        values: A mapping; omitted fields have their default.
         prefix: The name of the section, for messages.
 
     Raises:
@@ -128,7 +128,7 @@ def _value(kind, value, field: str, name: str):
 
 
 def part(values, place: str, prefix: str) -> Part:
-    """A `Part` with a name and arguments.
+    """Makes a `Part` from a name and arguments.
 
     Raises:
         ValueError: If the object has no such argument, or an argument has
@@ -156,7 +156,7 @@ def part(values, place: str, prefix: str) -> Part:
 def argument_type(
     name: str, place: str, argument: str, field: str
 ) -> FieldType:
-    """What an argument accepts; anything if its signature is not known.
+    """Returns the type of an argument; any type for unknown signatures.
 
     Raises:
         ValueError: If the object `name` has no such argument.
@@ -174,14 +174,14 @@ def argument_type(
 
 
 def replaced(values, path: list[str], text: str, field: str, name: str):
-    """A section with one field set from a word of the command line.
+    """Returns a section with one field set from the command line.
 
     Args:
         values: The section: a dataclass, a `Part` or a mapping.
         path: Names that lead to the field.
         text: The new value.
-        field: The name of the section in its own section.
-        name: The name of the section, for messages.
+        field: The name of the section within its parent section.
+        name: The full name of the section, for messages.
 
     Raises:
         ValueError: If the field does not exist or has another type.
@@ -232,7 +232,7 @@ def _replaced_in_part(old: Part, path, text, field, name) -> Part:
         )
     inner, place = join(name, first), place_of(old, field)
     found = signature(PLACES[place], old.name)
-    # What only `**kwargs` would take is rather a slip of the keyboard.
+    # An argument that only `**kwargs` accepts is probably a typo.
     if found is not None and first not in {**found.arguments, **old.arguments}:
         known = settable(PLACES[place], old.name).arguments
         raise unknown_field(inner, {"name", *known, *old.arguments})
@@ -254,7 +254,7 @@ def _replaced_in_part(old: Part, path, text, field, name) -> Part:
 
 
 def _renamed(old: Part, name: str, field: str) -> Part:
-    """Another object, with the arguments that it has, too."""
+    """Returns another object; keeps the arguments that it also has."""
     changes = {}
     place = place_of(old, field)
     if isinstance(old, Method):
@@ -270,7 +270,7 @@ def _renamed(old: Part, name: str, field: str) -> Part:
 
 
 def _another_evaluation(old: Evaluation, name: str) -> Evaluation:
-    """Another evaluation, of the same splits."""
+    """Returns another evaluation of the same splits."""
     new = evaluation_kind(name)(splits=old.splits)
     validation = dataclasses.replace(new.validation, split=old.validation.split)
     return dataclasses.replace(new, validation=validation)
@@ -291,6 +291,6 @@ def _is_section(name: str, known) -> ValueError:
 
 def _is_no_section(name: str, rest, known) -> ValueError:
     return ValueError(
-        f"unknown field config.{'.'.join([name, *rest])}: config.{name} is no "
-        f"section; the fields beside it are {', '.join(sorted(known))}"
+        f"unknown field config.{'.'.join([name, *rest])}: config.{name} is "
+        f"not a section; the other fields are {', '.join(sorted(known))}"
     )

@@ -1,4 +1,4 @@
-"""The fields of a run as text: `--config RECIPE --help`."""
+"""Prints the fields of a run: `--config RECIPE --help`."""
 
 import dataclasses
 import shlex
@@ -17,12 +17,12 @@ from trainers.run_fields import place_of
 from trainers.signatures import REQUIRED
 from trainers.signatures import settable
 
-# Sections of a run whose fields stand at the top of a config.
+# Sections of a run whose fields are at the top level of a config.
 _AT_THE_TOP = ("data", "training")
 
 
 class Line(NamedTuple):
-    """A field: its name, current value, type and help."""
+    """A field: name, current value, type and help."""
 
     name: str
     value: object
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 def help_of_run(recipe: str, run: Run) -> str:
-    """Every field of a run, with type, current value and one line of help."""
+    """Returns every field of a run with type, value and help."""
     texts = [
         f"The fields of {recipe!r} with their current values. Set a field with "
         "--config.FIELD=VALUE; texts, numbers and tuples are written as in "
@@ -54,7 +54,7 @@ def help_of_run(recipe: str, run: Run) -> str:
 
 
 def lines_of_section(section, prefix: str) -> Iterator[Line]:
-    """The fields of a dataclass, and of the sections in it."""
+    """Yields the fields of a dataclass, and of the sections in it."""
     types = field_types(type(section))
     for field in dataclasses.fields(section):
         value, help = getattr(section, field.name), field.metadata["help"]
@@ -83,7 +83,7 @@ def _lines_of_mapping(values: Mapping, name: str, help: str) -> Iterator[Line]:
 def lines_of_part(
     part: Part, field: str, prefix: str, help: str
 ) -> Iterator[Line]:
-    """The name and every argument of an object, those at their default, too."""
+    """Yields the name and every argument of an object, also defaults."""
     modules = PLACES[place_of(part, field)]
     text = help or f"What it is: a name in {' or '.join(modules)}."
     yield Line(join(prefix, "name"), part.name, "str", text)

@@ -1,4 +1,4 @@
-"""Classifies with an exported model in a process that has only TensorFlow.
+"""Classifies with an exported model in a process with only TensorFlow.
 
     python saved_model_client.py SAVED_MODEL EXAMPLES.npz
 
@@ -17,11 +17,11 @@ BLOCKED = ("keras", "tf_keras", "tensorflow_probability", "embeddings_tf")
 
 
 def classify(saved_model: str, examples: str) -> dict[str, np.ndarray]:
-    """Runs both signatures of the exported model on the examples."""
+    """Calls both signatures of the exported model on the examples."""
     import tensorflow as tf
 
     data = np.load(examples)
-    # Keep `model` alive: its functions refer to its variables.
+    # Keeps `model` alive, because its functions refer to its variables.
     model = tf.saved_model.load(saved_model)
     embed = model.signatures["serving_default"]
     (input_name,) = embed.structured_input_signature[1]
@@ -39,7 +39,7 @@ def classify(saved_model: str, examples: str) -> dict[str, np.ndarray]:
 def main() -> None:
     saved_model, examples = sys.argv[1:3]
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # None in sys.modules makes an import fail.
+    # None in sys.modules makes imports fail.
     sys.modules.update(dict.fromkeys(BLOCKED))
     results = classify(saved_model, examples)
     print(f"used without {', '.join(BLOCKED)}")

@@ -1,4 +1,4 @@
-"""Arguments of Keras objects, read from their source without TensorFlow."""
+"""Reads arguments of Keras objects from source, without TensorFlow."""
 
 import ast
 import functools
@@ -12,8 +12,8 @@ from trainers.field_types import FieldType
 from trainers.field_types import field_type
 from trainers.field_types import type_of_value
 
-REQUIRED = ...  # the default of an argument that has none
-# Arguments that the training fills in, and those that every Keras object has.
+REQUIRED = ...  # the default of a required argument
+# Arguments that the training sets, and arguments of every Keras object.
 _FILLED_IN = {
     "dtype",
     "encoder",
@@ -38,7 +38,7 @@ class Argument(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """Arguments by name, and whether any other is accepted, too."""
+    """Arguments by name, and whether other arguments are accepted."""
 
     arguments: dict[str, Argument]
     is_open: bool
@@ -46,14 +46,14 @@ class Signature(NamedTuple):
 
 @functools.cache
 def signature(modules: tuple[str, ...], name: str) -> Signature | None:
-    """The arguments of a class or function that one of the modules has.
+    """Returns the arguments of a class or function in one of the modules.
 
     Args:
-        modules: Dotted names of public modules, tried in order.
+        modules: Dotted names of public modules, searched in order.
         name: The class or function.
 
     Returns:
-        None if no module defines or imports it by that name.
+        None if no module defines or imports that name.
     """
     for module in modules:
         found = _definition(module, name)
@@ -64,7 +64,7 @@ def signature(modules: tuple[str, ...], name: str) -> Signature | None:
 
 @functools.cache
 def _source(module: str) -> ast.Module | None:
-    """The parsed source of a module that is not imported for that."""
+    """Parses the source of a module without importing it."""
     package, *rest = module.split(".")
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
@@ -77,7 +77,7 @@ def _source(module: str) -> ast.Module | None:
 
 
 def _definition(module: str, name: str):
-    """The module and the node that define a name; follows imports."""
+    """Finds the module and the node that define a name; follows imports."""
     tree = _source(module)
     for node in tree.body if tree else ():
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
@@ -106,7 +106,7 @@ def _signature(module: str, node) -> Signature:
 
 
 def _base(module: str, node: ast.ClassDef) -> Signature | None:
-    """The signature of the first base class; None if it is not found."""
+    """Returns the signature of the first base class, or None."""
     if not node.bases:
         return None
     base = ast.unparse(node.bases[0])
@@ -147,7 +147,7 @@ def _value(node):
 
 
 def _help(docstring: str) -> dict[str, str]:
-    """The first sentence about each argument in a section `Args:`."""
+    """Returns the first sentence on each argument in a section `Args:`."""
     _, _, section = docstring.partition("Args:\n")
     found, names = {}, []
     for line in section.splitlines():
@@ -167,7 +167,7 @@ def _help(docstring: str) -> dict[str, str]:
 
 
 def settable(modules: tuple[str, ...], name: str) -> Signature | None:
-    """As `signature`, without the arguments that the training fills in."""
+    """Like `signature`, without the arguments that the training sets."""
     found = signature(modules, name)
     if found is None:
         return None
@@ -180,8 +180,8 @@ def settable(modules: tuple[str, ...], name: str) -> Signature | None:
 
 
 def _is_filled_in(argument: str, default) -> bool:
-    # A sampler's seed is the run's; an objective has a seed of its own. A
-    # classifier's number of classes is the data's.
+    # The run sets a sampler's seed, but not an objective's seed. The data
+    # determines a classifier's number of classes.
     return (
         argument in _FILLED_IN
         or (argument == "seed" and default is REQUIRED)

@@ -1,13 +1,13 @@
-"""Where a training runs: one device, all of this machine, several machines.
+"""Chooses the devices of a training: one, one machine, several machines.
 
 `--config.strategy` is one of
 
 - `one`: the first device, without `tf.distribute`;
 - `mirrored`: all GPUs of this machine, or all its CPU devices if it has none
-  (`EMBEDDINGS_TF_VIRTUAL_CPUS=2` makes two of one, for tests); of a single
-  device it is an ordinary training;
-- `multi_worker`: all GPUs of several machines. Each starts the same command
-  with its own `TF_CONFIG`; only the chief reads and writes the workdir.
+  (`EMBEDDINGS_TF_VIRTUAL_CPUS=2` splits the CPU in two, for tests); with a
+  single device, it is ordinary training;
+- `multi_worker`: all GPUs of several machines. Start the same command on each
+  machine with its own `TF_CONFIG`; only the chief reads and writes the workdir.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ def start(name: str) -> None:
     """Imports TensorFlow, starts its devices, and makes the strategy.
 
     Raises:
-        ValueError: For an unknown name, or without a sound `TF_CONFIG`.
+        ValueError: For an unknown name, or an invalid `TF_CONFIG`.
     """
     from trainers.quiet import import_tensorflow
 
@@ -48,7 +48,7 @@ def start(name: str) -> None:
             )
         create(name)
 
-    # TensorFlow waits for ever for a worker that never comes.
+    # TensorFlow waits forever for a missing worker.
     watched = name == "multi_worker"
     with _ended_after(START_SECONDS) if watched else contextlib.nullcontext():
         import_tensorflow(start_devices)
@@ -65,10 +65,10 @@ def require_known(name: str) -> str:
 
 @functools.cache
 def create(name: str):
-    """The `tf.distribute.Strategy` of a name.
+    """Returns the `tf.distribute.Strategy` of a name.
 
-    One for the whole process: several collide. `multi_worker` has to be the
-    first thing a process asks of TensorFlow.
+    A process has only one, because several collide. `multi_worker` must be
+    created before any other use of TensorFlow.
     """
     import tensorflow as tf
 
@@ -79,14 +79,14 @@ def create(name: str):
         devices = tf.config.list_logical_devices("GPU")
         devices = devices or tf.config.list_logical_devices("CPU")
         if len(devices) == 1:
-            # TensorFlow's machinery for many would only cost time.
+            # TensorFlow's strategy would only cost time here.
             return tf.distribute.get_strategy()
         return tf.distribute.MirroredStrategy([d.name for d in devices])
     task()
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
-# Waits for its input to end; if that takes too long, says so and ends us.
+# Waits for its input to end; after a timeout, prints a message and kills us.
 _END = """
 import os, select, signal, sys
 seconds, message, process = sys.argv[1:]
@@ -101,17 +101,17 @@ if not select.select([sys.stdin], [], [], float(seconds))[0]:
 def _ended_after(seconds: float):
     """Ends this process, with a message, if the body takes longer.
 
-    By another process and a signal, SIGALRM: a worker waits for the first one
-    inside TensorFlow, which keeps the interpreter's lock meanwhile.
+    Another process sends the signal SIGALRM, because TensorFlow keeps the
+    interpreter's lock while it waits for the first worker.
     """
     message = (
         f"error: not all workers of TF_CONFIG have started within "
-        f"{seconds:.0f} s; see what the others printed, and start all again\n"
+        f"{seconds:.0f} s; look at their output, and start all again\n"
     )
     words = (str(seconds), message, str(os.getpid()))
     before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
     try:
-        # On our stderr, hence before TensorFlow's is hidden.
+        # Started before TensorFlow's stderr is hidden, so it uses ours.
         with subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _END, *words],
             stdin=subprocess.PIPE,
@@ -123,14 +123,14 @@ def _ended_after(seconds: float):
 
 
 def task() -> tuple[str, int, int]:
-    """Kind ("chief" or "worker"), index and number of all workers.
+    """Returns kind ("chief" or "worker"), index, and number of workers.
 
-    From the environment variable `TF_CONFIG`, for example
+    They come from the environment variable `TF_CONFIG`, for example
     `{"cluster": {"worker": ["host0:2222", "host1:2222"]}, "task":
     {"type": "worker", "index": 0}}`.
 
     Raises:
-        ValueError: If it is missing or something else.
+        ValueError: If the variable is missing or invalid.
     """
     text = os.environ.get("TF_CONFIG", "")
     try:
@@ -164,7 +164,7 @@ def is_chief(name: str) -> bool:
 
 @contextlib.contextmanager
 def clear_message_of_lost_worker():
-    """Turns TensorFlow's errors about a lost worker into plain words."""
+    """Converts TensorFlow's errors about a lost worker to a clear message."""
     import tensorflow as tf
 
     try:
@@ -180,12 +180,12 @@ def clear_message_of_lost_worker():
         raise ConnectionError(
             "another worker of TF_CONFIG is gone or has stopped "
             f"({str(error).partition(chr(10))[0]}). The checkpoints are kept: "
-            "start all workers again with the same command to go on"
+            "start all workers again with the same command to continue"
         ) from error
 
 
 def replica_batches(strategy, batches):
-    """Splits each batch over the replicas, in the order of its rows.
+    """Splits each batch over the replicas, in row order.
 
     Every worker makes the whole batch from the same seed. Replica `i` takes
     the rows from `i * rows // replicas` on, so sizes differ by at most one.
@@ -215,7 +215,7 @@ def replica_batches(strategy, batches):
 
             return tf.data.Dataset.range(first, first + num_local).map(piece)
 
-        # With infinite cardinality, workers need not agree on the end.
+        # The cardinality is infinite, so workers need not agree on the end.
         return batches.flat_map(split).apply(
             tf.data.experimental.assert_cardinality(
                 tf.data.experimental.INFINITE_CARDINALITY
@@ -226,13 +226,13 @@ def replica_batches(strategy, batches):
 
 
 def from_chief(strategy, values: list) -> list:
-    """The chief's values on every worker, of the same shapes and dtypes."""
+    """Returns the chief's values on every worker, with equal shapes."""
     import tensorflow as tf
 
     if strategy.num_replicas_in_sync == 1:
         return values
     values = [tf.convert_to_tensor(value) for value in values]
-    # Collectives cannot carry booleans and unsigned integers.
+    # Collectives do not support booleans and unsigned integers.
     carried = [
         value if value.dtype.is_floating else tf.cast(value, tf.int64)
         for value in values
@@ -246,7 +246,7 @@ def from_chief(strategy, values: list) -> list:
 
 
 def require_same(strategy, fields: dict) -> None:
-    """Raises ValueError on a worker whose fields are not the chief's."""
+    """Raises ValueError on a worker whose fields differ from the chief's."""
     import numpy as np
 
     text = json.dumps(fields, sort_keys=True)
@@ -254,14 +254,14 @@ def require_same(strategy, fields: dict) -> None:
     (of_chief,) = from_chief(strategy, [digest])
     if not np.array_equal(of_chief, digest):
         raise ValueError(
-            "the recipe of this worker is not the chief's; start all workers "
-            "with the same --config and overrides, from the same version"
+            "the recipe of this worker differs from the chief's; start all "
+            "workers with the same --config, overrides and version"
         )
 
 
 @functools.cache
 def _sender(strategy):
-    """Sums over replicas, of which the first alone has more than zeros."""
+    """Sums over replicas; all but the first send zeros."""
     import tensorflow as tf
 
     def send(values):
@@ -275,5 +275,5 @@ def _sender(strategy):
             for value in values
         ]
 
-    # One function: a new one at every call would be traced at every call.
+    # A single function, because a new one would be traced at every call.
     return tf.function(lambda values: strategy.run(send, args=(values,)))

@@ -1,8 +1,8 @@
 """Trains a recipe: `python -m trainers.train --config demo --workdir DIR`.
 
-Started again with the same workdir, a run that was killed goes on where it
-was and ends with the same result. `--config.strategy=mirrored` trains on all
-GPUs of the machine, `multi_worker` on several machines.
+If you start a killed run again with the same workdir, it continues and ends
+with the same result. `--config.strategy=mirrored` trains on all GPUs of the
+machine, `multi_worker` on several machines.
 """
 
 import argparse
@@ -15,17 +15,17 @@ from trainers.config import recipe_name
 from trainers.recipe_list import recipe_list
 from trainers.recipes import every_recipe
 
-# Of the time of the steps, in which a device was idle for want of input.
+# Share of the step time spent waiting for input, above which a hint is printed.
 LARGE_WAIT = 0.2
 
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="python -m trainers.train",
-        description="Train a recipe with model.fit, or go on with a run.",
+        description="Train a recipe with model.fit, or continue a run.",
         epilog="Any field of the recipe can be set: --config.field=value or "
         "--config.section.field=value. `--config RECIPE --help` lists every "
-        "field, with its type, its value and what it means.",
+        "field with its type, value and meaning.",
     )
     result.add_argument(
         "--config",
@@ -72,7 +72,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         from trainers.fit import fit
 
         fit(run, name, None)
-        print("This worker is done; the results are the chief's.")
+        print("This worker is done; the chief writes the results.")
         return
     with open_workdir(workdir) as path:
         require_free(path, name, run)
@@ -82,8 +82,8 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         training = fit(run, name, path)["training"]
     if training.get("input_wait", 0) > LARGE_WAIT:
         print(
-            f"\n{100 * training['input_wait']:.0f} % of the step time went by "
-            "waiting for input. Keep decoded examples in memory or in a "
+            f"\n{100 * training['input_wait']:.0f} % of the step time was "
+            "spent waiting for input. Keep decoded examples in memory or in a "
             "memory-mapped array, do less in config.preprocess, or use more "
             "cores (docs/training.md)."
         )

@@ -10,13 +10,13 @@ from trainers.run import Run
 from trainers.run_config import config_of
 from trainers.run_config import run_from_config
 
-# Where the data lies and how the machine works are not part of a recipe; with
-# their defaults.
+# Fields for the place of the data and for the machine, which are not part of a
+# recipe, with their defaults.
 PLACE_FIELDS = {"data_dir": "", "manual_dir": "", "strategy": "one"}
 
 
 def write_atomically(path: pathlib.Path, data: bytes | str) -> None:
-    """Writes a file so that a reader sees the old or the new one, whole."""
+    """Writes a file so that a reader sees the complete old or new file."""
     if isinstance(data, str):
         data = data.encode()
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -37,10 +37,10 @@ def write_json(path: pathlib.Path, value) -> None:
 
 
 def read_json(path: pathlib.Path, cure: str) -> dict:
-    """The object in a JSON file.
+    """Returns the object in a JSON file.
 
     Raises:
-        ValueError: If the file holds something else, with the cure.
+        ValueError: If the file has other contents; names the cure.
     """
     try:
         found = json.loads(path.read_bytes())
@@ -48,18 +48,18 @@ def read_json(path: pathlib.Path, cure: str) -> dict:
         raise ValueError(f"{path} is damaged ({error}); {cure}") from error
     if not isinstance(found, dict):
         raise ValueError(
-            f"{path} is damaged (it holds a {type(found).__name__} instead of "
-            f"an object); {cure}"
+            f"{path} is damaged (it contains a {type(found).__name__} instead "
+            f"of an object); {cure}"
         )
     return found
 
 
 def folder_argument(flag: str, value: str) -> pathlib.Path:
-    """The folder that a flag names.
+    """Returns the folder of a flag.
 
     Raises:
-        ValueError: If it is empty, which would be the current folder, or holds
-            a character that no name of a file can have.
+        ValueError: If it is empty, which would be the current folder, or
+            contains a character that file names cannot have.
     """
     if not value:
         raise ValueError(
@@ -75,21 +75,21 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
 
 @contextlib.contextmanager
 def open_workdir(workdir: str, *, create: bool = True):
-    """The run's folder, held by this process alone until the block ends.
+    """Opens the run's folder and locks it for this process until the end.
 
-    A folder that was made here is removed again if nothing was put into it:
-    a start that is refused leaves nothing behind.
+    A folder that was created here is removed if it stays empty, so a refused
+    start leaves nothing behind.
 
     Raises:
-        BlockingIOError: If another process holds it.
-        OSError: If it cannot be made or written to.
-        ValueError: If its name is empty, or `create` is False and it holds no
-            run.
+        BlockingIOError: If another process has locked it.
+        OSError: If it cannot be created or written to.
+        ValueError: If its name is empty, or `create` is False and it contains
+            no run.
     """
     path = folder_argument("--workdir", workdir)
     if not create and not (path / "config.json").is_file():
         raise ValueError(
-            f"{workdir} holds no run (no config.json in it); train first: "
+            f"{workdir} contains no run (no config.json in it); train first: "
             f"python -m trainers.train --config RECIPE --workdir {workdir}"
         )
     made = [p for p in (path / ".lock", path, *path.parents) if not p.exists()]
@@ -118,7 +118,7 @@ def open_workdir(workdir: str, *, create: bool = True):
 
 
 def _remove_empty(made: list[pathlib.Path]) -> None:
-    """Removes a lock file and folders, innermost first, that are empty."""
+    """Removes a lock file and folders that are empty, innermost first."""
     for path in made:
         try:
             path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
@@ -127,7 +127,7 @@ def _remove_empty(made: list[pathlib.Path]) -> None:
 
 
 def is_held(path: pathlib.Path) -> bool:
-    """Whether a process has the folder open with `open_workdir`."""
+    """Whether a process has locked the folder with `open_workdir`."""
     try:
         lock = open(path / ".lock")
     except FileNotFoundError:
@@ -141,16 +141,16 @@ def is_held(path: pathlib.Path) -> bool:
 
 
 def claim(path: pathlib.Path, recipe: str, run: Run, **more) -> None:
-    """Records the run in a fresh workdir; refuses another run's.
+    """Records the run in a fresh workdir; refuses the workdir of another run.
 
-    `config.json` has every field of the run, and makes it again:
+    `config.json` contains every field of the run, and can start it again:
     `--config WORKDIR/config.json`.
 
     Args:
         path: The workdir.
         recipe: Name of the recipe.
         run: The typed run.
-        **more: Sections that have to be the same, too, such as a search's.
+        **more: Sections that must also be equal, such as a search's.
 
     Raises:
         ValueError: As `require_free`.
@@ -161,15 +161,14 @@ def claim(path: pathlib.Path, recipe: str, run: Run, **more) -> None:
 
 
 def require_free(path: pathlib.Path, recipe: str, run: Run, **more) -> bool:
-    """Checks that a workdir is fresh, or holds this run.
+    """Checks that a workdir is fresh, or contains this run.
 
     Returns:
-        Whether it holds a run.
+        Whether it contains a run.
 
     Raises:
-        ValueError: If the workdir belongs to a run with other values,
-            naming the first field that differs; or if one of its files is
-            damaged.
+        ValueError: If the workdir belongs to a run with other values; names
+            the first different field. Also if one of its files is damaged.
     """
     read_results(path)
     if not (path / "config.json").exists():
@@ -181,7 +180,7 @@ def require_free(path: pathlib.Path, recipe: str, run: Run, **more) -> bool:
     if different:
         field, old, new = different[0]
         raise ValueError(
-            f"{path} holds a run of {found['recipe']!r} with "
+            f"{path} contains a run of {found['recipe']!r} with "
             f"{field}={old!r}; this one has {field}={new!r} "
             f"({len(different)} field(s) differ). Choose another --workdir, "
             "or start it again as it was."
@@ -192,7 +191,7 @@ def require_free(path: pathlib.Path, recipe: str, run: Run, **more) -> bool:
 def _read_config_file(path: pathlib.Path) -> dict:
     file = path / "config.json"
     cure = (
-        "it says which run the folder holds: put it back as it was, or choose "
+        "it records which run is in the folder: put it back, or choose "
         "another --workdir"
     )
     found = read_json(file, cure)
@@ -205,7 +204,7 @@ def _read_config_file(path: pathlib.Path) -> dict:
 
 
 def run_of_workdir(path: pathlib.Path) -> tuple[str, Run]:
-    """Name of the recipe and the run in a workdir.
+    """Returns the recipe's name and the run in a workdir.
 
     Raises:
         ValueError: If its file is damaged.
@@ -215,7 +214,7 @@ def run_of_workdir(path: pathlib.Path) -> tuple[str, Run]:
 
 
 def read_results(path: pathlib.Path) -> dict:
-    """What `results.json` of a workdir holds; nothing if there is none.
+    """Returns the contents of a workdir's `results.json`, or {}.
 
     Raises:
         ValueError: If it is damaged.
@@ -226,15 +225,15 @@ def read_results(path: pathlib.Path) -> dict:
     return read_json(
         file,
         "move it away and start the same command again, then evaluate again: "
-        "both write it anew from what else is in the folder",
+        "both commands write it from the other files in the folder",
     )
 
 
 def resolved(config: dict) -> dict:
-    """A config with every field, as JSON would give it back.
+    """Returns a config with every field, as JSON would return it.
 
-    Fields that the config leaves out, such as that of an older run, have their
-    default. A search's config has a section `search`, which stays as it is.
+    Fields that the config omits, such as new fields in an older run, have
+    their default. The section `search` of a search's config stays unchanged.
     """
     rest = {n: value for n, value in config.items() if n != "search"}
     found = as_json(run_from_config(rest))
@@ -242,12 +241,12 @@ def resolved(config: dict) -> dict:
 
 
 def as_json(run: Run) -> dict:
-    """The config of a run as JSON would give it back: tuples are lists."""
+    """Returns the config of a run as from JSON: tuples become lists."""
     return json.loads(json.dumps(config_of(run)))
 
 
 def recipe_fields(run: Run) -> dict:
-    """What makes two runs the same, wherever they run."""
+    """Returns the fields that must be equal in two equal runs."""
     fields = as_json(run).items()
     return {name: value for name, value in fields if name not in PLACE_FIELDS}
 
@@ -264,7 +263,7 @@ def _differences(old, new, prefix="config"):
 
 
 def update_results(path: pathlib.Path, **sections) -> dict:
-    """Merges sections into `results.json`, atomically; returns the whole."""
+    """Merges sections into `results.json` atomically; returns all of it."""
     results = {**read_results(path), **sections}
     write_json(path / "results.json", results)
     return results

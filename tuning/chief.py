@@ -1,4 +1,4 @@
-"""The chief of a parallel search: its address, its workers, its end."""
+"""The chief of a parallel search: its address, its workers and its end."""
 
 import contextlib
 import os
@@ -8,32 +8,32 @@ import time
 
 CHIEF = ("KERASTUNER_TUNER_ID", "KERASTUNER_ORACLE_IP")
 CHIEF += ("KERASTUNER_ORACLE_PORT",)
-# The chief waits so long for workers to hear that the search is over.
+# How long the chief keeps telling workers that the search is over.
 FAREWELL_SECONDS = 10
 
 
 def role_of_this_process(num_workers: int) -> str:
-    """The role of this process: alone, chief, launcher or worker."""
+    """Returns the role of this process: alone, chief, launcher or worker."""
     found = [name for name in CHIEF if name in os.environ]
     if not found:
         return "launcher" if num_workers else "alone"
     if len(found) < len(CHIEF):
         raise ValueError(
             f"a parallel search needs {', '.join(CHIEF)} in the environment; "
-            f"there is only {', '.join(found)}"
+            f"received only {', '.join(found)}"
         )
     if "chief" not in os.environ[CHIEF[0]]:
         return "worker"
     if num_workers:
         raise ValueError(
-            "--workers starts a chief and workers on this machine; with "
-            f"{CHIEF[0]} in the environment they are started by hand"
+            "--workers starts a chief and workers on this machine, but "
+            f"{CHIEF[0]} is in the environment; leave out one of the two"
         )
     return "chief"
 
 
 def leave_gpus() -> None:
-    """Starts TensorFlow on the CPU alone."""
+    """Starts TensorFlow without GPUs, so that the workers can use them."""
     import tensorflow as tf
 
     tf.config.set_visible_devices([], "GPU")
@@ -41,7 +41,7 @@ def leave_gpus() -> None:
 
 
 def serve(tuner, progress, arguments, words: list[str]) -> None:
-    """Chief of workers started by hand, or of processes started here."""
+    """Runs the chief, whose workers are started by hand or by this process."""
     oracle = tuner.oracle
     was_finished = oracle.finished
     if was_finished and arguments.workers:
@@ -63,7 +63,7 @@ def serve(tuner, progress, arguments, words: list[str]) -> None:
 
     from tuning.local_workers import LocalWorkers
 
-    # keras-tuner's server waits for dead workers for ever; this loop does not.
+    # keras-tuner's server waits forever for dead workers; this loop does not.
     server = threading.Thread(target=tuner.serve, daemon=True)
     server.start()
     farewell = None
@@ -75,7 +75,7 @@ def serve(tuner, progress, arguments, words: list[str]) -> None:
             arguments.workers, words, progress.path, oracle, progress.say
         ) as workers,
     ):
-        # After a restart, a worker is known once it has asked.
+        # After a restart, the chief knows a worker once the worker has asked.
         while farewell is None or (
             (oracle.tuner_ids or was_finished) and time.monotonic() < farewell
         ):
@@ -99,7 +99,7 @@ def _address() -> str:
 
 
 def _check_address() -> None:
-    """Raises if the chief's port is taken, which gRPC would share."""
+    """Raises if the chief's port is taken; gRPC would share it silently."""
     try:
         with socket.create_server(
             (os.environ[CHIEF[1]], int(os.environ[CHIEF[2]]))

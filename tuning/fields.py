@@ -1,14 +1,14 @@
-"""Hyperparameters that are fields of a recipe, for use in spaces."""
+"""Sets fields of a recipe to hyperparameters, for use in spaces."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
 
 
 def set_field(config, name: str, value) -> None:
-    """Sets `section.field` of a config; the sections must be there.
+    """Sets `section.field` of a config; the sections must exist.
 
-    A space may add a field that a recipe leaves at its default, but not a
-    section: that recipe is of another kind.
+    A space may add a field that the recipe leaves at its default. It may not
+    add a section, because such a recipe is of another kind.
 
     Raises:
         ValueError: If the recipe has no such section.
@@ -25,13 +25,13 @@ def set_field(config, name: str, value) -> None:
 
 
 def choose(hyperparameters, config, grid: Mapping[str, Sequence]) -> None:
-    """One of the values for each field of a grid `{field: values}`."""
+    """Draws one of the values for each field of a grid `{field: values}`."""
     for name, values in grid.items():
         set_field(config, name, hyperparameters.Choice(name, list(values)))
 
 
 def set_learning_rate(config, value: float) -> None:
-    """Sets the learning rate; that at the start, if the recipe lowers it."""
+    """Sets the learning rate, or the initial one of a schedule."""
     name = "optimizer.learning_rate"
     if hasattr(config.optimizer.learning_rate, "keys"):
         name += ".initial_learning_rate"
@@ -41,7 +41,7 @@ def set_learning_rate(config, value: float) -> None:
 def choose_distance(
     hyperparameters, config, num_layers: Sequence, num_units: Sequence
 ) -> None:
-    """Number and width of the hidden layers of the learned distance."""
+    """Draws number and width of the hidden layers of the learned distance."""
     layers = hyperparameters.Choice("distance.num_layers", list(num_layers))
     units = hyperparameters.Choice("distance.num_units", list(num_units))
     set_field(config, "objective.distance.hidden_units", (units,) * layers)

@@ -1,7 +1,7 @@
 """A worker that ends with the process that started it.
 
-`tuning.search --workers N` starts it. Workers that are started by hand are
-`tuning.search` itself.
+`tuning.search --workers N` starts such workers. A worker that you start by
+hand is `tuning.search` itself.
 """
 
 import os

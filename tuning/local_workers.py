@@ -1,4 +1,4 @@
-"""The workers of a search on one machine: started, restarted, retired."""
+"""Starts, restarts and retires the workers of a search on one machine."""
 
 import contextlib
 import os
@@ -11,28 +11,30 @@ from keras_tuner.engine.trial import TrialStatus
 
 from tuning.trial_files import record_failure
 
-# So often a worker may be killed in a trial without finishing an epoch.
+# How often a worker may be killed in a trial without finishing an epoch.
 MAX_KILLS = 5
 
 
 class LocalWorkers:
-    """N processes that run trials; use as a context manager.
+    """Runs trials in several processes; use as a context manager.
 
-    A worker that is killed is started again and goes on with its trial, from
-    its last epoch. A trial whose worker was killed `MAX_KILLS` times without
-    finishing an epoch (of lack of memory, say) is recorded as failed. A worker
-    that ends with an error of its own, or is killed as often before it has a
-    trial, is retired; others take over its trial.
+    A worker that is killed is started again and continues its trial from the
+    trial's last epoch. A trial is recorded as failed if its worker was killed
+    `MAX_KILLS` times without finishing an epoch, for example for lack of
+    memory. A worker is retired if it ends with an error of its own, or if it
+    is killed `MAX_KILLS` times before it has a trial. Other workers then take
+    over its trial.
 
-    The workers end with this process, also if it is killed, because they read
-    from its pipe.
+    The workers read from a pipe of this process, so they end with this process
+    even if it is killed.
 
     Args:
-        count: How many.
+        count: Number of workers.
         words: The command line of the search.
-        folder: Where each writes what it prints, `worker_K.log`.
+        folder: Folder of the log files `worker_K.log`, one per worker.
         oracle: The chief's oracle.
-        say: Told what happens to them.
+        say: Function that is called with a message when a worker starts, is
+            killed or is retired.
     """
 
     def __init__(self, count: int, words: list[str], folder, oracle, say=print):
@@ -43,7 +45,7 @@ class LocalWorkers:
         self.names = [f"worker_{number}" for number in range(1, count + 1)]
         self.processes = {}
         self.kills = {}
-        # Shared out, or each would take all cores.
+        # Divided among the workers; otherwise each would use all cores.
         self.threads = max(1, (os.cpu_count() or 1) // max(1, count))
 
     def __enter__(self):
@@ -73,16 +75,16 @@ class LocalWorkers:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is the launcher's
+                start_new_session=True,  # Ctrl-C reaches only the launcher
             )
         self.say(f"{name}: process {self.processes[name].pid}, {log.name}")
 
     def check(self) -> None:
-        """Looks after workers that have ended.
+        """Restarts or retires workers that have ended.
 
         Raises:
-            ValueError: If none is left and the search has not finished, with
-                what the last one said.
+            ValueError: If no worker is left and the search has not finished.
+                The message contains the last line of the last worker's log.
         """
         for name, process in list(self.processes.items()):
             code = process.poll()
@@ -104,7 +106,7 @@ class LocalWorkers:
                 )
 
     def _goes_on(self, name: str) -> bool:
-        """Counts a kill; ends a trial that is hopeless as failed."""
+        """Counts a kill; fails the trial if it was killed too often."""
         trial = self.oracle.ongoing_trials.get(name)
         if trial is None:
             return self._count((name, len(self.oracle.end_order))) < MAX_KILLS

@@ -1,4 +1,4 @@
-"""Files and output of a search, while it runs and at its end."""
+"""Writes the files and the output of a search, during it and at its end."""
 
 import pathlib
 import shlex
@@ -19,7 +19,7 @@ class Progress:
         self.out = sys.stdout
         self.started = time.monotonic()
         self.seconds_before = read_results(path).get("seconds", 0.0)
-        report.rows(tuner.oracle)  # damaged ones are named now
+        report.rows(tuner.oracle)  # reports damaged files before any trial
         self.shown = len(tuner.oracle.end_order)
         if tuner.oracle.start_order:
             self.say(f"Going on after {self.shown} trials.")

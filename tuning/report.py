@@ -1,4 +1,4 @@
-"""Files of a search: `trials.csv`, `results.json` and `best.py`."""
+"""Writes the files of a search: `trials.csv`, `results.json`, `best.py`."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ from tuning.trial_files import objective_value
 
 TRAINING = ("best_epoch", "epochs", "steps", "seconds")
 MADE_BY = ("commit", "processor", "cores")
-# Last names of fields that say how long a training is.
+# Last parts of the names of fields that set the length of a training.
 LENGTHS = (
     "num_epochs",
     "steps_per_epoch",
@@ -29,16 +29,16 @@ LENGTHS = (
 
 
 def names_in(oracle) -> list[str]:
-    """The hyperparameters of a search, in the order of its space."""
+    """Returns the names of hyperparameters, in the order of the space."""
     every = [hp.name for hp in oracle.hyperparameters.space]
     return list(dict.fromkeys(every))
 
 
 def rows(oracle) -> list[dict]:
-    """One row for each trial that has ended, in the order they were drawn.
+    """Returns one row per trial that has ended, in the order of drawing.
 
     Raises:
-        ValueError: If the results of one are missing or damaged.
+        ValueError: If the results of a trial are missing or damaged.
     """
     found, names = [], names_in(oracle)
     for trial_id in oracle.start_order:
@@ -79,7 +79,7 @@ def _results(oracle, trial) -> dict:
 
 
 def best(table: list[dict], direction: str) -> dict | None:
-    """The best row; of equal ones the first. None if no trial succeeded."""
+    """Returns the best row, the first if several are equal, or None."""
     completed = [row for row in table if row["status"] == "completed"]
     if not completed:
         return None
@@ -92,9 +92,9 @@ def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
 
     Args:
         path: Folder of the search.
-        search: The arguments: recipe, space, objective and so on.
-        tuner: The `Tuner`, of one process or of the chief.
-        seconds: Wall clock of the search so far.
+        search: The arguments of the search: recipe, space, objective etc.
+        tuner: The `Tuner` of this process, or of the chief.
+        seconds: Wall-clock time of the search so far.
     """
     oracle = tuner.oracle
     table = rows(oracle)
@@ -117,7 +117,7 @@ def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
 
 
 def as_csv(table: list[dict], names: list[str]) -> str:
-    """The table for spreadsheets; a column for each hyperparameter."""
+    """Returns the table as CSV with a column for each hyperparameter."""
     columns = ("trial", "status", "objective", *TRAINING)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -134,9 +134,9 @@ def as_csv(table: list[dict], names: list[str]) -> str:
 
 
 def as_recipe(run, row: dict, search: dict, oracle) -> str:
-    """A recipe file that stands alone: every field of a trial.
+    """Returns a recipe file that contains every field of a trial.
 
-    The places of data and the devices are left open, as in every recipe.
+    Folders of data and the strategy are left out, as in every recipe.
     """
     config = {**config_of(run), **PLACE_FIELDS}
     lines = [
@@ -163,7 +163,7 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
 
 
 def _literal(value, indent: int) -> str:
-    """Python source of nested dictionaries, a field a line."""
+    """Returns Python source of nested dictionaries, one field per line."""
     if isinstance(value, dict) and value:
         inner = " " * (indent + 4)
         lines = [
@@ -182,7 +182,7 @@ def _literal(value, indent: int) -> str:
 
 
 def kept_in_full(overrides: list[str]) -> list[str]:
-    """The overrides of a search but those that shorten its trainings."""
+    """Returns the overrides of a search that do not shorten its trainings."""
     return [
         override
         for override in overrides
@@ -191,16 +191,16 @@ def kept_in_full(overrides: list[str]) -> list[str]:
 
 
 def to_full_length(short, full, overrides: list[str]) -> list[str]:
-    """What `best.py` takes to be trained as long as the recipe says.
+    """Returns overrides with which `best.py` trains for the recipe's length.
 
     Args:
         short: The winner's run.
-        full: The run of the same values in the recipe at its own length.
-        overrides: Of the search; those of places, which `best.py` leaves
-            open, are taken over.
+        full: The run with the same values and the recipe's own length.
+        overrides: Overrides of the search. The result includes overrides of
+            folders and devices, which `best.py` does not set.
     """
     found = [o for o in overrides if o.partition("=")[0] in PLACE_FIELDS]
-    # Lengths are numbers.
+    # Fields that set a length are numbers.
     before, after = flat(config_of(short)), flat(config_of(full))
     for name, value in after.items():
         if before[name] != value:

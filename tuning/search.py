@@ -1,7 +1,8 @@
 """Random search: `python -m tuning.search --config R --space S --trials N ...`.
 
-Each trial trains the recipe once, in a workdir of its own. Started again after
-a kill, the search goes on, and the trial that was running from its last epoch.
+Each trial trains the recipe once, in its own workdir. If you start a killed
+search again, it continues with the next trials, and an interrupted trial
+continues from its last epoch.
 """
 
 import argparse
@@ -30,15 +31,15 @@ SPACES = pathlib.Path(__file__).parent / "spaces"
 
 
 def space_names() -> list[str]:
-    """Names of the spaces that ship with the package."""
+    """Returns the names of the spaces that ship with the package."""
     return [path.stem for path in sorted(SPACES.glob("[a-z]*.py"))]
 
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="python -m tuning.search",
-        description="Search the hyperparameters of a recipe at random, or go "
-        "on with a search.",
+        description="Search the hyperparameters of a recipe at random, or "
+        "continue a search.",
         epilog="Any field of the recipe can be set for all trials: "
         "--config.field=value. Spaces: "
         + ", ".join(space_names())
@@ -59,7 +60,11 @@ def parser() -> argparse.ArgumentParser:
         "space(hyperparameters, config)",
     )
     result.add_argument(
-        "--trials", type=int, required=True, metavar="N", help="trials in all"
+        "--trials",
+        type=int,
+        required=True,
+        metavar="N",
+        help="number of trials, finished ones included",
     )
     result.add_argument(
         "--workdir", required=True, help="folder of the search and its trials"
@@ -67,8 +72,8 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--objective",
         metavar="NAME",
-        help="a name in the logs of the training, taken in the epoch that "
-        "config.monitor found best (default: config.monitor)",
+        help="a name in the training logs; its value in the epoch that is best "
+        "by config.monitor counts (default: config.monitor)",
     )
     result.add_argument(
         "--direction",
@@ -79,7 +84,8 @@ def parser() -> argparse.ArgumentParser:
         "--seed",
         type=int,
         default=0,
-        help="of the values drawn; trainings have config.seed (default: 0)",
+        help="random seed of the drawn values; trainings use config.seed "
+        "(default: 0)",
     )
     result.add_argument(
         "--workers",
@@ -93,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def search(arguments, words: list[str]) -> None:
-    """Runs what `parser` describes; `words` is the command line."""
+    """Runs the search that `parser` describes; `words`: the command line."""
     run = load_recipe(arguments.config, arguments.overrides)
     space = load_function(
         arguments.space, SPACES, "space", "space", space_names()
@@ -107,9 +113,9 @@ def search(arguments, words: list[str]) -> None:
             )
     if run.training.strategy == "multi_worker":
         raise ValueError(
-            "config.strategy='multi_worker' spreads one training over several "
-            "processes; a trial is one process: give each to a worker of the "
-            "search, with 'one' or 'mirrored'"
+            "config.strategy must be 'one' or 'mirrored' in a search, since a "
+            "trial is one process; received 'multi_worker'; start one worker "
+            "of the search per process"
         )
     role = role_of_this_process(arguments.workers)
 
@@ -119,7 +125,7 @@ def search(arguments, words: list[str]) -> None:
 
     if role in ("alone", "worker"):
         strategies.start(run.training.strategy)
-    else:  # hands out trials, and leaves the devices to others
+    else:  # hands out trials and leaves the devices to its workers
         import_tensorflow(leave_gpus)
     with quiet_import():
         import keras_tuner
@@ -158,7 +164,7 @@ def search(arguments, words: list[str]) -> None:
     if role == "worker":
         _check_recipe(run, name)
         path = pathlib.Path(arguments.workdir)
-        while not (path / "config.json").exists():  # until its chief is there
+        while not (path / "config.json").exists():  # the chief writes it
             time.sleep(0.5)
         claim(path, arguments.config, run, search=same)
         make_tuner(path).search()
@@ -186,7 +192,7 @@ def search(arguments, words: list[str]) -> None:
 
 
 def _fields_of_full_length(arguments, space, tuner, results) -> list[str]:
-    """The winner's values, drawn again into the recipe at its own length."""
+    """Returns the winner's values, drawn again into the full-length recipe."""
     from tuning.report import kept_in_full
     from tuning.report import to_full_length
 
@@ -201,7 +207,7 @@ def _fields_of_full_length(arguments, space, tuner, results) -> list[str]:
 
 
 def run_maker(run: Run, space):
-    """From hyperparameters to a run: a recipe's after a space's function."""
+    """Returns a function from hyperparameters to a run."""
     import ml_collections
 
     def make_run(hyperparameters):
@@ -222,7 +228,7 @@ def run_maker(run: Run, space):
 
 
 def _check_recipe(run: Run, objective: str) -> None:
-    """Raises what is wrong with all trials, before there are any."""
+    """Raises errors that would occur in every trial, before the first one."""
     from trainers.fit import check_recipe
     from trainers.monitor import require_logged
 

@@ -1,4 +1,4 @@
-"""Files of a trial: why it failed, and its row in TensorBoard."""
+"""Writes why a trial failed, and its row in TensorBoard."""
 
 import pathlib
 import re
@@ -7,12 +7,12 @@ from trainers import workdir as workdirs
 
 
 def objective_value(training: dict, name: str) -> float:
-    """A logged number in the epoch of a run's best checkpoint."""
+    """Returns a logged number in the epoch of a run's best checkpoint."""
     return training["history"][training["best_epoch"] - 1][name]
 
 
 def record_failure(folder: pathlib.Path, error: Exception) -> None:
-    """Writes to a trial's `results.json` why it has no value."""
+    """Writes the reason for a failure to the `results.json` of a trial."""
     message = " ".join(str(error).split()) or type(error).__name__
     diverged = isinstance(error, ArithmeticError) or re.search(
         r"\b(nan|not finite)\b", message, re.IGNORECASE
@@ -28,7 +28,7 @@ def record_failure(folder: pathlib.Path, error: Exception) -> None:
 
 
 def write_hparams(folder: pathlib.Path, trial) -> None:
-    """The row of a trial in TensorBoard's tab HParams."""
+    """Writes the row of a trial for TensorBoard's tab HParams."""
     import tensorflow as tf
     from tensorboard.plugins.hparams import api
 
@@ -37,7 +37,7 @@ def write_hparams(folder: pathlib.Path, trial) -> None:
 
 
 def write_objective(folder: pathlib.Path, name: str, value: float) -> None:
-    """The value in that row."""
+    """Writes the objective value of a trial to its row in TensorBoard."""
     import tensorflow as tf
 
     with tf.summary.create_file_writer(str(folder)).as_default():

@@ -1,4 +1,4 @@
-"""Random search whose trials are training runs, and that survives kills."""
+"""Random search with training runs as trials; it survives kills."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from tuning.trial_files import record_failure
 from tuning.trial_files import write_hparams
 from tuning.trial_files import write_objective
 
-# A worker takes over a trial whose folder was unlocked for so long.
+# A worker takes over a trial if its folder was unlocked for this long.
 ORPHANED_SECONDS = 5
 POLL_SECONDS = 0.5
 # Fields in keras-tuner's file of a trial.
@@ -28,15 +28,15 @@ _TRIAL += ("status", "message")
 
 
 class Oracle(RandomSearchOracle):
-    """Draws the values of trials; its files are whole whenever it is killed.
+    """Draws the values of trials; a kill leaves no partly written file.
 
-    Interrupted trials continue when their workers return with the same id, or
-    with another worker once their folders are unlocked.
+    An interrupted trial continues when its worker returns with the same id. If
+    its folder stays unlocked, another worker continues the trial.
     """
 
     def __init__(self, **kwargs):
-        # Trials that fail are results. The limit would end the search, and
-        # that while holding the lock of keras-tuner's chief.
+        # Failed trials are results. keras-tuner's limit would end the search
+        # while it has the lock of the chief.
         super().__init__(max_consecutive_failed_trials=sys.maxsize, **kwargs)
         self.verbose = 0
         self.stopped = False
@@ -63,7 +63,7 @@ class Oracle(RandomSearchOracle):
             self.tuner_ids.add(tuner_id)
             orphan = self._orphan()
             if orphan is None:
-                trial.status = TrialStatus.IDLE  # its worker may yet die
+                trial.status = TrialStatus.IDLE  # its worker may still die
                 return trial
             trial = self.ongoing_trials.pop(orphan)
             self.ongoing_trials[tuner_id] = trial
@@ -71,7 +71,7 @@ class Oracle(RandomSearchOracle):
         return trial
 
     def _orphan(self) -> str | None:
-        """The worker of a trial that nobody works on any more."""
+        """Returns the worker of a trial that no process trains any more."""
         now = time.monotonic()
         for tuner_id, trial in self.ongoing_trials.items():
             if workdirs.is_held(self.folder(trial.trial_id)):
@@ -85,7 +85,7 @@ class Oracle(RandomSearchOracle):
 
     @keras_tuner.synchronized
     def end_trial(self, trial):
-        # A worker repeats itself if the chief died before it answered.
+        # A worker repeats its report if the chief died before it answered.
         if trial.trial_id not in self.end_order:
             super().end_trial(trial)
 
@@ -100,11 +100,11 @@ class Oracle(RandomSearchOracle):
         try:
             workdirs.write_json(path, state)
         except OSError as error:
-            self.error = error  # a thread of the server cannot raise it
+            self.error = error  # a thread of the server cannot raise
             raise
 
     def reload(self):
-        """Goes on with the search in the project's folder, if there is one.
+        """Continues the search in the project's folder, if there is one.
 
         Raises:
             ValueError: If the space has changed since, or a file is damaged.
@@ -117,7 +117,7 @@ class Oracle(RandomSearchOracle):
             "--workdir"
         )
         state = workdirs.read_json(path, cure)
-        damaged = f"{path} is damaged (it has no {{}}); {cure}"
+        damaged = f"{path} is damaged (it lacks {{}}); {cure}"
         for field in self.get_state():
             if field not in state:
                 raise ValueError(damaged.format(field))
@@ -126,13 +126,13 @@ class Oracle(RandomSearchOracle):
         space = self.hyperparameters.get_config()["space"]
         if state["hyperparameters"]["space"] != json.loads(json.dumps(space)):
             raise ValueError(
-                f"{path.parent} holds a search of another space; choose "
+                f"{path.parent} contains a search of another space; choose "
                 "another --workdir, or restore the space as it was"
             )
         super().reload()
         # A kill between two files may leave a trial that has not started.
         self.trials = {name: self.trials[name] for name in self.start_order}
-        # keras-tuner would give them to anyone, their workers at work or not.
+        # keras-tuner would give them to any worker, even if theirs still runs.
         compat.forget_retries(self)
         self.ongoing_trials = {
             tuner_id: self.trials[trial_id]
@@ -149,25 +149,25 @@ class Oracle(RandomSearchOracle):
         for field in _TRIAL:
             if field not in trial:
                 raise ValueError(
-                    f"{file} is damaged (it has no {field}); {cure}"
+                    f"{file} is damaged (it lacks {field}); {cure}"
                 )
 
 
 class Tuner(keras_tuner.Tuner):
-    """Trains a recipe once a trial, each in a workdir of its own.
+    """Trains a recipe once per trial, each time in a separate workdir.
 
     Args:
-        make_run: From the `keras_tuner.HyperParameters` of a trial to its
-            run.
+        make_run: Function from the `keras_tuner.HyperParameters` of a trial to
+            its run.
         recipe: Name of the recipe, for the workdirs.
-        objective: `keras_tuner.Objective`: a name in the training's logs.
-        num_trials: How many trials in all.
+        objective: `keras_tuner.Objective` with a name in the training logs.
+        num_trials: Number of trials in total.
         seed: Random seed of the drawn values, at least 0.
         workdir: Folder of the search; trials go to `trials/trial_NUMBER`.
     """
 
     def __init__(self, make_run, recipe, objective, num_trials, seed, workdir):
-        # keras-tuner takes 0 for no seed.
+        # keras-tuner treats seed 0 as no seed.
         oracle = Oracle(
             objective=objective, max_trials=num_trials, seed=seed + 1
         )
@@ -179,22 +179,23 @@ class Tuner(keras_tuner.Tuner):
         )
         self.make_run = make_run
         self.recipe = recipe
-        if self.oracle is oracle:  # no worker of a chief
+        if self.oracle is oracle:  # not a worker of a chief
             oracle.reload()
 
     def save(self):
-        """Nothing: the oracle has saved whatever there is."""
+        """Does nothing: the oracle has already saved the state."""
 
     def serve(self) -> None:
-        """Hands out trials to the workers, as keras-tuner's chief, for ever."""
+        """Serves trials to the workers as keras-tuner's chief, forever."""
         super().search(verbose=0)
 
     def search(self, on_trial_end=lambda: None) -> None:
-        """Runs trials until there are no more.
+        """Runs trials until all have ended.
 
         Raises:
-            OSError: If the machine is at fault (a full disk, missing data) and
-                not the trial, which goes on when the search is started again.
+            OSError: If the machine caused a failure, for example by a full disk
+                or missing data. The trial continues when you start the search
+                again.
         """
         while True:
             trial = self._ask("create_trial", self.tuner_id)
@@ -221,9 +222,9 @@ class Tuner(keras_tuner.Tuner):
         return pathlib.Path(self.get_trial_dir(trial.trial_id))
 
     def _ask(self, question: str, *arguments):
-        """Calls the oracle; waits for its chief if that one is away.
+        """Calls the oracle; waits while its chief is unavailable.
 
-        Every question may be put twice.
+        A question may be repeated without harm.
         """
         import grpc
 
@@ -239,18 +240,18 @@ class Tuner(keras_tuner.Tuner):
                 time.sleep(POLL_SECONDS)
 
     def run_trial(self, trial) -> float:
-        """Trains, or goes on training; returns the value of the objective.
+        """Trains, or continues training; returns the value of the objective.
 
-        That of the epoch whose checkpoint is the best one by
-        `config.monitor`: the model that the trial leaves behind.
+        The value comes from the epoch of the best checkpoint by
+        `config.monitor`. That checkpoint is the model that the trial keeps.
         """
-        # Names of layers as in a process of its own.
+        # Gives layers the same names as in a new process.
         keras.backend.clear_session()
         run = self.make_run(trial.hyperparameters)
         with _open_when_free(self._folder(trial)) as path:
             workdirs.claim(path, self.recipe, run)
             board = path / "tensorboard"
-            # First, so that the tab has the trials that fail, too.
+            # Written first, so that the tab also shows failed trials.
             write_hparams(board, trial)
             training = fit(run, self.recipe, path)["training"]
             name = self.oracle.objective.name
@@ -261,7 +262,7 @@ class Tuner(keras_tuner.Tuner):
 
 @contextlib.contextmanager
 def _open_when_free(folder: pathlib.Path, patience: float = 10):
-    """The trial's workdir; who worked there before may be about to end."""
+    """Opens the trial's workdir; waits while the last worker leaves it."""
     give_up = time.monotonic() + patience
     with contextlib.ExitStack() as stack:
         while True:

@@ -1,4 +1,4 @@
-"""Keras callbacks."""
+"""Keras callbacks that evaluate and show embeddings during training."""
 
 from embeddings_tf.callbacks.embedding_diagnostics import EmbeddingDiagnostics
 from embeddings_tf.callbacks.embedding_evaluation import EmbeddingEvaluation

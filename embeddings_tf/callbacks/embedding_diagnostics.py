@@ -1,4 +1,4 @@
-"""The spread of held-out embeddings in the logs of every epoch."""
+"""Logs the spread of held-out embeddings after every epoch."""
 
 import numpy as np
 from scipy import spatial
@@ -11,40 +11,41 @@ from embeddings_tf.ops import gaussian
 
 
 class EmbeddingDiagnostics(EmbeddingEvaluation):
-    """Logs how held-out embeddings are spread, to see why a training fails.
+    """Logs the spread of held-out embeddings, to see why training fails.
 
     Use it in any `model.fit` whose model returns embeddings, listed before
     callbacks that read the logs. The logs show a collapse to one point (all
     distances fall) or to a line (the effective rank falls to 1), and a loss
-    without a gradient (no active pairs or triplets). `EmbeddingEvaluation`
-    measures quality instead.
+    without a gradient (no active pairs or triplets). To measure the quality
+    of embeddings, use `EmbeddingEvaluation`.
 
     | name | meaning |
     |---|---|
     | `val_distance_within` | mean distance of two embeddings of one class |
-    | `val_distance_between` | the same of two classes |
+    | `val_distance_between` | mean distance of embeddings of two classes |
     | `val_norm` | mean length of an embedding |
-    | `val_effective_rank` | how many directions the embeddings take |
+    | `val_effective_rank` | number of directions that the embeddings use |
     | `val_variance` | mean predicted variance, for Gaussians |
     | `val_active_triplets` | share of triplets with gradient (`TripletLoss`) |
-    | `val_active_negatives` | the same of negative pairs (`ContrastiveLoss`) |
+    | `val_active_negatives` | the same for negative pairs (`ContrastiveLoss`) |
     | `noise_variance` | learned by `StochasticPrototypes` |
     | `scale`, `offset` | learned by `HedgedInstances`, `SoftContrastive` |
 
     Distances are Euclidean, between means for Gaussians. The effective rank is
     the exponential of the entropy of the singular values of the centred
     embeddings, divided by their sum: 1 on a line, at most the dimension.
-    Objectives and losses say what they add (docs/own_objective.md).
+    Objectives and losses can add values (docs/own_objective.md).
 
     Args:
-        x: Held-out inputs, anything `model.predict` takes in slices. Time and
-            memory grow with the square of their number; 1,000 are plenty.
+        x: Held-out inputs that `model.predict` accepts in slices. Time and
+            memory grow with the square of their number; use about 1,000.
         labels: `(n,)` integers.
-        batch_size: Inputs embedded at once.
+        batch_size: Number of inputs embedded at once.
 
     Raises:
-        ValueError: If `x` and `labels` differ in length or are empty, no two
-            inputs are of one class or none of two, or a value is not finite.
+        ValueError: If `x` and `labels` differ in length or are empty, if no
+            class has two inputs or there is only one class, or if a value is
+            not finite.
 
     Reference:
         - [Roy & Vetterli, 2007](https://ieeexplore.ieee.org/document/7098875),
@@ -67,8 +68,8 @@ class EmbeddingDiagnostics(EmbeddingEvaluation):
         count = np.unique(self.labels, return_counts=True)[1]
         if len(count) < 2 or count.max() < 2:
             raise ValueError(
-                "Distances within and between classes need two classes, and "
-                f"two inputs of one; received {len(count)} classes, the "
+                "Distances within and between classes need two classes, one of "
+                f"them with two inputs; received {len(count)} classes, the "
                 f"largest with {count.max()} inputs."
             )
 

@@ -1,4 +1,4 @@
-"""Measures of held-out embeddings in the logs of every epoch."""
+"""Logs metrics of held-out embeddings after every epoch."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -16,43 +16,44 @@ def _recall_at_1(embeddings, labels):
 
 
 def embed_in_batches(model, x, batch_size: int) -> np.ndarray:
-    """The model's output for all of `x`, `batch_size` inputs at once."""
+    """Returns the model's output for all of `x`, batch by batch."""
     parts = []
     for first in range(0, len(x), batch_size):
         batch = x[first : first + batch_size]
-        # Under a strategy every replica embeds the whole batch.
+        # Under a strategy, every replica embeds the whole batch.
         parts.append(model.predict_on_batch(batch)[: len(batch)])
     return np.concatenate(parts)
 
 
 def _number(name: str, value) -> float:
-    """What a metric returned as a float, possibly NaN."""
+    """Returns the result of a metric as a float, possibly NaN."""
     found = arguments.array(f"metrics[{name!r}]", value)
     if found.ndim or found.dtype.kind not in "biuf":
         raise ValueError(
             f"`metrics[{name!r}]` must return one number; received {value!r}. "
-            "Name each number of several as a metric of its own."
+            "Pass one metric for each of several numbers."
         )
     return float(found)
 
 
 class EmbeddingEvaluation(keras.callbacks.Callback):
-    """Measures embeddings of a held-out set after each epoch.
+    """Evaluates embeddings of a held-out set after each epoch.
 
-    Use it in any `model.fit` whose model returns embeddings. It puts the
-    measures into the epoch's logs as `val_<name>`, where `EarlyStopping`,
-    `ModelCheckpoint`, TensorBoard and keras-tuner read them. List this
-    callback before the callbacks that read its measures.
+    Use it in any `model.fit` whose model returns embeddings. It adds the
+    metrics to the epoch's logs as `val_<name>`, for `EarlyStopping`,
+    `ModelCheckpoint`, TensorBoard and keras-tuner. List this callback before
+    the callbacks that read its metrics.
 
     Args:
-        x: Held-out inputs, anything `model.predict` takes in slices.
+        x: Held-out inputs that `model.predict` accepts in slices.
         labels: `(n,)` integers.
-        metrics: From names to functions `(embeddings, labels) -> float`.
-            They receive what the model returns, packed Gaussians too, which
-            `metrics.few_shot_accuracy(..., gaussian=True)` reads and
-            `layers.as_distribution` unpacks. None: `recall_at_1` by
-            Euclidean distance, between means if the embedding is Gaussian.
-        batch_size: Inputs embedded at once.
+        metrics: Mapping from names to functions `(embeddings, labels) ->
+            float`. The functions receive the output of the model. If the
+            output is packed Gaussians, use
+            `metrics.few_shot_accuracy(..., gaussian=True)`, or unpack it with
+            `layers.as_distribution`. None: `recall_at_1` by Euclidean
+            distance, between means for Gaussians.
+        batch_size: Number of inputs embedded at once.
 
     Raises:
         ValueError: If `x` and `labels` differ in length or are empty, or a
@@ -104,11 +105,11 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
             )
 
     def embed(self) -> np.ndarray:
-        """The model's output for every held-out input."""
+        """Returns the model's output for every held-out input."""
         return embed_in_batches(self.model, self.x, self.batch_size)
 
     def measure(self, embeddings) -> dict[str, float]:
-        """The values of an epoch, by name."""
+        """Returns the values of an epoch, by name."""
         if self.metrics:
             return {
                 name: _number(name, metric(embeddings, self.labels))

@@ -1,4 +1,4 @@
-"""Held-out embeddings for TensorBoard's projector."""
+"""Writes held-out embeddings for TensorBoard's projector."""
 
 import io
 import math
@@ -21,7 +21,7 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import text
 from embeddings_tf.ops.pixels import require_pixels
 
-# The projector's principal components are three.
+# The projector shows three principal components.
 FEWEST_COLUMNS = 3
 # TensorBoard's limit for a sprite, in pixels per side.
 LARGEST_SPRITE = 8192
@@ -30,46 +30,46 @@ LARGEST_SPRITE = 8192
 class EmbeddingProjector(keras.callbacks.Callback):
     """Shows a held-out set in TensorBoard's projector while a model trains.
 
-    Use it in any `model.fit` whose model returns embeddings, then open the
-    tab Projector of `tensorboard --logdir LOG_DIR` and press reload to see a
+    Use it in any `model.fit` whose model returns embeddings. Then open the tab
+    Projector of `tensorboard --logdir LOG_DIR`, and press reload to see a
     later epoch. Keras's own `TensorBoard(embeddings_freq=)` shows the weights
-    of an `Embedding` layer, not what a model makes of inputs.
+    of an `Embedding` layer, not the embeddings of inputs.
 
-    After every `every` epochs, and at the end of training (when an
-    `EarlyStopping` listed before has put the best weights back), it writes in
-    `log_dir`, each file as a whole or not at all:
+    The callback writes to `log_dir` after every `every` epochs, and at the end
+    of training. (List `EarlyStopping` before it, so that it writes the
+    restored best weights.) Each file is written atomically:
 
-    - `<name>.tsv`, one embedding a line; of Gaussians the mean. Embeddings of
-      one or two dimensions get columns of zeros up to three: with fewer, the
-      projector shows nothing;
-    - `<name>_metadata.tsv`, one column per kind of label, and of Gaussians
-      `total_variance`, the sum of the variances over dimensions: colour by it
-      to see what the model is unsure of;
+    - `<name>.tsv`, one embedding per line; the mean of a Gaussian. Embeddings
+      of one or two dimensions are padded with zeros to three, because the
+      projector cannot show fewer;
+    - `<name>_metadata.tsv`, one column per kind of label, and
+      `total_variance` for Gaussians, the sum of the variances over
+      dimensions: colour by it to see which inputs are uncertain;
     - `<name>_sprite.png`, if there are images;
-    - `projector_config.pbtxt`, in which entries of other names are kept;
-    - an event file, if there is none: TensorBoard needs one to find the
-      folder.
+    - `projector_config.pbtxt`, which keeps entries of other names;
+    - an event file if there is none, because TensorBoard finds folders by
+      their event files.
 
     Args:
-        x: Held-out inputs, anything `model.predict` takes in slices. A few
-            thousand are plenty: the browser has to draw them.
-        labels: `(n,)` numbers or strings, or a mapping from names of columns
-            to such, for instance `{"label": y, "file": names}`. Labels
-            `(n, factors)` are columns `label_0`, `label_1`, ...
-        log_dir: The folder, made if it is not there.
+        x: Held-out inputs that `model.predict` accepts in slices. Use at most a
+            few thousand, because the browser has to draw them.
+        labels: `(n,)` numbers or strings, or a mapping from column names to
+            such labels, for instance `{"label": y, "file": names}`. Labels
+            `(n, factors)` become columns `label_0`, `label_1`, ...
+        log_dir: The folder; created if it does not exist.
         images: `(n, height, width)` or `(n, height, width, channels)` with 1
-            or 3 channels, pixels 0 to 255: shown instead of dots.
-        every: Epochs between two writings.
-        name: Tells several embeddings of one folder apart: letters, digits,
+            or 3 channels, pixels 0 to 255; shown instead of dots.
+        every: Number of epochs between two writings.
+        name: Distinguishes several embeddings in one folder: letters, digits,
             `_` and `-`.
-        batch_size: Inputs embedded at once.
+        batch_size: Number of inputs embedded at once.
 
     Raises:
-        ValueError: If lengths differ or are 0, a label contains a tab or a
-            line break, images do not fit the above or are too many for one
-            sprite (8192 pixels per side), an argument is not as described, the
-            folder's `projector_config.pbtxt` cannot be read, or an embedding
-            is not finite.
+        ValueError: If lengths differ or are 0, or an argument is not as
+            described. If a label contains a tab or a line break. If images
+            have another shape, or are too many for one sprite (8192 pixels
+            per side). If the folder's `projector_config.pbtxt` cannot be
+            read. If an embedding is not finite.
         OSError: If the folder cannot be written to.
 
     Reference:
@@ -105,8 +105,8 @@ class EmbeddingProjector(keras.callbacks.Callback):
         super().__init__()
         if not re.fullmatch(r"[\w-]+", text("name", name)):
             raise ValueError(
-                "`name` becomes part of names of files: letters, digits, _ "
-                f"and -; received {name!r}."
+                "`name` becomes part of file names and must consist of "
+                f"letters, digits, _ and -; received {name!r}."
             )
         self.x = x
         num_inputs = num_rows("x", x)
@@ -125,14 +125,14 @@ class EmbeddingProjector(keras.callbacks.Callback):
         self.write()
 
     def write(self) -> None:
-        """Writes the embeddings as the model is now."""
+        """Writes the embeddings of the model in its current state."""
         embeddings = embed_in_batches(self.model, self.x, self.batch_size)
         finite = np.isfinite(embeddings).all(axis=1)
         if not finite.all():
             raise ValueError(
                 f"The embedding of input {finite.argmin()} is not finite; the "
-                "projector cannot show it. Look for a learning rate that is "
-                "too high, or for NaN among the inputs."
+                "projector cannot show it. Check for a learning rate that is "
+                "too high, or for NaN in the inputs."
             )
         columns = self.columns
         if has_gaussian_output(self.model):
@@ -173,7 +173,7 @@ class EmbeddingProjector(keras.callbacks.Callback):
                 text_format.Parse(path.read_text(encoding="utf-8"), config)
             except (text_format.ParseError, UnicodeDecodeError) as error:
                 raise ValueError(
-                    f"{path} is no configuration of the projector: {error}. "
+                    f"{path} is not a projector configuration: {error}. "
                     "Remove it, or choose another `log_dir`."
                 ) from error
         others = [e for e in config.embeddings if e.tensor_name != self.name]
@@ -192,7 +192,7 @@ class EmbeddingProjector(keras.callbacks.Callback):
 
 
 def _columns(labels, length: int) -> dict[str, list[str]]:
-    """Labels as strings, by the names of their columns."""
+    """Returns labels as strings, by the names of their columns."""
     if not isinstance(labels, Mapping):
         labels = array("labels", labels)
         if labels.ndim == 2:
@@ -204,16 +204,16 @@ def _columns(labels, length: int) -> dict[str, list[str]]:
         values = array(f"labels[{name!r}]", values)
         if values.shape != (length,) or length == 0:
             raise ValueError(
-                "Give one label per input, and at least one input; received "
-                f"{length} inputs and `labels` {name!r} of shape "
+                "`labels` must have one label per input, and at least one; "
+                f"received {length} inputs and `labels` {name!r} of shape "
                 f"{values.shape}."
             )
         columns[name] = [str(value) for value in values.tolist()]
         for label in (name, *columns[name]):
             if re.search(r"[\t\r\n]", label):
                 raise ValueError(
-                    "`labels` must hold no tabs or line breaks, which "
-                    f"separate them in the file; received {label!r}."
+                    "`labels` must not contain tabs or line breaks, which "
+                    f"are separators in the file; received {label!r}."
                 )
     if not columns:
         raise ValueError("`labels` must have at least one column.")
@@ -221,7 +221,7 @@ def _columns(labels, length: int) -> dict[str, list[str]]:
 
 
 def _metadata(columns: Mapping[str, list[str]]) -> str:
-    """TensorBoard takes the first line for names if there are two columns."""
+    """TensorBoard reads the first line as names if there are two columns."""
     lines = ["\t".join(row) for row in zip(*columns.values(), strict=True)]
     if len(columns) > 1:
         lines.insert(0, "\t".join(columns))
@@ -229,7 +229,7 @@ def _metadata(columns: Mapping[str, list[str]]) -> str:
 
 
 def _pixels(images, length: int) -> np.ndarray:
-    """Images as uint8 `(n, height, width, channels)`."""
+    """Returns images as uint8 `(n, height, width, channels)`."""
     images = array("images", images)
     received = images.shape
     if images.ndim == 3:
@@ -248,14 +248,14 @@ def _pixels(images, length: int) -> np.ndarray:
     largest = math.ceil(math.sqrt(length)) * max(images.shape[1:3])
     if largest > LARGEST_SPRITE:
         raise ValueError(
-            f"`images` make a sprite of {largest} pixels a side; TensorBoard "
-            f"reads {LARGEST_SPRITE}. Give fewer or smaller ones."
+            f"`images` make a sprite of {largest} pixels per side; TensorBoard "
+            f"reads at most {LARGEST_SPRITE}. Pass fewer or smaller images."
         )
     return np.round(images).astype(np.uint8)
 
 
 def _sprite(images: np.ndarray) -> np.ndarray:
-    """Images row by row in a square grid, the rest black."""
+    """Arranges images row by row in a square grid; the rest is black."""
     count, height, width, channels = images.shape
     side = math.ceil(math.sqrt(count))
     grid = np.zeros((side * side, height, width, channels), np.uint8)

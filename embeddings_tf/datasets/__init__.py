@@ -1,4 +1,4 @@
-"""Data sets, index vectors to batches, corruption of images, and speech."""
+"""Loads data sets, makes batches, corrupts images and processes speech."""
 
 from embeddings_tf.datasets import speech  # noqa: F401
 from embeddings_tf.datasets.batches import batches

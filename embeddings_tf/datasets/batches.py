@@ -1,4 +1,4 @@
-"""Index vectors in, batches of examples out."""
+"""Turns index vectors into batches of examples."""
 
 import inspect
 import numbers
@@ -132,7 +132,7 @@ def batches(
             deterministic=True,
         )
     dataset = dataset.prefetch(tf.data.AUTOTUNE)
-    dataset.examples = x  # as long as it lives, or what is made of it
+    dataset.examples = x  # x lives as long as the dataset
     return dataset
 
 
@@ -164,7 +164,7 @@ def _label_tensor(labels):
 
 
 def _check_indices(indices, labels):
-    """Raises unless `indices` has the promised form; tells if it has factors"""
+    """Raises unless `indices` are as promised; says if they have factors."""
     if not isinstance(indices, tf.data.Dataset):
         raise ValueError(
             "indices must be a tf.data.Dataset of index vectors, as the "
@@ -188,11 +188,11 @@ def _check_indices(indices, labels):
 
 
 def _check_arguments(preprocess, count):
-    """Raises unless the function can be called with so many arguments."""
+    """Raises unless the function accepts this number of arguments."""
     try:
         signature = inspect.signature(preprocess)
     except (TypeError, ValueError):
-        return  # it has none that can be known
+        return  # its signature is unknown
     try:
         signature.bind(*range(count))
     except TypeError as error:
@@ -204,7 +204,7 @@ def _check_arguments(preprocess, count):
 
 
 def _as_index(index):
-    """Integers of a type that TensorFlow takes as indices."""
+    """Converts integers to a type that TensorFlow accepts as indices."""
     return index if index.dtype == tf.int64 else tf.cast(index, tf.int32)
 
 
@@ -226,12 +226,12 @@ def _base_seed(seed):
     seed = seed.astype(np.int64)
     if seed.shape == ():
         seed = np.stack([seed, seed >> 32])
-    # Wraps around instead of failing: any integer is a seed.
+    # Wraps around, so that any integer is a valid seed.
     return seed.astype(np.int32)
 
 
 def _fold_in(seed, step):
-    """The seed of one step: two integers drawn from (seed, step)."""
+    """Returns the seed of a step: two integers drawn from (seed, step)."""
     return tf.random.stateless_uniform(
         (2,),
         seed=tf.random.fold_in(seed, tf.cast(step, tf.int32), alg="philox"),

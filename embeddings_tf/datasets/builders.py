@@ -1,4 +1,4 @@
-"""Builders of TFDS, ours and theirs, by name."""
+"""Finds TFDS builders by name: those of this library and of TFDS."""
 
 import difflib
 import importlib
@@ -9,13 +9,13 @@ from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     SPLITS as _SCIKIT_LEARN_SPLITS,
 )
 
-# Sets that are made in memory: name -> (digits, gap).
+# Data sets that are made in memory: name -> (digits, gap).
 IN_MEMORY = {
     f"n_digit/digits_{num_digits}_{gap}": (num_digits, gap)
     for num_digits in (2, 3)
     for gap in _SCIKIT_LEARN_SPLITS
 }
-# Sets that are read where their original files are.
+# Data sets that are read in place, from their original files.
 IN_PLACE = ("kaldi", "voxceleb1", "voxceleb2")
 # A set that is drawn while it is read.
 COLOUR_ORIENTATION = "colour_orientation"
@@ -23,7 +23,7 @@ IMAGE_FOLDER = "image_folder"
 
 
 def own_builders():
-    """Names of the builder folders next to this file."""
+    """Returns the names of the builder folders next to this file."""
     files = pathlib.Path(__file__).parent.glob("*/*_dataset_builder.py")
     return sorted(
         file.parent.name
@@ -68,7 +68,7 @@ def unknown_name(name, theirs):
 
 
 def _check_config(builder_name, config, builder_cls):
-    # "config:version" and "builder:version" are names of TFDS, too.
+    # "config:version" and "builder:version" are also names in TFDS.
     config = config.partition(":")[0]
     known = list(builder_cls.builder_configs)
     if not config or config in {key.partition(":")[0] for key in known}:

@@ -1,4 +1,4 @@
-"""The papers' splits by class of sets of TensorFlow Datasets."""
+"""The published splits by class of data sets in TensorFlow Datasets."""
 
 import pathlib
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ _CIFAR_FS = pathlib.Path(__file__).parent / "splits" / "cifar_fs"
 
 
 class ClassSplits(NamedTuple):
-    """Which classes of which set make up which split."""
+    """Which classes of a data set belong to each split."""
 
     source: str
     source_split: str
@@ -21,8 +21,8 @@ def _names(split):
     return (_CIFAR_FS / f"{split}.txt").read_text("utf-8").split()
 
 
-# The first half of the classes trains, the other half tests (Song et al. 2016);
-# CIFAR-FS is from Bertinetto et al. 2019.
+# The first half of the classes is for training, the other half for the test
+# (Song et al. 2016); CIFAR-FS is from Bertinetto et al. 2019.
 CLASS_SPLITS = {
     "caltech_birds2011/disjoint_classes": ClassSplits(
         "caltech_birds2011",
@@ -45,7 +45,7 @@ CLASS_SPLITS = {
 def rows_of_classes(
     labels: np.ndarray, classes: Sequence[int] | Sequence[str], label_feature
 ) -> np.ndarray:
-    """The numbers of the examples of some classes, in their order."""
+    """Returns the indices of the examples of some classes, in order."""
     numbers = [
         label_feature.str2int(name) if isinstance(name, str) else name
         for name in classes

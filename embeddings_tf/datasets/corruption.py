@@ -9,28 +9,28 @@ from embeddings_tf.ops.seed_pair import seed_pair
 
 
 def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
-    """Draws which pixels `corrupt` sets to black.
+    """Draws the pixels that `corrupt` sets to black.
 
-    Use it when the occluded area itself is of interest, for instance to see
-    whether predicted uncertainty grows with it: `corrupt` with the same seed
+    Use it when you need the occluded area itself, for instance to check
+    whether predicted uncertainty grows with it. `corrupt` with the same seed
     and probability occludes exactly these pixels.
 
-    Every digit, a cell of `size` by `size` pixels, draws independently: a
-    width `W` and a height `H` from the integers `0..size` inclusive, then the
-    corner `Tx` from `0..size - W` and `Ty` from `0..size - H`. A rectangle
-    with `W = 0` or `H = 0` occludes nothing. With `size = 28` that is 6.8 % of
-    the digits, and a quarter of all pixels is occluded on average. In a cell
-    that is not square, widths go up to its width and heights up to its height.
+    Each digit, a cell of `size` by `size` pixels, is occluded independently.
+    Its rectangle has a width `W` and a height `H` from the integers `0..size`
+    inclusive, then a corner `Tx` from `0..size - W` and `Ty` from
+    `0..size - H`, all uniform. A rectangle with `W = 0` or `H = 0` occludes
+    nothing. With `size = 28` this happens to 6.8 % of the digits, and a
+    quarter of all pixels is occluded on average. In a cell that is not square,
+    widths go up to its width and heights up to its height.
 
     Args:
         batch: Number of images, an integer or a scalar integer tensor.
         size: Height and width of one digit in pixels, one integer for both or
             two.
         num_digits: Number of digits side by side in one image.
-        seed: Integers of shape `(2,)`. The mask depends on nothing else: equal
-            seeds give equal masks.
-        probability: Chance of each digit to be occluded at all, in `[0, 1]`;
-            a number or a scalar tensor.
+        seed: Integers of shape `(2,)`. Equal seeds give equal masks.
+        probability: Probability that a digit is occluded, in `[0, 1]`; a number
+            or a scalar tensor.
 
     Returns:
         Boolean tensor of shape `(batch, size, size * num_digits, 1)`, or
@@ -39,7 +39,7 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
 
     Raises:
         ValueError: If `batch`, `size`, `num_digits`, `seed` or `probability`
-            cannot be what they are described to be.
+            is not as described.
 
     Reference:
 
@@ -85,37 +85,37 @@ def occlusion_mask(batch, size, num_digits, seed, probability=1.0) -> tf.Tensor:
 def corrupt(
     images, seed, probability=1.0, *, num_digits: int | None = None
 ) -> tf.Tensor:
-    """Sets one random rectangle in every image, or every digit of it, to zero.
+    """Sets a random rectangle of every image, or of every digit, to zero.
 
-    Use it to train on partly unreadable inputs and to test how an embedding
-    expresses that it does not know: in `batches(..., preprocess=...)`, in any
-    `tf.data` map, in a `tf.function` or eagerly. Zero is the background of
-    MNIST; invert images that are dark on light first.
+    Use it to train on partly unreadable inputs, and to test whether an
+    embedding expresses uncertainty about them. It runs in
+    `batches(..., preprocess=...)`, in any `tf.data` map, in a `tf.function`
+    and eagerly. Zero is the background of MNIST; invert images that are dark
+    on light first.
 
-    An image is a row of `num_digits` cells of equal width, and each cell is
-    corrupted independently of the others as `occlusion_mask` describes. By
-    default, an image whose width is a multiple of its height is a row of
-    square digits, and any other image is one cell. Pass `num_digits=1` for wide
-    images that are no rows of digits.
+    An image is a row of `num_digits` cells of equal width. Each cell is
+    corrupted independently, as `occlusion_mask` describes. By default, an
+    image whose width is a multiple of its height is a row of square digits,
+    and any other image is one cell. Pass `num_digits=1` for wide images that
+    do not consist of digits.
 
     Args:
         images: Tensor or array of any numeric dtype and of shape
-            `(batch, height, width, channels)`. Height and width have to be
-            known when a graph is traced, the batch size need not be.
+            `(batch, height, width, channels)`. Height and width must be known
+            when a graph is traced; the batch size need not be known.
         seed: Integers of shape `(2,)`. The result is a pure function of the
             images and the seed: pass another seed for other rectangles.
-        probability: Chance of each digit to be corrupted, in `[0, 1]`; a
+        probability: Probability that a digit is corrupted, in `[0, 1]`; a
             number or a scalar tensor.
-        num_digits: Cells side by side in an image; divides the width. None: as
-            described above.
+        num_digits: Number of cells side by side in an image; it must divide
+            the width. None: as described above.
 
     Returns:
         Tensor with the shape and the dtype of `images`.
 
     Raises:
         ValueError: If `images` are not a batch of numeric images, or
-            `num_digits`, `seed` or `probability` cannot be what they are
-            described to be.
+            `num_digits`, `seed` or `probability` is not as described.
 
     Reference:
 
@@ -161,7 +161,7 @@ def _integers_up_to(maximum, uniform):
     """Uniform integers in `0..maximum` inclusive from uniforms in [0, 1)."""
     maximum = tf.cast(maximum, tf.int32)
     count = tf.cast(maximum + 1, uniform.dtype)
-    # The product of a number below 1 can still round up to `count`.
+    # Rounding can lift the product of a number below 1 to `count`.
     return tf.minimum(tf.cast(uniform * count, tf.int32), maximum)
 
 
@@ -180,7 +180,7 @@ def _positive(name, value) -> int:
 
 
 def _batch_size(batch):
-    """The number of images, an int or a scalar integer tensor."""
+    """Returns the number of images, an int or a scalar integer tensor."""
     if tf.is_tensor(batch):
         if batch.dtype.is_integer and batch.shape.rank == 0:
             return batch

@@ -1,9 +1,9 @@
-"""Middle and random crops of images, and resizing."""
+"""Central and random crops of images, and resizing."""
 
 import numpy as np
 import tensorflow as tf
 
-# Random crops: share of the image's area, width / height, and attempts.
+# Random crops: share of the image's area, aspect ratio, and attempts.
 AREA = (0.08, 1.0)
 ASPECT = (3 / 4, 4 / 3)
 ATTEMPTS = 10
@@ -30,7 +30,7 @@ def random_crop(image, size, rng):
             left = rng.integers(width - int(sides[1]), endpoint=True)
             break
     else:
-        # The largest rectangle in the middle that is allowed.
+        # The largest central rectangle with an allowed aspect ratio.
         sides = np.minimum(
             [height, width],
             np.ceil([width / ASPECT[0], height * ASPECT[1]]),

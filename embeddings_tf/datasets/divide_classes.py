@@ -1,4 +1,4 @@
-"""Classes divided into training, validation and test."""
+"""Divides classes into training, validation and test classes."""
 
 import hashlib
 from collections.abc import Iterable
@@ -7,11 +7,12 @@ from collections.abc import Iterable
 def divide_classes(names: Iterable[str], seed: int = 0) -> dict[str, list[str]]:
     """Divides class names into training, validation and test classes.
 
-    Use it for data that come without a split by class. The names are sorted by
-    the SHA-256 of `"seed/name"`. The last fifth are test classes, the fifth
-    before are validation classes, each at least two; the others are training
-    classes. The result depends on the set of the names and on the seed, not on
-    the order of the names. One class more moves at most three others.
+    Use it for data without a published split by class. The names are sorted by
+    the SHA-256 of `"seed/name"`. The last fifth becomes the test classes, the
+    fifth before it the validation classes, each at least two; the rest becomes
+    the training classes. The result depends on the set of names and on the
+    seed, not on the order of the names. One more class moves at most three
+    classes from one part to another.
 
     Args:
         names: Names of the classes; repeated names count once.

@@ -9,13 +9,13 @@ _CHECK_BLOCK_BYTES = 1 << 24
 
 
 def fetcher(x):
-    """The function `indices -> x[indices]`, the number of examples, and `x`.
+    """Returns the function `indices -> x[indices]`, len(x) and `x`.
 
-    The function does not keep `x`, because TensorFlow keeps the function after
-    `model.fit`, and with it the examples of every run of a process.
+    The function does not keep `x`: TensorFlow keeps the function after
+    `model.fit`, and would keep the examples of every run of a process.
 
-    It reads through Python also for arrays and tensors. tf.data copies a
-    captured tensor into its graph, which takes four times the memory of `x`
+    The function reads through Python, even arrays and tensors. tf.data copies
+    a captured tensor into its graph, which takes four times the memory of `x`
     (measured); `np.take` copies one batch at a time and is as fast. Without a
     generator, the pipeline can be checkpointed.
     """
@@ -35,7 +35,7 @@ def fetcher(x):
     num_examples = len(x)
     if num_examples == 0:
         return None, 0, x
-    # A memory-mapped array may be larger than the memory: left to the batches.
+    # A memory-mapped array may exceed the memory: checked batch by batch.
     is_array = isinstance(x, np.ndarray) and not isinstance(x, np.memmap)
     if is_array:
         _check_finite(x)
@@ -51,13 +51,13 @@ def fetcher(x):
         tensor_dtype = tf.convert_to_tensor(example.astype(dtype)).dtype
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"x has dtype {dtype}, from which no tensor can be made; convert "
+            f"x has dtype {dtype}, which tensors do not have; convert "
             "x, and give all examples the same shape."
         ) from error
 
     try:
         examples = weakref.ref(x)
-    except TypeError:  # of a class that has none
+    except TypeError:  # the object has no weak references
 
         def examples():
             return x
@@ -83,7 +83,7 @@ def fetcher(x):
         return block.astype(dtype, copy=False)
 
     def fetch(index):
-        # Not stateful: the state of the pipeline can be saved.
+        # Not stateful, so that the state of the pipeline can be saved.
         block = tf.numpy_function(read, [index], tensor_dtype, stateful=False)
         return tf.ensure_shape(block, (index.shape[0], *shape))
 
@@ -106,19 +106,19 @@ def _sequence_as_array(x):
     except ValueError as error:
         raise ValueError(
             f"x is a {type(x).__name__} whose examples differ in shape; pad "
-            "them, or pass an object that pads what x[indices] gives."
+            "them, or pass an object that pads what x[indices] returns."
         ) from error
 
 
 def _read(x, index):
     if isinstance(x, np.ndarray):
-        # take is twice as fast, but copies the whole of an array with gaps.
+        # take is twice as fast, but copies an array with gaps completely.
         return np.take(x, index, axis=0) if x.flags.c_contiguous else x[index]
     try:
         return np.asarray(x[index])
     except (TypeError, KeyError) as error:
         raise ValueError(
-            "x[indices] must give an array of examples when indices is an "
+            "x[indices] must return an array of examples if indices is an "
             f"integer vector, but {type(x).__name__} raised "
             f"{type(error).__name__}: {error}"
         ) from error
@@ -146,6 +146,6 @@ def _first_not_finite(block):
 
 def _not_finite_message(example):
     return (
-        f"x[{example}] holds NaN or infinity; remove or repair such examples "
-        "(the first is named here)."
+        f"x[{example}] contains NaN or infinity; remove or repair such "
+        "examples (this is the first)."
     )

@@ -1,4 +1,4 @@
-"""Images read on demand, as examples of `batches`."""
+"""Images that are read on demand, as examples for `batches`."""
 
 import threading
 from collections.abc import Callable
@@ -17,14 +17,14 @@ from embeddings_tf.ops.arguments import truth
 
 
 class Images:
-    """Images read on demand: one by one, or as batches of one size.
+    """Images that are read on demand: one by one, or as batches of one size.
 
     Use it for photographs that do not fit into one array, because there are
     too many or because they differ in size. `load` returns `Images` for such
-    sets. `x[3]` is one whole image. For training, pass `x.with_size(...)` to
-    `datasets.batches`: `x[indices]` reads, crops and resizes these images
-    only. If all images have one size, batches work without `with_size`.
-    `x.cached(num_bytes)` keeps images in memory once they are read.
+    data sets. `x[3]` is one whole image. For training, pass `x.with_size(...)`
+    to `datasets.batches`: `x[indices]` then reads, crops and resizes only these
+    images. If all images have one size, batches work without `with_size`.
+    `x.cached(num_bytes)` keeps images in memory after the first read.
 
     ```
     without a seed: shorter side to 8/7 of `size` (256 for 224), the square in
@@ -36,12 +36,12 @@ class Images:
     ```
 
     Args:
-        read: Function from the number of an image to the image, `uint8` of
-            shape `(height, width, channels)`. Called possibly from several
-            threads.
+        read: Function from the index of an image to the image, `uint8` of
+            shape `(height, width, channels)`. Several threads may call it.
         num_images: Number of images.
         size: Height and width of each example of a batch. None: images are not
             changed, and all must have the size of the first image.
+        seed: Integer, at least 0. If given, crops and mirroring are random: a
         seed: Integer, at least 0. If given, crops and mirroring are random: a
             pure function of the seed and the whole index vector `indices`. A
             resumed run therefore sees the same crops. If None, crops are in
@@ -112,7 +112,7 @@ class Images:
         return self._num_images
 
     def __getitem__(self, index) -> np.ndarray:
-        """One image for an integer, a batch for an integer vector or slice."""
+        """Returns one image for an integer, a batch for a vector or slice."""
         if isinstance(index, slice):
             index = np.arange(len(self))[index]
         index = np.asarray(index)
@@ -127,7 +127,7 @@ class Images:
             return self._image(index)
         if self.size is None:
             return self._as_they_are(index)
-        # Without any, one is read for its channels.
+        # An empty batch reads one image, for its number of channels.
         read = map(self._image, index if len(index) else [0])
         rng = None
         if self._seed is not None:
@@ -143,17 +143,16 @@ class Images:
     def with_size(
         self, size: int, seed: int | None = None, *, crop: bool = True
     ) -> "Images":
-        """The same images, as batches of another size."""
+        """Returns the same images, as batches of another size."""
         return Images(
             self._read, len(self), size, seed, crop=crop, names=self.names
         )
 
     def cached(self, num_bytes: int) -> "Images":
-        """The same images, each kept in memory once it has been read.
+        """Returns the same images; each stays in memory after its first read.
 
-        The kept images take at most `num_bytes`, at 3 bytes per pixel. When
-        this is full, further images are read again each time. Entries are
-        never evicted, because an epoch reads each image once. The results of
+        The kept images take at most `num_bytes`, at 3 bytes per pixel. When the
+        memory is full, further images are read again each time. Entries are
         `with_size` and `take` share the kept images, which are read-only.
 
         Raises:
@@ -170,7 +169,7 @@ class Images:
         )
 
     def take(self, indices) -> "Images":
-        """Some of the images, in the order of `indices`; none is read."""
+        """Returns some of the images, in the order of `indices`; reads none."""
         indices = np.asarray(indices)
         if indices.dtype == bool and indices.shape == (len(self),):
             indices = np.flatnonzero(indices)
@@ -214,7 +213,7 @@ class Images:
         return image
 
     def _as_they_are(self, index):
-        """A batch of whole images; every one must have the first's shape."""
+        """Returns a batch of whole images, which must have one shape."""
         if self._first_shape is None:
             self._first_shape = self._image(0).shape
         batch = np.empty((len(index), *self._first_shape), np.uint8)
@@ -224,7 +223,7 @@ class Images:
                 raise ValueError(
                     f"Images differ in size: {self._called(0)} has shape "
                     f"{self._first_shape}, {self._called(number)} has shape "
-                    f"{image.shape}; say x.with_size(...), which crops and "
+                    f"{image.shape}; call x.with_size(...), which crops and "
                     "resizes (config.images.size in a recipe)."
                 )
             batch[row] = image
@@ -237,7 +236,7 @@ class Images:
 
 
 class _Cache:
-    """A function of a number, whose first results are kept."""
+    """Caches the first results of a function of an image index."""
 
     def __init__(self, read, num_bytes):
         self._read = read
@@ -252,7 +251,7 @@ class _Cache:
         image = self._read(number)
         with self._lock:
             if number not in self._kept and image.nbytes <= self._free:
-                # Its own bytes, even if it was a view of more.
+                # Copied, since a view would keep the whole array alive.
                 self._kept[number] = image = image.copy()
                 self._free -= image.nbytes
                 image.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Data sets by name."""
+"""Loads data sets by name."""
 
 import os
 import pathlib
@@ -44,17 +44,17 @@ def load(
     *,
     label: str | None = None,
 ) -> tuple[np.ndarray | ColourOrientation | Images | Utterances, np.ndarray]:
-    """Loads a split of a set: images, features or utterances, and labels.
+    """Loads a split of a data set: images, features or utterances, and labels.
 
-    Use it for the sets of this library, for example `"n_digit/2_number"`, and
-    for any set of images or recordings of TensorFlow Datasets, for example
-    `"mnist"` or `"spoken_digit"`. The first call downloads and prepares a set,
-    with a progress bar; later calls read `data_dir` only.
-    `"n_digit/digits_2_number"` and its relatives are made in memory and need
+    Use it for the data sets of this library, for example `"n_digit/2_number"`,
+    and for any data set of images or recordings in TensorFlow Datasets, for
+    example `"mnist"` or `"spoken_digit"`. The first call downloads and prepares
+    the data set, with a progress bar; later calls only read `data_dir`.
+    `"n_digit/digits_2_number"` and related names are made in memory and need
     neither files nor a network, see `n_digit_from_scikit_learn`.
-    `"colour_orientation"` is drawn while it is read, see `ColourOrientation`.
+    `"colour_orientation"` is drawn when it is read, see `ColourOrientation`.
 
-    Sets with several labels per image: `"sprites"`, its config
+    Data sets with several labels per image: `"sprites"`, its config
     `"sprites/weapon_visible"`, and `"small_norb"`; `FACTORS` in
     `embeddings_tf.datasets.sprites` and `.small_norb` names the columns.
     `"omniglot_rotations"` has each character of Omniglot in four rotations,
@@ -68,16 +68,16 @@ def load(
     the first half of the classes in `"train"` and the second half in `"test"`.
     `"stanford_online_products"` has its official split, which is by class.
 
-    Recordings are read in place, from folders of original files:
-    `"voxceleb1"` and `"voxceleb2"`, with the splits `"dev"` and `"test"`, from
-    `voxceleb1/dev/wav/speaker/video/utterance.wav`. `"kaldi"`, whose splits are
-    data directories such as `"data/train"` in the subfolder `kaldi`, where
-    their relative paths start. The label is the speaker; `label="name"`
-    returns the names that lists of trials use.
+    Recordings are read in place, from folders of original files.
+    `"voxceleb1"` and `"voxceleb2"` have the splits `"dev"` and `"test"`, with
+    files such as `voxceleb1/dev/wav/speaker/video/utterance.wav`. The splits of
+    `"kaldi"` are data directories such as `"data/train"` in the subfolder
+    `kaldi`, from which their relative paths start. The label is the speaker;
+    `label="name"` returns the names that lists of trials use.
 
     Your own images: `"image_folder:PATH"` reads `PATH/class/*.jpg`, or
     `PATH/train/class/*.jpg` with the splits `"train"`, `"validation"` and
-    `"test"`. Names end in .jpg, .jpeg or .png. Without folders of splits the
+    `"test"`. Names end in .jpg, .jpeg or .png. Without split folders, the
     classes are divided by their names: 60 % in `"train"`, 20 % in
     `"validation"` and 20 % in `"test"`. `"all"` contains every image;
     `label="class"` returns the names of the classes, `label="name"` the paths
@@ -86,23 +86,23 @@ def load(
     Args:
         name: `"builder/config"`, or `"builder"` for its default config; or
             `"image_folder:PATH"`, the path from the current folder.
-        split: A split of the set, for example `"train"`. Sets that are prepared
-            on disk also accept slices such as `"train[:10%]"`, sums such as
-            `"train+test"`, and `"all"`.
-        data_dir: Folder of prepared sets; writable unless it contains the set.
-            By default the environment variable `EMBEDDINGS_TF_DATA`, else the
-            default of TensorFlow Datasets.
-        manual_dir: Folder of original files, one subfolder per set, for
+        split: A split of the data set, for example `"train"`. Data sets that
+            are prepared on disk also accept slices such as `"train[:10%]"`,
+            sums such as `"train+test"`, and `"all"`.
+        data_dir: Folder of prepared data sets; writable unless it contains the
+            data set. By default the environment variable `EMBEDDINGS_TF_DATA`,
+            else the default of TensorFlow Datasets.
+        manual_dir: Folder of original files, one subfolder per data set, for
             machines without a network; may be read-only. By default the
             environment variable `EMBEDDINGS_TF_MANUAL`, else none. Missing
-            files are downloaded. Sets of TensorFlow Datasets are searched in
-            the subfolder of their name, else in the folder itself.
-        label: Another feature of the set to be the label, for example
+            files are downloaded. Data sets of TensorFlow Datasets are searched
+            in the subfolder of their name, then in the folder itself.
+        label: Another feature of the data set to use as the label, for example
             `"audio/filename"` of `"spoken_digit"`, which contains the speaker.
-            By default the set's own label.
+            By default the data set's own label.
 
     Returns:
-        The examples and their labels, in the order of the set. Examples are
+        The examples and labels, in the order of the data set. Examples are
         images, `uint8` of shape `(images, height, width, channels)` in 0..255;
         `Images`, read on demand, if images differ in size; features,
         `float32` of shape `(images, dim)`; or `Utterances` if examples differ
@@ -110,12 +110,12 @@ def load(
         factors)`, or `str` for text.
 
     Raises:
-        ValueError: If the set, the config, the split or the label does not
-            exist (the message lists valid names), or a file has unexpected
+        ValueError: If the data set, the config, the split or the label does
+            not exist (the message lists valid names), or a file has unexpected
             contents.
         OSError: If a file is missing and cannot be downloaded, or the prepared
             data cannot be written or read.
-        ImportError: If preparing a set needs a package that is not installed:
+        ImportError: If preparing a data set needs a package that is missing:
             pydub for recordings, OpenCV for CUB-200-2011.
 
     Example:
@@ -153,14 +153,14 @@ def load(
     if kind == IMAGE_FOLDER:
         if not path:
             raise ValueError(
-                f"{name!r} names no folder: expected image_folder:PATH, for "
-                "example image_folder:photos."
+                f"{name!r} lacks the path of a folder: expected "
+                "image_folder:PATH, for example image_folder:photos."
             )
         return read_image_folder(path, split, label)
     manual_dir = _folder(manual_dir, MANUAL_VARIABLE)
     if name in IN_PLACE:
         return _read_in_place(name, split, manual_dir, label)
-    # Imported here because it is heavy and the sets in memory do not need it.
+    # Imported here because it is slow and data in memory does not need it.
     import tensorflow_datasets as tfds
 
     data_dir = _folder(data_dir, DATA_VARIABLE)
@@ -196,25 +196,25 @@ def _folder(path, variable):
 
 
 def _read_in_place(name, split, manual_dir, label):
-    """Utterances in files, and their speakers or names."""
+    """Returns utterances in files, and their speakers or names."""
     if label not in (None, "speaker", "name"):
         raise ValueError(
             f"{name} has no label {label!r}: expected one of speaker, name."
         )
     if manual_dir is None:
         raise FileNotFoundError(
-            f"{name} is read from files that have to be fetched by hand; set "
+            f"{name} is read from files that you have to fetch by hand; set "
             f"{MANUAL_VARIABLE} or manual_dir to the folder whose subfolder "
-            f"{name} has them."
+            f"{name} contains them."
         )
     folder = manual_dir / name / split
     if not folder.is_dir():
         parts = (manual_dir / name).glob("*/")
         known = ", ".join(sorted(path.name for path in parts)) or "nothing"
         raise FileNotFoundError(
-            f"{folder} is no folder; there is {known} in {folder.parent}. Set "
-            f"{MANUAL_VARIABLE} or manual_dir to the folder that has {name}/"
-            f"{split}."
+            f"{folder} is not a folder; {folder.parent} contains {known}. Set "
+            f"{MANUAL_VARIABLE} or manual_dir to the folder that contains "
+            f"{name}/{split}."
         )
     if name == "kaldi":
         x, speakers, names = read_kaldi(folder, root=manual_dir / name)
@@ -228,15 +228,15 @@ def _read_in_place(name, split, manual_dir, label):
 
 
 def _prepared(tfds, name, data_dir, manual_dir):
-    """The builder of a set on disk; prepares the set if necessary."""
+    """Returns the builder of a data set on disk; prepares it if needed."""
     builder = make_builder(tfds, name, data_dir)
     if builder.data_path.exists():
         return builder
     if builder.name not in own_builders():
         manual_dir = subfolder_if_there(manual_dir, builder.name)
     elif hasattr(builder, "SOURCE"):
-        # The set of TensorFlow Datasets that this one is made of.
+        # The data set of TensorFlow Datasets from which this one is made.
         _prepared(tfds, builder.SOURCE, data_dir, manual_dir)
     prepare(tfds, builder, manual_dir)
-    # Read what is on disk, whoever prepared it.
+    # Reads data on disk even if another program prepared it.
     return make_builder(tfds, name, data_dir)

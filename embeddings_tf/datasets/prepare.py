@@ -1,4 +1,4 @@
-"""Prepares a set of TFDS from original files or a download."""
+"""Prepares a data set of TFDS from original files or a download."""
 
 import contextlib
 
@@ -14,7 +14,7 @@ _CONNECTION_SECONDS = 5
 
 
 def prepare(tfds, builder, manual_dir):
-    """Downloads and prepares a set; TFDS writes all of it or nothing."""
+    """Downloads and prepares a data set; TFDS writes all of it or nothing."""
     from requests import exceptions
 
     config = tfds.download.DownloadConfig(
@@ -38,11 +38,11 @@ def prepare(tfds, builder, manual_dir):
     except checksum_error() as error:
         raise ValueError(_wrong_file(builder, manual_dir, error)) from error
     except AssertionError as error:
-        # How TFDS says that files have to be put into manual_dir by hand.
+        # TFDS raises this error if files are missing in manual_dir.
         raise FileNotFoundError(
-            f"{builder.info.full_name} needs files that have to be fetched by "
+            f"{builder.info.full_name} needs files that you have to fetch by "
             f"hand; set {MANUAL_VARIABLE} or manual_dir to the folder that "
-            f"has them: {one_line(error)}"
+            f"contains them: {one_line(error)}"
         ) from error
     except ImportError as error:
         raise ImportError(
@@ -54,9 +54,9 @@ def prepare(tfds, builder, manual_dir):
         ) from error
     except (OSError, tf.errors.OpError) as error:
         if isinstance(error, FileNotFoundError) and error.errno is None:
-            # A builder of this library says which original file it misses.
+            # A builder of this library names the missing file itself.
             raise
-        # Another process may have prepared the same set meanwhile.
+        # Another process may have prepared the same data in the meantime.
         if not builder.data_path.exists():
             raise OSError(
                 f"{builder.info.full_name} could not be prepared in "
@@ -66,7 +66,7 @@ def prepare(tfds, builder, manual_dir):
 
 
 def hosts_answer(builder, manual_dir):
-    """Tries the hosts of the files that are not in `manual_dir`."""
+    """Tries to reach the hosts of files that are not in `manual_dir`."""
     import requests
 
     hosts = {
@@ -104,7 +104,7 @@ def _missing_file(builder, manual_dir, error):
     return (
         f"{builder.info.full_name} needs {file}, {searched}, and it could "
         f"not be downloaded{where} ({type(error).__name__}); connect to a "
-        f"network, or set {MANUAL_VARIABLE} to a folder that has {file}."
+        f"network, or set {MANUAL_VARIABLE} to a folder with {file}."
     )
 
 
@@ -116,12 +116,12 @@ def _wrong_file(builder, manual_dir, error):
         if found != info:
             return (
                 f"{manual_dir / info.filename} is truncated or altered: "
-                f"expected {int(info.size)} bytes with sha256 "
-                f"{info.checksum}, found {int(found.size)} bytes with sha256 "
+                f"expected {int(info.size)} bytes with sha256 {info.checksum}; "
+                f"received {int(found.size)} bytes with sha256 "
                 f"{found.checksum}; replace it by the original file."
             )
     return (
-        f"A file of {builder.info.full_name} is not what it should be; delete "
+        f"A file of {builder.info.full_name} has unexpected contents; delete "
         f"it and try again: {one_line(error)}"
     )
 

@@ -1,4 +1,4 @@
-"""Folders of images, one subfolder a class."""
+"""Reads folders of images, one subfolder per class."""
 
 import collections
 import os
@@ -21,39 +21,39 @@ def read_image_folder(
 ) -> tuple[Images, np.ndarray]:
     """Reads a folder of images: `class/*.png`, or `train/class/*.png`.
 
-    `load("image_folder:PATH", split)` calls it. Only names are read now; an
-    image is read when it is asked for, so that a folder may be larger than the
-    memory. Names end in .jpg, .jpeg or .png, in lower or upper case. Other
-    files and hidden files and folders are ignored.
+    `load("image_folder:PATH", split)` calls it. The call reads only the names
+    of files. An image is read when you index it, so the folder may be larger
+    than the memory. Names end in .jpg, .jpeg or .png, in lower or upper case.
+    Other files, and hidden files and folders, are ignored.
 
-    With folders `train`, `validation` or `test` above the classes, these are
-    the splits; a class in several of them has the same label in each. Without
-    them, `divide_classes` divides the classes: 60 % in `train`, 20 % in
-    `validation`, 20 % in `test`, by their names alone. The split `all` has
+    Folders `train`, `validation` or `test` above the classes are the splits. A
+    class that is in several splits has the same label in each. Without such
+    folders, `divide_classes` divides the classes by their names: 60 % in
+    `train`, 20 % in `validation`, 20 % in `test`. The split `all` contains
     every image.
 
-    Every image becomes red, green and blue of 8 bits: grey is repeated,
-    transparency is dropped, and the orientation in EXIF data is ignored.
+    Every image becomes 8-bit RGB: grey is repeated, transparency is dropped,
+    and the orientation in EXIF data is ignored.
 
-    Links to files and to folders of classes are followed; a link to the folder
-    that contains it, or to one above, is ignored.
+    Links to files and to class folders are followed. A link to a folder above
+    it is ignored.
 
     Args:
         folder: The folder of the classes, or of `train`, `validation`, `test`.
-        split: One of these three or `all`.
+        split: `"train"`, `"validation"`, `"test"` or `"all"`.
         label: `"class"`: names of the classes as labels. `"name"`: paths of
             the images, from `folder` on. By default the class as an integer:
             its position among the sorted names of all classes of all splits.
 
     Returns:
         `Images`, sorted by split, class and file name, and their labels:
-        `int32` or `str` of shape `(images,)`. `x.names` has the paths.
+        `int32` or `str` of shape `(images,)`. `x.names` contains the paths.
 
     Raises:
         ValueError: If the split or the label does not exist, a class has no
             images, or images are outside of class folders.
-        OSError: If the folder is not there or is a file. When an image is asked
-            for, if its file cannot be read or is damaged.
+        OSError: If the folder does not exist or is a file. When an image is
+            read, if its file cannot be read or is damaged.
 
     Example:
 
@@ -72,7 +72,7 @@ def read_image_folder(
     if label is not None and label not in LABELS:
         raise ValueError(
             f"A folder of images has no label {label!r}: expected one of "
-            f"{', '.join(LABELS)}, or none for integers."
+            f"{', '.join(LABELS)}, or None for integers."
         )
     parts = _parts(folder)
     every = [pair for part in parts.values() for pair in part]
@@ -103,7 +103,7 @@ def read_image_folder(
 
 
 def _parts(folder):
-    """Classes and their files, by split; `{"": ...}` without such folders."""
+    """Returns classes and their files by split; `{"": ...}` without splits."""
     if not folder.exists():
         raise FileNotFoundError(
             f"There is no folder {folder}; expected image_folder:PATH with the "
@@ -116,7 +116,7 @@ def _parts(folder):
         )
     folders, _ = _visible(folder)
     named = [split for split in SPLITS if split in folders]
-    # A class may be called "train".
+    # A class may also be called "train".
     if not named or not (
         len(named) == len(folders)
         or any(_visible(folder / split)[0] for split in named)
@@ -125,20 +125,20 @@ def _parts(folder):
     others = [name for name in folders if name not in SPLITS]
     if others:
         raise ValueError(
-            f"{folder} has folders of splits, {_listed(named)}, beside other "
-            f"folders, {_listed(others)}; expected train, validation and test "
-            "alone. Rename or move the others."
+            f"{folder} has split folders, {_listed(named)}, and other folders, "
+            f"{_listed(others)}; expected only train, validation and test. "
+            "Rename or move the other folders."
         )
     return {split: _classes(folder / split, f"{split}/") for split in named}
 
 
 def _classes(folder, prefix):
-    """Pairs of a class and its files, sorted."""
+    """Returns pairs of a class and its files, sorted."""
     folders, files = _visible(folder)
     loose = _images(files)
     if loose:
         raise ValueError(
-            f"{folder / loose[0]} lies in no folder of a class; expected "
+            f"{folder / loose[0]} is not in the folder of a class; expected "
             f"{folder}/CLASS/{loose[0]}."
         )
     if not folders:
@@ -152,7 +152,7 @@ def _classes(folder, prefix):
         if inner:
             raise ValueError(
                 f"{folder / name / inner[0]} is a folder within a class; "
-                f"expected images alone in {folder / name}."
+                f"expected only images in {folder / name}."
             )
         images = _images(files)
         if not images:
@@ -160,7 +160,7 @@ def _classes(folder, prefix):
                 f"{folder / name} has no images; expected *.jpg, *.jpeg or "
                 f"*.png, found {_kinds(files)}. Add some, or remove the folder."
             )
-        # File systems differ in how they write accents.
+        # File systems encode accents differently.
         classes[unicodedata.normalize("NFC", name)] += [
             f"{prefix}{name}/{image}" for image in images
         ]
@@ -168,9 +168,9 @@ def _classes(folder, prefix):
 
 
 def _visible(folder):
-    """Names of the folders and of the files in a folder, without hidden ones.
+    """Returns names of the folders and files in a folder, without hidden ones.
 
-    Only links cost a look at what they name.
+    Only links need a look at their targets.
     """
     folders, files = [], []
     with os.scandir(folder) as entries:
@@ -196,7 +196,7 @@ def _images(names):
 
 
 def _kinds(names):
-    """How many files have which extension, for a message."""
+    """Lists the numbers of files by extension, for a message."""
     if not names:
         return "nothing"
     kinds = collections.Counter(
@@ -239,7 +239,7 @@ def _reader(folder, names):
                 ).numpy()
         except tf.errors.InvalidArgumentError as error:
             raise OSError(
-                f"{path} is no whole JPEG or PNG image: it is empty, "
+                f"{path} is not a complete JPEG or PNG image: it is empty, "
                 "truncated, damaged or of another format. Replace or remove it."
             ) from error
 

@@ -1,4 +1,4 @@
-"""Reads a split of a prepared set into memory."""
+"""Reads a split of a prepared data set into memory."""
 
 import contextlib
 import logging
@@ -12,7 +12,7 @@ from embeddings_tf.datasets.tfrecords import image_reader
 from embeddings_tf.datasets.utterances import Utterances
 
 _READ_BATCH = 1024
-# The label of sets of TensorFlow Datasets that name none themselves.
+# The label of data sets in TensorFlow Datasets that declare none.
 _LABELS = {"stanford_online_products": "class_id"}
 
 
@@ -20,7 +20,7 @@ def read_split(tfds, builder, split, label):
     try:
         num_examples = builder.info.splits[split].num_examples
     except (KeyError, ValueError) as error:
-        # TFDS understands more than names: "train[:10%]", "train+test".
+        # TFDS also accepts "train[:10%]" and "train+test".
         raise ValueError(
             unknown_split(
                 builder.info.full_name, split, list(builder.info.splits)
@@ -50,7 +50,7 @@ def read_split(tfds, builder, split, label):
     if None in shape[1:] and not read_later:
         raise ValueError(
             f"Examples of {builder.info.full_name} differ in shape, {shape}; "
-            "read it with tfds.load and make them alike."
+            "read it with tfds.load and give examples one shape."
         )
     is_text = features[label_key].np_dtype == np.object_
     labels = np.empty(
@@ -69,7 +69,7 @@ def read_split(tfds, builder, split, label):
             split=split,
             batch_size=None if has_length else _READ_BATCH,
             shuffle_files=False,
-            # One file after the other: the order of the set.
+            # Files are read one by one, to keep the order of the data set.
             read_config=tfds.ReadConfig(
                 interleave_cycle_length=1, try_autocache=False
             ),
@@ -124,7 +124,7 @@ def _no_warnings_about_itself():
 
 
 def _is_label(tfds, feature):
-    """Whether a feature is integers of one shape, or text."""
+    """Whether a feature contains integers of one shape, or text."""
     return (
         isinstance(feature, tfds.features.Tensor)
         and not isinstance(feature, tfds.features.Image | tfds.features.Audio)
@@ -139,5 +139,5 @@ def _is_label(tfds, feature):
 def _damaged(builder):
     return (
         f"The prepared data of {builder.info.full_name} in {builder.data_dir} "
-        "is damaged; delete that folder, it is prepared again."
+        "is damaged; delete that folder, and the data is prepared again."
     )

@@ -1,4 +1,4 @@
-"""Small images, shifted and mirrored at random."""
+"""Random shifts and mirroring of small images."""
 
 import tensorflow as tf
 
@@ -10,28 +10,28 @@ from embeddings_tf.ops.seed_pair import seed_pair
 def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
     """Shifts images by a few pixels and mirrors half of them.
 
-    Use it as the `preprocess` of `batches` in training on small photographs
-    such as CIFAR-10 and mini-ImageNet. Each image gets a margin of `padding`
-    black pixels, of which a part of its old size is cut out at random: it moves
-    by up to `padding` pixels in either direction, evenly. Then it is mirrored,
-    left to right, with probability 1/2.
+    Use it as the `preprocess` of `batches` to train on small photographs such
+    as CIFAR-10 and mini-ImageNet. Each image gets a margin of `padding` black
+    pixels, and a random part of the original size is cut out. The image thus
+    moves by up to `padding` pixels in each direction, uniformly. It is then
+    mirrored left to right with probability 1/2.
 
     Args:
         images: Images of shape `(batch, height, width, channels)`.
         seed: Integers of shape `(2,)`. The same seed gives the same images;
-            `batches` draws one for each step.
-        padding: Pixels, at least 0.
+            `batches` draws one seed per step.
+        padding: Width of the margin in pixels, at least 0.
 
     Returns:
         Images of the same shape and dtype.
 
     Raises:
-        ValueError: If `images` have another rank or are no real numbers, or
-            `seed` or `padding` is not as above.
+        ValueError: If `images` have another rank or are not real numbers, or
+            `seed` or `padding` is not as described.
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section 4;
-          the numbers are those of the authors' code.
+          with the padding and probability of the authors' code.
 
     Example:
 
@@ -47,7 +47,7 @@ def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
         )
     padding = integer_at_least("padding", padding, 0)
     batch, height, width, _ = tf.unstack(tf.shape(images))
-    # As tf.random.split, whose seeds differ with the dtype of the seed.
+    # Like tf.random.split, which depends on the dtype of the seed.
     shift_seed, mirror_seed = tf.unstack(
         tf.random.stateless_uniform(
             (2, 2), seed_pair(seed), None, None, tf.int32, alg="philox"
@@ -64,7 +64,7 @@ def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
     columns = tf.where(is_mirrored, tf.reverse(columns, [1]), columns)
     margin = [[0, 0], [padding, padding], [padding, padding], [0, 0]]
     shifted = tf.gather(tf.pad(images, margin), rows, axis=1, batch_dims=1)
-    # Columns of every row of an image.
+    # Column indices for every row of an image.
     found = tf.gather(
         tf.transpose(shifted, [0, 2, 1, 3]), columns, axis=1, batch_dims=1
     )

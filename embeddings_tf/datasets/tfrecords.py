@@ -1,4 +1,4 @@
-"""Single examples of a prepared set of TensorFlow Datasets, where they lie."""
+"""Reads single examples of a prepared data set of TFDS, in place."""
 
 import numpy as np
 import tensorflow as tf
@@ -9,14 +9,15 @@ _CHECKSUM_BYTES = 4
 
 
 def find_records(instructions) -> tuple[list[str], np.ndarray]:
-    """Where the examples of a split lie, without reading them.
+    """Returns the positions of the examples of a split; reads no examples.
 
     Args:
         instructions: `file_instructions` of a split of TensorFlow Datasets.
 
     Returns:
-        The files, and `int64` of shape `(examples, 3)`: number of the file,
-        place of the content and its bytes, in the order of the set.
+        The files, and `int64` of shape `(examples, 3)`: index of the file,
+        offset of the content and its number of bytes, in the order of the
+        data set.
 
     Raises:
         EOFError: If a file is shorter than it should be.
@@ -41,18 +42,19 @@ def find_records(instructions) -> tuple[list[str], np.ndarray]:
 
 
 def image_reader(builder, split: str, key: str):
-    """The function that reads one image of a prepared split, and their number.
+    """Returns a function that reads one image of a split, and their number.
 
     Args:
-        builder: A builder of TensorFlow Datasets, its set prepared.
-        split: A split, or a slice or sum of them.
-        key: The feature that is an image.
+        builder: A builder of TensorFlow Datasets with prepared data.
+        split: A split, or a slice or sum of splits.
+        key: The name of the image feature.
 
     Returns:
-        A function of the number of an example, and how many there are.
+        A function from the index of an example to its image, and the number
+        of examples.
 
     Raises:
-        OSError: The function, if the file is damaged.
+        OSError: From the function, if the file is damaged.
         EOFError: If a file is shorter than it should be.
     """
     import tensorflow_datasets as tfds
@@ -77,8 +79,8 @@ def image_reader(builder, split: str, key: str):
         except tf.errors.InvalidArgumentError as error:
             raise OSError(
                 f"Image {number} of {builder.info.full_name}, in "
-                f"{files[file_number]}, is damaged; delete that folder, the "
-                "set is prepared again."
+                f"{files[file_number]}, is damaged; delete that folder, and "
+                "the data is prepared again."
             ) from error
 
     return read, len(places)

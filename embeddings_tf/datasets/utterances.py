@@ -1,4 +1,4 @@
-"""Sequences of different lengths, as examples of `batches`."""
+"""Sequences of different lengths, as examples for `batches`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ class Utterances:
     """Sequences of different lengths: one by one, or as batches of one length.
 
     Use it for recordings and their features. `load` returns `Utterances` for
-    sets of speech. `x[3]` is one whole utterance. For training, pass
+    data sets of speech. `x[3]` is one whole utterance. For training, pass
     `x.with_num_frames(...)` to `datasets.batches`: `x[indices]` crops longer
     utterances and repeats shorter ones from their first frame on.
 
@@ -23,19 +23,19 @@ class Utterances:
     a function reads. Only the requested utterances are copied.
 
     Args:
-        values: Array of shape `(frames, ...)`: all utterances, concatenated.
-            A frame is a vector of features or one sample. Or a function from
-            the number of an utterance to its array of shape `(frames, ...)`,
-            called possibly from several threads.
-        lengths: Integers of shape `(utterances,)`: frames of each utterance, at
-            least 1.
+        values: Array of shape `(frames, ...)`: all utterances, concatenated. A
+            frame is a vector of features or one sample. Or a function from the
+            index of an utterance to its array of shape `(frames, ...)`; several
+            threads may call it.
+        lengths: Integers of shape `(utterances,)`: number of frames of each
+            utterance, at least 1.
         num_frames: Frames of each example of a batch. None: no batches, only
             single utterances.
-        seed: Integer, at least 0. If given, crops are at random places: a pure
-            function of the seed and the whole index vector `indices`. Crops
-            of an utterance differ between batches, and a resumed run sees the
-            same crops. If None, crops are in the middle.
-        sample_rate: Samples per second, if a frame is one sample and the rate
+        seed: Integer, at least 0. If given, crops are at random places, as a
+            pure function of the seed and the whole index vector `indices`.
+            Crops of an utterance differ between batches, and a resumed run sees
+            the same crops. If None, crops are in the middle.
+        sample_rate: Samples per second, if each frame is one sample and the
             is known.
 
     Attributes:
@@ -73,7 +73,7 @@ class Utterances:
         sample_rate: int | None = None,
     ):
         if hasattr(values, "numpy"):
-            values = values.numpy()  # a tensor
+            values = values.numpy()  # values are a tensor
         if not callable(values) and not hasattr(values, "shape"):
             values = array("values", values)
         if not callable(values) and np.dtype(values.dtype).kind not in "biuf":
@@ -121,7 +121,7 @@ class Utterances:
         return len(self.lengths)
 
     def __getitem__(self, index) -> np.ndarray:
-        """One utterance for an integer, a batch for an integer vector."""
+        """Returns one utterance for an integer, a batch for a vector."""
         index = np.asarray(index)
         if index.dtype.kind not in "iu" or index.ndim > 1:
             raise TypeError(
@@ -134,8 +134,8 @@ class Utterances:
             return np.array(self._utterance(index))
         if self.num_frames is None:
             raise ValueError(
-                "Utterances differ in length, so that there is no array of "
-                "several; say x.with_num_frames(...), which crops and repeats."
+                "Utterances differ in length, so one array cannot contain "
+                "several; call x.with_num_frames(...), which crops and repeats."
             )
         excess = np.maximum(self.lengths[index] - self.num_frames, 0)
         if self._seed is None:
@@ -144,7 +144,7 @@ class Utterances:
             rng = np.random.default_rng([int(self._seed), *index.tolist()])
             first = rng.integers(0, excess, endpoint=True)
         utterances = [self._utterance(number) for number in index]
-        # Without any, one is read for its shape.
+        # An empty batch reads one utterance, for its shape.
         example = utterances[0] if utterances else self._utterance(0)
         batch = np.empty(
             (len(index), self.num_frames, *example.shape[1:]), example.dtype
@@ -161,7 +161,7 @@ class Utterances:
     def with_num_frames(
         self, num_frames: int, seed: int | None = None
     ) -> "Utterances":
-        """The same utterances, as batches of another length."""
+        """Returns the same utterances, as batches of another length."""
         return Utterances(
             self._values,
             self.lengths,
@@ -171,10 +171,10 @@ class Utterances:
         )
 
     def take(self, indices) -> "Utterances":
-        """Some of the utterances, in the order of `indices`.
+        """Returns some of the utterances, in the order of `indices`.
 
-        Those of an array are copied; those that a function reads stay where
-        they are.
+        Utterances of an array are copied. Utterances that a function reads
+        stay where they are.
         """
         indices = np.asarray(indices)
         if indices.dtype == bool and indices.shape == (len(self),):
@@ -208,12 +208,12 @@ class Utterances:
         )
 
     def map(self, function: Callable) -> "Utterances":
-        """Applies `function` to each utterance, for instance for features.
+        """Applies `function` to each utterance, for instance to get features.
 
         The function is called eagerly, once per utterance. It returns an array
-        or a tensor with at least one frame. Results may differ in the number
-        of frames only. A ValueError of the function is raised with the number
-        of the utterance.
+        or a tensor with at least one frame. Results may differ only in the
+        number of frames. A ValueError of the function is raised again with the
+        index of the utterance.
         """
         checked_function("function", function, "an utterance")
         parts = []
@@ -227,7 +227,7 @@ class Utterances:
         shapes = {part.shape[1:] for part in parts if part.ndim}
         if len(shapes) != 1 or not all(part.ndim for part in parts):
             raise ValueError(
-                "function must give frames of one shape for all utterances; "
+                "function must return frames of one shape for all utterances; "
                 f"received shapes {sorted({part.shape for part in parts})[:3]}."
             )
         return Utterances(
@@ -254,8 +254,8 @@ class Utterances:
         utterance = np.asarray(self._values(int(number)))
         if utterance.shape[:1] != (self.lengths[number],):
             raise ValueError(
-                f"Utterance {number} was said to have {self.lengths[number]} "
-                f"frames, and the function that reads it gave shape "
+                f"Utterance {number} must have {self.lengths[number]} frames "
+                "by lengths, but the function that reads it returned shape "
                 f"{utterance.shape}."
             )
         return _finite(number, utterance)
@@ -264,6 +264,6 @@ class Utterances:
 def _finite(number, utterance):
     if utterance.dtype.kind == "f" and not np.isfinite(utterance).all():
         raise ValueError(
-            f"Utterance {number} holds NaN or infinity; remove or repair it."
+            f"Utterance {number} contains NaN or infinity; remove or repair it."
         )
     return utterance

@@ -13,7 +13,7 @@ from embeddings_tf.ops.labelled_batch import real_floats
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class AdditiveMargin(keras.layers.Layer):
-    """Class logits from angles, with a margin on the true class (AM-softmax).
+    """Softmax classifier on angles with a margin (AM-softmax).
 
     Use it as the classifier after an encoder whose embeddings are compared
     by their angles, with a softmax cross-entropy on its logits. Without
@@ -36,14 +36,14 @@ class AdditiveMargin(keras.layers.Layer):
         kernel_initializer: As in `keras.layers.Dense`; only directions count.
 
     Call arguments:
-        inputs: Embeddings `(batch, dim)` of any length.
+        inputs: Embeddings `(batch, dim)`; their lengths do not matter.
         labels: None, or class ids `(batch,)` in `[0, num_classes)`; a label
             outside has no margin.
 
     Output shape: `(batch, num_classes)`, float32 also under mixed precision.
 
     Raises:
-        ValueError: If an argument is not of the kind above.
+        ValueError: If an argument is not as described.
 
     Reference:
         - [Wang et al., 2018](https://arxiv.org/abs/1801.05599)

@@ -1,4 +1,4 @@
-"""From a packed Gaussian to a TFP distribution."""
+"""Converts packed Gaussians to TFP distributions."""
 
 import tensorflow as tf
 
@@ -6,14 +6,14 @@ from embeddings_tf.ops import gaussian
 
 
 def as_distribution(packed):
-    """Turns the output of `GaussianEmbedding` into a TFP distribution.
+    """Converts the output of `GaussianEmbedding` to a TFP distribution.
 
-    Use it wherever a distribution says more than an array: sampling,
-    log-densities, Kullback-Leibler divergences, entropies. Layers never
-    return distributions, because Keras outputs must be tensors.
+    Use it for sampling, log-densities, Kullback-Leibler divergences and
+    entropies. Layers never return distributions, because Keras outputs must be
+    tensors.
 
     Args:
-        packed: `(..., 2 * dim)`, the mean and then the (positive) variance.
+        packed: `(..., 2 * dim)`, the mean and then the positive variance.
             Half precision becomes float32.
 
     Returns:
@@ -21,8 +21,8 @@ def as_distribution(packed):
         and event shape `(dim,)`.
 
     Raises:
-        ValueError: If the last axis is not even, or `packed` is no array of
-            real numbers.
+        ValueError: If the last axis is not even, or `packed` is not an array
+            of real numbers.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),

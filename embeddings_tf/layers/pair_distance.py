@@ -1,4 +1,4 @@
-"""A learned pseudo-distance: the evidence that two embeddings match."""
+"""A learned pseudo-distance of two embeddings."""
 
 import keras
 import numpy as np
@@ -41,12 +41,12 @@ class PairDistance(keras.layers.Layer):
     logit = w . Dropout(h_H) + c
     ```
 
-    Initial weights and biases are uniform within 1 / sqrt(inputs of the
-    layer).
+    Initial weights and biases are uniform between -1 / sqrt(n) and
+    1 / sqrt(n), with n the number of inputs of the layer.
 
     Args:
         hidden_units: Units of each hidden layer, at least one layer. The
-            paper advises three or four of 256.
+            paper recommends three or four layers of 256 units.
         dropout: Fraction of the last hidden layer dropped in training, in
             [0, 1).
         symmetric: Whether to average the logits of (a, b) and (b, a), which
@@ -63,7 +63,7 @@ class PairDistance(keras.layers.Layer):
     scores each row of one tensor against each row of another.
 
     Raises:
-        ValueError: If an argument is not of the kind above, or the inputs
+        ValueError: If an argument is not as described, or the inputs
             are not two real tensors `(pairs, dim)` of one shape.
 
     Reference:
@@ -142,13 +142,13 @@ class PairDistance(keras.layers.Layer):
         return logits
 
     def all_pairs(self, first, second, training: bool = False) -> tf.Tensor:
-        """Logits of each row of `first` with each row of `second`.
+        """Returns logits of each row of `first` with each row of `second`.
 
-        The first hidden layer is computed once per row, not once per pair,
-        and the others block by block, also for the gradient: beside tens of
-        MiB, memory is that of two to three copies of the result (more if
-        symmetric). For more pairs than that allows,
-        `metrics.stream_trials` scores them without keeping them.
+        The first hidden layer is computed once per row, not once per pair. The
+        other layers are computed in blocks, also for the gradient. Memory is
+        two to three times the size of the result (more if symmetric), plus
+        tens of MiB. If the result does not fit in memory, use
+        `metrics.stream_trials`, which does not store the scores.
 
         Args:
             first: `(rows, dim)`.
@@ -159,7 +159,7 @@ class PairDistance(keras.layers.Layer):
             `(rows, columns)`.
 
         Raises:
-            ValueError: If they are not matrices of one `dim`.
+            ValueError: If both are not matrices with the same `dim`.
         """
         first = real_numbers("Embeddings", first)
         second = real_numbers("Embeddings", second)
@@ -183,7 +183,7 @@ class PairDistance(keras.layers.Layer):
         return logits
 
     def _arguments(self, training) -> tuple[list, float, tf.Tensor]:
-        """Weights as tensors, the rate of dropout, and its seed."""
+        """Returns weights as tensors, the dropout rate, and its seed."""
         weights = [
             tf.cast(tf.convert_to_tensor(weight), self.compute_dtype)
             for pair in zip(self.kernels, self.biases, strict=True)
@@ -209,7 +209,7 @@ class PairDistance(keras.layers.Layer):
 
 
 def _checked_dim(shapes, same_length: bool = False) -> int:
-    """The dimension of two tensors of embeddings; ValueError if unequal."""
+    """Returns the dimension of two tensors; ValueError if they differ."""
     try:
         (rows, dim), (columns, other_dim) = shapes
     except (TypeError, ValueError):
@@ -223,7 +223,7 @@ def _checked_dim(shapes, same_length: bool = False) -> int:
     if same_length and None not in (rows, columns) and rows != columns:
         raise ValueError(
             "PairDistance scores pairs row by row; received "
-            f"{rows} first and {columns} second embeddings. For every first "
-            "with every second, call distance.all_pairs(first, second)."
+            f"{rows} first and {columns} second embeddings. For all "
+            "combinations, call distance.all_pairs(first, second)."
         )
     return dim

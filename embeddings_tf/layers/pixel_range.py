@@ -1,4 +1,4 @@
-"""A check that images have pixels of 0 to 255."""
+"""Checks that images have pixels of 0 to 255."""
 
 import contextlib
 import contextvars
@@ -14,7 +14,7 @@ from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.labelled_batch import real_numbers
 
 CHOICES = ("warn", "refuse", "accept")
-# The choice for a graph that is being exported; None otherwise.
+# The choice for the graph that is being exported; None outside an export.
 _EXPORTED: contextvars.ContextVar[str | None] = contextvars.ContextVar(
     "embeddings_tf_exported", default=None
 )
@@ -76,7 +76,7 @@ class PixelRange(keras.layers.Layer):
 
     @property
     def unit_range(self) -> str:
-        """What to do with a batch whose pixels look like 0 to 1."""
+        """The action for a batch whose pixels look like 0 to 1."""
         return self._unit_range
 
     @unit_range.setter

@@ -46,8 +46,9 @@ class StatisticsPooling(keras.layers.Layer):
     Reference:
         - [Snyder et al., 2018](https://doi.org/10.1109/ICASSP.2018.8461375),
           x-vectors; [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469),
-          Table 3. The latter's code divides by `n - 1`, which is undefined
-          for one frame, and adds uniform noise below 1e-6 to the frames.
+          Table 3. The code of Monteiro et al. divides by `n - 1`, which is
+          undefined for one frame, and adds uniform noise below 1e-6 to the
+          frames.
 
     Example:
 
@@ -69,13 +70,13 @@ class StatisticsPooling(keras.layers.Layer):
         mask = tf.convert_to_tensor(mask)
         if not (mask.dtype.is_bool or mask.dtype.is_integer):
             raise ValueError(
-                "`mask` must be booleans, True for frames that count; received "
+                "`mask` must be booleans, True for frames to use; received "
                 f"the type {mask.dtype.name}."
             )
         mask = tf.cast(mask, tf.bool)
         if not mask.shape.is_compatible_with(inputs.shape[:2]):
             raise ValueError(
-                "`mask` must say of every frame whether it counts, as "
+                "`mask` must contain one boolean for each frame, shape "
                 f"(batch, frames), here {tuple(inputs.shape[:2])}; received "
                 f"the shape {tuple(mask.shape)}. From lengths: "
                 "tf.sequence_mask(lengths, frames)."
@@ -83,12 +84,12 @@ class StatisticsPooling(keras.layers.Layer):
         kept = mask[:, :, tf.newaxis]
         count = tf.reduce_sum(tf.cast(kept, inputs.dtype), axis=1)
         count = tf.maximum(count, 1)
-        # A product with 0 would keep NaN.
+        # Multiplying by 0 would keep NaN.
         frames = tf.where(kept, inputs, 0)
         mean = tf.reduce_sum(frames, axis=1) / count
         deviation = tf.where(kept, frames - mean[:, tf.newaxis], 0)
-        # Divided by the largest deviation, no square overflows and the
-        # square root stays away from 0, where its gradient is infinite.
+        # After division by the largest deviation, no square overflows, and
+        # the square root stays away from 0, where its gradient is infinite.
         unit = tf.stop_gradient(tf.reduce_max(tf.abs(deviation), axis=1))
         unit = tf.maximum(unit, 0)  # minus infinity without frames
         varies = unit > 0
@@ -98,7 +99,7 @@ class StatisticsPooling(keras.layers.Layer):
         return tf.concat([mean, standard_deviation], axis=-1)
 
     def compute_mask(self, inputs, mask=None):
-        return None  # no frames are left
+        return None  # the output has no frames
 
     def compute_output_shape(self, input_shape):
         return (input_shape[0], 2 * input_shape[-1])

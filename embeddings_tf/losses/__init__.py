@@ -1,4 +1,4 @@
-"""Losses for `model.compile`: labels and embeddings in, one value a row."""
+"""Losses for `model.compile`: one value per row from labels and embeddings."""
 
 from embeddings_tf.losses.binomial_deviance_loss import BinomialDevianceLoss
 from embeddings_tf.losses.binomial_deviance_loss import binomial_deviance_loss

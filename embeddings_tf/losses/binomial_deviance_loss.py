@@ -13,7 +13,7 @@ from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 
 FORMS = ("published", "authors")
-# The authors' code adds it inside the logarithm, for negative pairs.
+# The authors' code adds this inside the logarithm of negative pairs.
 AUTHORS_OFFSET = 1e-5
 
 
@@ -26,7 +26,7 @@ def binomial_deviance_loss(
     *,
     form: str = "published",
 ) -> tf.Tensor:
-    """Logistic loss of telling positive from negative pairs by cosine.
+    """Logistic loss that separates positive and negative pairs by cosine.
 
     The function behind `BinomialDevianceLoss`, which documents it.
 
@@ -99,7 +99,7 @@ class BinomialDevianceLoss(EmbeddingLoss):
 
     Args:
         scale: Steepness, the papers' alpha; 0 to 1e18.
-        threshold: The cosine that tells pairs apart, the papers' beta; -1 to
+        threshold: The cosine that separates the pairs, the papers' beta; -1 to
             1.
         negative_cost: Factor of steepness for negative pairs, the papers' C;
             0 to 1e18. 10 for person re-identification, 25 for birds.
@@ -116,8 +116,8 @@ class BinomialDevianceLoss(EmbeddingLoss):
         Under `tf.distribute` it is the value of the global batch.
 
     Raises:
-        ValueError: If a number is not in its range, or `form` none of its
-            choices.
+        ValueError: If a number is not in its range, or `form` is not one of
+            its choices.
 
     Reference:
         - [Yi, Lei & Li, 2014](https://arxiv.org/abs/1407.4979).

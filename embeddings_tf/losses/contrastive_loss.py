@@ -92,7 +92,7 @@ class ContrastiveLoss(EmbeddingLoss):
     not.
 
     Args:
-        margin: How far apart negatives shall be, 0 to 1e18.
+        margin: Distance beyond which negatives are ignored, 0 to 1e18.
         average_over: "all" or "each_kind".
         reduction, name, dtype: As in `keras.losses.Loss`. The default is
             float32, because sums over a batch need its precision.
@@ -106,8 +106,8 @@ class ContrastiveLoss(EmbeddingLoss):
         Under `tf.distribute` it is the value of the global batch.
 
     Raises:
-        ValueError: If `margin` is no number in its range, or `average_over`
-            none of its choices.
+        ValueError: If `margin` is not a number in its range, or `average_over`
+            is not one of its choices.
 
     Reference:
         - [Hadsell, Chopra & LeCun, 2006](https://doi.org/10.1109/CVPR.2006.100).
@@ -137,7 +137,7 @@ class ContrastiveLoss(EmbeddingLoss):
         )
 
     def batch_diagnostics(self, labels, embeddings) -> dict:
-        """The share of negative pairs within the margin."""
+        """Returns the share of negative pairs within the margin."""
         labels, embeddings = labelled_batch(labels, embeddings)
         square = distances.squared_l2_within(embeddings)
         _, negative = pairs.positive_and_negative(labels)

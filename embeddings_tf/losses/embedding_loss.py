@@ -1,4 +1,4 @@
-"""What the losses of this library have in common."""
+"""The base class of the losses of this library."""
 
 import keras
 import tensorflow as tf
@@ -11,27 +11,29 @@ from embeddings_tf.ops.labelled_batch import labelled_batch
 
 
 class EmbeddingLoss(keras.losses.Loss):
-    """A Keras loss on points whose labels are class ids and stay integers.
+    """Base class of losses on embeddings; class ids stay integers.
 
+    Use it as the base of your own loss (docs/own_loss.md).
     `keras.losses.Loss` casts labels to the dtype of the loss, and float32
-    merges neighbours from 2^24 on. Here `call` gets them as integers
-    `(batch,)`, checked. Everything else is as in `keras.losses.Loss`: sample
-    weights, masks, reduction, and the scale under `tf.distribute`.
+    merges neighbouring class ids from 2^24 on. `EmbeddingLoss` passes checked
+    integer labels `(batch,)` to `call`. Sample weights, masks, reduction and
+    the scale under `tf.distribute` work as in `keras.losses.Loss`.
 
-    To be implemented by subclasses: `call(y_true, y_pred)`, and `batch_needs`
-    if the loss needs other batches than class-balanced ones. A loss that
-    compares embeddings by their cosine has an attribute `distance = "cosine"`:
-    few-shot classification, evaluation and export then do so, too. Without it
-    they compare squared Euclidean distances.
+    Subclasses implement `call(y_true, y_pred)`. A loss that needs other batches
+    than class-balanced ones also overrides `batch_needs`. A loss that compares
+    embeddings by their cosine has the attribute `distance = "cosine"`; few-shot
+    classification, evaluation and export then use the cosine, too. By default
+    they use squared Euclidean distances.
 
     Raises:
-        ValueError: If labels are not class ids, embeddings not real numbers
-            `(batch, dim)` or Gaussians, or the lengths differ.
+        ValueError: If labels are not class ids, if embeddings are not real
+            numbers `(batch, dim)`, if they are Gaussians, or if the lengths
+            differ.
     """
 
     @property
     def batch_needs(self) -> BatchNeeds:
-        """What a batch needs so that this loss can learn from it."""
+        """The rows and classes that a batch must have to train this loss."""
         return PAIRS
 
     def __call__(self, y_true, y_pred, sample_weight=None):
@@ -42,7 +44,7 @@ class EmbeddingLoss(keras.losses.Loss):
         reduction = _Reduction(
             values, name=self.name, reduction=self.reduction, dtype=self.dtype
         )
-        # The tensor as it came: Keras attaches the mask to it.
+        # The original tensor, because Keras attaches the mask to it.
         given = y_pred if tf.is_tensor(y_pred) else embeddings
         return reduction(given, given, sample_weight)
 
@@ -51,7 +53,7 @@ class EmbeddingLoss(keras.losses.Loss):
 
 
 class _Reduction(keras.losses.Loss):
-    """Reduces given values; the mask is that of `y_pred`."""
+    """Reduces given values with the mask of `y_pred`."""
 
     def __init__(self, values, **kwargs):
         super().__init__(**kwargs)

@@ -53,7 +53,7 @@ def f_statistic_loss(
 
     # The gradient is computed in the forward pass, so no per-pair tensors are
     # stored. It is taken in the log of the ratio: the gradient of betainc is
-    # infinite where means coincide, and 0/0 where a merge starts.
+    # infinite where means coincide, and 0/0 where merging starts.
     @tf.custom_gradient
     def value(labels, embeddings):
         dim = embeddings.shape[-1]
@@ -65,7 +65,7 @@ def f_statistic_loss(
             )
         value, gradient = value_and_gradient(
             labels,
-            tf.stop_gradient(embeddings),  # or an eager tape keeps it all
+            tf.stop_gradient(embeddings),  # else an eager tape keeps all
             num_dims,
             grand_mean,
             direction,
@@ -73,7 +73,7 @@ def f_statistic_loss(
         )
 
         def backward(upstream):
-            # Adds 0: a second derivative is an error rather than missing.
+            # Adds 0, so that a second derivative raises instead of being None.
             nothing = tf.raw_ops.PreventGradient(
                 input=embeddings[:0],
                 message="f_statistic_loss is differentiable once only.",
@@ -89,13 +89,14 @@ def f_statistic_loss(
 class FStatisticLoss(EmbeddingLoss):
     """Separates classes along a few dimensions, chosen per pair of classes.
 
-    Use it for embeddings whose single dimensions mean something. It separates
-    two classes along the `num_dims` dimensions in which they already differ
-    most; all other dimensions are free. It has no margin: it tests whether the
-    means of two classes differ, given their spread, and stops improving a pair
-    once the difference is certain. Batches contain several instances of
-    several classes (`embeddings_tf.sampling.class_balanced_batches`), or the
-    values of one factor at a time (`factor_batches`).
+    Use it for embeddings whose single dimensions should have a meaning. It
+    separates two classes along the `num_dims` dimensions in which they already
+    differ most; all other dimensions are free. It has no margin: it tests
+    whether the means of two classes differ, given their spread, and stops
+    improving a pair once the difference is certain. Batches contain several
+    instances of several classes
+    (`embeddings_tf.sampling.class_balanced_batches`), or the values of one
+    factor at a time (`factor_batches`).
 
     Formula, for two classes with `n_1`, `n_2` instances and means `m_1`,
     `m_2` in one dimension, and `n = n_1 + n_2 - 2`:
@@ -110,40 +111,40 @@ class FStatisticLoss(EmbeddingLoss):
     ```
 
     with `I` the regularised incomplete beta function. `v` is a sum over the
-    pairs, not a mean. With equal means, and either grand mean if counts are
-    equal, `Phi` is uniform on (0, 1).
+    pairs, not a mean. If the true means are equal, `Phi` is uniform on (0, 1);
+    this holds for both grand means if counts are equal.
 
     `s` and `v` do not depend on scale and offset, so embeddings of size 1e-30
-    or 1e30 work. Half precision does not. Counts may differ. Sums use float64,
-    and `ln Phi` and `ln (1 - Phi)` are computed in log space, so values and
-    gradients are accurate for coinciding and for widely separated means. The
-    only limit: `s / n` is clipped to [1e-37, 1e37]. Outside, where means
-    coincide exactly or two classes have no spread, a pair has no gradient in
-    that dimension, and `-ln Phi` is 42.6 - ln(2 / B(1/2, n/2)) (41.4 for n =
-    18) or 0.
+    or 1e30 work. Half precision does not work. Counts may differ. Sums use
+    float64, and `ln Phi` and `ln (1 - Phi)` are computed in log space, so
+    values and gradients are accurate for coinciding and for widely separated
+    means. The only limit is that `s / n` is clipped to [1e-37, 1e37]. Beyond
+    the clip (means coincide exactly, or two classes have no spread), a pair
+    has no gradient in that dimension. `-ln Phi` is then
+    42.6 - ln(2 / B(1/2, n/2)) for coinciding means (41.4 for n = 18), and 0
+    for classes without spread.
 
-    One class has the value 0. A pair of single instances has no spread (n = 0)
-    and counts 0; a single instance against a class of several is a valid test.
-    Dimensions in which all points coincide are chosen last. Under
+    A batch of one class has the value 0. A pair of single instances has no
+    spread (n = 0) and counts 0; a single instance against a class of several is
+    a valid test. Dimensions in which all points coincide are chosen last. Under
     `tf.distribute` the batch is the global batch.
 
     Args:
-        num_dims: In how many dimensions two classes have to differ; the
+        num_dims: Number of dimensions in which two classes have to differ; the
             paper's d, its only parameter.
         grand_mean: `"class_means"`, the published mean of the two class
-            means, or `"instances"`, the textbook's mean over all instances,
-            for which `s` has an exact F distribution whatever the counts.
-            With equal counts they are the same.
+            means, or `"instances"`, the textbook's mean over all instances.
+            With `"instances"`, `s` has an exact F distribution for all counts.
+            With equal counts both are the same.
         direction: `"separate"`, or `"merge"` for dimensions or factors in
             which classes should *not* differ: then `v` sums `-ln(1 - Phi)`
-            over the same dimensions. At the clip, it is at most about
-            42.6 n a dimension (that of classes without spread).
+            over the same dimensions. The clip limits it to about 42.6 n per
+            dimension, the value of classes without spread.
         equal_variance: False for Welch's test: in each dimension,
             `s = (m_1 - m_2)^2 / (v_1 + v_2)`, with `v_i` the squared standard
-            error of `m_i`, and `n` of Welch and Satterthwaite, which the
-            gradient takes for constant. It has no grand mean, so that
-            `grand_mean` is of no account, and classes of one instance are
-            left out.
+            error of `m_i`, and `n` by Welch and Satterthwaite, which is
+            treated as a constant in the gradient. Welch's test ignores
+            `grand_mean` and classes of one instance.
         reduction, name, dtype: As in `keras.losses.Loss`. The default is
             float32, because sums over a batch need its precision.
 
@@ -155,13 +156,13 @@ class FStatisticLoss(EmbeddingLoss):
         `(batch,)` before the reduction, the same value in every entry.
 
     Raises:
-        ValueError: If an argument is not of the kind above, or if `num_dims`
+        ValueError: If an argument is not as described, or if `num_dims`
             exceeds the dimension of the embeddings.
 
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), Eq. 1.
-          It proposes inverting the loss and tried Welch's test, both
-          without a formula: those here are ours.
+          The paper proposes to invert the loss and tried Welch's test, both
+          without a formula; the formulas here are ours.
 
     Example:
 

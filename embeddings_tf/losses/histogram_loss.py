@@ -46,14 +46,14 @@ def _overlap(similarity, positive, negative, num_nodes):
 
     @tf.custom_gradient
     def overlap(similarity):
-        # The cell a pair lies in and how far, between node and next node; 1
-        # is the end of the last cell.
+        # The cell of a pair and its position in the cell, between one node and
+        # the next; 1 is the end of the last cell.
         place = (similarity + 1) * (num_cells / 2)
         cell = tf.clip_by_value(
             tf.cast(tf.floor(place), tf.int32), 0, num_cells - 1
         )
         share = place - tf.cast(cell, dtype)
-        # Cells of positive pairs, cells of negative pairs, one for the rest.
+        # Cells of positive pairs, cells of negative pairs, one for others.
         cell = tf.where(negative, cell + num_cells, cell)
         cell = tf.where(positive | negative, cell, 2 * num_cells)
 
@@ -66,7 +66,7 @@ def _overlap(similarity, positive, negative, num_nodes):
             )
             return tf.cast(tf.reshape(total[:-1], [2, num_cells]), dtype)
 
-        # Pairs are counted in integers: exact, however many they are.
+        # Pairs are counted in integers, exactly for any number.
         num_pairs = sums(tf.zeros([0], tf.int32))
         to_next = sums(tf.reshape(share, [-1]))
         histograms = tf.pad(num_pairs - to_next, [[0, 0], [0, 1]])
@@ -78,7 +78,7 @@ def _overlap(similarity, positive, negative, num_nodes):
         at_most = tf.cumsum(of_positives)
 
         def gradient(upstream):
-            # In each cell the value is linear in each of its pairs.
+            # Within a cell, the value is linear in each of its pairs.
             slopes = tf.stack([-of_negatives[:-1], of_positives[1:]])
             slopes *= upstream * per_pair * (num_cells / 2)
             slopes = tf.pad(tf.reshape(slopes, [-1]), [[0, 1]])

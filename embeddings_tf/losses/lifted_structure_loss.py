@@ -16,7 +16,7 @@ FORMS = ("published", "authors")
 def lifted_structure_loss(
     y_true, y_pred, margin: float = 1.0, *, form: str = "published"
 ) -> tf.Tensor:
-    """Hinge of each positive pair against all negative pairs that touch it.
+    """Hinge of each positive pair against all negatives of its two rows.
 
     The function behind `LiftedStructureLoss`, which documents it.
 
@@ -54,7 +54,7 @@ def lifted_structure_loss(
         total = tf.reduce_sum(tf.where(negative, terms, 0), 1, keepdims=True)
         # Without negatives `total` is 0; otherwise 1 or more.
         row = margin - nearest + tf.math.log(tf.maximum(total, 1))
-        # The pairs that touch i or j, then the pair itself.
+        # The pairs that contain i or j, then the pair itself.
         column = tf.transpose(row)
         both = tf.maximum(row, column)
         both += tf.math.softplus(-tf.abs(row - column))
@@ -78,12 +78,12 @@ def _checked(margin, form):
 class LiftedStructureLoss(EmbeddingLoss):
     """Compares each positive pair with all negatives of both its rows.
 
-    Use it as a triplet loss that uses all negatives at once. Negatives near a
-    row of the positive pair have the largest weight. Batches contain several
-    instances of several classes (`sampling.class_balanced_batches`).
+    Use it as a triplet loss that uses all negatives at once. Negatives close
+    to a row of the positive pair have the largest weight. Batches contain
+    several instances of several classes (`sampling.class_balanced_batches`).
 
-    Formula, for each positive pair `(i, j)` (two rows of one class, each pair
-    once; there are `P`) and the rows `k`, `l` of other classes:
+    Formula, for each of the `P` positive pairs `(i, j)` (two rows of one class,
+    each pair once) and the rows `k`, `l` of other classes:
 
     ```
     J_ij = ln(sum over k of exp(margin - d(i, k))
@@ -92,17 +92,17 @@ class LiftedStructureLoss(EmbeddingLoss):
     authors:    v = 1 / (4 P) * sum over pairs of max(0, J_ij),  d = squared L2
     ```
 
-    "authors" is the code of the F-statistic paper, which departs from the
-    original by the squares and the factor.
+    "authors" is the code of the F-statistic paper. It differs from the
+    original in the squares and the factor.
 
-    Embeddings are not normalised. The value of a batch without a positive pair
-    or without a negative one is 0, with zero gradients. Where all `n` points
-    of a batch coincide, `m` of each class, `J = margin + ln(2 (n - m))`.
-    Points closer than 1e-7 of their norms coincide, and have zero gradients.
-    Squared distances stop at 1e38, their gradients do not.
+    Embeddings are not normalised. The value of a batch without positive pairs
+    or without negative pairs is 0, with zero gradients. If all `n` points of a
+    batch coincide, with `m` in each class, `J = margin + ln(2 (n - m))`. Points
+    closer than 1e-7 of their norms count as coinciding and have zero gradients.
+    Squared distances are clipped at 1e38; their gradients are not.
 
     Args:
-        margin: How far negatives count, 0 to 1e18; in units of `d`.
+        margin: Added to the negated distances of negatives, 0 to 1e18.
         form: "published" or "authors".
         reduction, name, dtype: As in `keras.losses.Loss`. The default is
             float32, because sums over a batch need its precision.
@@ -116,8 +116,8 @@ class LiftedStructureLoss(EmbeddingLoss):
         Under `tf.distribute` it is the value of the global batch.
 
     Raises:
-        ValueError: If `margin` is no number in its range, or `form` none of
-            its choices.
+        ValueError: If `margin` is not a number in its range, or `form` is not
+            one of its choices.
 
     Reference:
         - [Song, Xiang, Jegelka & Savarese, 2016](https://arxiv.org/abs/1511.06452).

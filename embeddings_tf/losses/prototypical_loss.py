@@ -73,11 +73,12 @@ class PrototypicalLoss(EmbeddingLoss):
     v = -mean over q in Q of ln p(y_q | q)
     ```
 
-    Of each label, the first `num_support` rows in batch order are supports
-    and the rest are queries. A class without queries still competes; a batch
-    without any query (singletons, or too few rows) has loss 0 and zero
-    gradients. One class: 0. Under `tf.distribute` the episode is the global
-    batch. Squared distances stop at 3e32, their gradients do not.
+    The first `num_support` rows of each label in batch order are supports, and
+    the rest are queries. A class without queries still competes. A batch
+    without queries (singletons, or too few rows) has loss 0 and zero gradients,
+    and so has a batch of one class. Under `tf.distribute` the episode is the
+    global batch. Squared distances are clipped at 3e32; their gradients are
+    not.
 
     Args:
         num_support: Supports per class, at least 1.

@@ -1,4 +1,4 @@
-"""The share of training rows that a loss can learn from."""
+"""Counts the training rows that a loss can learn from."""
 
 import warnings
 
@@ -9,31 +9,31 @@ from embeddings_tf import compat
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.global_batch import gather_global_batch
 
-# Name in the logs.
+# Name of the metric in the logs.
 NAME = "teachable_rows"
 
 
 class TeachableRows(keras.metrics.Metric):
-    """Counts training rows that could teach, and warns if most batches cannot.
+    """Counts rows with a training signal; warns if most batches have none.
 
-    Keras resets it at the start of an epoch and reads it at the end, as any
-    metric. Its result is empty, so that `train_on_batch` and `evaluate`
-    return what they return without it.
+    Keras resets the metric at the start of an epoch and reads it at the end.
+    Its result is empty, so `train_on_batch` and `evaluate` return the same
+    values as without it.
 
     Args:
-        source: The loss or objective that is watched.
-        needs: What it needs of a batch.
+        source: The loss or objective that is trained.
+        needs: The rows and classes that it needs in a batch.
 
     Attributes:
-        share: Share of the rows of the last epoch that could teach; None
-            before the end of the first.
+        share: Share of the rows of the last epoch with a training signal;
+            None before the end of the first epoch.
     """
 
     def __init__(self, source, needs: BatchNeeds):
         super().__init__(name=NAME, dtype="float32")
         self.source = source
         self.needs = needs
-        # All rows, rows that can teach, rows of batches in which some can.
+        # All rows, rows with a signal, rows of batches in which some have one.
         self.counts = self.add_variable((3,), "zeros", name="counts")
         self._has_been_read = True
         self.share: float | None = None
@@ -47,8 +47,8 @@ class TeachableRows(keras.metrics.Metric):
         self._has_been_read = False
 
     def result(self) -> dict:
-        # Keras reads a metric once in each step, eagerly if the model runs
-        # eagerly, and once more after the last step of an epoch.
+        # Keras reads a metric once in each step (eagerly if the model runs
+        # eagerly), and once more after the last step of an epoch.
         if tf.executing_eagerly() and self._has_been_read:
             self._end_epoch()
         self._has_been_read = True
@@ -56,7 +56,7 @@ class TeachableRows(keras.metrics.Metric):
 
     def _end_epoch(self) -> None:
         rows, teachable, in_teaching = self.counts.numpy()
-        if not rows:  # an evaluation
+        if not rows:  # in an evaluation
             return
         is_first = self.share is None
         self.share = float(teachable / rows)
@@ -70,9 +70,9 @@ class TeachableRows(keras.metrics.Metric):
 
 
 def count_teachable_rows(source, labels: tf.Tensor) -> None:
-    """Counts the labels of a batch if `source` is training a model.
+    """Counts the labels of a batch if `source` trains a model.
 
-    Does nothing outside of the `compute_loss` of a model. Call it with the
+    Does nothing outside the `compute_loss` of a model. Call it with the
     integer labels of this replica.
     """
     model, is_training = compat.model_being_trained()
@@ -83,17 +83,17 @@ def count_teachable_rows(source, labels: tf.Tensor) -> None:
         context = tf.distribute.get_replica_context()
         if context is None or context.num_replicas_in_sync == 1:
             metric = watch_teachable_rows(model, source)
-    # On several replicas, Keras builds a model before it traces a step; where
-    # that is left out, variables have to be created beforehand.
+    # On several replicas, Keras builds a model before it traces a step.
+    # Without this step, variables must be created beforehand.
     if is_training and metric is not None:
         (labels,) = gather_global_batch(labels)
         metric.update_state(labels)
 
 
 def watch_teachable_rows(model: keras.Model, source) -> TeachableRows:
-    """Counts the rows that can teach a loss or objective in a model.
+    """Adds the count of teachable rows of a loss or objective to a model.
 
-    Our losses do it to the model that they are compiled into.
+    The losses of this library do so for the model that they train.
     """
     metric = TeachableRows(source, source.batch_needs)
     compat.add_metric(model, metric)
@@ -101,7 +101,7 @@ def watch_teachable_rows(model: keras.Model, source) -> TeachableRows:
 
 
 def teachable_rows_of(model: keras.Model, source) -> TeachableRows | None:
-    """The metric that counts the rows of a loss or objective, or None."""
+    """Returns the metric that counts rows of a loss or objective, or None."""
     for metric in model.metrics:
         if isinstance(metric, TeachableRows) and metric.source is source:
             return metric
@@ -109,7 +109,7 @@ def teachable_rows_of(model: keras.Model, source) -> TeachableRows | None:
 
 
 class LogTeachableRows(keras.callbacks.Callback):
-    """Puts the share of rows that could teach into the logs of an epoch."""
+    """Logs the share of rows with a training signal after an epoch."""
 
     def on_epoch_end(self, epoch, logs=None):
         for metric in self.model.metrics:

@@ -66,9 +66,9 @@ def triplet_loss(
 def _all(d, positive, negative, margin, average_over):
     """Mean over all triplets, without listing them.
 
-    A triplet is active if its negative is closer than the bound of its
-    positive, `d + margin`. In the sum of the hinges a distance counts as often
-    as it has active triplets, with a plus for positives.
+    A triplet is active if its negative is closer than its positive plus the
+    margin. Each distance enters the sum of hinges as often as it has active
+    triplets, with a plus for positives and a minus for negatives.
     """
     num_positives = pairs.count(positive, tf.int32, 1)
     most = tf.reduce_max(num_positives)
@@ -78,7 +78,8 @@ def _all(d, positive, negative, margin, average_over):
     def signed_counts(num_bounds):
         of_positives = tf.where(positive, -bounds, d.dtype.min)
         ascending = -tf.math.top_k(of_positives, num_bounds).values
-        # Bounds below a negative; position of a positive's bound, plus one.
+        # Number of bounds below a negative; rank of a positive's bound plus
+        # one.
         outside = tf.searchsorted(
             ascending, tf.where(positive, bounds, d), side="right"
         )
@@ -92,7 +93,7 @@ def _all(d, positive, negative, margin, average_over):
         )
         inside = tf.cumsum(inside, axis=1)
         place = tf.where(positive, outside - 1, num_bounds)
-        # A flat gather takes half the time.
+        # A flat gather is twice as fast.
         place += (num_bounds + 1) * tf.range(tf.shape(d)[0])[:, None]
         of_positives = tf.gather(tf.reshape(inside, [-1]), place)
         counts = tf.where(negative, of_negatives, 0)
@@ -111,13 +112,13 @@ def _all(d, positive, negative, margin, average_over):
         triplets = tf.tensordot(
             tf.cast(num_positives, d.dtype), num_negatives, 1
         )
-    # Divided first, or the sum leaves float32 at distances of 1e36.
+    # Divided first; otherwise the sum exceeds float32 at distances of 1e36.
     share = tf.math.reciprocal_no_nan(triplets)
     return tf.reduce_sum(share * counts * d) + share * active * margin
 
 
 def _count_all(d, positive, negative, margin):
-    """How many of all triplets have a hinge above 0, and how many there are."""
+    """Returns the number of triplets with a hinge above 0, and of all."""
     ascending = tf.sort(tf.where(negative, d, d.dtype.max), axis=1)
     closer = tf.searchsorted(
         ascending, tf.where(positive, d + margin, d.dtype.min), side="left"
@@ -129,7 +130,7 @@ def _count_all(d, positive, negative, margin):
 
 
 def _hard(d, positive, negative, margin):
-    """Hinges `(batch,)` of farthest positive and nearest negative."""
+    """Hinges `(batch,)` of the farthest positive and nearest negative."""
     is_triplet = tf.reduce_any(positive, 1) & tf.reduce_any(negative, 1)
     farthest = tf.reduce_max(tf.where(positive, d, d.dtype.min), 1)
     nearest = tf.reduce_min(tf.where(negative, d, d.dtype.max), 1)
@@ -138,7 +139,7 @@ def _hard(d, positive, negative, margin):
 
 
 def _semi_hard(d, positive, negative, margin):
-    """Hinges `(batch, batch)` of each positive and the negative beyond it."""
+    """Hinges `(batch, batch)` of a positive and the next negative beyond it."""
     num_rows = tf.shape(d)[0]
     nearest = tf.math.top_k(tf.where(negative, -d, d.dtype.min), num_rows)
     beyond = tf.searchsorted(-nearest.values, d, side="right")
@@ -164,10 +165,10 @@ def _checked(margin, mining, distance, average_over):
 class TripletLoss(EmbeddingLoss):
     """Triplet loss: makes positives closer to an anchor than negatives.
 
-    Use it when only the order of distances matters. Batches contain several
+    Use it if only the order of distances matters. Batches contain several
     instances of several classes (`sampling.class_balanced_batches`). "all"
-    triplets take the memory of pairs, which grows with the square of the
-    batch, and little more time, because triplets are not listed.
+    triplets need little more time and memory than all pairs, because triplets
+    are not listed; memory grows with the square of the batch.
 
     Formula, over anchors `a`, positives `p` (other rows of the same class) and
     negatives `n` (rows of other classes):
@@ -176,28 +177,28 @@ class TripletLoss(EmbeddingLoss):
     v = mean over (a, p, n) of max(0, d(a, p) + margin - d(a, n))
     ```
 
-    `mining` says which triplets there are. "all": every one, as in the
-    F-statistic paper. "hard": for each anchor, its farthest positive and its
-    nearest negative. "semi_hard": for each anchor and positive, the nearest
-    negative that is farther than the positive, or, where there is none, the
-    farthest negative.
+    `mining` chooses the triplets. "all": every triplet, as in the F-statistic
+    paper. "hard": for each anchor, its farthest positive and its nearest
+    negative. "semi_hard": for each anchor and positive, the nearest negative
+    that is farther than the positive; the farthest negative if there is no such
+    negative.
 
-    `average_over` says what the sum of their hinges is divided by: the number
-    of "all" these triplets, or of those that are "active", with a hinge above
-    0. Late in training few are active; "active" then keeps the gradient large.
+    `average_over` chooses the divisor of the sum of hinges: the number of "all"
+    mined triplets, or of "active" triplets, which have a hinge above 0. Late in
+    training few triplets are active; "active" then keeps the gradient large.
 
-    Embeddings are not normalised. The value of a batch without a triplet (one
-    class, or no two rows of one class), or without an active one, is 0, with
-    zero gradients. Where all points coincide it is `margin`. Points closer
-    than 1e-7 of their norms coincide, and have zero gradients. Squared
-    distances stop at 1e38, their gradients do not.
+    Embeddings are not normalised. The value of a batch without triplets (one
+    class, or no two rows of one class), or without active triplets, is 0, with
+    zero gradients. If all points coincide, the value is `margin`. Points closer
+    than 1e-7 of their norms count as coinciding and have zero gradients.
+    Squared distances are clipped at 1e38; their gradients are not.
 
     Args:
-        margin: By how much a negative has to be farther, 0 to 1e18; in units
-            of `distance`.
+        margin: By how much a negative must be farther than a positive, 0 to
+            1e18, in units of `distance`.
         mining: "all", "hard" or "semi_hard".
-        distance: "squared_l2" (the authors' code), "l2" (the wording of the
-            paper) or "cosine" (1 minus the cosine).
+        distance: "squared_l2" (as in the authors' code), "l2" (as in the text
+            of the paper) or "cosine" (1 minus the cosine).
         average_over: "all" or "active".
         reduction, name, dtype: As in `keras.losses.Loss`. The default is
             float32, because sums over a batch need its precision.
@@ -211,8 +212,8 @@ class TripletLoss(EmbeddingLoss):
         Under `tf.distribute` it is the value of the global batch.
 
     Raises:
-        ValueError: If `margin` is no number in its range, or another argument
-            none of its choices.
+        ValueError: If `margin` is not a number in its range, or another
+            argument is not one of its choices.
 
     Reference:
         - [Schroff, Kalenichenko & Philbin, 2015](https://arxiv.org/abs/1503.03832),
@@ -256,7 +257,7 @@ class TripletLoss(EmbeddingLoss):
         )
 
     def batch_diagnostics(self, labels, embeddings) -> dict:
-        """The share of the mined triplets with a hinge above 0."""
+        """Returns the share of mined triplets with a hinge above 0."""
         labels, embeddings = labelled_batch(labels, embeddings)
         d = distances.WITHIN[self.distance](embeddings)
         positive, negative = pairs.positive_and_negative(labels)

@@ -1,4 +1,4 @@
-"""Measures of embeddings: NumPy arrays or tensors in, Python floats out."""
+"""Metrics of embeddings: arrays or tensors in, Python floats out."""
 
 from embeddings_tf.metrics.bootstrap import bootstrap_interval
 from embeddings_tf.metrics.calibration import error_versus_reject

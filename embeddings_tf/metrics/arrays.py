@@ -1,4 +1,4 @@
-"""Checks of the arrays that metrics receive, with one wording for all."""
+"""Checks of the arrays that metrics receive, with uniform messages."""
 
 from collections.abc import Sized
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from embeddings_tf.ops.arguments import random_seed
 
-# float64 represents every integer up to this one.
+# float64 represents every integer up to this one exactly.
 _LARGEST_INTEGER = 2**53
 
 
@@ -19,16 +19,16 @@ def numbers(
     infinite: bool = False,
     ordered: bool = False,
 ) -> np.ndarray:
-    """`value` as float32 or float64 of rank `ndim`, non-empty and finite.
+    """Returns `value` as float32 or float64 of rank `ndim`, finite, not empty.
 
-    `infinite` lets -inf and inf through, and refuses NaN only. `ordered` is
-    for callers that compare and do not compute: integers stay as they are.
+    `infinite` allows -inf and inf; NaN is still refused. `ordered` is for
+    callers that only compare values: integers stay integers.
     """
     array = _shaped(name, value, ndim, shape)
     if array.dtype.kind == "c":
         raise ValueError(
             f"`{name}` must be real numbers; received dtype {array.dtype}. "
-            "Pass the real and the imaginary parts as columns of their own."
+            "Pass the real and the imaginary parts as separate columns."
         )
     if not _is_real(array.dtype):
         raise ValueError(
@@ -40,14 +40,14 @@ def numbers(
     outside = beyond_float64(array)
     if outside.any():
         raise ValueError(
-            f"`{name}` must be numbers that float64 can hold; received the "
-            f"integer {array[outside][0]}, beyond 2**53. Subtract a constant "
-            "or divide first."
+            f"`{name}` must be numbers that float64 represents; received "
+            f"the integer {array[outside][0]}, beyond 2**53. Subtract a "
+            "constant or divide first."
         )
     if array.dtype not in (np.float32, np.float64):
         narrow = array.dtype.kind not in "biu"
         narrow = narrow and np.can_cast(array.dtype, np.float32)
-        with np.errstate(over="ignore"):  # of a long double, refused below
+        with np.errstate(over="ignore"):  # refused below
             array = array.astype(np.float32 if narrow else np.float64)
     refused = np.isnan(array) if infinite else ~np.isfinite(array)
     if refused.any():
@@ -55,7 +55,7 @@ def numbers(
         expected = "not be NaN" if infinite else "be finite"
         raise ValueError(
             f"`{name}` must {expected}; received {array[where]} at {where}. "
-            "Look for what produced it, or drop these rows."
+            "Find the cause, or drop these rows."
         )
     return array
 
@@ -68,7 +68,7 @@ def beyond_float64(array: np.ndarray) -> np.ndarray:
 
 
 def booleans(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
-    """`value`, booleans or 0 and 1 of rank `ndim`, non-empty, as booleans."""
+    """Returns booleans of rank `ndim`, not empty, from booleans or 0 and 1."""
     array = _shaped(name, value, ndim, shape)
     if array.dtype == bool:
         return array
@@ -77,7 +77,7 @@ def booleans(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
         refused = ~np.isin(array, (0, 1))
     if refused.any():
         raise ValueError(
-            f"`{name}` must hold booleans, or 0 and 1; received "
+            f"`{name}` must contain booleans, or 0 and 1; received "
             f"{array[refused][0]}. Pass the outcome of a comparison such as "
             "`==` or `!=`."
         )
@@ -85,19 +85,19 @@ def booleans(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
 
 
 def integers(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
-    """`value` as integers of rank `ndim`, non-empty."""
+    """Returns `value` as integers of rank `ndim`, not empty."""
     array = _shaped(name, value, ndim, shape)
     if array.dtype.kind not in "iu":
         raise ValueError(
-            f"`{name}` must be integers; received dtype {array.dtype}. Turn "
-            "other ids into integers by "
-            "np.unique(ids, return_inverse=True)[1]."
+            f"`{name}` must be integers; received dtype {array.dtype}. "
+            "np.unique(ids, return_inverse=True)[1] turns other ids into "
+            "integers."
         )
     return array
 
 
 def same_length(**arrays: Sized) -> None:
-    """ValueError unless all arrays have the same number of rows."""
+    """Raises ValueError unless all arrays have the same number of rows."""
     if len({len(array) for array in arrays.values()}) > 1:
         lengths = ", ".join(
             f"{len(array)} rows of `{name}`" for name, array in arrays.items()
@@ -111,11 +111,11 @@ def same_length(**arrays: Sized) -> None:
 def scaled(
     array: np.ndarray, axis: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`array * 2.0**-exponent` as float64, in (-1, 1), and the exponent.
+    """Returns `array * 2.0**-exponent` as float64 in (-1, 1), and the exponent.
 
-    Nothing is rounded, and sums and squares neither overflow nor, unless they
-    are of values that are tiny beside the largest, underflow. With `axis=0`
-    each column has its own exponent.
+    The scaling is exact. Sums and squares of the result do not overflow. They
+    underflow only for values that are tiny compared with the largest value.
+    With `axis=0` each column has its own exponent.
     """
     array = array.astype(np.float64)
     exponent = np.frexp(np.max(np.abs(array), axis=axis))[1]
@@ -123,7 +123,7 @@ def scaled(
 
 
 def generator(seed: Any) -> np.random.Generator:
-    """NumPy's random numbers from a seed; ValueError unless it is one."""
+    """Returns NumPy's generator for a seed; ValueError if it is invalid."""
     return np.random.default_rng(random_seed("seed", seed))
 
 
@@ -138,19 +138,19 @@ def _shaped(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     except (TypeError, ValueError, NotImplementedError) as error:
         raise ValueError(
             f"`{name}` must be an array of shape {shape}; received "
-            f"{type(value).__name__}, which is none: {error}. Pass a NumPy "
+            f"{type(value).__name__}, which is not one: {error}. Pass a NumPy "
             "array, an eager tensor or lists of one length."
         ) from error
     if array.ndim != ndim or not array.size:
         raise ValueError(
             f"`{name}` must have shape {shape} and not be empty; received "
-            f"shape {array.shape}. Reshape or select what you pass."
+            f"shape {array.shape}. Reshape or select it."
         )
     return array
 
 
 def _is_real(dtype: np.dtype) -> bool:
-    # Bfloat16 and its like are of a kind of their own, but can be cast.
+    # Bfloat16 and similar types have their own kind, but can be cast.
     return dtype.kind in "biuf" or (
         dtype.names is None and np.can_cast(dtype, np.float64)
     )

@@ -9,7 +9,7 @@ from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
 
-# Rounding of 0, in nats.
+# Tolerance for rounding errors of 0, in nats.
 NOTHING = 1e-12
 _MOST_BINS = 100_000
 
@@ -21,12 +21,12 @@ def discrete(
     binning: str,
     min_probability: float,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Dimensions and factors, their bins and values numbered from 0."""
+    """Numbers the bins of dimensions and the values of factors from 0."""
     bins = positive_integer("bins", bins)
     if bins > _MOST_BINS:
         raise ValueError(
             f"`bins` must be at most {_MOST_BINS:,}; received {bins}. More "
-            "bins than examples tell nothing."
+            "bins than examples are of no use."
         )
     one_of("binning", binning, ("uniform", "quantile"))
     if not 0 <= number_at_least("min_probability", min_probability, 0) < 1:
@@ -40,14 +40,14 @@ def discrete(
 
 
 def _numbered(columns: Iterable[np.ndarray]) -> list[np.ndarray]:
-    """The distinct values of each column, numbered from 0."""
+    """Numbers the distinct values of each column from 0."""
     return [np.unique(column, return_inverse=True)[1] for column in columns]
 
 
 def information_table(
     binned: list[np.ndarray], values: list[np.ndarray], min_probability: float
 ) -> np.ndarray:
-    """`(dims, num_factors)`, in nats."""
+    """Returns mutual information `(dims, num_factors)`, in nats."""
     return np.array(
         [
             [_information_of_pair(a, b, min_probability) for b in values]
@@ -63,7 +63,7 @@ def permuted_information(
     num_permutations: int,
     seed: int,
 ) -> np.ndarray:
-    """`(num_permutations, dims, num_factors)`, factors permuted by rows."""
+    """Returns `(num_permutations, dims, num_factors)`, with permuted rows."""
     if positive_integer("num_permutations", num_permutations) < 20:
         raise ValueError(
             "`num_permutations` must be at least 20, to estimate chance and "
@@ -82,7 +82,7 @@ def permuted_information(
 
 
 def _bin(values: np.ndarray, bins: int, binning: str) -> np.ndarray:
-    """Bin of each value; bins are closed below, the last one on both sides."""
+    """Returns bins, closed at the lower end; the last one at both ends."""
     if binning == "uniform":
         edges = np.linspace(np.min(values), np.max(values), bins + 1)
     else:
@@ -93,14 +93,14 @@ def _bin(values: np.ndarray, bins: int, binning: str) -> np.ndarray:
 def _information_of_pair(
     a: np.ndarray, b: np.ndarray, min_probability: float
 ) -> float:
-    # mutual_info_score of scikit-learn is equal to 1e-15 but takes 30 to 50
-    # times as long; a permutation test calls this thousands of times.
+    # mutual_info_score of scikit-learn agrees to 1e-15 but takes 30 to 50
+    # times as long, and a permutation test calls this thousands of times.
     num_bins, num_values = np.max(a) + 1, np.max(b) + 1
     counts = np.bincount(a * num_values + b, minlength=num_bins * num_values)
     counts = counts.reshape(num_bins, num_values)
     independent = np.outer(np.sum(counts, axis=1), np.sum(counts, axis=0))
     kept = counts > min_probability * len(a)
     counts, independent = counts[kept], independent[kept]
-    # Counts rather than probabilities: exactly 0 for a constant.
+    # Counts rather than probabilities, so that a constant gives exactly 0.
     terms = counts / len(a) * np.log(counts * len(a) / independent)
     return max(0.0, float(np.sum(terms)))

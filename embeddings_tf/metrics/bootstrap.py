@@ -1,4 +1,4 @@
-"""Confidence intervals of measures of verification, by resampling."""
+"""Bootstrap confidence intervals of verification metrics."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,20 +23,19 @@ def bootstrap_interval(
     num_resamples: int = 1000,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Confidence interval of a measure of verification, by resampling.
+    """Bootstrap confidence interval of a verification metric.
 
-    Use it to print how much a measure varies with the drawn trials.
-    Resampling needs independent units. Trials are not independent: every
-    speaker (or class) is in many trials, which are hard or easy together. So
-    pass the two speakers of every trial as `groups`. Without `groups` the
-    interval is correct only if no speaker is in two trials. Otherwise it is
-    too narrow, often by far: at best it describes other recordings of the
-    same speakers.
+    Use it to report how much a metric varies with the drawn trials. Resampling
+    needs independent units. Trials are not independent: every speaker (or
+    class) is in many trials, which are hard or easy together. Therefore pass
+    the two speakers of every trial as `groups`. Without `groups` the interval
+    is correct only if no speaker is in two trials. Otherwise it is too narrow,
+    often by far: it can at best describe other recordings of the same speakers.
 
     Formula:
 
     ```
-    interval = quantiles (1 - level) / 2 and (1 + level) / 2 of the measure
+    interval = quantiles (1 - level) / 2 and (1 + level) / 2 of the metric
                over num_resamples resamples
     ```
 
@@ -50,7 +49,7 @@ def bootstrap_interval(
       group; otherwise the product of both counts, as in the list of all
       trials among the drawn speakers.
 
-    Resamples without targets or nontargets are drawn again. The measure is
+    Resamples without targets or nontargets are drawn again. The metric is
     called `num_resamples` times.
 
     Reference:
@@ -60,25 +59,25 @@ def bootstrap_interval(
       the subsets bootstrap
 
     Args:
-        measure: Function of `(scores, is_target)` that returns a number, or a
-            tuple that begins with it: `equal_error_rate`, `roc_auc`,
-            `functools.partial(min_dcf, target_prior=0.05)`.
+        measure: The metric: a function of `(scores, is_target)` that returns a
+            number, or a tuple that starts with it, such as `equal_error_rate`,
+            `roc_auc` or `functools.partial(min_dcf, target_prior=0.05)`.
         scores, is_target: As in `equal_error_rate`, `(n,)`.
         groups: None, or integers `(n,)` or `(n, 2)`: the class of each trial
             (for instance the enrolled class), or the classes of both sides.
-        level: Probability that the interval covers the measure, between 0 and
+        level: Probability that the interval covers the metric, between 0 and
             1. With few groups the interval is too narrow.
-        num_resamples: Number of resamples; more give steadier ends.
+        num_resamples: Number of resamples; more give a more stable interval.
         seed: Random seed; the same seed gives the same interval.
 
     Returns:
-        The lower and the upper end.
+        The lower and the upper end of the interval.
 
     Raises:
-        ValueError: As `equal_error_rate`, or if `groups` are not integers of
-            one of these shapes or all equal, the level is not between 0 and
-            1, the seed is not an integer of at least 0, or the measure is not
-            a function or returns a number that is not finite.
+        ValueError: As `equal_error_rate`. If `groups` are not integers of one
+            of these shapes, or all equal. If the level is not between 0 and
+            1, or the seed is not an integer of at least 0. If the metric is
+            not a function, or returns a number that is not finite.
 
     Example:
 
@@ -92,7 +91,7 @@ def bootstrap_interval(
     True
     """
     scores, is_target = trials(scores, is_target)
-    operating_points(scores, is_target)  # refuses a single kind of trials
+    operating_points(scores, is_target)  # refuses trials of one kind only
     num_resamples = positive_integer("num_resamples", num_resamples)
     arguments.function("measure", measure, "(scores, is_target)")
     level = number_between("level", level, 0, 1)
@@ -126,7 +125,7 @@ def bootstrap_interval(
 
 
 def _groups(groups: Any, num_trials: int) -> tuple[np.ndarray, int]:
-    """Groups numbered from 0, and how many there are."""
+    """Numbers the groups from 0; returns them and their count."""
     try:
         groups = np.asarray(groups)
     except ValueError:  # lists of different lengths
@@ -136,14 +135,14 @@ def _groups(groups: Any, num_trials: int) -> tuple[np.ndarray, int]:
         raise ValueError(
             "`groups` must be integers, one or two per trial, of shape "
             f"{shapes[0]} or {shapes[1]}; received dtype {groups.dtype} and "
-            f"shape {groups.shape}. Turn other ids into integers by "
-            "np.unique(ids, return_inverse=True)[1]."
+            f"shape {groups.shape}. np.unique(ids, return_inverse=True)[1] "
+            "turns other ids into integers."
         )
     ids, numbers = np.unique(groups, return_inverse=True)
     if len(ids) == 1:
         raise ValueError(
-            "`groups` must hold at least two groups; received only "
-            f"{ids[0]}, which leaves nothing to draw from. Leave out `groups` "
+            "`groups` must contain at least two groups; received only "
+            f"{ids[0]}, so nothing can be resampled. Leave out `groups` "
             "to resample trials."
         )
     return numbers.reshape(groups.shape), len(ids)

@@ -1,4 +1,4 @@
-"""Measures of calibration: are probabilities and uncertainties right?"""
+"""Calibration of probabilities and uncertainties."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ def expected_calibration_error(
 ) -> float:
     """Expected calibration error (ECE): gap of confidence and accuracy.
 
-    Use it when probabilities are shown to people or thresholded. The
-    predicted class is the most probable class (the first of equals), and its
-    probability is the confidence. Predictions are grouped by confidence into
-    `num_bins` bins of equal width, `(0, 1/num_bins], ..., (1 - 1/num_bins,
-    1]`.
+    Use it if you show probabilities to people or compare them with a threshold.
+    The predicted class is the most probable class (the first one if several
+    are equal), and its probability is the confidence. Predictions are grouped
+    by confidence into `num_bins` bins of equal width, `(0, 1/num_bins], ...,
+    (1 - 1/num_bins, 1]`.
 
     Formula:
 
@@ -39,8 +39,8 @@ def expected_calibration_error(
 
     Returns:
         A float in `[0, 1]`, 0 for perfect calibration. With few examples per
-        bin, the estimate is positive also for a calibrated classifier. A
-        classifier that is always certain has `1 - accuracy`.
+        bin, the estimate is positive even for a calibrated classifier. A
+        classifier that is always certain has ECE `1 - accuracy`.
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
@@ -66,7 +66,7 @@ def reliability_curve(
 
     Use it to see where a classifier is over- or underconfident: plot
     `accuracy` over `confidence`; a calibrated classifier is on the diagonal.
-    Arguments, bins and errors are those of `expected_calibration_error`.
+    Arguments, bins and errors are as in `expected_calibration_error`.
 
     Returns:
         A dictionary of arrays with one entry per non-empty bin, in ascending
@@ -94,12 +94,12 @@ def reliability_curve(
     if num_bins > _MOST_BINS:
         raise ValueError(
             f"`num_bins` must be at most {_MOST_BINS:,}; received {num_bins}. "
-            "Bins of less than one prediction tell nothing."
+            "Use bins with at least one prediction on average."
         )
     probabilities = probabilities.astype(np.float64)
     with np.errstate(over="ignore"):
         gap = np.max(np.abs(np.sum(probabilities, axis=1) - 1))
-    # Written so that NaN, of infinite sums, is refused too.
+    # Written so that NaN, from infinite sums, is also refused.
     if not gap <= 0.01 or np.min(probabilities) < -1e-6:
         raise ValueError(
             "`probabilities` must be at least 0 and sum to 1 in each row; "
@@ -112,7 +112,7 @@ def reliability_curve(
         raise ValueError(
             f"`labels` must be columns of `probabilities`, in [0, "
             f"{num_classes}); received labels from {np.min(labels)} to "
-            f"{np.max(labels)}. Number the classes as the columns."
+            f"{np.max(labels)}. Number the classes like the columns."
         )
     confidence = np.max(probabilities, axis=1)
     correct = np.argmax(probabilities, axis=1) == labels
@@ -143,15 +143,15 @@ def error_versus_reject(uncertainty: Any, is_error: Any) -> dict[str, Any]:
     Formula:
 
     ```
-    reject[k] = k / n                                    for k = 0, ..., n - 1
+    reject[k] = k / n, for k = 0, ..., n - 1
     error[k] = errors among the n - k least uncertain / (n - k)
     area = mean over k of error[k]
     ```
 
     Examples of equal uncertainty are rejected in random order; `error` is the
-    expectation over this order, so the result does not depend on the order of
-    the input. Compare `area` with `oracle_area`, where all errors are rejected
-    first, and with `random_area`, the error rate, for rejection at random.
+    expectation over this order, so the order of the input does not matter.
+    Compare `area` with two references: `oracle_area`, where all errors are
+    rejected first, and `random_area`, the error rate, for random rejection.
 
     Reference:
 
@@ -189,7 +189,7 @@ def error_versus_reject(uncertainty: Any, is_error: Any) -> dict[str, Any]:
     _, group, size = np.unique(
         uncertainty, return_inverse=True, return_counts=True
     )
-    # Within a group of equals every example is wrong at the group's rate.
+    # Within a group of equal uncertainty, each example has the group's rate.
     rate = np.bincount(group, is_error) / size
     error = _error_of_kept(np.repeat(rate, size))
     return {

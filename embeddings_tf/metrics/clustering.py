@@ -1,4 +1,4 @@
-"""Clusters of embeddings, and whether they are the classes."""
+"""Clusters of embeddings, compared with classes."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from embeddings_tf.metrics.scoring import score_all_pairs
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
 
-# Scores of embeddings with centroids in memory at once.
+# Number of scores of embeddings and centroids in memory at once.
 _SCORES_BLOCK = 2**22
 
 
@@ -31,9 +31,9 @@ def normalized_mutual_information(labels: Any, clusters: Any) -> float:
     ```
 
     where `n_ij` counts the examples of class `i` in cluster `j`, `n_i` and
-    `n_j` are its sums, and `H` is the entropy. Dividing by the arithmetic mean
-    is what retrieval papers and scikit-learn do; the geometric mean and the
-    maximum of the entropies are also in use.
+    `n_j` are its sums, and `H` is the entropy. Retrieval papers and
+    scikit-learn divide by the arithmetic mean of the entropies; the geometric
+    mean and the maximum are also in use.
 
     Reference:
 
@@ -45,9 +45,9 @@ def normalized_mutual_information(labels: Any, clusters: Any) -> float:
         clusters: The cluster of each example, integers `(n,)`.
 
     Returns:
-        A float in `[0, 1]`: 1 if the clusters are the classes, also if there
-        is one of each; 0 if they are independent, also if only one of both
-        has a single value.
+        A float in `[0, 1]`: 1 if the clusters equal the classes, even if there
+        is only one of each; 0 if they are independent, and if only one of
+        both has a single value.
 
     Raises:
         ValueError: If arrays are empty, not integers, of the wrong rank or of
@@ -63,16 +63,16 @@ def normalized_mutual_information(labels: Any, clusters: Any) -> float:
     labels = arrays.integers("labels", labels, 1, "(n,)")
     clusters = arrays.integers("clusters", clusters, 1, "(n,)")
     arrays.same_length(labels=labels, clusters=clusters)
-    # normalized_mutual_info_score of scikit-learn is equal to 1e-15, takes 4 to
-    # 20 times as long, and may miss 1 by rounding where clusters are classes.
+    # normalized_mutual_info_score of scikit-learn agrees to 1e-15, takes 4 to
+    # 20 times as long, and rounding may miss 1 for clusters equal to classes.
     row, rows = np.unique(labels, return_inverse=True, return_counts=True)[1:]
     column, columns = np.unique(
         clusters, return_inverse=True, return_counts=True
     )[1:]
-    # Only the pairs that occur: classes times clusters may be many.
+    # Only occurring pairs: classes times clusters may be too many.
     pair, pairs = np.unique(row * len(columns) + column, return_counts=True)
     if len(pair) == len(rows) == len(columns):
-        return 1.0  # one to one
+        return 1.0  # one class and one cluster
     n = len(labels)
     independent = rows[pair // len(columns)] * columns[pair % len(columns)]
     information = math.fsum(pairs / n * np.log(pairs * n / independent))
@@ -95,13 +95,13 @@ def k_means_centroids(
 
     Args:
         embeddings: `(n, dim)`.
-        num_clusters: At most n.
-        seed: Draws the starts.
-        num_starts: Runs, of which the one with the least squared distances
-            is kept.
+        num_clusters: Number of clusters, at most n.
+        seed: Random seed of the starts.
+        num_starts: Number of runs; the run with the smallest sum of squared
+            distances is kept.
 
     Returns:
-        `(num_clusters, dim)`, of the dtype of the embeddings.
+        `(num_clusters, dim)`, with the dtype of the embeddings.
 
     Raises:
         ValueError: If arrays are empty, not finite or of the wrong rank, or
@@ -126,8 +126,8 @@ def k_means_centroids(
     distinct = len(np.unique(embeddings, axis=0))
     if distinct < num_clusters:
         raise ValueError(
-            f"`num_clusters` is {num_clusters}, and there are only {distinct} "
-            "distinct embeddings; ask for fewer clusters."
+            f"`num_clusters` must be at most {distinct}, the distinct "
+            f"embeddings; received {num_clusters}; ask for fewer clusters."
         )
     scaled, exponent = arrays.scaled(embeddings)
     found = KMeans(
@@ -139,7 +139,7 @@ def k_means_centroids(
 
 
 def class_means(embeddings: Any, labels: Any) -> np.ndarray:
-    """The mean embedding of each class: centroids that use the labels.
+    """Mean embedding of each class: centroids that use the labels.
 
     Use it to assign clusters as the code of Monteiro et al. does. The result
     is an upper limit for centroids found without labels.
@@ -149,7 +149,7 @@ def class_means(embeddings: Any, labels: Any) -> np.ndarray:
         labels: Integers `(n,)`.
 
     Returns:
-        `(num_classes, dim)`, classes ascending, of the dtype of the
+        `(num_classes, dim)`, classes ascending, with the dtype of the
         embeddings.
 
     Raises:
@@ -159,7 +159,7 @@ def class_means(embeddings: Any, labels: Any) -> np.ndarray:
     Reference:
 
     - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Appendix C;
-      centroids of the true classes in the authors' code only
+      only the authors' code uses centroids of the true classes
 
     Example:
 
@@ -182,7 +182,7 @@ def class_means(embeddings: Any, labels: Any) -> np.ndarray:
 def assign_clusters(
     embeddings: Any, centroids: Any, score: Callable | None = None
 ) -> np.ndarray:
-    """The nearest centroid of each embedding, also by a learned distance.
+    """Assigns embeddings to centroids, also by a learned distance.
 
     Use it to cluster by a learned distance. The centroids are Euclidean, from
     `k_means_centroids` or `class_means`. Each embedding is assigned to the
@@ -196,7 +196,7 @@ def assign_clusters(
             None: minus the Euclidean distance.
 
     Returns:
-        Integers `(n,)` in `[0, num_clusters)`; of equal scores the first.
+        Integers `(n,)` in `[0, num_clusters)`, the first of equal scores.
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
@@ -239,7 +239,7 @@ def assign_clusters(
 
 
 def _nearest(embeddings: np.ndarray, centroids: np.ndarray) -> np.ndarray:
-    """The nearest centroid by Euclidean distance; the first of equals."""
+    """Nearest centroid by Euclidean distance, the first of equal ones."""
     from scipy.spatial.distance import cdist
 
     if embeddings.shape[1] != centroids.shape[1]:
@@ -250,8 +250,8 @@ def _nearest(embeddings: np.ndarray, centroids: np.ndarray) -> np.ndarray:
     scaled, _ = arrays.scaled(np.concatenate([embeddings, centroids]))
     embeddings, centroids = np.split(scaled, [len(embeddings)])
     size = max(1, _SCORES_BLOCK // len(centroids))
-    # Sums of squared differences: products would lose what is small beside
-    # the distance from the origin, or from a single centroid far away.
+    # Sums of squared differences, because products lose small differences of
+    # points that are far from the origin, or of one far centroid.
     return np.concatenate(
         [
             np.argmin(

@@ -1,4 +1,4 @@
-"""Checked codes and factors, and results by the values of factors."""
+"""Checks of codes and factors, and results by values of factors."""
 
 import numpy as np
 
@@ -28,12 +28,12 @@ def same_columns(**arrays_by_name: np.ndarray) -> None:
 def by_value(
     rows: list[tuple], factors: np.ndarray, names: tuple[str, ...]
 ) -> dict[str, np.ndarray]:
-    """Columns of `rows` by name."""
+    """Returns columns of `rows` by name."""
     if not rows:
         raise ValueError(
-            "`factors` must have a value to tell from others; received "
+            "`factors` must have a value to distinguish from others; received "
             f"{factors.shape[1]} columns that are constant, or whose values "
-            "are not in the examples to score. Pass more various examples."
+            "are not in the scored examples. Pass more varied examples."
         )
     return {
         name: np.array(column)

@@ -1,4 +1,4 @@
-"""Cosines of embeddings as scores, alone and beside a probability."""
+"""Cosines of embeddings as scores, also fused with a probability."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from embeddings_tf.ops import arguments
 
 
 def cosine_scores(first: Any, second: Any) -> np.ndarray:
-    """The cosine of each row of `first` with each row of `second`.
+    """Cosine of each row of `first` with each row of `second`.
 
     Use it for embeddings that were trained with cosines or normalised, and as
     a score that needs no training.
@@ -44,9 +44,9 @@ def cosine_scores(first: Any, second: Any) -> np.ndarray:
 
 
 def cosine_score_pairs(first: Any, second: Any) -> np.ndarray:
-    """The cosine of row i of `first` with row i of `second`.
+    """Cosine of row i of `first` with row i of `second`.
 
-    Use it with `score_trials`. Formula and range are those of `cosine_scores`.
+    Use it with `score_trials`. Formula and range are as in `cosine_scores`.
 
     Args:
         first, second: `(n, dim)`.
@@ -69,7 +69,7 @@ def cosine_score_pairs(first: Any, second: Any) -> np.ndarray:
 
 
 def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
-    """The mean of a learned probability and a cosine, both from 0 to 1.
+    """Mean of a learned probability and a rescaled cosine, both in [0, 1].
 
     Use it to combine a learned distance with the cosine of its embeddings
     ("cosine + E2E" in the paper).
@@ -94,7 +94,8 @@ def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
         The same shape, in `[0, 1]`.
 
     Raises:
-        ValueError: If shapes differ or values are out of range, such as logits.
+        ValueError: If shapes differ, or values are out of range, for example
+            because they are logits.
 
     Example:
 
@@ -108,8 +109,8 @@ def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
     cosine = arrays.numbers("cosine", cosine, ndim, shape)
     if probability.shape != cosine.shape:
         raise ValueError(
-            "`probability` and `cosine` must be of the same trials; received "
-            f"shapes {probability.shape} and {cosine.shape}."
+            "`probability` and `cosine` must have one shape, for the same "
+            f"trials; received {probability.shape} and {cosine.shape}."
         )
     if not np.all((probability >= 0) & (probability <= 1)):
         raise ValueError(
@@ -126,8 +127,8 @@ def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
-    """Rows of length 1, of any scale; a row of zeros stays."""
+    """Scales rows of any size to length 1; rows of zeros stay zero."""
     largest = np.max(np.abs(x), axis=1, keepdims=True)
     x = x / np.where(largest > 0, largest, 1)
-    # Not below 1 now, unless the row is zero; and no square overflows.
+    # At least 1 unless the row is zero, and no square overflows.
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1)

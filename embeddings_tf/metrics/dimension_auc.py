@@ -1,4 +1,4 @@
-"""Whether single dimensions of a code tell the values of factors."""
+"""How well single dimensions of a code predict factor values."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from embeddings_tf.metrics.codes_and_factors import codes_and_factors
 def single_dimension_auc(codes: Any, factors: Any) -> float:
     """Mean AUC of the best single dimension for each factor value.
 
-    Use it where single dimensions should mean something. Unlike
-    `explicitness` it does not combine dimensions. Unlike `modularity` it
-    allows a dimension to describe several factors.
+    Use it if single dimensions should have a meaning. Unlike `explicitness`, it
+    does not combine dimensions. Unlike `modularity`, it allows a dimension to
+    describe several factors.
 
     Formula:
 
@@ -23,15 +23,16 @@ def single_dimension_auc(codes: Any, factors: Any) -> float:
     auc[k] = max over i of max(a[i, k], 1 - a[i, k])
     ```
 
-    and the mean over `k`, all values of all factors but the redundant: of a
-    factor with two values one, since the other has the same area. This is the
-    measure of the workshop paper, *Discovering Disentangled Representations
-    with the F Statistic Loss*, which calls 17 of the values of Sprites
-    non-redundant but does not say which; this reading gives 17.
+    The result is the mean over `k`, all values of all factors except redundant
+    ones: of the two values of a binary factor only one counts, since both have
+    the same area. This is the measure of the workshop paper *Discovering
+    Disentangled Representations with the F Statistic Loss*. It counts 17
+    non-redundant values of Sprites but does not list them; this definition also
+    gives 17.
 
-    A dimension that orders more than two values tells the lowest and the
-    highest, but not those between: the ideal code has a dimension for each
-    value.
+    A dimension that orders more than two values separates the lowest and the
+    highest value, but not the values between. The ideal code therefore has a
+    dimension for each value.
 
     Reference:
 
@@ -43,10 +44,11 @@ def single_dimension_auc(codes: Any, factors: Any) -> float:
         factors: Integers `(n, num_factors)`.
 
     Returns:
-        A float in `[0.5, 1]`. Constant codes have 0.5; codes that say nothing
-        have more, the more so the more dimensions there are to choose from
-        and the fewer the examples. A constant dimension has 0.5 for every
-        value, and a factor with a single value is left out.
+        A float in `[0.5, 1]`. Constant codes have 0.5. Codes without
+        information have more than 0.5; the excess grows with the number of
+        dimensions and shrinks with the number of examples. A constant
+        dimension has 0.5 for every value. Factors with a single value are
+        ignored.
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
@@ -70,14 +72,14 @@ def single_dimension_auc_by_value(
     """The best dimension for each factor value, and its AUC.
 
     Use it for the distribution over values, and to find the dimension of a
-    value. Arguments, omitted values and errors are those of
+    value. Arguments, omitted values and errors are as in
     `single_dimension_auc`.
 
     Returns:
         A dictionary of arrays with one entry per value of a factor, factor by
-        factor, values ascending, of two values only the higher: `factor` (the
-        column), `value`, `dimension` (the best, of equals the first) and
-        `auc`.
+        factor, values ascending, only the higher value of a binary factor:
+        `factor` (the column), `value`, `dimension` (the best one, the first if
+        several are equal) and `auc`.
 
     Reference:
 
@@ -103,7 +105,7 @@ def single_dimension_auc_by_value(
             values = values[1:]
         is_value = factors[:, column, None] == values
         count = np.sum(is_value, axis=0)[:, None]
-        # How many pairs of one with the value and one without are in order.
+        # Counts the ordered pairs of an example with the value and one without.
         wins = is_value.T.astype(float) @ ranks - count * (count + 1) / 2
         auc = wins / (count * (len(codes) - count))
         auc = np.maximum(auc, 1 - auc)

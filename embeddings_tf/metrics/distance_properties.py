@@ -1,4 +1,4 @@
-"""How far a learned distance is from a metric."""
+"""Violations of the metric axioms by a learned distance."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from embeddings_tf.ops.arguments import positive_integer
 def distance_properties(
     distance: Any, *, num_items: int = 300, seed: int = 0
 ) -> dict[str, np.ndarray]:
-    """How far distances are from the three rules of a metric.
+    """Measures how far distances violate the axioms of a metric.
 
     Use it on a learned distance, which need not be symmetric, obey the
     triangle inequality, or place a point closest to itself. All values are 0
@@ -25,25 +25,25 @@ def distance_properties(
     excess        = max(d(b, c) - d(a, b) - d(a, c), 0) for triplets
     ```
 
-    Triplets are all those a < b < c, in the order of the rows, of a random
-    sample of `num_items` rows.
+    Triplets are all a < b < c, in the order of the rows, of a random sample of
+    `num_items` rows.
 
     Reference:
 
     - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section 4.3,
-      where `d` is 1 minus the probability that both are of the same class;
+      where `d` is 1 minus the same-class probability;
       triplets as in the authors' code
 
     Args:
-        distance: `(n, n)`, n at least 3; of a log likelihood ratio
+        distance: `(n, n)`, n at least 3. For log-likelihood ratios pass
             `scipy.special.expit(-logits)`.
-        num_items: Rows of the sample; all of them where there are fewer. 300
-            have 4,455,100 triplets.
-        seed: Draws the sample.
+        num_items: Number of rows in the sample; all rows if there are fewer.
+            300 rows have 4,455,100 triplets.
+        seed: Random seed of the sample.
 
     Returns:
         `"self_distance"`, `(n,)`; `"asymmetry"`, `(n (n - 1) / 2,)`;
-        `"triangle_excess"`, `(triplets,)`; of the dtype of the distances.
+        `"triangle_excess"`, `(triplets,)`; with the dtype of the distances.
 
     Raises:
         ValueError: If the distances are not finite or not a square matrix of
@@ -65,13 +65,13 @@ def distance_properties(
     n = len(distance)
     if distance.shape != (n, n) or n < 3:
         raise ValueError(
-            "`distance` must be of all items with all of them, at least 3; "
+            "`distance` must be a square matrix for at least 3 items; "
             f"received shape {distance.shape}. Pass score_all_pairs of one "
             "set of embeddings."
         )
     if positive_integer("num_items", num_items) < 3:
         raise ValueError(
-            f"`num_items` must be at least 3, a triplet; received {num_items}."
+            f"`num_items` must be at least 3; received {num_items}."
         )
     first, second = np.triu_indices(n, 1)
     rows = np.arange(n)

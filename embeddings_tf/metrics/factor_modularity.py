@@ -1,4 +1,4 @@
-"""Whether each dimension of a code tells about one factor."""
+"""Modularity: whether each dimension of a code describes one factor."""
 
 from typing import Any
 
@@ -22,11 +22,11 @@ def modularity(
     """Modularity: whether each dimension describes at most one factor.
 
     Use it together with `explicitness` to compare how disentangled codes are.
-    Read the corrected form, `correction="permutation"`. The default is the
+    Prefer the corrected form, `correction="permutation"`. The default is the
     published form, for comparison with published numbers. The published form
-    flatters noise: random codes reach 0.98 where factors differ in their
-    number of values, because each dimension seems to have most information
-    about the factor with the most values.
+    favours noise: random codes reach 0.98 if factors differ in their number of
+    values, because each dimension seems to have most information about the
+    factor with the most values.
 
     Formula:
 
@@ -46,9 +46,9 @@ def modularity(
         w_i = sum over f of m[i, f]
     ```
 
-    so a dimension that tells nothing beyond chance has weight 0. Miller and
-    Madow's correction is not offered: on random codes, modularity stays as
-    high with it as without.
+    A dimension without information beyond chance has weight 0. Miller and
+    Madow's correction is not offered, because random codes have an equally
+    high modularity with it.
 
     Reference:
 
@@ -62,12 +62,12 @@ def modularity(
             As in `mutual_information`.
 
     Returns:
-        A float in `[0, 1]`: 1 if every dimension tells about one factor
-        only, 0 if every dimension tells equally much about all. Without a
-        correction, a dimension that tells nothing (for instance a constant
-        one) counts as 0, as in disentanglement_lib; in the paper's formula it
-        is 0 / 0. With the correction it does not count, and a code of which
-        no dimension tells anything has 0.
+        A float in `[0, 1]`: 1 if every dimension describes only one factor, 0
+        if every dimension describes all factors equally. Without a
+        correction, a dimension without information (for instance a constant)
+        counts as 0, as in disentanglement_lib; in the paper's formula it is
+        0 / 0. With the correction it does not count, and a code without any
+        information has modularity 0.
 
     Raises:
         ValueError: As `mutual_information`, or if there is a single factor.
@@ -100,7 +100,7 @@ def modularity(
     if not alive.any():
         return 0.0
     theta = np.where(alive, theta, 1.0)
-    # All but the maximum; the sum of all squares contains the maximum once.
+    # All but the maximum; the sum of all squares includes the maximum once.
     others = np.sum((information / theta[:, None]) ** 2, axis=1) - 1
     scores = np.where(alive, 1 - others / (num_factors - 1), 0.0)
     if correction is None:

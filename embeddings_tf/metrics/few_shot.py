@@ -31,12 +31,11 @@ def few_shot_accuracy(
 ) -> float:
     """Few-shot accuracy: classifies queries from a few examples per class.
 
-    Use it to measure how well embeddings separate classes, above all classes
-    that were not in training. Each of `num_episodes` random episodes takes
-    `num_support` examples of each of `num_classes` classes to represent the
-    class, and classifies `num_query` further examples of each class. For the
-    spread over episodes, or other measures of the same episodes, use
-    `few_shot_episodes`.
+    Use it to measure how well embeddings separate classes, in particular
+    held-out classes. Each of `num_episodes` random episodes represents each of
+    `num_classes` classes by `num_support` examples, and classifies `num_query`
+    further examples of each class. For the spread over episodes, or other
+    metrics of the same episodes, use `few_shot_episodes`.
 
     Formula:
 
@@ -45,15 +44,15 @@ def few_shot_accuracy(
         [argmax over classes of log_prob(query) = class of the query]
     ```
 
-    Of classes that are equally probable the first one of the episode is
-    predicted, so embeddings that are all the same score `1 / num_classes`.
+    If several classes are equally probable, the first one in the episode is
+    predicted. Embeddings that are all equal thus score `1 / num_classes`.
 
     Reference:
 
     - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175)
 
     Args:
-        embeddings: `(num_examples, width)`, whatever `log_prob` understands.
+        embeddings: `(num_examples, width)`, in the form that `log_prob` reads.
         labels: Integers `(num_examples,)`.
         num_support: Supports per class.
         num_query: Queries per class.
@@ -63,15 +62,15 @@ def few_shot_accuracy(
         log_prob: Function `(support, support_labels, query, num_classes,
             seed)` that returns log-probabilities `(queries, num_classes)`.
             `support_labels` are int32 in `[0, num_classes)`, and `seed` is an
-            int32 array `(2,)`, another one in each episode. None: the nearest
+            int32 array `(2,)` that differs between episodes. None: the nearest
             class mean, log softmax of minus the squared Euclidean distance.
-        query_embeddings: Where queries are taken from instead of
-            `embeddings`, same shape and same rows; for instance the same
-            images, corrupted.
+        query_embeddings: Embeddings of the queries, with the shape and rows
+            of `embeddings`; for instance of corrupted versions of the same
+            images. None: `embeddings`.
         gaussian: Whether embeddings are packed Gaussians `(num_examples,
-            2 * dim)`, as a model that ends in `GaussianEmbedding` gives them:
-            their means are compared. An array cannot say so itself. With
-            `log_prob`, which reads embeddings as they are, leave it out.
+            2 * dim)`, the output of a model that ends in `GaussianEmbedding`.
+            Their means are compared. With `log_prob`, which reads embeddings
+            unchanged, leave it out.
 
     Returns:
         Accuracy in `[0, 1]`; chance is `1 / num_classes`.
@@ -122,15 +121,14 @@ def few_shot_episodes(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yields the log-probabilities and targets of random episodes.
 
-    Use it where `few_shot_accuracy` is too coarse: for a confidence interval
-    over episodes, calibration or error versus reject. Arguments and errors
-    are those of `few_shot_accuracy`. Arguments are checked before the first
-    episode.
+    Use it if `few_shot_accuracy` is too coarse: for a confidence interval over
+    episodes, calibration or error versus reject. Arguments and errors are as in
+    `few_shot_accuracy`. Arguments are checked before the first episode.
 
     Yields:
         `(log_probability, target)` of each episode: an array
-        `(queries, num_classes)` and the position of each query's class,
-        integers `(queries,)`. Queries come class by class.
+        `(queries, num_classes)`, and the index of each query's class, integers
+        `(queries,)`. Queries are sorted by class.
 
     Example:
 
@@ -154,8 +152,8 @@ def few_shot_episodes(
         )
         if query_embeddings.shape != embeddings.shape:
             raise ValueError(
-                "`query_embeddings` must have the shape of `embeddings`, row "
-                "i about the same example; received shapes "
+                "`query_embeddings` must have the shape of `embeddings`, with "
+                "row i from the same example; received shapes "
                 f"{query_embeddings.shape} and {embeddings.shape}. Embed the "
                 "same examples with the same encoder."
             )
@@ -168,8 +166,8 @@ def few_shot_episodes(
     if truth("gaussian", gaussian):
         if log_prob is not None:
             raise ValueError(
-                "`gaussian=True` compares means; `log_prob` reads embeddings "
-                "as they are. Leave one of the two out."
+                "`gaussian=True` compares means, but `log_prob` reads "
+                "embeddings unchanged. Leave one of the two out."
             )
         embeddings = _means(embeddings)
         query_embeddings = _means(query_embeddings)
@@ -196,8 +194,8 @@ def _means(packed: np.ndarray) -> np.ndarray:
     width = packed.shape[1]
     if width % 2:
         raise ValueError(
-            "Packed Gaussians have an even width, mean and variance side by "
-            f"side; received width {width}. Pass gaussian=False for points."
+            "Packed Gaussians must have an even width, mean and variance side "
+            f"by side; received width {width}. Pass gaussian=False for points."
         )
     return packed[:, : width // 2]
 
@@ -227,8 +225,8 @@ def _episodes(support_from, query_from, batches, counts, seed, log_prob):
         if np.isnan(log_probability).any():
             raise ValueError(
                 "`log_prob` must return log-probabilities; received NaN in "
-                f"episode {number}. Look for a log of 0 minus a log of 0 in "
-                "it."
+                f"episode {number}. Check it for a difference of two "
+                "infinite logarithms."
             )
         yield log_probability, target.copy()
 
@@ -240,8 +238,8 @@ def _nearest_mean(support, support_labels, query, num_classes, seed):
     scaled, exponent = arrays.scaled(np.concatenate([support, query]))
     support, query = np.split(scaled, [len(support)])
     support = support.reshape(num_classes, -1, support.shape[1])
-    # Sums of squared differences: products would lose what is small beside
-    # the distance from the origin, or from a single class far away.
+    # Sums of squared differences, because products lose small differences of
+    # points that are far from the origin, or of one far class.
     distances = cdist(query, support.mean(axis=1), "sqeuclidean")
     distances -= distances.min(axis=1, keepdims=True)
     with np.errstate(over="ignore", under="ignore"):
@@ -253,7 +251,7 @@ def confidence_interval(values: Any, level: float = 0.95) -> float:
     """Half width of the confidence interval of a mean over episodes.
 
     Use it to print `mean +- half width`. It is the normal approximation, for
-    about thirty independent values or more.
+    about thirty or more independent values.
 
     Formula:
 
@@ -269,8 +267,8 @@ def confidence_interval(values: Any, level: float = 0.95) -> float:
         level: Probability that the interval covers the mean, between 0 and 1.
 
     Returns:
-        The half width, at least 0. A single value says nothing about the
-        spread: the half width is then infinite.
+        The half width, at least 0. It is infinite for a single value, which
+        gives no information about the spread.
 
     Raises:
         ValueError: If the values are empty or not finite, or the level is not
@@ -287,6 +285,6 @@ def confidence_interval(values: Any, level: float = 0.95) -> float:
         return math.inf
     scaled, exponent = arrays.scaled(values)
     error = np.std(scaled, ddof=1) / math.sqrt(len(values))
-    # The lower quantile: (1 + level) / 2 may round to 1.
+    # The lower quantile, because (1 + level) / 2 may round to 1.
     quantile = -NormalDist().inv_cdf((1 - level) / 2)
     return float(np.ldexp(quantile * error, exponent))

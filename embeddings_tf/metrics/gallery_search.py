@@ -1,4 +1,4 @@
-"""The rows of a gallery, in the order in which each query finds them."""
+"""Searches a gallery: yields rows in the order of similarity to a query."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -12,15 +12,15 @@ from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.nearest import Distances
 from embeddings_tf.ops.nearest import nearest
 
-# Queries and gallery rows whose scores are computed at once.
+# Number of queries and gallery rows whose scores are computed at once.
 _QUERY_BLOCK, _GALLERY_BLOCK = 1024, 4096
-# Distances in memory when the whole gallery is ranked.
+# Number of distances in memory when the whole gallery is ranked.
 _RANKED_BLOCK = 2**22
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Search:
-    """Checked arguments; `rows` are the queries that have something to find."""
+    """Checked arguments; `rows` are the queries with something to find."""
 
     queries: np.ndarray
     labels: np.ndarray
@@ -32,7 +32,7 @@ class Search:
     rows: np.ndarray = dataclasses.field(default_factory=lambda: np.arange(0))
 
     def hidden(self, rows: np.ndarray, start: int, stop: int) -> np.ndarray:
-        """Which gallery rows from `start` to `stop` `rows` may not find."""
+        """Marks gallery rows in `start` to `stop` that `rows` must not find."""
         found = np.zeros((len(rows), stop - start), bool)
         if self.among_themselves:
             own = (rows >= start) & (rows < stop)
@@ -104,7 +104,7 @@ def checked_search(
             "At least one query must have a member of its class to find; "
             f"received {len(labels)} queries without any. Pass more examples "
             "per class, the gallery's labels in the ids of `labels`, or an "
-            "`exclude` that leaves some."
+            "an `exclude` that keeps some."
         )
     return dataclasses.replace(search, rows=rows)
 
@@ -119,7 +119,7 @@ def _exclude_error(found: np.ndarray, shape: tuple[int, int]) -> ValueError:
 
 
 def members_of(search: Search) -> np.ndarray:
-    """How many of its class each query can find."""
+    """Counts the rows of its class that each query can find."""
     classes, count = np.unique(search.gallery_labels, return_counts=True)
     place = np.searchsorted(classes, search.labels).clip(max=len(classes) - 1)
     members = np.where(classes[place] == search.labels, count[place], 0)
@@ -133,7 +133,7 @@ def members_of(search: Search) -> np.ndarray:
             labels = search.gallery_labels[start : start + _GALLERY_BLOCK]
             lost = search.labels[block, None] == labels
             lost &= search.excluded(block, start, start + len(labels))
-            if search.among_themselves:  # already taken off
+            if search.among_themselves:  # the query itself is not counted
                 own = (block >= start) & (block < start + len(labels))
                 lost[own, block[own] - start] = False
             members[block] -= np.sum(lost, axis=1)
@@ -145,8 +145,8 @@ def nearest_by_distance(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yields blocks of `rows` and the gallery rows nearest to each, in order.
 
-    Where a query may find fewer than `count`, rows that are hidden from it
-    follow; by then it has found every member of its class.
+    If a query may find fewer than `count` rows, hidden rows follow. By then it
+    has found every row of its class.
     """
     size = len(search.gallery)
     count = min(count, size - search.among_themselves)
@@ -163,7 +163,7 @@ def nearest_by_distance(
     for block, places in found:
         if search.among_themselves:
             others = places != block[:, None]
-            # Itself is not among them if enough of its twins come before.
+            # Enough equal rows before the query's own row hide it.
             others[np.all(others, axis=1), -1] = False
             places = places[others].reshape(len(block), count)
         yield block, places
@@ -172,7 +172,7 @@ def nearest_by_distance(
 def nearest_by_score(
     search: Search, count: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """As `nearest_by_distance`, by the scores of a function."""
+    """As `nearest_by_distance`, with the scores of a function."""
     count = min(count, len(search.gallery) - search.among_themselves)
     for first in range(0, len(search.rows), _QUERY_BLOCK):
         block = search.rows[first : first + _QUERY_BLOCK]
@@ -192,17 +192,18 @@ def nearest_by_score(
 def _falling_scores(
     search: Search, block: np.ndarray, start: int, size: int
 ) -> list[np.ndarray]:
-    """Scores of queries and gallery rows from `start`, the highest smallest.
+    """Negated scores of queries and gallery rows from `start`.
 
-    With them, each `(rows, size)`, which of them are hidden, and their places.
-    Infinite scores rank like others, so they cannot mark the hidden.
+    Returns three arrays `(rows, size)`: the scores with the highest as the
+    smallest, which rows are hidden, and the positions. Infinite scores are
+    valid, so they cannot mark hidden rows.
     """
     scores = score_all_pairs(
         search.distance,
         search.queries[block],
         search.gallery[start : start + size],
     )
-    # Negation would overflow for integers, and float64 would round them.
+    # Negation would overflow integers, and float64 would round them.
     falling = -scores if scores.dtype.kind == "f" else ~scores
     stop = start + scores.shape[1]
     places = np.broadcast_to(np.arange(start, stop), scores.shape)
@@ -210,13 +211,13 @@ def _falling_scores(
 
 
 def _order(falling, hidden, places):
-    """Hidden ones last; of equal scores the earlier place first."""
+    """Sorts hidden rows last, and equal scores by position."""
     return np.lexsort((places, falling, hidden), axis=1)
 
 
 def ranked(search: Search) -> Iterator[np.ndarray]:
-    """Yields `(rows, m)` booleans: whether the nearest, second nearest, ...
-    gallery row is one of the query's class that it may find."""
+    """Yields `(rows, m)` booleans: is the r-th nearest gallery row a row of
+    the query's class that the query may find?"""
     num = len(search.gallery)
     size = max(1, _RANKED_BLOCK // num)
     blocks = [
@@ -243,7 +244,8 @@ def ranked(search: Search) -> Iterator[np.ndarray]:
         mixed = unsure & (same[:, 1:] != same[:, :-1])
         for row in np.flatnonzero(np.any(mixed, axis=1)):
             group = np.cumsum(np.append(False, ~unsure[row]))
-            # Only groups of more than one class: others may keep any order.
+            # Only groups of several classes; the order in others does not
+            # matter.
             at = np.flatnonzero(np.isin(group, group[:-1][mixed[row]]))
             places = order[row, at]
             decided = _settled(distances, block[row], places, group[at])
@@ -254,7 +256,7 @@ def ranked(search: Search) -> Iterator[np.ndarray]:
 def _settled(
     distances: Distances, query: int, places: np.ndarray, group: np.ndarray
 ) -> np.ndarray:
-    """Order of gallery rows `places`, whose `group` is in order already."""
+    """Orders gallery rows `places`, which are already sorted by `group`."""
     exact = distances.exact(np.full(len(places), query), places)
     order = np.lexsort((exact, group))
     exact, ordered = exact[order], group[order]

@@ -1,4 +1,4 @@
-"""The information that dimensions of a code have about factors."""
+"""Mutual information of dimensions of a code and factors."""
 
 from typing import Any
 
@@ -36,9 +36,9 @@ def mutual_information(
     ```
 
     The estimate grows with `bins` and shrinks with the number of examples:
-    independent codes get about `(bins - 1) (values - 1) / (2 n)` rather than
-    0. Compare embeddings by the same bins and examples, or use
-    `correction="permutation"`, which subtracts what the same codes tell
+    independent codes get about `(bins - 1) (values - 1) / (2 n)` instead of
+    0. Compare embeddings with the same bins and examples, or use
+    `correction="permutation"`. It subtracts the information of the same codes
     about permuted factors:
 
     ```
@@ -47,13 +47,14 @@ def mutual_information(
             rows of `factors`, see `chance_information`
     ```
 
-    and 0 for all factors of a dimension unless some
-    `(m[i, f] - chance[i, f]) / (standard deviation over the orders)` lies
-    7 standard deviations above the mean of its largest value, over
-    dimensions and factors, in a permuted order. Codes that tell nothing pass
-    this bound with a probability of about 1e-4. Miller and Madow's
-    correction, which counts the cells that are not empty, is not offered: on
-    the sets of random codes tried, it left 16 % to 74 % of the information.
+    All values of a dimension are 0 unless one is significant: the statistic
+    `(m[i, f] - chance[i, f]) / (standard deviation over the orders)` must
+    exceed a bound. The bound is the mean plus 7 standard deviations of the
+    largest statistic over dimensions and factors in permuted orders. Codes
+    without information exceed it with a probability of about 1e-4. Miller and
+    Madow's correction, which counts the cells that are not empty, is not
+    offered: for the random codes tried, it left 16 % to 74 % of the
+    information.
 
     Reference:
 
@@ -63,17 +64,17 @@ def mutual_information(
         codes: `(n, dims)`.
         factors: Integers `(n, num_factors)`.
         bins: Number of bins per dimension, at most 100,000.
-        binning: `"uniform"`, bins of equal width between the smallest and
-            the largest value (the paper's), or `"quantile"`, bins of equal
-            counts (for codes with outliers, which leave few uniform bins
-            filled).
+        binning: `"uniform"`, bins of equal width between the smallest and the
+            largest value (as in the paper), or `"quantile"`, bins of equal
+            counts (for codes with outliers, which leave most uniform bins
+            empty).
         min_probability: Terms with `p(a, b)` up to this value are left out.
-            The authors' code uses `1e-4`, which matters for more than 10,000
-            examples only.
-        correction: None, the published estimate, or `"permutation"`, what is
-            left of it beyond chance.
-        num_permutations: Orders drawn by the correction, at least 20.
-        seed: Draws the orders; the same seed gives the same result.
+            The authors' code uses `1e-4`, which matters only for more than
+            10,000 examples.
+        correction: None, the published estimate, or `"permutation"`, which
+            subtracts the chance level.
+        num_permutations: Number of orders for the correction, at least 20.
+        seed: Random seed of the orders; the same seed gives the same result.
 
     Returns:
         Array `(dims, num_factors)` in nats, between 0 and the entropy of the
@@ -81,7 +82,7 @@ def mutual_information(
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
-            different lengths, or an argument is not of the kind above.
+            different lengths, or an argument is not as described.
 
     Example:
 
@@ -103,7 +104,7 @@ def mutual_information(
         binned, values, min_probability, num_permutations, seed
     )
     chance = np.mean(orders, axis=0)
-    # A spread of 0, or of rounding only: nothing to tell from chance.
+    # A spread of 0, up to rounding: nothing exceeds chance.
     spread = np.maximum(np.std(orders, axis=0, ddof=1), NOTHING)
     largest = np.max((orders - chance) / spread, axis=(1, 2))
     bound = np.mean(largest) + 7 * np.std(largest, ddof=1)
@@ -121,7 +122,7 @@ def chance_information(
     num_permutations: int = 100,
     seed: int = 0,
 ) -> np.ndarray:
-    """Information that the same codes have about permuted factors.
+    """Mutual information of the same codes and permuted factors.
 
     Use it as the chance level of `mutual_information`: the mean estimate for
     codes and factors that are independent.
@@ -137,7 +138,7 @@ def chance_information(
     Reference:
 
     - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), the estimate
-      whose floor this is
+      of mutual information
 
     Args:
         codes: `(n, dims)`.

@@ -1,4 +1,4 @@
-"""Whether a linear classifier reads the factors off a code."""
+"""Explicitness: whether a linear classifier recovers the factors."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from embeddings_tf.metrics.codes_and_factors import codes_and_factors
 from embeddings_tf.metrics.codes_and_factors import same_columns
 from embeddings_tf.ops.arguments import one_of
 
-# In standard deviations; log odds of it are finite, whatever the weights.
+# In standard deviations; their log odds are finite for all weights.
 _FURTHEST = 1e100
 
 
@@ -25,8 +25,8 @@ def explicitness(
     """Explicitness: how well a linear classifier recovers the factors.
 
     Use it together with `modularity`: a modular code may lack a factor.
-    Logistic regression classifies every value of every factor, one against
-    the rest.
+    A logistic regression classifies every value of every factor against all
+    other values.
 
     Formula:
 
@@ -36,19 +36,19 @@ def explicitness(
     auc[k] = area under the ROC curve of this score, k against the rest
     ```
 
-    `variant="paper"`, the authors': practically no regularisation (`C=1e10`);
-    the mean over all values of all factors. `variant="disentanglement_lib"`:
-    that library's, with `C=1`, the codes divided by their standard deviation,
-    and the intercept regularised as well (scikit-learn's default solver then
-    was liblinear, which both variants use here); the mean over the values of
-    each factor, then over factors. The paper's early stopping averages in
-    this way too, see `explicitness_by_value`. The tolerance of the fits is
-    scikit-learn's default; a tighter one changes an AUC by about 1e-6, and by
-    about 1e-3 where dimensions are nearly linear combinations of each other.
+    `variant="paper"` follows the authors: almost no regularisation (`C=1e10`),
+    and the mean over all values of all factors. `variant="disentanglement_lib"`
+    follows that library: `C=1`, codes divided by their standard deviation, a
+    regularised intercept, and the mean over the values of each factor, then
+    over factors. Both use the solver liblinear, scikit-learn's default at the
+    time. The paper's early stopping also averages in the second way, see
+    `explicitness_by_value`. The tolerance of the fits is scikit-learn's
+    default; a tighter one changes an AUC by about 1e-6, and by about 1e-3 if
+    dimensions are nearly linear combinations of each other.
 
-    The authors fit and score on the same examples. This flatters the code,
-    the more so the fewer the examples and the more the dimensions:
-    disentanglement_lib also reports the value on other examples, here
+    The authors fit and score on the same examples. This overestimates the
+    result, in particular with few examples and many dimensions. Therefore
+    disentanglement_lib also reports the value on other examples; here pass
     `test_codes` and `test_factors`.
 
     Reference:
@@ -62,17 +62,17 @@ def explicitness(
         factors: Integers `(n, num_factors)`.
         variant: `"paper"` or `"disentanglement_lib"`.
         test_codes: `(m, dims)`, codes of other examples to score. None: the
-            same that are fitted.
+            fitted examples.
         test_factors: Integers `(m, num_factors)`; required with `test_codes`.
 
     Returns:
-        A float, 1 if every value can be told: by a line between it and the
-        others, or, thanks to the sum over values, by being what the others
-        leave, as the middle of three values on a line. Codes that say nothing
-        have 0.5, and more if fitted and scored on the same examples. What
-        cannot be scored is left out: a factor with a single value, and
-        with `test_codes` a value that is absent from the fitted examples, or
-        that none or all of the scored ones have.
+        A float, 1 if every value can be recognised: by a line between it and
+        the other values, or, because of the sum over values, as the remaining
+        value (such as the middle of three values on a line). Codes without
+        information have 0.5, and more if fitted and scored on the same
+        examples. Values that cannot be scored are ignored: the value of a
+        constant factor, and with `test_codes` a value that is absent from the
+        fitted examples, or that none or all of the scored examples have.
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
@@ -111,8 +111,8 @@ def explicitness_by_value(
 ) -> dict[str, np.ndarray]:
     """Explicitness for each value of each factor.
 
-    Use it to see which factor a code lacks, and to take other means than
-    `explicitness`. Arguments, omitted values and errors are those of
+    Use it to see which factor a code lacks, and to average differently from
+    `explicitness`. Arguments, omitted values and errors are as in
     `explicitness`.
 
     Returns:
@@ -139,7 +139,7 @@ def explicitness_by_value(
     if (test_codes is None) != (test_factors is None):
         raise ValueError(
             "`test_codes` and `test_factors` must be passed together; received "
-            "only one of them. Leave out both to score what is fitted."
+            "only one of them. Leave out both to score the fitted examples."
         )
     if test_codes is None:
         test_codes, test_factors = codes, factors
@@ -149,8 +149,8 @@ def explicitness_by_value(
         )
         same_columns(codes=codes, test_codes=test_codes)
         same_columns(factors=factors, test_factors=test_factors)
-    # Without regularisation the units of the codes do not matter; a fit in
-    # standard units is quicker and more precise.
+    # Without regularisation the scale of the codes does not matter; a fit in
+    # standard units is faster and more precise.
     codes, exponent = arrays.scaled(codes, axis=0)
     mean = np.mean(codes, axis=0)
     unit = np.where(np.ptp(codes, axis=0) > 0, np.std(codes, axis=0), 1)
@@ -159,7 +159,7 @@ def explicitness_by_value(
     codes = (codes - mean) / unit
     if np.abs(test_codes).max() > _FURTHEST:
         raise ValueError(
-            "`test_codes` must be of the scale of `codes`; received a value "
+            "`test_codes` must have the scale of `codes`; received a value "
             f"more than {_FURTHEST:g} standard deviations away. Use the same "
             "encoder for both."
         )
@@ -190,10 +190,10 @@ def _one_against_rest(
     test_codes: np.ndarray,
     regularisation: float,
 ) -> list[np.ndarray]:
-    """Log odds of each value, one array for each.
+    """Returns log odds of each value, one array per value.
 
-    They rank like the probabilities `p[k] / sum(p)`, but do not run together
-    where these round to 0 or 1.
+    They have the order of the probabilities `p[k] / sum(p)`, but stay distinct
+    where the probabilities round to 0 or 1.
     """
     from sklearn.linear_model import LogisticRegression
 

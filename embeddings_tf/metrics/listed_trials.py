@@ -1,4 +1,4 @@
-"""Scores of enrolled classes, and of trials that a list names."""
+"""Scores of enrolled classes, and of the trials in a list."""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ def score_enrolments(
     *,
     block_size: int = 1024,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of classes that are enrolled with several examples ("type I").
+    """Scores classes that are enrolled with several examples ("type I").
 
-    Use it where several recordings or images represent an identity. For PLDA,
+    Use it if several recordings or images represent an identity. For PLDA,
     `models.PLDA.score` with `enrol_labels` is the exact score.
 
     Args:
@@ -34,8 +34,8 @@ def score_enrolments(
         enrol: Embeddings `(m, dim)`.
         enrol_labels: Integers `(m,)`.
         test: Embeddings `(n, dim)`.
-        combine: "embedding": the score of the average embedding of the class;
-            "mean" or "max": the average or the largest score of its examples.
+        combine: "embedding": the score of the class's mean embedding; "mean" or
+            "max": the mean or largest score of its examples.
         block_size: Largest number of rows per side in a call of `score`.
 
     Returns:
@@ -44,7 +44,7 @@ def score_enrolments(
 
     Raises:
         ValueError: As `score_all_pairs`, if lengths differ, or if `combine` is
-            another.
+            not one of its choices.
 
     Example:
 
@@ -93,19 +93,19 @@ def score_trials(
     *,
     block_size: int = 65536,
 ) -> np.ndarray:
-    """Scores of the trials of a list, which names its examples.
+    """Scores the trials of a list, which refers to examples by name.
 
-    Use it for published lists of trials, such as VoxCeleb's lists. Each
-    recording is embedded once for all of its trials.
+    Use it for published lists of trials, such as VoxCeleb's lists. Embed each
+    recording once for all of its trials.
 
     Args:
         score_pairs: Function of two arrays `(b, dim)` that returns `(b,)`, such
             as `cosine_score_pairs`, `models.PLDA.score_pairs`, or, for a
             `layers.PairDistance`, `lambda a, b: distance((a, b))`.
         embeddings: `(m, dim)`.
-        names: `(m,)`, of the embeddings: strings or integers, each once.
+        names: `(m,)`, names of the embeddings: distinct strings or integers.
         trials: `(n, 2)`, a sequence of pairs of names, the enrolled first.
-        block_size: Trials that `score_pairs` gets at most.
+        block_size: Largest number of trials in a call of `score_pairs`.
 
     Returns:
         `(n,)`, in the order of the list.
@@ -133,7 +133,7 @@ def score_trials(
     if len(rows) < len(names):
         repeated = next(n for i, n in enumerate(names) if rows[n] != i)
         raise ValueError(
-            "`names` must name each embedding by itself; received "
+            "`names` must be distinct; received "
             f"{repeated!r} more than once. Drop the copies."
         )
     if not hasattr(trials, "__iter__") or isinstance(trials, str):
@@ -146,17 +146,17 @@ def score_trials(
     if wrong is not None or not trials:
         raise ValueError(
             "`trials` must be pairs of names, (enrolled, tested), at least "
-            f"one; received {trials if wrong is None else wrong!r}. Keep "
-            "whether they are targets apart."
+            f"one; received {trials if wrong is None else wrong!r}. Pass "
+            "the targets separately."
         )
     unknown = {name for trial in trials for name in trial if name not in rows}
     if unknown:
         some = ", ".join(sorted(map(repr, unknown))[:3])
         raise ValueError(
-            "`trials` may only name what `names` names; received "
-            f"{len(unknown)} unknown names, such as {some}, beside known ones "
-            f"such as {next(iter(rows))!r}. Compare how both are spelled, or "
-            "embed what is missing."
+            "`trials` must only contain names in `names`; received "
+            f"{len(unknown)} unknown names, such as {some}; a known name "
+            f"is {next(iter(rows))!r}. Compare their spelling, or embed "
+            "the missing examples."
         )
     pairs = np.array([[rows[a], rows[b]] for a, b in trials])
     return np.concatenate(
@@ -174,29 +174,29 @@ def score_trials(
 def _mean_scores(
     scores: np.ndarray, starts: np.ndarray, counts: np.ndarray
 ) -> np.ndarray:
-    """Means of groups of rows, in float64."""
+    """Returns means of groups of rows, in float64."""
     # Divided first: a sum of large scores may not be finite.
     shares = scores / np.repeat(counts, counts)[:, None].astype(np.float64)
     with np.errstate(invalid="ignore"):
         means = np.add.reduceat(shares, starts, axis=0)
     if np.isnan(means).any():
         raise ValueError(
-            "Scores of one class must not be -inf and inf both, which have no "
-            "mean; received both from `score`. Use combine='max'."
+            "Scores of one class must not contain both -inf and inf, whose "
+            "mean is undefined; received both from `score`. Use combine='max'."
         )
     return means
 
 
 def _names(name: str, value: Any) -> list:
-    """`value` as a list; ValueError unless it is a sequence of names."""
+    """Returns a list; ValueError unless `value` is a sequence of names."""
     try:
         if isinstance(value, (str, bytes)):
-            raise TypeError("it is a text")
+            raise TypeError("it is a string")
         found = list(value)
         hash(tuple(found))
     except TypeError as error:
         raise ValueError(
-            f"`{name}` must hold sequences of strings or integers; received "
+            f"`{name}` must be sequences of strings or integers; received "
             f"{value!r}: {error}. Pass lists, or NumPy arrays."
         ) from error
     return found

@@ -1,7 +1,7 @@
-"""The errors of verification at every threshold, and what follows from them.
+"""Errors of verification at every threshold, and metrics of them.
 
-Shared by `verification`, whose thresholds are the scores themselves, and by
-`trial_histogram`, whose thresholds are the limits of its bins.
+Used by `verification`, where the scores are the thresholds, and by
+`trial_histogram`, where the limits of bins are the thresholds.
 """
 
 import dataclasses
@@ -14,16 +14,16 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import number_between
 
-# Twice the number of pairs of a target and a nontarget trial fits in int64.
+# Twice the number of pairs of a target and a nontarget trial fits int64.
 MOST_PAIRS = 2**62 - 1
-# Of the weights of both errors.
+# Largest ratio of the weights of both errors.
 _WIDEST_RATIO = 1e100
 
 
 def trials(scores: Any, is_target: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Scores, which may be infinite, and booleans, both `(n,)`, n > 0.
+    """Returns scores, possibly infinite, and booleans, both `(n,)`, n > 0.
 
-    Integer scores stay integers, because float64 would tie large ones.
+    Integer scores stay integers, because float64 would merge large ones.
     """
     scores = arrays.numbers(
         "scores", scores, 1, "(n,)", infinite=True, ordered=True
@@ -38,12 +38,12 @@ class OperatingPoints:
     """Numbers of accepted trials at descending thresholds.
 
     The first threshold accepts nothing, the last threshold everything. Each
-    measure comes with its largest possible error if there are scores between
-    the thresholds. It is exact if the thresholds are all the scores.
+    metric comes with a bound of its error, for scores between the thresholds.
+    The metric is exact if every score is a threshold.
 
     Args:
-        thresholds: Descending; the first is inf. Of dtype object where they
-            are integers that floats would tie.
+        thresholds: Descending; the first is inf. The dtype is object for
+            integers that floats would merge.
         targets, nontargets: Trials of each kind accepted at each threshold.
     """
 
@@ -54,10 +54,10 @@ class OperatingPoints:
     def __post_init__(self):
         if not (self.num_targets and self.num_nontargets):
             raise ValueError(
-                "`is_target` must hold both kinds of trials; received "
+                "`is_target` must contain both kinds of trials; received "
                 f"{self.num_targets} target and {self.num_nontargets} "
-                "nontarget trials. Without one of them a kind of error cannot "
-                "be counted: add trials of it."
+                "nontarget trials. The error rate of a missing kind is "
+                "undefined: add trials of this kind."
             )
 
     @property
@@ -77,7 +77,7 @@ class OperatingPoints:
         return (self.num_targets - self.targets) / self.num_targets
 
     def equal_error_rate(self) -> tuple[float, float, float]:
-        """The rate, the threshold next to it, and the largest error."""
+        """Returns the rate, the nearest threshold, and the bound."""
         # (false alarm - miss) in units of 1 / pairs: integers, ascending.
         gap = self.nontargets * self.num_targets
         gap -= (self.num_targets - self.targets) * self.num_nontargets
@@ -88,7 +88,7 @@ class OperatingPoints:
         accepted = [int(self.nontargets[i]) for i in (before, after)]
         exact = accepted[0] + share * (accepted[1] - accepted[0])
         rate = float(exact / self.num_nontargets)
-        # Whatever lies between, both errors are monotone there.
+        # Between the thresholds both errors are monotone.
         false_alarm, miss = self.false_alarm, self.miss
         low = max(false_alarm[before], miss[after])
         high = min(false_alarm[after], miss[before])
@@ -98,7 +98,7 @@ class OperatingPoints:
         return rate, threshold, float(error)
 
     def roc_auc(self) -> tuple[float, float]:
-        """The area and the largest error."""
+        """Returns the area and the bound."""
         targets, nontargets = np.diff(self.targets), np.diff(self.nontargets)
         above = self.targets[:-1]
         won = int(np.sum(nontargets * (2 * above + targets)))
@@ -109,7 +109,7 @@ class OperatingPoints:
     def min_dcf(
         self, target_prior: float, miss_cost: float, false_alarm_cost: float
     ) -> tuple[float, float]:
-        """The normalised cost and the largest error."""
+        """Returns the normalised cost and the bound."""
         target_prior = number_between("target_prior", target_prior, 0, 1)
         miss_cost = number_between("miss_cost", miss_cost, 0, math.inf)
         false_alarm_cost = number_between(
@@ -118,14 +118,14 @@ class OperatingPoints:
         miss_weight = miss_cost * target_prior
         false_alarm_weight = false_alarm_cost * (1 - target_prior)
         scale = min(miss_weight, false_alarm_weight)
-        # Beyond this, sums of both would not be finite, or equal the larger.
+        # Beyond this ratio, sums of both overflow or equal the larger.
         if max(miss_weight, false_alarm_weight) > _WIDEST_RATIO * scale:
             raise ValueError(
                 "`target_prior`, `miss_cost` and `false_alarm_cost` must make "
                 "misses and false alarms comparable; received "
                 f"{target_prior!r}, {miss_cost!r} and {false_alarm_cost!r}, "
-                "of which one error hardly counts. Pass for instance costs of "
-                "1."
+                "with which one error has almost no weight. Use costs of "
+                "about 1."
             )
         miss_weight, false_alarm_weight = (
             miss_weight / scale,
@@ -134,6 +134,6 @@ class OperatingPoints:
         miss = miss_weight * self.miss
         false_alarm = false_alarm_weight * self.false_alarm
         cost = np.min(miss + false_alarm)
-        # The best that a threshold between two of these could do.
+        # The lowest cost that a threshold between two of these could have.
         least = np.min(miss[1:] + false_alarm[:-1])
         return float(cost), float(max(0.0, cost - least))

@@ -1,4 +1,4 @@
-"""Whether the nearest neighbours of an embedding are of its class."""
+"""Retrieval metrics: are the nearest neighbours in the same class?"""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ def recall_at_k(
 
     Returns:
         A dictionary from each `k` to the recall, in `[0, 1]`. Queries without
-        a (different) row of their class in their gallery are left out. For
+        a (different) row of their class in the gallery are ignored. For
         random embeddings the recall is the probability that one of k random
         rows has the query's class.
 
@@ -163,7 +163,7 @@ def mean_average_precision(
 
     Returns:
         A float in `[0, 1]`, 1 if every query ranks its class before all
-        other rows. Queries without a row to find are left out. For random
+        other rows. Queries without a row to find are ignored. For random
         embeddings it is about the class's share of the gallery; with R rows
         of the class among N and `rule="step"`, `H / N + (1 - H / N) (R - 1) /
         (N - 1)` with `H = 1 + 1/2 + ... + 1/N`.
@@ -187,7 +187,7 @@ def mean_average_precision(
     for same in ranked(search):
         row, place = np.nonzero(same)
         members = np.bincount(row)
-        # 1, 2, ... for the members of each row.
+        # 1, 2, ... for the rows of the class.
         number = np.arange(1, len(row) + 1)
         number -= np.repeat(np.cumsum(members) - members, members)
         precision = number / (place + 1)

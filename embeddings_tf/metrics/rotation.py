@@ -1,4 +1,4 @@
-"""Whether a rotation of a code aligns its axes with the factors."""
+"""Best rotation of a code towards the factors."""
 
 import math
 from typing import Any
@@ -48,7 +48,7 @@ def best_rotation(
 
     Returns:
         A dictionary: `angle`, the best counter-clockwise rotation in degrees
-        in `[-45, 45)` (of equals the smallest turn), `aligned_sum` and
+        in `[-45, 45)` (the smallest of equally good ones), `aligned_sum` and
         `mutual_information` (`(2, 2)`) at this angle, and
         `unrotated_aligned_sum` and `unrotated_mutual_information` at 0
         degrees, all in nats. `aligned_sum >= unrotated_aligned_sum`, and a
@@ -84,7 +84,7 @@ def best_rotation(
         for angle in _angles(step)
     ]
     unrotated = tried[0][0]
-    # The first of equals: angles come by the size of the turn.
+    # The first of equal values; angles are sorted by size.
     best, angle = max(tried, key=lambda trial: _aligned_sum(trial[0]))
     return {
         "angle": angle,
@@ -96,7 +96,7 @@ def best_rotation(
 
 
 def _angles(step: float) -> list[float]:
-    """Multiples of step in [-45, 45), 0 first."""
+    """Returns multiples of step in [-45, 45), 0 first."""
     count = math.floor(45 / step)
     multiples = [float(number * step) for number in range(-count, count + 1)]
     return sorted((angle for angle in multiples if angle < 45), key=abs)

@@ -1,4 +1,4 @@
-"""Calls of a score function, block by block, with its result checked."""
+"""Calls a score function block by block and checks its results."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from embeddings_tf.ops import arguments
 def two_sides(
     first: Any, second: Any, names: tuple[str, str] = ("first", "second")
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Both as arrays; converted and checked once if they are the same."""
+    """Returns both as arrays; checks only once if they are the same."""
     same = second is first
     first = arrays.numbers(names[0], first, 2, "(rows, dim)")
     if same:
@@ -51,6 +51,6 @@ def call_score(
     if np.isnan(scores).any():
         raise ValueError(
             "Scores must be numbers; received NaN from the score of finite "
-            "embeddings. Look for a division by 0 in it."
+            "embeddings. Check it for a division by 0."
         )
     return scores

@@ -1,4 +1,4 @@
-"""Scores of trials: whether two examples are of the same class.
+"""Scores of trials: whether two examples are in the same class.
 
 A score is a function of embeddings `(m, dim)` and `(n, dim)` that returns
 `(m, n)`, larger for more similar rows: `cosine_scores`, `models.PLDA.score`,
@@ -22,10 +22,10 @@ from embeddings_tf.ops.arguments import positive_integer
 def score_all_pairs(
     score: Callable, first: Any, second: Any = None, *, block_size: int = 1024
 ) -> np.ndarray:
-    """The scores of each row of `first` with each row of `second`, in blocks.
+    """Scores each row of `first` with each row of `second`, in blocks.
 
-    Use it where the scores fit in memory, but the intermediate tensors of
-    `score` do not. If the scores do not fit either, take `stream_trials`.
+    Use it if the scores fit in memory, but the intermediate tensors of `score`
+    do not. If the scores do not fit either, use `stream_trials`.
 
     Args:
         score: Function of `(a, dim)` and `(b, dim)` that returns `(a, b)`,
@@ -36,7 +36,7 @@ def score_all_pairs(
         block_size: Largest number of rows per side in a call of `score`.
 
     Returns:
-        `(m, n)`, of the dtype of the scores.
+        `(m, n)`, with the dtype of the scores.
 
     Raises:
         ValueError: If arrays are empty, not finite, not of rank 2 or of
@@ -74,10 +74,10 @@ def stream_trials(
     test_labels: Any = None,
     block_size: int = 1024,
 ) -> int:
-    """Scores all pairs of a set and passes them on block by block.
+    """Scores all pairs of examples and passes the scores on block by block.
 
     Use it for verification over all trials of a test set, which do not fit in
-    memory: 10,000 examples make 50 million. Each unordered pair of two
+    memory: 10,000 examples have 50 million pairs. Each unordered pair of two
     examples is one trial: the earlier example is enrolled, the later example
     is tested. With `test`, each embedding is enrolled and each row of `test`
     is tested. If `embeddings` has one row for each class, these are trials of
@@ -119,7 +119,7 @@ def stream_trials(
     among = test is None
     if among != (test_labels is None):
         raise ValueError(
-            "`test` and `test_labels` belong together; received only "
+            "`test` and `test_labels` must be passed together; received only "
             f"`{'test_labels' if among else 'test'}`. Pass both or neither."
         )
     first, second = two_sides(

@@ -1,4 +1,4 @@
-"""Measures of verification over trials that do not fit in memory."""
+"""Verification metrics for trials that do not fit in memory."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ class TrialHistogram:
     `1 + 2**(9 - num_bits)`, 0.05 % by default. -inf and inf have bins of their
     own, and 0 starts a bin.
 
-    The measures are `equal_error_rate`, `roc_auc` and `min_dcf`, as if the
+    The metrics are `equal_error_rate`, `roc_auc` and `min_dcf`, as if the
     scores of a bin were tied. Each method also returns a bound of its error.
-    The bound is always valid: error rates at the limits of bins are exact,
-    and between limits they are monotone. The bound is about the share of
-    trials in the bin at the threshold, also where these trials are really
-    tied and nothing is lost. Scores that crowd together far from 0, such as
-    probabilities just below 1, share bins: pass logits, or take more bits.
+    The bound is always valid: error rates at the limits of bins are exact, and
+    between limits they are monotone. The bound is about the share of trials in
+    the bin at the threshold, even if these trials are really tied. Scores that
+    are close together and far from 0, such as probabilities just below 1, share
+    bins: pass logits, or use more bits.
 
     Args:
         num_bits: Between 10 and 26; one more bit about halves the bound and
@@ -84,7 +84,7 @@ class TrialHistogram:
             array("is_target", is_target),
         )
         if scores.shape == is_target.shape == (0,):
-            return  # the last block of all pairs may have one example only
+            return  # the last block of all pairs may be a single example
         scores, is_target = trials(scores, is_target)
         num_trials = self._num_trials + np.bincount(is_target, minlength=2)
         if int(num_trials[0]) * int(num_trials[1]) > MOST_PAIRS:
@@ -99,21 +99,21 @@ class TrialHistogram:
         np.add.at(self._counts.reshape(-1), bins, 1)
 
     def equal_error_rate(self) -> tuple[float, float, float]:
-        """The EER, the threshold next to it, and the bound of the error.
+        """Returns the EER, the nearest threshold, and the bound of the error.
 
         The threshold is the lower limit of a bin, so its error rates are
         exact; accept when `score >= threshold`.
 
         Raises:
-            ValueError: If there are not both kinds of trials.
+            ValueError: If one kind of trials is missing.
         """
         return self._operating_points().equal_error_rate()
 
     def roc_auc(self) -> tuple[float, float]:
-        """The area under the ROC curve and the bound of the error.
+        """Returns the area under the ROC curve and the bound of the error.
 
         Raises:
-            ValueError: If there are not both kinds of trials.
+            ValueError: If one kind of trials is missing.
         """
         return self._operating_points().roc_auc()
 
@@ -123,14 +123,14 @@ class TrialHistogram:
         miss_cost: float = 1,
         false_alarm_cost: float = 1,
     ) -> tuple[float, float]:
-        """The normalised minimum cost and the bound of the error.
+        """Returns the normalised minimum cost and the bound of the error.
 
         The cost is never below the cost of the scores themselves, because it
         is the minimum over some of the thresholds. Arguments as in
         `embeddings_tf.metrics.min_dcf`.
 
         Raises:
-            ValueError: If there are not both kinds of trials, or if the prior
+            ValueError: If one kind of trials is missing, or if the prior
                 or a cost is out of range.
         """
         return self._operating_points().min_dcf(
@@ -147,14 +147,14 @@ class TrialHistogram:
 
 
 def _ordered(scores: np.ndarray) -> np.ndarray:
-    """uint32 that are ordered as the scores, which are rounded down."""
+    """Rounds scores down to uint32 with the same order."""
     if scores.dtype.kind in "iu":
-        # Where float64 would round, the last 11 bits go first.
+        # Clears the last 11 bits first, because float64 would round.
         down = np.where(
             arrays.beyond_float64(scores), scores >> 11 << 11, scores
         )
         scores = down.astype(np.float64)
-    with np.errstate(over="ignore"):  # to inf, and down again
+    with np.errstate(over="ignore"):  # rounds to inf, then down again
         rounded = scores.astype(np.float32)
     if scores.dtype == np.float64:
         down = np.nextafter(rounded, np.float32(-np.inf))
@@ -166,8 +166,8 @@ def _ordered(scores: np.ndarray) -> np.ndarray:
 
 
 def _score(ordered: np.ndarray) -> np.ndarray:
-    """The smallest float32 of a bin, from its smallest `_ordered` number."""
+    """Returns the smallest float32 of a bin, from its number."""
     bits = np.where(ordered >> 31, ordered & np.uint32(2**31 - 1), ~ordered)
     score = bits.view(np.float32)
-    # The bin of -inf begins with the bits of NaN.
+    # The bin of -inf starts with the bits of NaN.
     return np.where(np.isnan(score), np.float32(-np.inf), score)

@@ -1,4 +1,4 @@
-"""Whether a score tells if two examples are of the same class."""
+"""Verification metrics: how well scores separate two kinds of trials."""
 
 from typing import Any
 
@@ -34,9 +34,9 @@ def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
 
     Other definitions exist. The mean of both rates at the nearest threshold
     differs by at most half of their gap. The convex hull of the curve gives
-    an equal or a lower rate.
+    an equal or lower rate.
 
-    For trials that do not fit in memory take `TrialHistogram`.
+    For trials that do not fit in memory, use `TrialHistogram`.
 
     Reference:
 
@@ -54,11 +54,11 @@ def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
 
     Returns:
         The EER, in `[0, 1]`: 0 if all targets score higher than all
-        nontargets, 0.5 by chance, 1 if all score lower. And the threshold: of
-        the two scores next to the crossing, the score with the smaller
-        difference of both rates (the lower score if they are equal). It is a
-        float, or an int for integer scores beyond `2**53`, which floats would
-        tie.
+        nontargets, 0.5 by chance, 1 if all score lower. And the threshold,
+        one of the two scores next to the crossing: the score with the smaller
+        difference of both rates (the lower score if they are equal). The
+        threshold is a float, or an int for integer scores beyond `2**53`,
+        which floats would merge.
 
     Raises:
         ValueError: If arrays are empty, of the wrong rank or of different
@@ -75,10 +75,10 @@ def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
 
 
 def roc_auc(scores: Any, is_target: Any) -> float:
-    """The probability that a target scores higher than a nontarget.
+    """Area under the ROC curve: P(a target scores above a nontarget).
 
-    Use it to compare scores over all thresholds; `1 - roc_auc` is often
-    printed as an error beside the EER.
+    Use it to compare scores over all thresholds. `1 - roc_auc` is often
+    reported as an error together with the EER.
 
     Formula:
 
@@ -86,8 +86,8 @@ def roc_auc(scores: Any, is_target: Any) -> float:
     AUC = (pairs with target > nontarget + pairs with equal scores / 2) / pairs
     ```
 
-    over all pairs of a target and a nontarget trial: the area under the ROC
-    curve, its operating points joined by straight lines. Exact.
+    over all pairs of a target and a nontarget trial. This is the exact area
+    under the ROC curve with operating points joined by straight lines.
 
     Reference:
 
@@ -120,7 +120,7 @@ def min_dcf(
 ) -> float:
     """Minimum detection cost (minDCF) of verification, over all thresholds.
 
-    Use it where targets are rare or the two errors have different costs; the
+    Use it if targets are rare or the two errors have different costs; the
     EER ignores costs. The threshold is chosen on the measured trials, so the
     cost is a lower limit for a threshold chosen in advance.
 

@@ -1,4 +1,4 @@
-"""Checks of constructor arguments, with one wording for all classes."""
+"""Checks of arguments, with uniform error messages."""
 
 import math
 import numbers
@@ -9,14 +9,14 @@ import pathlib
 import keras
 import numpy as np
 
-# No dimension, number of rows or of samples is larger.
+# No dimension, number of rows or number of samples may be larger.
 LARGEST = 2**31 - 1
-# Squared, and summed a few times, it stays in the range of float32.
+# Squares of this number, and sums of a few of them, fit in float32.
 LARGEST_NUMBER = 1e18
 
 
 def positive_integer(name: str, value) -> int:
-    """`value` as an int; ValueError unless it is whole, 1 to `LARGEST`."""
+    """Returns an int; ValueError unless it is whole, 1 to `LARGEST`."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -33,14 +33,14 @@ def positive_integer(name: str, value) -> int:
 
 
 def integer_at_least(name: str, value, minimum: int) -> int:
-    """`value` as an int; ValueError unless it is a whole number >= minimum."""
+    """Returns an int; ValueError unless it is whole and >= minimum."""
     try:
         number = operator.index(value)
     except TypeError:
         number = minimum - 1
     if number < minimum or isinstance(value, bool):
         raise ValueError(
-            f"`{name}` must be at least {minimum}, an integer; received "
+            f"`{name}` must be an integer of at least {minimum}; received "
             f"{value!r}."
         )
     return number
@@ -49,7 +49,7 @@ def integer_at_least(name: str, value, minimum: int) -> int:
 def number_at_least(
     name: str, value, minimum: float, maximum: float | None = None
 ) -> float:
-    """`value` as a float; ValueError unless it is finite and in the range."""
+    """Returns a float; ValueError unless it is finite and in the range."""
     if not _is_number(value) or not math.isfinite(value) or value < minimum:
         raise ValueError(
             f"`{name}` must be a finite number of at least {minimum}; "
@@ -59,7 +59,7 @@ def number_at_least(
 
 
 def positive_number(name: str, value, maximum: float | None = None) -> float:
-    """`value` as a float; ValueError unless it is above 0 and in the range."""
+    """Returns a float; ValueError unless it is positive and in the range."""
     if not _is_number(value) or not 0 < value < math.inf:
         raise ValueError(
             f"`{name}` must be positive and finite; received {value!r}."
@@ -68,7 +68,7 @@ def positive_number(name: str, value, maximum: float | None = None) -> float:
 
 
 def share(name: str, value) -> float:
-    """`value` as a float; ValueError unless it is in [0, 1)."""
+    """Returns a float; ValueError unless it is in [0, 1)."""
     if number_at_least(name, value, 0) >= 1:
         raise ValueError(
             f"`{name}` must be at least 0 and below 1; received {value!r}."
@@ -77,7 +77,7 @@ def share(name: str, value) -> float:
 
 
 def number_between(name: str, value, low: float, high: float) -> float:
-    """`value` as a float; ValueError unless it is inside (low, high)."""
+    """Returns a float; ValueError unless it is inside (low, high)."""
     if not _is_number(value) or not low < value < high:
         raise ValueError(
             f"`{name}` must be between {low} and {high}; received {value!r}."
@@ -86,7 +86,7 @@ def number_between(name: str, value, low: float, high: float) -> float:
 
 
 def finite_number(name: str, value) -> float:
-    """`value` as a float; ValueError unless it is a finite number."""
+    """Returns a float; ValueError unless it is a finite number."""
     if not _is_number(value) or not math.isfinite(value):
         raise ValueError(
             f"`{name}` must be a finite number; received {value!r}."
@@ -95,7 +95,7 @@ def finite_number(name: str, value) -> float:
 
 
 def one_of(name: str, value, choices: tuple):
-    """`value` itself; ValueError unless it is among `choices`."""
+    """Returns `value`; ValueError unless it is one of `choices`."""
     if not isinstance(value, str | None) or value not in choices:
         raise ValueError(
             f"`{name}` must be one of {', '.join(map(repr, choices))}; "
@@ -105,7 +105,7 @@ def one_of(name: str, value, choices: tuple):
 
 
 def truth(name: str, value) -> bool:
-    """`value` as a bool; ValueError unless it is True, False, 1 or 0."""
+    """Returns a bool; ValueError unless it is True, False, 1 or 0."""
     is_number = isinstance(value, (numbers.Real, np.bool_))
     if not is_number or value not in (0, 1):
         raise ValueError(f"`{name}` must be True or False; received {value!r}.")
@@ -113,7 +113,7 @@ def truth(name: str, value) -> bool:
 
 
 def path(name: str, value) -> pathlib.Path:
-    """`value` as a path; ValueError unless it is text or a path, not empty."""
+    """Returns a path; ValueError unless it is a path or non-empty text."""
     is_path = isinstance(value, (str, os.PathLike)) and os.fspath(value)
     if not is_path or "\0" in os.fsdecode(value):
         raise ValueError(
@@ -124,14 +124,14 @@ def path(name: str, value) -> pathlib.Path:
 
 
 def text(name: str, value) -> str:
-    """`value` itself; ValueError unless it is a string."""
+    """Returns `value`; ValueError unless it is a string."""
     if not isinstance(value, str):
         raise ValueError(f"`{name}` must be a string; received {value!r}.")
     return value
 
 
 def function(name: str, value, arguments: str):
-    """`value` itself; ValueError unless it can be called."""
+    """Returns `value`; ValueError unless it can be called."""
     if not callable(value):
         raise ValueError(
             f"`{name}` must be a function of {arguments}; received {value!r}."
@@ -140,42 +140,42 @@ def function(name: str, value, arguments: str):
 
 
 def array(name: str, value) -> np.ndarray:
-    """`value` as an array; ValueError if it is none, as a ragged list."""
+    """Returns an array; ValueError if there is none, as for ragged lists."""
     try:
         return np.asarray(value)
     except (TypeError, ValueError, NotImplementedError) as error:
         raise ValueError(
             f"`{name}` must be an array, or lists of one length; received "
-            f"{type(value).__name__}, which is none: {error}"
+            f"{type(value).__name__}, which is not one: {error}"
         ) from error
 
 
 def num_rows(name: str, value) -> int:
-    """Length of `value`; ValueError if it has none, as None or text."""
+    """Returns the length; ValueError if there is none, as for text."""
     try:
         length = None if isinstance(value, (str, bytes)) else len(value)
-    except TypeError:  # also of an array without axes
+    except TypeError:  # also for an array without axes
         length = None
     if length is None:
         raise ValueError(
-            f"`{name}` must have a row for each input, as an array has; "
+            f"`{name}` must have one row per input, like an array; "
             f"received {value!r}."
         )
     return length
 
 
 def keras_layer(name: str, value) -> keras.Layer:
-    """`value` itself; ValueError unless it is a Keras model or layer."""
+    """Returns `value`; ValueError unless it is a Keras model or layer."""
     if not isinstance(value, keras.Layer):
         raise ValueError(
             f"`{name}` must be a Keras model or layer; received {value!r}. "
-            "Of a class, make an object first."
+            "If it is a class, create an object first."
         )
     return value
 
 
 def sequence(name: str, value, length: int | None = None) -> list:
-    """`value` as a list; ValueError unless it is one, of `length` if given."""
+    """Returns a list; ValueError unless it is a sequence of this length."""
     try:
         found = None if isinstance(value, (str, bytes, dict)) else list(value)
     except TypeError:
@@ -189,7 +189,7 @@ def sequence(name: str, value, length: int | None = None) -> list:
 
 
 def image_shape(value) -> tuple[int | None, int | None, int]:
-    """`(height, width, channels)`; None is a height or a width of any size."""
+    """Returns `(height, width, channels)`; None allows any size."""
     sizes = sequence("image_shape", value, 3)
     for size in sizes[:2]:
         if size is not None:
@@ -199,7 +199,7 @@ def image_shape(value) -> tuple[int | None, int | None, int]:
 
 
 def random_seed(name: str, value, num_bits: int = 63) -> int:
-    """`value` as an int; ValueError unless it is whole and has `num_bits`."""
+    """Returns an int; ValueError unless it is whole and has `num_bits`."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -226,7 +226,7 @@ def _at_most(name: str, value, maximum: float | None) -> float:
 
 
 def _is_number(value) -> bool:
-    """Whether `value` is a number that a float can hold, and no boolean."""
+    """Whether `value` fits in a float and is not a boolean."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return False
     try:

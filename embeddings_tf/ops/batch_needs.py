@@ -6,10 +6,13 @@ import tensorflow as tf
 
 
 class BatchNeeds(NamedTuple):
-    """A row can teach if its class and one other class have enough rows.
+    """The rows that a batch needs.
 
-    rows: Rows that the class of the row needs, itself included.
-    rows_of_other: Rows that some other class needs, at most `rows`.
+    A row is teachable (has a training signal) if its class and another class
+    have enough rows.
+
+    rows: Rows that the class of the row needs, including the row.
+    rows_of_other: Rows that another class needs, at most `rows`.
     sampler: A call that makes such batches.
     """
 
@@ -18,12 +21,12 @@ class BatchNeeds(NamedTuple):
     sampler: str
 
     def teachable_rows(self, labels: tf.Tensor) -> tf.Tensor:
-        """Which rows of a batch with these integer labels can teach.
+        """Marks the rows that have a training signal, given integer labels.
 
         Returns bool `(batch,)`.
         """
         _, ids = tf.unique(labels)
-        # One counter per row is enough, and a size that XLA knows.
+        # One counter per row suffices, and XLA knows this size.
         counts = tf.math.unsorted_segment_sum(
             tf.ones_like(ids), ids, tf.size(labels)
         )
@@ -32,7 +35,7 @@ class BatchNeeds(NamedTuple):
         return (tf.gather(counts, ids) >= self.rows) & has_other
 
     def describe(self) -> str:
-        """The rule and the cure, two sentences."""
+        """Returns two sentences: the rule and the cure."""
         rows = "1 row" if self.rows_of_other == 1 else f"{self.rows} rows"
         return (
             f"A row can teach if its batch has at least {self.rows} rows of "
@@ -50,7 +53,7 @@ PAIRS = BatchNeeds(
 
 
 def episode_needs(num_support: int) -> BatchNeeds:
-    """Needs of a loss on episodes: supports and a query of a class."""
+    """Returns the needs of a loss on episodes: supports and a query."""
     return BatchNeeds(
         num_support + 1,
         1,

@@ -4,21 +4,21 @@ import math
 
 import tensorflow as tf
 
-# Sums of a few squared distances stay in the range of float32.
+# Sums of a few squared distances fit in float32.
 LARGEST_SQUARE = 1e38
-# Squared, relative to the squared norms: about one digit of float32.
+# Relative to the squared norms: about one digit of float32.
 RESOLUTION = 2e-14
-# Rows without an entry as large as this count as zero.
+# Rows whose entries are all smaller count as zero.
 SMALLEST_ENTRY = 1e-30
 
 
 def squared_l2(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     """Squared Euclidean distances `(len(a), len(b))`, never negative.
 
-    Differences are taken before squaring: exact for close points far from
-    the origin, at `len(a) * len(b) * dim` floats of memory. The value stops
-    at a millionth of the largest float, so that sums of it are finite; the
-    gradient does not. It is NaN for a row that is not finite.
+    Differences are taken before squaring. This is exact for close points far
+    from the origin, and needs `len(a) * len(b) * dim` floats of memory. The
+    value is clipped at a millionth of the largest float, so sums of it are
+    finite; the gradient is not clipped. Rows that are not finite give NaN.
     """
     square = tf.math.squared_difference(a[:, None], b[None])
     square = _bounded(tf.reduce_sum(square, -1))
@@ -30,7 +30,7 @@ def squared_l2(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
 
 @tf.custom_gradient
 def _bounded(square: tf.Tensor):
-    """At most a millionth of the largest float; the gradient goes on."""
+    """Clips at a millionth of the largest float, with an unclipped gradient."""
     bounded = tf.minimum(square, 1e-6 * square.dtype.max)
     return bounded, lambda upstream: upstream
 
@@ -38,10 +38,10 @@ def _bounded(square: tf.Tensor):
 def squared_l2_within(z: tf.Tensor) -> tf.Tensor:
     """Squared Euclidean distances `(batch, batch)` among the rows of `z`.
 
-    Takes `batch * batch` floats of memory, whatever the dimension. The inner
-    products are float64, or close points would lose their digits; points
-    closer than 1e-7 of their norms coincide, and exactly. The value stops at
-    1e38, the gradient does not.
+    Takes `batch * batch` floats of memory for any dimension. The inner products
+    are float64, because close points would lose their digits in float32. Points
+    closer than 1e-7 of their norms have distance exactly 0. The value is
+    clipped at 1e38; the gradient is not clipped.
     """
 
     @tf.custom_gradient
@@ -54,8 +54,8 @@ def squared_l2_within(z: tf.Tensor) -> tf.Tensor:
         square = tf.minimum(tf.cast(square, z.dtype), LARGEST_SQUARE)
 
         def gradient(upstream):
-            # The sum over j of 2 (g_ij + g_ji) (z_i - z_j). Here float32 is
-            # enough: the error is that of rounding z, once it is centred.
+            # The sum over j of 2 (g_ij + g_ji) (z_i - z_j). float32 suffices
+            # here: the error is the rounding error of the centred z.
             weight = 2 * (upstream + tf.transpose(upstream))
             total = tf.reduce_sum(weight, axis=1, keepdims=True)
             centred = z - tf.reduce_mean(z, axis=0)
@@ -68,23 +68,23 @@ def squared_l2_within(z: tf.Tensor) -> tf.Tensor:
 
 @tf.custom_gradient
 def square_root(x: tf.Tensor):
-    """Square root, whose gradient at 0 is 0."""
+    """Square root with gradient 0 at 0."""
     root = tf.sqrt(x)
     return root, lambda upstream: tf.math.divide_no_nan(upstream / 2, root)
 
 
 def unit_rows(z: tf.Tensor) -> tf.Tensor:
-    """The rows of `z` `(batch, dim)`, each divided by its Euclidean norm.
+    """Divides each row of `z` `(batch, dim)` by its Euclidean norm.
 
-    Does not depend on the scale of a row, be it 1e-18 or 1e18. A row of zeros
-    stays zero.
+    Works for rows of any scale, from 1e-18 to 1e18. A row of zeros stays
+    zero.
     """
     largest = tf.stop_gradient(tf.reduce_max(tf.abs(z), axis=1, keepdims=True))
     largest = tf.where(
         largest <= SMALLEST_ENTRY, tf.zeros_like(largest), largest
     )
     z = tf.math.divide_no_nan(z, largest)
-    # Not below 1, unless the row is zero.
+    # At least 1, unless the row is zero.
     square = tf.reduce_sum(tf.square(z), axis=1, keepdims=True)
     return z * tf.math.rsqrt(tf.maximum(square, 1))
 
@@ -92,8 +92,8 @@ def unit_rows(z: tf.Tensor) -> tf.Tensor:
 def cosine_similarity_within(z: tf.Tensor) -> tf.Tensor:
     """Cosines `(batch, batch)` among the rows of `z`, in [-1, 1].
 
-    Does not depend on the scale of a row, be it 1e-18 or 1e18. A row of zeros
-    has similarity 0 to every row.
+    Works for rows of any scale, from 1e-18 to 1e18. A row of zeros has
+    similarity 0 to every row.
     """
     unit = unit_rows(z)
     similarity = tf.matmul(unit, unit, transpose_b=True)

@@ -1,4 +1,4 @@
-"""Supports and queries of an episode, read off the labels of a batch."""
+"""Supports and queries of an episode, from the labels of a batch."""
 
 from typing import NamedTuple
 
@@ -21,13 +21,13 @@ class Episode(NamedTuple):
 def split_episode(labels: tf.Tensor, num_support: int) -> Episode:
     """Splits rows: the first `num_support` rows of a label are supports.
 
-    The rows may come in any order; only the order among rows of one label
+    The rows may be in any order; only the order among rows of one label
     matters. A class with `num_support` rows or fewer has no query.
     """
     classes, class_ids = tf.unique(labels)
     num_classes = tf.size(classes)
     order = tf.argsort(class_ids, stable=True)
-    # One counter per row is enough, and a size that XLA knows.
+    # One counter per row suffices, and XLA knows this size.
     counts = tf.math.unsorted_segment_sum(
         tf.ones_like(class_ids), class_ids, tf.size(labels)
     )
@@ -40,7 +40,7 @@ def split_episode(labels: tf.Tensor, num_support: int) -> Episode:
 
 
 def mean_over_queries(values: tf.Tensor) -> tf.Tensor:
-    """Mean of `(queries,)`; 0 for a batch without queries."""
+    """Returns the mean of `(queries,)`, 0 for a batch without queries."""
     return tf.math.divide_no_nan(
         tf.reduce_sum(values), tf.cast(tf.size(values), values.dtype)
     )

@@ -9,13 +9,13 @@ and broadcasts to the shape of `ratio`.
 import numpy as np
 import tensorflow as tf
 
-# About the median of F(1, n), whatever n: the tail that starts here is at
-# most 0.63, so that its complement is exact.
+# Close to the median of F(1, n) for all n. The tail beyond it is at most
+# 0.63, so its complement is accurate.
 _MEDIAN = 0.455
 
 
 def log_cdf(ratio: tf.Tensor, freedom: tf.Tensor) -> tf.Tensor:
-    """`ln P(S < s)`, accurate where it is hugely negative and where it is 0.
+    """`ln P(S < s)`, accurate for hugely negative values and close to 0.
 
     Formula: `ln I_x(1/2, freedom / 2)` with `x = ratio / (1 + ratio)`.
     """
@@ -27,12 +27,12 @@ def log_cdf_and_slope(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """`log_cdf` and its derivative in `ln ratio`.
 
-    Formula, of the derivative: `sqrt(x) (1 - x)^(freedom / 2)` over
-    `B(1/2, freedom / 2) P(S < s)`, with `x` as in `log_cdf`.
+    Formula of the derivative: `sqrt(x) (1 - x)^(freedom / 2) /
+    (B(1/2, freedom / 2) P(S < s))`, with `x` as in `log_cdf`.
     """
     is_lower, tail = _tail(ratio, freedom)
-    # A product: TensorFlow joins a negation and a logarithm into one
-    # operation, which takes longer than the two do.
+    # Written as a product, because TensorFlow fuses a negation and a
+    # logarithm into one slower operation.
     log = tf.where(is_lower, tf.math.log(tail), tf.math.log1p(-1 * tail))
     half, y = freedom / 2, 1 / (1 + ratio)
     density = tf.sqrt(ratio * y)
@@ -43,9 +43,9 @@ def log_cdf_and_slope(
 def log_sf(ratio: tf.Tensor, freedom: tf.Tensor) -> tf.Tensor:
     """`ln P(S > s)`, accurate also where `P(S > s)` underflows.
 
-    Formula: `ln I_y(freedom / 2, 1/2)` with `y = 1 / (1 + ratio)`; near the
-    end of the range of floats, its continued fraction to the third level:
-    that far out `y` or `1 / freedom` is so small that the rest is negligible.
+    Formula: `ln I_y(freedom / 2, 1/2)` with `y = 1 / (1 + ratio)`. Near the end
+    of the range of floats, its continued fraction to the third level is used:
+    there `y` or `1 / freedom` is so small that the rest is negligible.
     """
     half, y = freedom / 2, 1 / (1 + ratio)
     is_lower, tail = _tail(ratio, freedom)
@@ -61,8 +61,8 @@ def log_sf(ratio: tf.Tensor, freedom: tf.Tensor) -> tf.Tensor:
 def log_density(ratio: tf.Tensor, freedom: tf.Tensor) -> tf.Tensor:
     """`ln (d P(S < s) / d ln ratio)`.
 
-    In the logarithm of `ratio`, `log_cdf` and `log_sf` have derivatives that
-    are bounded, by 1/2 and by `freedom / 2`.
+    The derivatives of `log_cdf` and `log_sf` in the logarithm of `ratio` are
+    bounded, by 1/2 and by `freedom / 2`.
     """
     half = freedom / 2
     log_sum = tf.math.log1p(ratio)
@@ -77,12 +77,12 @@ def _log_beta(half):
 
 
 def _tail(ratio, freedom):
-    """Whether the tail is P(S < s), not P(S > s); the tail.
+    """Returns whether the tail is P(S < s) (else P(S > s)), and the tail.
 
-    Formula, of P(S > s): `I_y(n/2, 1/2) = 2 I_u(n/2, n/2)` with
+    Formula of P(S > s): `I_y(n/2, 1/2) = 2 I_u(n/2, n/2)` with
     `u = (1 - sqrt(1 - y)) / 2`, which converges faster.
     """
-    # A sum broadcasts where XLA knows no shape, unlike tf.broadcast_to.
+    # A sum broadcasts even if XLA knows no shape, unlike tf.broadcast_to.
     half = freedom / 2 + 0 * ratio
     y = 1 / (1 + ratio)
     x = ratio * y

@@ -1,4 +1,4 @@
-"""The F statistics of all pairs of classes, their value and its gradient."""
+"""F statistics of all pairs of classes: value and gradient of the loss."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from embeddings_tf.ops import f_distribution
 
-# Bounds of the sum of squares between two classes over that within them.
+# Bounds of the ratio: sum of squares between two classes / sum within them.
 SMALLEST_RATIO, LARGEST_RATIO = 1e-37, 1e37
 # Pairs times dimensions in a block: 2 MB per tensor bounds the memory. Most
 # batches need one block.
@@ -15,17 +15,18 @@ BLOCK_SIZE = 2**18
 
 
 class _Batch(NamedTuple):
-    """A batch and its classes; float64 but for `z`.
+    """A batch and its classes; float64 except for `z`.
 
     num_classes, dim: Numbers of classes and of dimensions.
     ids: Class of each row, `(rows,)`.
-    z: Rows about the rounded means of their classes, `(rows, dim)`, in the
+    z: Rows minus the rounded means of their classes, `(rows, dim)`, with the
         dtype of the embeddings.
-    count, mean: Of each class, `(classes, 1)` and `(classes, dim)`.
-    offset: `mean` minus what it is rounded to.
-    spread: Of each class, `(classes, dim)`, positive: its sum of squares times
+    count, mean: Per class, `(classes, 1)` and `(classes, dim)`.
+    offset: `mean` minus the rounded mean.
+    spread: Per class, `(classes, dim)`, positive: the sum of squares times
         `weight`.
-    weight: 1, or what makes `spread` the squared standard error of the mean.
+    weight: 1, or the factor that makes `spread` the squared standard error of
+        the mean.
     """
 
     num_classes: tf.Tensor
@@ -54,12 +55,12 @@ class _Class(NamedTuple):
 def value_and_gradient(
     labels, embeddings, num_dims, grand_mean, direction, equal_variance
 ):
-    """The sum of -ln Phi over pairs of classes and its gradient.
+    """Returns the sum of -ln Phi over pairs of classes and its gradient.
 
-    The gradient is computed with the value, so that no tensor of pairs times
-    dimensions is kept for a backward pass. Steps: the mean and spread of each
+    The gradient is computed with the value, so no tensor of pairs times
+    dimensions is stored for a backward pass. Steps: the mean and spread of each
     class; the tests of all pairs of classes, block by block, with the gradient
-    in mean and spread; from there the gradient in the rows.
+    in mean and spread; then the gradient in the rows.
 
     Args:
         labels: Integers `(rows,)`.
@@ -71,7 +72,7 @@ def value_and_gradient(
         The value, a scalar, and its gradient in `embeddings`.
     """
     if embeddings.dtype == tf.float64:
-        # Makes points that coincide exact zeros; sums of float32 are exact.
+        # Makes coinciding points exact zeros, whose float32 sums are exact.
         embeddings -= embeddings[:1]
     batch = _statistics(labels, embeddings, equal_variance)
 
@@ -98,7 +99,7 @@ def value_and_gradient(
 
 
 def _statistics(labels, embeddings, equal_variance) -> _Batch:
-    """Means and spreads of the classes that occur in a batch."""
+    """Computes means and spreads of the classes in a batch."""
     dtype = embeddings.dtype
     present, ids = tf.unique(labels)
     num_classes = tf.size(present)
@@ -110,14 +111,14 @@ def _statistics(labels, embeddings, equal_variance) -> _Batch:
 
     count = over_classes(tf.ones_like(embeddings[:, :1]))
     mean = over_classes(embeddings) / count
-    # A class's points about its rounded mean: a difference of float32 is as
-    # accurate as float32 can be, and exact where points are close.
+    # A class's points minus its rounded mean: a difference of float32 is as
+    # accurate as float32 can be, and exact for close points.
     centre = tf.cast(mean, dtype)
     z = embeddings - _of_rows(centre, ids, dtype)
     offset = mean - tf.cast(centre, tf.float64)
     spread = over_classes(tf.square(tf.cast(z, tf.float64)))
     spread -= count * tf.square(offset)
-    # Below 0 if differences of less than 1e-38 are lost.
+    # Negative if differences below 1e-38 are lost.
     spread = tf.maximum(spread, 0)
     weight = None
     if not equal_variance:
@@ -126,24 +127,24 @@ def _statistics(labels, embeddings, equal_variance) -> _Batch:
             tf.constant(1, tf.float64), count * (count - 1)
         )
         spread *= weight
-    spread += 1e-280  # never 0 / 0
+    spread += 1e-280  # avoids 0 / 0
     dim = embeddings.shape[-1] or tf.shape(embeddings)[-1]
     return _Batch(num_classes, dim, ids, z, count, mean, offset, spread, weight)
 
 
 def _of_rows(class_values, ids, dtype):
-    """The values of the class of each row."""
-    # gather takes longer; it divides little among many threads.
+    """Returns the value of the class of each row."""
+    # Faster than gather, which uses few of many threads.
     return tf.gather_nd(tf.cast(class_values, dtype), ids[:, None])
 
 
 def _over_all_pairs(batch: _Batch, test):
-    """The value of all pairs of classes, block by block, and its gradient.
+    """Returns value and gradient over all pairs of classes, in blocks.
 
-    Returns the gradient in mean and in spread, `(2, classes, dim)`, flat.
+    The gradient is in mean and spread, `(2, classes, dim)`, flat.
     """
     dim, num_classes = batch.dim, batch.num_classes
-    # truncatediv: of the divisions, the one whose result XLA can bound.
+    # XLA can bound the result of truncatediv, unlike other divisions.
     num_pairs = tf.truncatediv(num_classes * (num_classes - 1), 2)
     block = tf.range(tf.minimum(num_pairs, tf.maximum(1, BLOCK_SIZE // dim)))
     block_size = tf.size(block)
@@ -151,7 +152,7 @@ def _over_all_pairs(batch: _Batch, test):
     def of_block(start):
         index = start + block
         pair = tf.stack(_classes_of_pair(tf.minimum(index, num_pairs - 1)))
-        is_pair = (index < num_pairs)[:, None]  # the last block may go on
+        is_pair = (index < num_pairs)[:, None]  # pads the last block
         return _over_block(batch, pair, is_pair, test)
 
     def add_block(start, value, gradient):
@@ -162,7 +163,7 @@ def _over_all_pairs(batch: _Batch, test):
             gradient + added_gradient,
         )
 
-    # One block is the usual case, and a loop of one takes longer than one.
+    # One block is the usual case; a loop of one block is slower.
     first = of_block(0)
     return tf.cond(
         block_size < num_pairs,
@@ -177,7 +178,7 @@ def _over_all_pairs(batch: _Batch, test):
 
 
 def _over_block(batch: _Batch, pair, is_pair, test):
-    """The value of some pairs of classes, and its gradient as above."""
+    """Returns value and gradient, as above, over some pairs of classes."""
     count_a, count_b, mean_a, mean_b, spread_a, spread_b = (
         one_of_two
         for values in (batch.count, batch.mean, batch.spread)
@@ -190,8 +191,8 @@ def _over_block(batch: _Batch, pair, is_pair, test):
         _Class(count_a, spread_a),
         _Class(count_b, spread_b),
     )
-    # From the log of the ratio to its numerator and its denominator, which
-    # is the squared difference over the ratio. That may be infinite.
+    # From the log of the ratio to its numerator and its denominator. The
+    # denominator, squared difference over ratio, may be infinite.
     difference = tf.gather(difference, dims, batch_dims=1)
     in_mean = tf.math.divide_no_nan(2 * slope, difference)
     in_spread = tf.math.divide_no_nan(
@@ -207,7 +208,7 @@ def _over_block(batch: _Batch, pair, is_pair, test):
 
 
 def _gradient_in_rows(gradient, batch: _Batch, direction):
-    """From the gradient in the means and spreads of classes to their rows."""
+    """Backpropagates from means and spreads of classes to their rows."""
     dtype = batch.z.dtype
     in_mean, in_spread = tf.unstack(
         tf.reshape(gradient, [2, batch.num_classes, batch.dim])
@@ -216,8 +217,8 @@ def _gradient_in_rows(gradient, batch: _Batch, direction):
         in_spread *= batch.weight
     in_square = 2 * in_spread
     in_point = in_mean / batch.count - in_square * batch.offset
-    # Its root twice: embeddings below 1e-19 would take the square out of
-    # float32. Below 1e-35 what is left of a gradient is this bound.
+    # The root is applied twice, because the square of embeddings below 1e-19
+    # leaves float32. Below 1e-35 this bound replaces the gradient.
     sign = 1 if direction == "separate" else -1
     bound = tf.constant(1e-3 * dtype.max, tf.float64)
     root = tf.minimum(tf.sqrt(sign * in_square), bound)
@@ -228,7 +229,7 @@ def _gradient_in_rows(gradient, batch: _Batch, direction):
 
 
 def _classes_of_pair(index):
-    """`first < second` of the pairs (0, 1), (0, 2), (1, 2), (0, 3), ..."""
+    """Returns `first < second` of the pairs (0, 1), (0, 2), (1, 2), ..."""
     root = tf.sqrt(8 * tf.cast(index, tf.float64) + 1)
     second = tf.cast((root + 1) / 2, tf.int32)
     return index - tf.truncatediv(second * (second - 1), 2), second
@@ -237,7 +238,7 @@ def _classes_of_pair(index):
 def _test(
     ratio, is_pair, a, b, num_dims, grand_mean, direction, equal_variance
 ):
-    """Tests of equal means, of the classes `a` against the classes `b`.
+    """Tests of equal means between the classes `a` and the classes `b`.
 
     Takes `ratio`, the squared differences of the means over the sums of the
     spreads, and `is_pair`, false for rows to ignore. Returns, for the
@@ -245,10 +246,10 @@ def _test(
 
         value: `(pairs, num_dims)`, -ln Phi or -ln (1 - Phi).
         slope: Its derivative in the log of the ratio.
-        ratio: The ratio, of those taken.
-        dims: Which dimensions.
+        ratio: The ratio in these dimensions.
+        dims: The indices of these dimensions.
 
-    The first two are 0 where there is nothing to test.
+    `value` and `slope` are 0 if there is nothing to test.
     """
     if equal_variance:
         total = a.count + b.count
@@ -259,7 +260,7 @@ def _test(
             if grand_mean == "class_means"
             else a.count * b.count / total
         )
-        # Phi grows with the ratio, so that the ratio can choose.
+        # Phi grows with the ratio, so the ratio can select dimensions.
         ratio, dims = tf.math.top_k(ratio, num_dims, sorted=False)
     else:
         is_testable = (a.count > 1) & (b.count > 1)
@@ -287,7 +288,7 @@ def _test(
         log_density = f_distribution.log_density(clipped, freedom)
         slope = -tf.exp(log_density - log_probability)
     slope = tf.where(scaled == clipped, slope, tf.zeros([], tf.float64))
-    # A product, or what is not a number would be hidden.
+    # A product keeps NaN visible.
     factor = -tf.cast(is_testable & is_pair, tf.float64)
     return factor * log_probability, factor * slope, ratio, dims
 

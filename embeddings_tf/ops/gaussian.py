@@ -10,7 +10,7 @@ import tensorflow as tf
 from embeddings_tf.ops.labelled_batch import real_floats
 from embeddings_tf.ops.seed_pair import seed_pair
 
-# Its inverse and the gradient of its root are in the range of float32.
+# The inverse and the gradient of the root of this variance fit in float32.
 SMALLEST_VARIANCE = 1e-37
 
 
@@ -25,8 +25,8 @@ def unpack(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     width = None if packed.shape.rank == 0 else packed.shape[-1]
     if not width or width % 2:
         raise ValueError(
-            "A packed Gaussian has an even last axis, the mean and the "
-            f"variance side by side; received shape {packed.shape}. Let the "
+            "A packed Gaussian must have an even last axis, mean and variance "
+            f"side by side; received shape {packed.shape}. Let the "
             "encoder end in `embeddings_tf.layers.GaussianEmbedding(dim)`."
         )
     mean, variance = tf.split(packed, 2, axis=-1)
@@ -51,9 +51,9 @@ def dim_of(reader: str, shape) -> int:
 
 
 def require_one_dim(first: tf.Tensor, second: tf.Tensor) -> None:
-    """ValueError unless two sets of Gaussians have as many dimensions.
+    """Raises ValueError unless two sets of Gaussians have one dimension.
 
-    A Gaussian of one dimension would be compared with each dimension.
+    Otherwise a Gaussian of one dimension would be broadcast.
     """
     if not first.shape[-1:].is_compatible_with(second.shape[-1:]):
         raise ValueError(
@@ -63,22 +63,22 @@ def require_one_dim(first: tf.Tensor, second: tf.Tensor) -> None:
 
 
 def mark(packed: tf.Tensor) -> tf.Tensor:
-    """The tensor itself, refused by `require_points`.
+    """Marks a tensor as Gaussian, so that `require_points` refuses it.
 
-    The mark is an attribute of the Python object, as Keras's masks are: the
-    output of a model's last layer has it where a loss is called, eagerly and
-    in graphs. A tensor computed from it does not.
+    The mark is an attribute of the Python object, like Keras's masks. A loss
+    finds it on the output of a model's last layer, eagerly and in graphs.
+    Tensors computed from the output do not have it.
     """
     packed._embeddings_tf_is_gaussian = True
     return packed
 
 
 def require_points(embeddings) -> None:
-    """ValueError if embeddings came out of `mark`."""
+    """Raises ValueError if embeddings are marked as Gaussians by `mark`."""
     if getattr(embeddings, "_embeddings_tf_is_gaussian", False):
         raise ValueError(
-            "This loss compares points; it received Gaussians, the output of a "
-            "GaussianEmbedding, and their variances would count as "
+            "This loss compares points; received Gaussians, the output of a "
+            "GaussianEmbedding, whose variances would count as "
             "coordinates. End the model with a layer of points, such as "
             "keras.layers.Dense(dim), or train it with an objective that "
             "reads Gaussians, such as StochasticPrototypes."
@@ -86,23 +86,23 @@ def require_points(embeddings) -> None:
 
 
 def unpack_valid(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """`unpack`, where a negative variance is NaN: it is of no Gaussian."""
+    """`unpack`, with NaN for invalid negative variances."""
     mean, variance = unpack(packed)
     nothing = tf.constant(float("nan"), variance.dtype)
     return mean, tf.where(variance < 0, nothing, variance)
 
 
 def unpack_positive(packed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """`unpack_valid`, where a variance from 0 to 1e-37 counts as 1e-37.
+    """`unpack_valid`, with variances from 0 to 1e-37 raised to 1e-37.
 
-    The gradient of such a variance is 0.
+    The gradient of a raised variance is 0.
     """
     mean, variance = unpack_valid(packed)
     return mean, tf.maximum(variance, SMALLEST_VARIANCE)
 
 
 def diagonal_normal(mean: tf.Tensor, variance: tf.Tensor):
-    """The TFP distribution `N(mean, diag(variance))`."""
+    """Returns the TFP distribution `N(mean, diag(variance))`."""
     import tensorflow_probability as tfp
 
     return tfp.distributions.MultivariateNormalDiag(
@@ -119,10 +119,11 @@ def log_density(difference: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
 
 
 def standard_normal(num_samples: int, dim: int, seed, dtype) -> tf.Tensor:
-    """Draws `(num_samples, dim)` that depend on the seed alone.
+    """Draws `(num_samples, dim)` that depend only on the seed.
 
-    Scaled by the variance of any number of rows, they are samples of each row
-    that do not depend on the other rows. `seed` is an int or integers `(2,)`.
+    Scaled by the standard deviations of any number of rows, they are samples
+    of each row that do not depend on the other rows. `seed` is an int or
+    integers `(2,)`.
     """
     return tf.random.stateless_normal(
         (num_samples, dim), seed_pair(seed, True), dtype=dtype, alg="philox"
@@ -151,7 +152,7 @@ def posterior(
 
     `mean` and `variance` are `(n, dim)`, `class_ids` `(n,)`; every class has
     a row. Returns `(num_classes, dim)` each. Precisions are divided by the
-    largest of their class before they are added, so that no sum overflows.
+    largest precision of their class before they are added, to avoid overflow.
     """
     precision = 1.0 / variance
     largest = tf.stop_gradient(
@@ -169,7 +170,7 @@ def posterior(
 def product(
     first: tuple[tf.Tensor, tf.Tensor], second: tuple[tf.Tensor, tf.Tensor]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Mean and variance of the normalised product of two Gaussians."""
+    """Returns mean and variance of the normalised product of two Gaussians."""
     (mean_a, variance_a), (mean_b, variance_b) = first, second
     share = variance_a / (variance_a + variance_b)
     return mean_a + share * (mean_b - mean_a), share * variance_b

@@ -1,4 +1,4 @@
-"""The batch of all replicas, so that a loss never sees a slice of it."""
+"""Gathers the global batch, so that a loss sees all replicas' rows."""
 
 import tensorflow as tf
 
@@ -25,20 +25,20 @@ def gather_global_batch(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
 
 
 def balance_replicas(values: tf.Tensor, num_rows=None) -> tf.Tensor:
-    """`values` with a gradient in which every row of the batch counts alike.
+    """Scales gradients so that every row of the global batch counts equally.
 
-    Keras takes the mean over the rows of each replica, and of these means the
-    mean over replicas: where batches split unevenly, a row in a smaller piece
-    counts for more, and a replica without rows for nothing. The values stay
-    as they are, Keras weighs them by rows when it logs; their gradient is
-    multiplied by
+    Keras takes the mean over the rows of each replica, then the mean over
+    replicas. If batches split unevenly, a row on a replica with fewer rows
+    counts more. The values stay unchanged, since Keras weights them by rows in
+    its logs. Their gradient is multiplied by
 
     ```
     rows of this replica * number of replicas / rows of all replicas
     ```
 
     Args:
-        values: One for each row of this replica, `(rows,)`.
+        values: One value per row of this replica, `(rows,)`.
+        num_rows: Rows of all replicas. None: counted here.
         num_rows: Rows of all replicas; None: they are counted.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Labels and embeddings of a batch, checked before anything reads them."""
+"""Checks labels and embeddings of a batch before use."""
 
 import keras
 import numpy as np
@@ -23,9 +23,10 @@ LENGTH = (
 
 
 def labelled_batch(y_true, y_pred) -> tuple[tf.Tensor, tf.Tensor]:
-    """Integer labels `(batch,)` and embeddings `(batch, dim)` as given.
+    """Returns integer labels `(batch,)` and embeddings `(batch, dim)`.
 
-    What is known only when a graph runs is checked there.
+    Properties that are unknown while a graph is traced are checked when it
+    runs.
 
     Raises:
         ValueError: If the labels are not class ids (`class_labels`), the
@@ -63,15 +64,16 @@ def labelled_batch(y_true, y_pred) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def class_labels(y_true) -> tf.Tensor:
-    """Class ids as integers `(batch,)`: int32, or int64 if they may need it.
+    """Returns class ids as integers `(batch,)`: int32, or int64 if needed.
 
-    Whole numbers in a float type are accepted as long as the type tells
-    neighbours apart: below 2^24 in float32.
+    Whole numbers in a float type are accepted if the type represents all
+    integers up to them: below 2^24 in float32.
 
     Raises:
-        ValueError: If labels are neither `(batch,)` nor `(batch, 1)`, or no
-            class ids. A graph checks the values of floats when it runs
-            (`tf.errors.InvalidArgumentError`); XLA cannot, so it refuses them.
+        ValueError: If labels are neither `(batch,)` nor `(batch, 1)`, or are
+            not class ids. A graph checks the values of floats when it runs
+            (`tf.errors.InvalidArgumentError`). XLA cannot check values and
+            refuses floats.
     """
     y_true = _tensor("labels", y_true, CLASS_IDS, NUMBER_CLASSES)
     if not (y_true.dtype.is_integer or y_true.dtype.is_floating):
@@ -85,7 +87,7 @@ def class_labels(y_true) -> tf.Tensor:
     ):
         raise ValueError(
             "Labels are class ids of shape (batch,) or (batch, 1); received "
-            f"shape {y_true.shape}. If they are one-hot, take "
+            f"shape {y_true.shape}. If they are one-hot, use "
             "labels.argmax(-1)."
         )
     labels = tf.reshape(y_true, [-1])
@@ -96,7 +98,7 @@ def class_labels(y_true) -> tf.Tensor:
 
 
 def _whole_numbers(labels: tf.Tensor) -> tf.Tensor:
-    """int64 of floats that are class ids without doubt."""
+    """Converts floats to int64 if they are class ids without doubt."""
     dtype = labels.dtype
     digits = {tf.bfloat16: 8, tf.float16: 11, tf.float32: 24, tf.float64: 53}
     message = (
@@ -123,10 +125,10 @@ def _whole_numbers(labels: tf.Tensor) -> tf.Tensor:
 
 
 def real_numbers(name: str, values, dtype=None) -> tf.Tensor:
-    """`values` as a tensor, in `dtype` if that is given.
+    """Returns `values` as a tensor, in `dtype` if given.
 
     Raises:
-        ValueError: If they are complex, or no numbers.
+        ValueError: If they are complex, or not numbers.
     """
     expected = f"{name} must be real numbers"
     values = _tensor(name, values, expected, "Pass a float32 array or tensor.")
@@ -134,7 +136,7 @@ def real_numbers(name: str, values, dtype=None) -> tf.Tensor:
         remedy = ""
         if values.dtype.is_complex:
             remedy = (
-                " The imaginary part would get lost: give both parts as "
+                " The imaginary part would be lost: give both parts as "
                 "dimensions, tf.concat([tf.math.real(z), tf.math.imag(z)], -1)."
             )
         raise ValueError(
@@ -144,7 +146,7 @@ def real_numbers(name: str, values, dtype=None) -> tf.Tensor:
 
 
 def real_floats(name: str, values, dtype) -> tf.Tensor:
-    """`real_numbers`, of which integers become `dtype`; Keras casts floats."""
+    """`real_numbers` with integers cast to `dtype`; Keras casts floats."""
     values = real_numbers(name, values)
     return tf.cast(values, dtype) if values.dtype.is_integer else values
 
@@ -155,14 +157,14 @@ def real_matrix(name: str, values, dtype=None) -> tf.Tensor:
     if values.shape.rank not in (None, 2):
         raise ValueError(
             f"{name} must be a matrix, one row for each example; received "
-            f"shape {values.shape}. Of a single example, make a batch: "
+            f"shape {values.shape}. For a single example, make a batch: "
             "values[None]."
         )
     return values
 
 
 def _tensor(name: str, values, expected: str, cure: str) -> tf.Tensor:
-    """`values` as a tensor of some type; ValueError if there is none."""
+    """Returns `values` as a tensor; ValueError if that is impossible."""
     is_list = isinstance(values, (list, tuple))
     if is_list and any(map(tf.is_tensor, values)):
         return tf.stack(values)

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours: fast distances propose, direct ones decide."""
+"""Exact nearest neighbours: fast distances first, exact ones if needed."""
 
 import copy
 from collections.abc import Callable
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-# Queries that are searched at once.
+# Number of queries that are searched at once.
 _QUERY_BLOCK = 8192
 # Numbers in memory at once, such as distances of queries to the gallery.
 _BLOCK = 2**22
-# Numbers of rows that are subtracted at once: few enough for the cache.
+# Numbers of rows that are subtracted at once, which fit in the cache.
 _DIRECT_BLOCK = 2**16
-# Candidates beyond those asked for. Without them, every tie at the last place
-# would need an exhaustive search.
+# Extra candidates. Without them, every tie at the last rank would need an
+# exhaustive search.
 _SPARE = 6
 # Below this squared distance of unit rows, their difference is more accurate
 # than 2 minus twice their cosine.
@@ -21,13 +21,13 @@ _SMALL = 1e-6
 
 
 class Distances:
-    """Squared distances of queries to a gallery, fast ones and exact ones.
+    """Squared distances of queries to a gallery, fast and exact.
 
     Fast distances come from a matrix product and have rounding errors, which
-    `slack` bounds. Exact distances are as accurate as float64 allows, for
-    chosen pairs. The bound holds for any gallery row, however long, and
-    depends on the query only: one outlier in the gallery makes no other row
-    less accurate.
+    `slack` bounds. Exact distances, for chosen pairs, are as accurate as
+    float64 allows. The bound depends only on the query and holds for all
+    gallery rows, so an outlier in the gallery does not make other rows less
+    accurate.
 
     Args:
         queries: `(n, dim)`, float32 or float64, finite.
@@ -50,23 +50,23 @@ class Distances:
                 else _lengths(self.gallery)
             )
             points = _unit(self.gallery, self._gallery_lengths)
-            # Rows of zeros get a direction of their own, which no query has.
+            # Rows of zeros get a separate direction, which no query has.
             points[:, -1] = self._gallery_lengths == 0
         else:
             points = self.gallery.astype(np.float64)
-        # Products lose little near the origin. Unlike the mean, the median
-        # stays among most of the rows whatever the others are.
+        # Products are most accurate near the origin. Unlike the mean, the
+        # median is close to most rows even if there are outliers.
         some = np.linspace(0, len(points) - 1, min(len(points), 1024))
         self._centre = np.median(points[some.astype(np.int64)], axis=0)
         points -= self._centre
         self.points = points
         self._squares = np.einsum("nd,nd->n", points, points)
-        # Bounds the relative rounding error of a sum of `dim` products, in
-        # any order, and of what is done to its terms before and after.
+        # Bounds the relative rounding error of a sum of `dim` products in any
+        # order, and of the operations on its terms before and after.
         self._gamma = (self.queries.shape[1] + 8) * np.finfo(float).eps
 
     def prepare(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Queries in the frame of `points`, and their squared lengths."""
+        """Returns queries in the frame of `points`, and squared lengths."""
         queries = self.queries[rows]
         if self.cosine:
             queries = _unit(queries, self._query_lengths[rows])
@@ -76,9 +76,9 @@ class Distances:
         return queries, np.einsum("nd,nd->n", queries, queries)
 
     def fast(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Distances `(rows, m)` by a product, and what bounds their errors.
+        """Distances `(rows, m)` by a product, and a measure of their errors.
 
-        The bound, `(rows, 1)`, is the first argument of `slack`.
+        The measure, `(rows, 1)`, is the first argument of `slack`.
         """
         queries, squares = self.prepare(rows)
         found = queries @ self.points.T
@@ -88,7 +88,7 @@ class Distances:
         return np.maximum(found, 0, out=found), squares[:, None]
 
     def slack(self, squares: np.ndarray, fast: np.ndarray) -> np.ndarray:
-        """By how much two fast distances must differ to be in exact order.
+        """Difference of two fast distances that ensures their exact order.
 
         A pair's error is at most `gamma (|q| + |g|)^2`. With `|g| <= |q| + d`
         for the distance d, that is at most `gamma (8 |q|^2 + 2 d^2)`, so the
@@ -103,15 +103,15 @@ class Distances:
         return found + 2 * self.rounding(fast) if self.cosine else found
 
     def rounding(self, distance: np.ndarray) -> np.ndarray:
-        """Bounds the rounding errors in the difference of two exact ones."""
+        """Bounds the rounding error in a difference of exact distances."""
         if not self.cosine:
             return self._gamma * distance
-        # Unit rows have rounding errors, which the centre does not lessen.
+        # Unit rows have rounding errors, which centring does not reduce.
         small = self._gamma * (2 * np.sqrt(distance) + self._gamma)
         return np.where(distance < _SMALL / 2, small, 2 * self._gamma)
 
     def exact(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Distances of query `rows[i]` and gallery row `columns[i]`."""
+        """Distances between query `rows[i]` and gallery row `columns[i]`."""
         found = np.empty(len(rows))
         size = max(1, _DIRECT_BLOCK // self.gallery.shape[1])
         compute = self._cosine_distances if self.cosine else self._l2_distances
@@ -120,7 +120,7 @@ class Distances:
         return found
 
     def of_gallery(self, places: np.ndarray) -> "Distances":
-        """Distances to some rows of the gallery only."""
+        """Returns distances to only some rows of the gallery."""
         part = copy.copy(self)
         part.gallery, part.points = self.gallery[places], self.points[places]
         part._squares = self._squares[places]
@@ -155,21 +155,20 @@ def nearest(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yields blocks of `rows` and the gallery rows nearest to each, in order.
 
-    The order is that of the exact distances; of gallery rows at the same
-    distance, the one with the lower number is first.
+    The order is by exact distance, then by the number of the gallery row.
 
-    scikit-learn's search proposes candidates. Exact distances decide where the
-    bound on rounding errors leaves their order open. Where the bound does not
-    exclude that one was missed, as among many equal rows, the query is compared
-    with the whole gallery. Memory is a few blocks.
+    scikit-learn's search proposes candidates. If the bound on rounding errors
+    leaves the order of candidates open, exact distances decide. If a candidate
+    may have been missed, for instance among many equal rows, the query is
+    compared with the whole gallery. Memory is a few blocks.
 
     Args:
-        distances: Of the queries and the gallery.
+        distances: Distances of the queries to the gallery.
         rows: Numbers of queries, `(r,)`.
-        count: How many neighbours, at most the rows of the gallery.
+        count: Number of neighbours, at most the rows of the gallery.
         hidden: Function of a block of `rows` that returns booleans `(block,
-            m)`: which gallery rows these queries must not find. Hidden rows
-            follow where fewer than `count` are left.
+            m)`: the gallery rows that these queries must not find. Hidden rows
+            come last if fewer than `count` rows are left.
 
     Yields:
         A block of `rows` and integers `(block, count)`.
@@ -194,7 +193,7 @@ def nearest(
         queries, squares = distances.prepare(block)
         fast, candidates = index.kneighbors(queries, num_candidates)
         places = candidates[:, :count]
-        # Queries whose first `count` the fast distances do not put in order.
+        # Queries for which fast distances do not determine the first `count`.
         gaps = np.diff(fast[:, : count + 1], axis=1)
         bound = distances.slack(squares[:, None], fast[:, : gaps.shape[1]])
         close = np.flatnonzero(np.any(gaps <= bound, axis=1))
@@ -223,7 +222,7 @@ def nearest(
 def _without_surplus(gallery, count):
     """Numbers of the rows with fewer than `count` equal rows before them.
 
-    No query has another among its nearest `count`.
+    Other rows cannot be among the nearest `count` of a query.
     """
     group = np.unique(gallery, axis=0, return_inverse=True)[1].ravel()
     order = np.argsort(group, kind="stable")
@@ -232,7 +231,7 @@ def _without_surplus(gallery, count):
 
 
 def _exhaustive_once(distances, rows, count):
-    """As `_exhaustive`, in blocks; equal queries are searched once."""
+    """As `_exhaustive`, in blocks, with one search for equal queries."""
     _, first, equal = np.unique(
         distances.queries[rows], axis=0, return_index=True, return_inverse=True
     )
@@ -245,7 +244,7 @@ def _exhaustive_once(distances, rows, count):
 
 
 def _exhaustive(distances, rows, count, hidden=None):
-    """The nearest `count` of the whole gallery, `(rows, count)`."""
+    """Returns the nearest `count` of the whole gallery, `(rows, count)`."""
     fast, squares = distances.fast(rows)
     if hidden is not None:
         fast[hidden] = np.inf
@@ -255,15 +254,15 @@ def _exhaustive(distances, rows, count, hidden=None):
     exact = distances.exact(rows[row], column)
     if hidden is not None:
         exact[hidden[row, column]] = np.inf
-    order = np.lexsort((exact, row))  # stable: equal ones stay by column
+    order = np.lexsort((exact, row))  # stable: equal rows stay in order
     start = np.searchsorted(row, np.arange(len(rows)))
     return column[order[start[:, None] + np.arange(count)]]
 
 
 def _in_range(queries, gallery, by_row):
-    """The same rankings, without squares beyond the range of float64.
+    """Scales rows so that squares fit in float64; rankings stay the same.
 
-    Powers of 2 scale each row, or all rows alike, exactly.
+    Each row, or all rows together, are scaled by a power of 2, which is exact.
     """
 
     both = [queries] if gallery is queries else [queries, gallery]
@@ -284,7 +283,7 @@ def _lengths(x):
 
 
 def _unit(x, lengths):
-    """Rows of length 1, or zeros, in float64, and a column of zeros."""
+    """Scales rows to length 1 in float64, and adds a column of zeros."""
     unit = np.zeros((len(x), x.shape[1] + 1))
     np.divide(x, np.where(lengths > 0, lengths, 1)[:, None], out=unit[:, :-1])
     return unit

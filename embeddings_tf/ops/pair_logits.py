@@ -1,4 +1,4 @@
-"""Logits of pairs of embeddings, from the weights of a `PairDistance`."""
+"""Computes logits of pairs of embeddings for `PairDistance`."""
 
 import tensorflow as tf
 
@@ -6,7 +6,7 @@ SLOPE = 0.1
 
 
 def _projections(first, second, weights) -> tuple[tf.Tensor, tf.Tensor]:
-    """Each side's part of the first layer; a pair's layer is their sum."""
+    """Each side's part of the first layer; a pair's layer is the sum."""
     kernel, bias = weights[:2]
     of_first, of_second = tf.split(kernel, 2)
     return (
@@ -16,11 +16,11 @@ def _projections(first, second, weights) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _logits(hidden, weights, rate, seed) -> tf.Tensor:
-    """From the first layer of `(pairs, units)`, before LeakyReLU."""
+    """Computes logits from the first layer's `(pairs, units)`."""
     hidden = tf.nn.leaky_relu(hidden, SLOPE)
     *between, kernel, bias = weights[2:]
     for inner, inner_bias in zip(between[::2], between[1::2], strict=True):
-        # These three are one kernel once TensorFlow has optimised the graph.
+        # TensorFlow fuses these three operations into one kernel.
         hidden = tf.nn.bias_add(tf.matmul(hidden, inner), inner_bias)
         hidden = tf.nn.leaky_relu(hidden, SLOPE)
     if rate:
@@ -37,13 +37,13 @@ def logits_of_pairs(first, second, weights, rate, seed) -> tf.Tensor:
     return _logits(of_first + of_second, weights, rate, seed)
 
 
-# Compiled also for eager callers: step by step, small operations dominate.
+# Compiled also for eager callers, because eager small operations are slow.
 @tf.function(reduce_retracing=True, autograph=False)
 def logits_of_all_pairs(
     first, second, weights, rate, seed, block_size
 ) -> tf.Tensor:
     rows, columns = tf.shape(first)[0], tf.shape(second)[0]
-    # An empty side passes as one row, which is dropped.
+    # An empty side becomes one row, which is dropped at the end.
     first, second = (
         tf.pad(x, [[0, tf.cast(tf.equal(n, 0), tf.int32)], [0, 0]])
         for x, n in ((first, rows), (second, columns))
@@ -58,13 +58,13 @@ def _blocks(of_first, of_second, weights, rate, seed, block_size) -> tf.Tensor:
 
     Pairs are numbered row by row, and a block is a range of numbers.
     """
-    # int64: 50,000 x 50,000 pairs leave int32.
+    # int64, because 50,000 x 50,000 pairs exceed int32.
     rows = tf.shape(of_first, tf.int64)[0]
     columns = tf.shape(of_second, tf.int64)[0]
     last_pair = rows * columns - 1
     size = tf.minimum(rows * columns, tf.constant(block_size, tf.int64))
     num_blocks = tf.cast(last_pair // size + 1, tf.int32)
-    # Outside of the loops, where XLA knows the size.
+    # Outside the loops, where XLA knows the size.
     within_block = tf.range(size)
 
     def members(number):
@@ -123,7 +123,7 @@ def _blocks(of_first, of_second, weights, rate, seed, block_size) -> tf.Tensor:
                     tf.tensor_scatter_nd_add(
                         of_second_total, j[:, None], of_pair
                     ),
-                    # TensorFlow may lose the shape of a bias of one entry.
+                    # TensorFlow may lose the shape of a bias with one entry.
                     *(
                         tf.ensure_shape(t + g, t.shape)
                         for t, g in zip(totals, of_weights, strict=True)

@@ -1,4 +1,4 @@
-"""The pairs of a batch: two rows of one label, or of two."""
+"""Pairs of rows of a batch: of one label, or of two labels."""
 
 from collections.abc import Callable
 
@@ -11,11 +11,11 @@ from embeddings_tf.ops.labelled_batch import labelled_batch
 
 
 def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
-    """The value of the global batch in the entry of each local row.
+    """Computes the value of the global batch and repeats it for local rows.
 
     Args:
-        value: From integer labels `(rows,)` and float32 (or float64) embeddings
-            `(rows, dim)` of all replicas to a scalar.
+        value: Function from integer labels `(rows,)` and float32 (or float64)
+            embeddings `(rows, dim)` of all replicas to a scalar.
         y_true: Class ids `(batch,)` or `(batch, 1)`.
         y_pred: Embeddings `(batch, dim)`.
 
@@ -38,14 +38,14 @@ def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
 def positive_and_negative(labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Masks `(batch, batch)` of pairs of one class, and of two classes.
 
-    Each pair is there in both orders; no row is a pair with itself.
+    Each pair occurs in both orders. A row with itself is not a pair.
     """
     same = labels[:, None] == labels
     return tf.linalg.set_diag(same, tf.zeros_like(labels, tf.bool)), ~same
 
 
 def count(mask: tf.Tensor, dtype: tf.DType, axis=None) -> tf.Tensor:
-    """Number of true entries."""
+    """Counts the true entries."""
     return tf.reduce_sum(tf.cast(mask, dtype), axis)
 
 
@@ -53,7 +53,7 @@ def mean_over(mask: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
     """Mean of the finite `values` where `mask` is true; 0 if it never is.
 
     A numeric mask contains weights. The function divides before it sums, so
-    that large values do not overflow.
+    large values do not overflow.
     """
     weight = tf.cast(mask, values.dtype)
     weight = tf.math.divide_no_nan(weight, tf.reduce_sum(weight))

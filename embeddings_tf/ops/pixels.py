@@ -1,4 +1,4 @@
-"""Whether images look as if their pixels were 0 to 1 instead of 0 to 255."""
+"""Checks whether pixels are in 0 to 255 or look like 0 to 1."""
 
 import warnings
 
@@ -12,12 +12,12 @@ MESSAGE = (
 
 
 def warn() -> None:
-    """Warns that pixels look like 0 to 1."""
+    """Warns that pixels look like 0 to 1 instead of 0 to 255."""
     warnings.warn(MESSAGE, stacklevel=3)
 
 
 def require_pixels(images: np.ndarray) -> None:
-    """ValueError unless an array holds pixels of 0 to 255.
+    """Raises ValueError unless an array contains pixels of 0 to 255.
 
     Warns if they look like 0 to 1.
     """
@@ -26,7 +26,7 @@ def require_pixels(images: np.ndarray) -> None:
             "Images must have pixels that are real numbers; received the type "
             f"{images.dtype}."
         )
-    # Written so that NaN is refused too.
+    # Written so that NaN is also refused.
     if not (images.min() >= 0 and images.max() <= 255):
         raise ValueError(
             "Images must have pixels from 0 to 255; received values from "
@@ -37,7 +37,7 @@ def require_pixels(images: np.ndarray) -> None:
 
 
 def in_unit_range(images) -> tf.Tensor:
-    """Whether all of `images` lie in [0, 1] and some are no whole numbers."""
+    """Whether all `images` lie in [0, 1] and some are not whole numbers."""
     images = tf.convert_to_tensor(images)
     return tf.reduce_all((images >= 0) & (images <= 1)) & tf.reduce_any(
         images != tf.floor(images)

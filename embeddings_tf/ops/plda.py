@@ -1,23 +1,23 @@
 """Linear-Gaussian models of classes: two-covariance PLDA and LDA, in NumPy.
 
-All arrays are float64. Class ids are `(n,)` integers in `[0, num_classes)`,
-each of which occurs.
+All arrays are float64. Class ids are `(n,)` integers in `[0, num_classes)`, and
+each class occurs.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-# Share of the variance that makes a direction; less is rounding of float32.
+# Smallest share of the variance in a direction; less is float32 rounding.
 RESOLUTION = 1e-10
-# What the variance within classes is at least, as a share of the variance of
-# the data in the same direction. Without it a direction in which classes do
-# not spread has infinite likelihood.
+# Smallest variance within classes, as a share of the variance of the data in
+# the same direction. Without it, a direction without spread within classes
+# has infinite likelihood.
 LEAST_WITHIN = 1e-6
 
 
 class Statistics(NamedTuple):
-    """All that the likelihood of labelled examples depends on."""
+    """Sufficient statistics of the likelihood of labelled examples."""
 
     counts: np.ndarray  # (num_classes,)
     means: np.ndarray  # (num_classes, dim)
@@ -25,8 +25,8 @@ class Statistics(NamedTuple):
 
 
 class TwoCovariance(NamedTuple):
-    """`x = mean + y + e`, one `y ~ N(0, between)` a class, `e ~ N(0, within)`
-    anew for each example."""
+    """`x = mean + y + e`, with one `y ~ N(0, between)` per class and one
+    `e ~ N(0, within)` per example."""
 
     mean: np.ndarray  # (dim,)
     between: np.ndarray  # (dim, dim)
@@ -39,7 +39,7 @@ def processed(
     projection: np.ndarray | None,
     length_normalize: bool,
 ) -> np.ndarray:
-    """Embeddings about an offset, projected, of one length."""
+    """Subtracts an offset, projects, and normalises the length if asked."""
     x = x - offset
     if projection is not None:
         x = x @ projection
@@ -51,8 +51,8 @@ def processed(
 
 
 def statistics(x: np.ndarray, class_ids: np.ndarray) -> Statistics:
-    """Of examples `(n, dim)`."""
-    # About one of the examples: a constant dimension is then exactly zero.
+    """Computes the statistics of examples `(n, dim)`."""
+    # Relative to one of the examples, so that a constant dimension is zero.
     deviations = x - x[0]
     counts = np.bincount(class_ids).astype(np.float64)
     order = np.argsort(class_ids, kind="stable")
@@ -63,15 +63,15 @@ def statistics(x: np.ndarray, class_ids: np.ndarray) -> Statistics:
 
 
 def mean_of_rows(x: np.ndarray) -> np.ndarray:
-    """The mean `(dim,)` of `(n, dim)`, exact in a constant dimension."""
+    """Mean `(dim,)` of `(n, dim)`, exact in a constant dimension."""
     return x[0] + np.mean(x - x[0], axis=0)
 
 
 def whitening(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`(dim, rank)` that makes a covariance the identity, and its inverse.
+    """Returns `(dim, rank)` that whitens a covariance, and its inverse.
 
-    The inverse is `(rank, dim)`. Directions without variance are left out.
-    Which they are does not depend on the units of single dimensions.
+    The inverse is `(rank, dim)`. Directions without variance are left out. The
+    choice of directions does not depend on the units of single dimensions.
     """
     scale = np.sqrt(np.diag(covariance))
     inverse_scale = np.divide(
@@ -90,7 +90,7 @@ def whitening(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def diagonalize(
     between: np.ndarray, within: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The directions that discriminate, best first.
+    """Returns the most discriminative directions, best first.
 
     Returns `transform`, `(dim, rank)`, and `ratio`, `(rank,)`, descending:
 
@@ -99,11 +99,11 @@ def diagonalize(
     transform^T between transform = diag(ratio)
     ```
 
-    Directions in which neither varies are left out; a ratio is at most the
-    inverse of `RESOLUTION`, also where classes do not spread at all.
+    Directions in which neither varies are left out. A ratio is at most the
+    inverse of `RESOLUTION`, even for classes without spread.
     """
     whiten, _ = whitening(between + within)
-    # Both add up to the identity here: one decomposition serves for both.
+    # Both add up to the identity here, so one decomposition suffices.
     shares, vectors = np.linalg.eigh(whiten.T @ within @ whiten)
     shares = np.clip(shares, RESOLUTION, 1)
     return whiten @ vectors / np.sqrt(shares), (1 - shares) / shares
@@ -121,12 +121,12 @@ def lda(examples: Statistics) -> tuple[np.ndarray, np.ndarray]:
 def fit(
     examples: Statistics, max_iterations: int, tolerance: float
 ) -> tuple[TwoCovariance, list[float]]:
-    """Maximum likelihood by EM, and its course.
+    """Fits by maximum likelihood with EM; returns the model and its history.
 
-    The course is the log-likelihood per example at the start and after each
-    iteration, of at most `max_iterations`; they end when one adds no more than
-    `tolerance`. The likelihood is the density in the subspace in which the
-    examples vary.
+    The history is the log-likelihood per example at the start and after each
+    of at most `max_iterations` iterations. EM stops when an iteration adds at
+    most `tolerance`. The likelihood is the density in the subspace in which
+    the examples vary.
     """
     counts, num_examples = examples.counts[:, None], np.sum(examples.counts)
     num_classes, dim = examples.means.shape
@@ -144,7 +144,7 @@ def fit(
     within = _at_least(scatter / (num_examples - num_classes), LEAST_WITHIN)
     course = []
     while True:
-        # The coordinates in which everything about the model is diagonal.
+        # Coordinates in which all covariances of the model are diagonal.
         transform, ratio = diagonalize(between, within)
         back = transform.T @ within
         class_means = (means - mean) @ transform
@@ -163,7 +163,7 @@ def fit(
         converged = len(course) > 1 and course[-1] - course[-2] <= tolerance
         if converged or len(course) > max_iterations:
             break
-        # What is expected of y: mean and variance, given its class.
+        # Expectation of y given the examples of its class: mean and variance.
         variance = ratio / growth
         expected = counts * variance * class_means
         shift = np.mean(expected, axis=0)
@@ -190,10 +190,11 @@ def log_likelihood_ratios(
     test: np.ndarray,
     ratio: np.ndarray,
 ) -> np.ndarray:
-    """`(m, n)`: `test` is of the class of `enrol`, against of another class.
+    """`(m, n)`: log-likelihood ratios, same class versus different classes.
 
-    In the coordinates of `diagonalize`, about the mean: `enrol`, `(m, dim)`,
-    means of `counts` examples, `(m, 1)` or `(1, 1)`, and `test`, `(n, dim)`.
+    All arguments are in the coordinates of `diagonalize`, minus the mean:
+    `enrol`, `(m, dim)`, are means of `counts` examples, `(m, 1)` or `(1, 1)`;
+    `test` is `(n, dim)`.
     """
     gain, variance, total = _prediction(counts, ratio)
     constant = np.sum(np.log(total / variance), axis=1, keepdims=True)
@@ -206,7 +207,7 @@ def log_likelihood_ratios(
 def log_likelihood_ratio_of_rows(
     first: np.ndarray, second: np.ndarray, ratio: np.ndarray
 ) -> np.ndarray:
-    """`(n,)`: the same of row i of `first` and of `second`, `(n, dim)`."""
+    """`(n,)`: the ratios of row i of `first` and of `second`, `(n, dim)`."""
     gain, variance, total = _prediction(np.ones((1, 1)), ratio)
     distance = (second - gain * first) ** 2 / variance
     terms = np.log(total / variance) + second**2 / total - distance
@@ -214,20 +215,20 @@ def log_likelihood_ratio_of_rows(
 
 
 def _prediction(counts, ratio):
-    """A further example of the class is `N(gain * mean, variance)`, one of
-    another class `N(0, total)`."""
+    """Predictive distribution of a further example: `N(gain * mean, variance)`
+    if it is in the class, `N(0, total)` if it is in another class."""
     growth = 1 + counts * ratio
     return counts * ratio / growth, 1 + ratio / growth, 1 + ratio
 
 
 def _at_least(covariance: np.ndarray, least: float) -> np.ndarray:
-    """The covariance, each eigenvalue raised to `least`."""
+    """Returns the covariance with each eigenvalue raised to `least`."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     return (vectors * np.maximum(values, least)) @ vectors.T
 
 
 def lda_projection(examples: Statistics, num_dims: int) -> np.ndarray:
-    """The directions that LDA keeps, as columns."""
+    """Returns the directions that LDA keeps, as columns."""
     directions, _ = lda(examples)
     most = min(len(examples.counts) - 1, directions.shape[1])
     if num_dims > most:
@@ -243,7 +244,7 @@ def lda_projection(examples: Statistics, num_dims: int) -> np.ndarray:
 def means_of_labels(
     x: np.ndarray, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of each label, labels ascending, and their counts `(labels, 1)`."""
+    """Returns means of labels, labels ascending, and counts `(labels, 1)`."""
     _, class_ids = np.unique(labels, return_inverse=True)
     counts = np.bincount(class_ids)[:, None]
     sums = np.zeros((len(counts), x.shape[1]))

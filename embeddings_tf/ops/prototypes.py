@@ -1,4 +1,4 @@
-"""Class prototypes from labelled supports, checked."""
+"""Computes class prototypes from checked, labelled supports."""
 
 import numpy as np
 import tensorflow as tf
@@ -10,12 +10,12 @@ from embeddings_tf.ops.labelled_batch import labelled_batch
 
 
 def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
-    """int32 `labels` in which each of `range(num_classes)` occurs.
+    """Returns int32 `labels`, checked to contain each class.
 
     Raises:
-        ValueError: If labels are no class ids, or `num_classes` is no positive
-            integer. In eager mode also for labels that are outside of the
-            range, or lack one of it.
+        ValueError: If labels are not class ids, or `num_classes` is not a
+            positive integer. In eager mode also if labels are outside
+            `range(num_classes)`, or a class is missing.
         tf.errors.InvalidArgumentError: The same, inside a graph.
     """
     labels = class_labels(labels)
@@ -61,7 +61,7 @@ def require_support(labels: tf.Tensor, num_classes) -> tf.Tensor:
 
 
 def all_supports(embeddings, class_ids, num_classes) -> tuple:
-    """Embeddings, int32 classes and their number, checked, as tensors."""
+    """Returns checked embeddings, int32 classes and their number."""
     class_ids, embeddings = labelled_batch(class_ids, embeddings)
     return (
         embeddings,
@@ -105,15 +105,15 @@ def mean_of_class(
 def log_mean_exp(scores: tf.Tensor) -> tf.Tensor:
     """`log mean exp` over the last axis, `(queries,)` of `(queries, classes)`.
 
-    With log-likelihoods, or log-likelihood ratios, of classes that are equally
-    likely: the evidence for any of them.
+    With log-likelihoods, or log-likelihood ratios, of equally likely classes,
+    this is the evidence for any of them.
     """
     count = tf.cast(tf.shape(scores)[-1], scores.dtype)
     return tf.reduce_logsumexp(scores, axis=-1) - tf.math.log(count)
 
 
 def finite(values: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-    """Values of float64 in another dtype; those beyond it are its limits."""
+    """Casts float64 values to a dtype, clipped to its range."""
     limits = float(dtype.min), float(dtype.max)
     return tf.cast(tf.clip_by_value(values, *limits), dtype)
 

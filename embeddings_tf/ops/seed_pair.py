@@ -1,4 +1,4 @@
-"""The seed of stateless random numbers."""
+"""The seed of TensorFlow's stateless random numbers."""
 
 import numbers
 
@@ -9,14 +9,14 @@ from embeddings_tf.ops.arguments import random_seed
 
 
 def seed_pair(seed, allow_integer: bool = False) -> tf.Tensor:
-    """`seed` as the two integers that `tf.random.stateless_*` takes.
+    """Returns `seed` as the two integers that `tf.random.stateless_*` takes.
 
     Args:
         seed: Integers `(2,)`.
-        allow_integer: Whether one integer, at least 0, is a seed, too.
+        allow_integer: Whether one integer of at least 0 is also a seed.
 
     Raises:
-        ValueError: If it is none of these.
+        ValueError: If it is not such a seed.
     """
     if allow_integer and isinstance(seed, (numbers.Integral, np.integer)):
         seed = [0, random_seed("seed", seed)]

@@ -1,4 +1,4 @@
-"""Checks of your own losses, objectives, layers and metrics."""
+"""Checks for your own losses, objectives, layers and metrics."""
 
 from embeddings_tf.testing.check_layer import check_layer
 from embeddings_tf.testing.check_loss import check_loss

@@ -1,4 +1,4 @@
-"""The checks of a layer of one's own."""
+"""`check_layer`: checks for your own layer."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -21,38 +21,39 @@ def check_layer(
     inputs: Callable = features,
     only: Iterable[str] | None = None,
 ) -> list[str]:
-    """Checks that a layer of your own keeps what the layers here promise.
+    """Checks that your own layer has the properties of this library's layers.
 
-    The checks, each named by a property: `config`, `saving`, `export` (a
-    SavedModel answers the same), `output_shape`, `functional`, `sequential`,
-    `rows` (a row depends on no other row), `mixed_precision` (float32 output
-    and weights), `gradients` (every weight and input is used), `huge_inputs`
-    (finite output and gradients) and `complex` (refused with a ValueError
-    about real numbers).
+    Call it in a test of your layer. The checks, each named by a property:
+    `config`, `saving`, `export` (a SavedModel gives the same output),
+    `output_shape`, `functional`, `sequential`, `rows` (an output row depends
+    only on the same input row), `mixed_precision` (float32 output and
+    weights), `gradients` (every weight and input is used), `huge_inputs`
+    (finite output and gradients) and `complex` (complex inputs are refused
+    with a ValueError about real numbers).
 
-    Takes some seconds, and sets the global random seed.
+    The checks take a few seconds. They set the global random seed.
 
     Args:
         make: The class of the layer, or `functools.partial` of the class and
             arguments.
         arguments: Values other than the defaults for the arguments that `make`
-            leaves out; `config` needs one for each. Those without a default
-            are used in every check.
-        not_applicable: From the names of properties that do not apply to the
-            reason. They must indeed fail.
+            leaves out. The check `config` needs one for each. Values for
+            arguments without a default are used in every check.
+        not_applicable: Names of properties that do not apply, with the reason
+            as value. The checks of these properties must fail.
         inputs: Function that returns the list of the layer's inputs, arrays
             with one row per example, `(batch, ...)`. A layer with several
             inputs receives them as one tuple.
-        only: Names of the properties to check; None: all.
+        only: Names of the properties to check; by default all.
 
     Returns:
         The names of the properties that were checked.
 
     Raises:
-        AssertionError: If a property does not hold; lists all that do not.
-        ValueError: If `only` or `not_applicable` names no property, or
-            `arguments` something that `make` does not take, or an argument
-            without a default has no value.
+        AssertionError: If a property fails; the message lists all failures.
+        ValueError: If `only` or `not_applicable` names no property, if `make`
+            does not take one of `arguments`, or if an argument without a
+            default has no value.
 
     Example:
 

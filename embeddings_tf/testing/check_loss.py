@@ -1,4 +1,4 @@
-"""The checks of a loss of one's own."""
+"""`check_loss`: checks for your own loss."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -22,10 +22,10 @@ def check_loss(
     batch: Callable = points,
     only: Iterable[str] | None = None,
 ) -> list[str]:
-    """Checks that a loss of your own keeps what the losses here promise.
+    """Checks that your own loss has the properties of this library's losses.
 
-    Use it in a test of your loss, as `check_estimator` of scikit-learn is used
-    for an estimator. The checks, each named by a property:
+    Call it in a test of your loss, like scikit-learn's `check_estimator` for
+    an estimator. The checks, each named by a property:
 
     - values: `vector` (a finite float32 value and a gradient for each row),
       `deterministic`, `batch_order`, `order_within_class`, `class_names`,
@@ -34,35 +34,35 @@ def check_loss(
     - refused with a ValueError: `bad_labels`, `bad_embeddings`;
     - finite values and gradients: `one_class`, `singletons`, `no_queries`,
       `coinciding_points`, `zeros`, `tiny_scale`, `huge_scale`;
-    - the same eagerly, in graphs and on two replicas: `compiled`, `xla`,
-      `replicas`, `replicas_fit`;
+    - equal results in eager mode, in graphs and on two replicas: `compiled`,
+      `xla`, `replicas`, `replicas_fit`;
     - training: `training_lowers_it`, `mixed_precision`, `pieces`;
     - saving: `config`, `saving`;
-    - the report of rows that teach nothing: `teachable_rows`,
+    - the report of rows without a training signal: `teachable_rows`,
       `teachable_rows_warning`.
 
-    Takes about 15 seconds, and sets the global random seed.
+    The checks take about 15 seconds. They set the global random seed.
 
     Args:
         make: The class of the loss, or `functools.partial` of the class and
             arguments.
         arguments: Values other than the defaults for the arguments that `make`
-            leaves out; `config` needs one for each. Those without a default
-            are used in every check.
-        not_applicable: From the names of properties that do not apply to the
-            reason. They must indeed fail.
+            leaves out. The check `config` needs one for each. Values for
+            arguments without a default are used in every check.
+        not_applicable: Names of properties that do not apply, with the reason
+            as value. The checks of these properties must fail.
         batch: Function that returns class ids `(batch,)` of three classes with
             four rows each and embeddings `(batch, dim)`.
-        only: Names of the properties to check; None: all.
+        only: Names of the properties to check; by default all.
 
     Returns:
         The names of the properties that were checked.
 
     Raises:
-        AssertionError: If a property does not hold; lists all that do not.
-        ValueError: If `only` or `not_applicable` names no property, or
-            `arguments` something that `make` does not take, or an argument
-            without a default has no value.
+        AssertionError: If a property fails; the message lists all failures.
+        ValueError: If `only` or `not_applicable` names no property, if `make`
+            does not take one of `arguments`, or if an argument without a
+            default has no value.
 
     Example:
 

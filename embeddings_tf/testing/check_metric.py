@@ -1,4 +1,4 @@
-"""The checks of a metric of one's own."""
+"""`check_metric`: checks for your own metric."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -21,29 +21,31 @@ def check_metric(
     not_applicable: Mapping[str, str] | None = None,
     only: Iterable[str] | None = None,
 ) -> list[str]:
-    """Checks that a metric of your own keeps what the metrics here promise.
+    """Checks that your own metric has the properties of this library's metrics.
 
-    The checks, each named by a property: `perfect` and `chance` (the values
-    that you give), `row_order`, `tensors` (the same for tensors as for arrays),
-    `plain_result` (Python numbers and arrays), and refused with a ValueError
-    that names the argument: `not_finite`, `unequal_lengths`, `empty`.
+    Call it in a test of your metric. The checks, each named by a property:
+    `perfect` and `chance` (the values that you give), `row_order`, `tensors`
+    (equal results for tensors and arrays), `plain_result` (Python numbers and
+    arrays), and three kinds of input that must raise a ValueError with the
+    name of the argument: `not_finite`, `unequal_lengths`, `empty`.
 
     Args:
         make: The function, or `functools.partial` of the function and options.
         perfect: Function that returns the arguments of the best case (arrays
             with one row per example, by name), the expected value, and a
             tolerance.
-        chance: The same for arguments that tell nothing.
+        chance: Function that returns the same for arguments without
+            information.
         read: Function from the result to the number that is compared.
-        not_applicable: From the names of properties that do not apply to the
-            reason. They must indeed fail.
-        only: Names of the properties to check; None: all.
+        not_applicable: Names of properties that do not apply, with the reason
+            as value. The checks of these properties must fail.
+        only: Names of the properties to check; by default all.
 
     Returns:
         The names of the properties that were checked.
 
     Raises:
-        AssertionError: If a property does not hold; lists all that do not.
+        AssertionError: If a property fails; the message lists all failures.
         ValueError: If `only` or `not_applicable` names no property, or `make`
             does not take the arguments of `perfect` or `chance`.
 

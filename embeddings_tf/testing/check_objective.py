@@ -1,4 +1,4 @@
-"""The checks of an objective of one's own."""
+"""`check_objective`: checks for your own objective."""
 
 import functools
 from collections.abc import Callable
@@ -25,43 +25,43 @@ def check_objective(
     draws_samples: bool = False,
     only: Iterable[str] | None = None,
 ) -> list[str]:
-    """Checks that an objective of your own keeps what those here promise.
+    """Checks that your own objective has the properties of those here.
 
-    An objective is a Keras layer that owns weights and gives one value per
+    An objective is a Keras layer that owns weights and returns one value per
     example; `EmbeddingModel` joins it to an encoder. The checks are those of
     `check_loss`, and:
 
     - `weights`: each trainable weight is float32 and changes the value;
-    - `few_shot`: `represent` and `log_prob` give probabilities of classes that
-      do not depend on the other queries, if the objective has them;
-    - `kind_of_embedding`: points where Gaussians are read are refused, and the
-      reverse;
+    - `few_shot`: if the objective has `represent` and `log_prob`, they give
+      class probabilities that do not depend on the other queries;
+    - `kind_of_embedding`: an objective for Gaussians refuses points, and an
+      objective for points refuses Gaussians;
     - `samples`: each call draws new samples.
 
-    Takes about 20 seconds, and sets the global random seed.
+    The checks take about 20 seconds. They set the global random seed.
 
     Args:
         make: The class of the objective, or `functools.partial` of the class
             and arguments.
         arguments: Values other than the defaults for the arguments that `make`
-            leaves out; `config` needs one for each. Those without a default
-            are used in every check.
-        not_applicable: From the names of properties that do not apply to the
-            reason. They must indeed fail.
+            leaves out. The check `config` needs one for each. Values for
+            arguments without a default are used in every check.
+        not_applicable: Names of properties that do not apply, with the reason
+            as value. The checks of these properties must fail.
         gaussian: Whether the objective reads packed Gaussians
             `(batch, 2 * dim)` rather than points `(batch, dim)`.
         draws_samples: Whether its value depends on random samples. Values are
             then compared on Gaussians without variance.
-        only: Names of the properties to check; None: all.
+        only: Names of the properties to check; by default all.
 
     Returns:
         The names of the properties that were checked.
 
     Raises:
-        AssertionError: If a property does not hold; lists all that do not.
-        ValueError: If `only` or `not_applicable` names no property, or
-            `arguments` something that `make` does not take, or an argument
-            without a default has no value.
+        AssertionError: If a property fails; the message lists all failures.
+        ValueError: If `only` or `not_applicable` names no property, if `make`
+            does not take one of `arguments`, or if an argument without a
+            default has no value.
 
     Example:
 

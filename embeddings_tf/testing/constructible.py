@@ -1,4 +1,4 @@
-"""Whether the checks can make objects, found out before any of them runs."""
+"""Checks that objects can be made, before all other checks."""
 
 import functools
 import inspect
@@ -10,15 +10,15 @@ from typing import Any
 def constructible(
     make: Callable, arguments: Mapping[str, Any]
 ) -> functools.partial:
-    """A class or function, or a partial of one, that needs no more arguments.
+    """Returns a partial that needs no more arguments.
 
-    Arguments without a default that `make` leaves out are taken from
+    Values for arguments without a default that `make` leaves out come from
     `arguments`.
 
     Raises:
-        ValueError: If `make` is no class or function, if a name in `arguments`
-            is no argument of it, or if an argument without a default has no
-            value.
+        ValueError: If `make` is not a class or function, if `make` does not
+            take one of `arguments`, or if an argument without a default has
+            no value.
     """
     make = as_partial(make)
     called = make.func.__name__
@@ -27,7 +27,7 @@ def constructible(
     unknown = [name for name in arguments if name not in names]
     if unknown and len(names) == len(parameters):
         raise ValueError(
-            f"arguments names {_listed(unknown)}, which {called} does not "
+            f"arguments contains {_listed(unknown)}, which {called} does not "
             f"take; it takes {_listed(names) or 'none'}"
         )
     required = [
@@ -57,19 +57,19 @@ def constructible(
 
 
 def as_partial(make: Callable) -> functools.partial:
-    """A class or function, or a partial of one, as a partial."""
+    """Returns a class, function or partial as a partial."""
     made = make if isinstance(make, functools.partial) else None
     function = make if made is None else made.func
     if not (isinstance(function, type) or inspect.isroutine(function)):
         raise ValueError(
-            "expected a class, or functools.partial of a class and its "
+            "make must be a class, or functools.partial of a class and its "
             f"arguments, since the checks make many objects; received {make!r}"
         )
     return functools.partial(make) if made is None else made
 
 
 def check_rows(make: functools.partial, name: str, function: Callable) -> None:
-    """Checks that a metric takes what `perfect` or `chance` gives.
+    """Checks that a metric takes the arguments of `perfect` or `chance`.
 
     Raises:
         ValueError: If it does not, or the function does not return
@@ -99,10 +99,10 @@ def check_rows(make: functools.partial, name: str, function: Callable) -> None:
 
 
 def _parameters(make: functools.partial):
-    """The parameters that can be given by name, and the names that are."""
+    """Returns parameters that can be given by name, and the given names."""
     function = make.func
     if isinstance(function, type):
-        # Not that of the class: of a subclass without an __init__ of its own,
+        # The signature of __init__: for a subclass without its own __init__,
         # Python 3.11.2 shows Keras' __new__(*args, **kwargs).
         function = functools.partial(function.__init__, None)
     signature = inspect.signature(function)
@@ -111,8 +111,8 @@ def _parameters(make: functools.partial):
         positional = signature.bind_partial(*make.args).arguments
     except TypeError as error:
         raise ValueError(
-            f"{make.func.__name__} does not take what the functools.partial "
-            f"gives it: {error}"
+            f"{make.func.__name__} does not take the arguments of the "
+            f"functools.partial: {error}"
         ) from error
     parameters = {
         name: parameter

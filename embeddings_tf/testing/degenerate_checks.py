@@ -8,7 +8,7 @@ from embeddings_tf.testing.trainable import Trainable
 
 
 class DegenerateChecks(Trainable):
-    """Finite values and gradients, and the documented value."""
+    """Checks values and gradients of degenerate batches."""
 
     def _check_degenerate(self, name, labels, z, quiet=True):
         values, gradients = self.evaluate(labels, z)
@@ -16,13 +16,13 @@ class DegenerateChecks(Trainable):
         assert_finite(gradients, f"{name}: a gradient is not finite")
         if self.documented is None:
             return gradients
-        assert name in self.documented, f"{name}: give the documented value"
+        assert name in self.documented, f"{name}: no documented value given"
         expected = self.documented[name]
         if callable(expected):
             expected = expected(self)
         if quiet:
             values = self.values(labels, self.quiet(z))
-        what = f"{name}: not the documented value"
+        what = f"{name}: differs from the documented value"
         assert_close(np.mean(values), expected, what, rtol=1e-4, atol=1e-4)
         return gradients
 
@@ -40,7 +40,7 @@ class DegenerateChecks(Trainable):
         self._check_degenerate("coinciding_points", labels, z)
 
     def check_zeros(self):
-        """Embeddings of zeros; of Gaussians also variances of zero."""
+        """Embeddings of zeros; for Gaussians the variances are zero, too."""
         labels, z = self.batch()
         for zeros in (np.zeros_like(z), self.narrow(z)):
             values, gradients = self.evaluate(labels, zeros)
@@ -50,12 +50,12 @@ class DegenerateChecks(Trainable):
     def check_no_queries(self):
         labels, z = self.batch()
         num_support = getattr(self.make(), "num_support", None)
-        assert num_support, "there are no queries"
+        assert num_support, "the batch has no queries"
         rows = np.concatenate(
             [np.flatnonzero(labels == c)[:num_support] for c in set(labels)]
         )
         gradients = self._check_degenerate("no_queries", labels[rows], z[rows])
-        assert not np.any(gradients[0]), "a gradient without a query"
+        assert not np.any(gradients[0]), "a gradient although no query exists"
 
     def check_tiny_scale(self):
         labels, z = self.batch()

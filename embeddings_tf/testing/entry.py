@@ -1,8 +1,8 @@
-"""An object to check, and the properties that it is held to.
+"""An object to check, and the properties that it must have.
 
-An entry is a `Loss`, `Objective`, `Layer` or `Metric`; its properties are the
-methods `check_<property>`. A property declared not applicable must indeed fail,
-so no exemption outlives its reason.
+An entry is a `Loss`, `Objective`, `Layer` or `Metric`. Its properties are its
+methods `check_<property>`. The check of a property that is declared not
+applicable must fail, so outdated exemptions are found.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ import tensorflow as tf
 
 
 def empty() -> Mapping:
-    """The default of a mapping in an entry."""
+    """Default of entry fields that are mappings."""
     return dataclasses.field(default_factory=dict)
 
 
@@ -34,13 +34,14 @@ def assert_finite(tensors, message):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Entry:
-    """One public object and the properties it is held to.
+    """One public object and the properties that it must have.
 
     Args:
-        make: `functools.partial` of the constructor (of a metric: of the
-            function).
-        label: Tells apart two entries of the same class.
-        not_applicable: From properties to the reason they do not apply.
+        make: `functools.partial` of the constructor, or of the function of a
+            metric.
+        label: Distinguishes two entries of the same class.
+        not_applicable: Names of properties that do not apply, with the reason
+            as value.
     """
 
     make: functools.partial
@@ -52,11 +53,13 @@ class Entry:
         for name, reason in self.not_applicable.items():
             if name not in self.properties():
                 raise ValueError(
-                    f"{name!r} is no property; the properties of a "
+                    f"{name!r} is not a property; the properties of a "
                     f"{type(self).__name__} are {self.properties()}."
                 )
             if not isinstance(reason, str) or not reason.strip():
-                raise ValueError(f"Say why {name!r} does not apply to {self}.")
+                raise ValueError(
+                    f"Give the reason why {name!r} does not apply to {self}."
+                )
 
     def __str__(self):
         return "-".join(filter(None, [self.make.func.__name__, self.label]))
@@ -67,12 +70,12 @@ class Entry:
 
     @classmethod
     def fixtures(cls, name: str) -> list[str]:
-        """What the check of a property needs beside the entry."""
+        """Names of the arguments that the check of a property needs."""
         check = getattr(cls, f"check_{name}")
         return list(inspect.signature(check).parameters)[1:]
 
     def verify(self, name: str, *fixtures) -> None:
-        """Raises AssertionError if a property does not hold."""
+        """Raises AssertionError if the object lacks a property."""
         if not __debug__:
             raise RuntimeError(
                 "the checks are assert statements, which python -O leaves out; "
@@ -85,7 +88,7 @@ class Entry:
             check(*fixtures)
         except (AssertionError, ValueError):
             return None
-        raise AssertionError(f"{name} does hold: the exemption is not needed")
+        raise AssertionError(f"{name} passes: remove the exemption")
 
     def check_docstring(self):
         check_docstring(self.make.func)
@@ -97,10 +100,12 @@ class Entry:
 
 
 def full_docstring(documented) -> str:
-    """A docstring and those it refers to, such as "those of `TripletLoss`"."""
+    """Joins a docstring and the docstrings to which it refers."""
     text = inspect.getdoc(documented) or ""
     module = sys.modules[documented.__module__]
-    for sibling in re.findall(r"(?:behind|those of)\s+`(\w+)`", text):
+    for sibling in re.findall(
+        r"(?:behind|those of|errors are as in)\s+`(\w+)`", text
+    ):
         text += inspect.getdoc(getattr(module, sibling)) or ""
     return text
 
@@ -114,7 +119,7 @@ def check_docstring(documented) -> None:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Configurable(Entry):
-    """A Keras object, rebuilt from its configuration.
+    """A Keras object that its configuration restores.
 
     Args:
         arguments: Values other than the defaults for the constructor
@@ -124,7 +129,7 @@ class Configurable(Entry):
     arguments: Mapping[str, Any] = empty()
 
     def check_config(self):
-        # Not that of the class: of a subclass without an __init__ of its own,
+        # The signature of __init__: for a subclass without its own __init__,
         # Python 3.11.2 shows Keras' __new__(*args, **kwargs).
         constructor = functools.partial(self.make.func.__init__, None)
         signature = inspect.signature(constructor)
@@ -139,18 +144,18 @@ class Configurable(Entry):
             names.add(name)
             if name != "reduction":
                 assert name in given, (
-                    f"no value to try {name} with; give one in `arguments`"
+                    f"no value to test {name} with; give one in `arguments`"
                 )
                 assert given[name] != parameter.default, (
-                    f"{name} is tried with its default only"
+                    f"{name} is tested only with its default"
                 )
         thing = self.make(**{**self.arguments, **own})
         config = thing.get_config()
-        assert names <= set(config), f"get_config forgets {names - set(config)}"
+        assert names <= set(config), f"get_config lacks {names - set(config)}"
         for name, value in given.items():
             if type(config[name]) is type(value) and name != "dtype":
-                assert config[name] == value, f"get_config alters {name}"
+                assert config[name] == value, f"get_config changes {name}"
         copy = type(thing).from_config(json.loads(json.dumps(config)))
-        assert copy.get_config() == config, "from_config alters the config"
-        assert copy.dtype == thing.dtype == "float64", "dtype gets lost"
-        assert dir(copy) == dir(thing), "from_config forgets an attribute"
+        assert copy.get_config() == config, "from_config changes the config"
+        assert copy.dtype == thing.dtype == "float64", "dtype is lost"
+        assert dir(copy) == dir(thing), "from_config loses an attribute"

@@ -14,10 +14,10 @@ from embeddings_tf.testing.trainable import Trainable
 
 
 class GraphChecks(Trainable):
-    """Graphs, XLA and two replicas agree with eager execution."""
+    """Checks that graphs, XLA and two replicas agree with eager execution."""
 
     def _compiled(self, **options):
-        """`evaluate` on a new object as a function of labels and z."""
+        """Returns `evaluate` on a new object as a function of labels and z."""
         labels, z = self.batch()
         loss = self.new()
         if isinstance(loss, keras.layers.Layer):
@@ -35,20 +35,20 @@ class GraphChecks(Trainable):
             assert_close(got, gradient, "the gradient", rtol=1e-4, atol=1e-5)
 
     def check_xla(self):
-        """XLA draws other random numbers, hence only `quiet` values agree."""
+        """XLA draws other random numbers; only `quiet` values are compared."""
         labels, z = self.batch()
         expected, _ = self.evaluate(labels, self.quiet(z))
         compiled = self._compiled(jit_compile=True)
         try:
             values, gradients = compiled(labels, z)
         except tf.errors.InvalidArgumentError as error:
-            raise AssertionError("does not compile") from error
+            raise AssertionError("does not compile with XLA") from error
         assert_finite([values, *gradients], "not finite with XLA")
         values, _ = compiled(labels, self.quiet(z))
         assert_close(values, expected, "with XLA", rtol=1e-4)
 
     def check_replicas(self, strategy):
-        """Every replica has the values of the global batch."""
+        """Every replica computes the values of the global batch."""
         labels, z = self.batch()
         expected = self.values(labels, z)
         for first in (NUM_ROWS // 2, NUM_ROWS // 2 + 1, NUM_ROWS):
@@ -72,14 +72,14 @@ class GraphChecks(Trainable):
             )
 
     def check_replicas_fit(self, strategy):
-        """Same losses and weights; the second batch splits unevenly."""
+        """Equal losses and weights; the second batch splits unevenly."""
         labels, _ = self.batch()
         labels = np.concatenate([labels, labels[:-1]])
         x = separable(labels)
         models = [self.model(keras.optimizers.SGD(0.01))]
         with strategy.scope():
             models.append(self.model(keras.optimizers.SGD(0.01)))
-        models[0].run_eagerly = True  # saves its trace
+        models[0].run_eagerly = True  # faster, since it needs no tracing
         models[1].set_weights(models[0].get_weights())
         before = models[0].get_weights()
         losses = [
@@ -94,7 +94,7 @@ class GraphChecks(Trainable):
             np.max(np.abs(after - start))
             for start, after in zip(before, one, strict=True)
         )
-        assert largest > 1e-3, "nothing was trained"
+        assert largest > 1e-3, "training did not change the weights"
         for start, a, b in zip(before, one, two, strict=True):
             assert_close(
                 b - start,

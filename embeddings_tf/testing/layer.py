@@ -16,11 +16,11 @@ from embeddings_tf.testing.made_up_batches import scaled
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Layer(Configurable):
-    """A layer without state that training changes.
+    """A layer without state that changes in training.
 
     Args:
         inputs: Function that returns the list of the layer's inputs. A layer
-            with several receives them as one tuple.
+            with several inputs receives them as one tuple.
     """
 
     inputs: Callable = features
@@ -86,12 +86,14 @@ class Layer(Configurable):
                 assert output.dtype == tf.float32, f"{policy}: {half} output"
                 assert_finite([output], policy)
                 for weight in layer.weights:
-                    assert weight.dtype == "float32", f"{policy}: a weight"
+                    assert weight.dtype == "float32", (
+                        f"{policy}: a weight is {weight.dtype}"
+                    )
         finally:
             keras.config.set_dtype_policy("float32")
 
     def saved(self, folder: Path):
-        """Saves a model; what has to be found once it is loaded."""
+        """Saves a model; returns the results that loading must restore."""
         model = self.functional()
         model.save(folder / "model.keras")
         inputs = self.inputs()
@@ -117,23 +119,25 @@ class Layer(Configurable):
         """Complex inputs would lose their imaginary part."""
         inputs = [tf.cast(x, "complex64") for x in self.inputs()]
         layer = self.make()
-        self.call(layer, self.inputs())  # builds it
+        self.call(layer, self.inputs())  # builds the layer
         try:
             self.call(layer, inputs)
         except ValueError as error:
             assert "real numbers" in str(error), error
         else:
-            raise AssertionError("complex inputs pass")
+            raise AssertionError("complex inputs are accepted")
 
     def check_gradients(self):
         inputs = [tf.constant(x) for x in self.inputs()]
         layer = self.make()
         with tf.GradientTape() as tape:
             tape.watch(inputs)
-            # Squared: the gradient of a plain sum may vanish, as a softmax's.
+            # Squared, since the gradient of a plain sum may vanish (softmax).
             output = tf.reduce_sum(self.call(layer, inputs) ** 2)
         gradients = tape.gradient(output, [*inputs, *layer.trainable_weights])
-        assert all(g is not None for g in gradients), "something is not used"
+        assert all(g is not None for g in gradients), (
+            "a weight or input is unused"
+        )
         assert_finite(gradients, "a gradient is not finite")
 
     def check_huge_inputs(self):

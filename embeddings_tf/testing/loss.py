@@ -24,8 +24,8 @@ class Loss(
     """A `keras.losses.Loss` and the function behind it.
 
     Args:
-        function: The function, by default that of the module of the class with
-            the name of the class in snake_case.
+        function: The function of the loss. By default, the function in the
+            class's module with the name of the class in snake_case.
     """
 
     function: Callable | None = None

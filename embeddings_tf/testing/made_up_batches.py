@@ -1,4 +1,4 @@
-"""Small batches that losses, objectives and layers are checked on."""
+"""Small batches for the checks of losses, objectives and layers."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ NUM_ROWS, NUM_FEATURES = NUM_CLASSES * NUM_PER_CLASS, 6
 
 
 def points():
-    """Labels and points of three classes, in mixed order.
+    """Returns labels and points of three classes, in mixed order.
 
-    Returns `(rows,)` and `(rows, 2)`; the classes overlap a little.
+    Shapes `(rows,)` and `(rows, 2)`; the classes overlap slightly.
     """
     rng = np.random.default_rng(0)
     labels = np.tile(np.arange(NUM_CLASSES), NUM_PER_CLASS).astype("int32")
@@ -20,20 +20,20 @@ def points():
 
 
 def gaussians():
-    """Labels and packed Gaussians, `(rows,)` and `(rows, 4)`."""
+    """Returns labels `(rows,)` and packed Gaussians `(rows, 4)`."""
     labels, mean = points()
     variance = np.random.default_rng(1).uniform(0.1, 1, mean.shape)
     return labels, np.concatenate([mean, variance], 1).astype("float32")
 
 
 def without_variance(packed):
-    """Gaussians so narrow that samples of them are their means."""
+    """Sets tiny variances, so that samples equal the means."""
     mean, variance = np.split(np.asarray(packed), 2, axis=-1)
     return np.concatenate([mean, 1e-12 * np.ones_like(variance)], -1)
 
 
 def points_as_gaussians(packed):
-    """The means, with variances of exactly zero."""
+    """Sets the variances to exactly zero."""
     mean, variance = np.split(np.asarray(packed), 2, axis=-1)
     return np.concatenate([mean, 0 * variance], -1)
 
@@ -49,7 +49,7 @@ def scaled_gaussians(packed, factor):
 
 
 def separable(labels, deviation=0.1):
-    """Inputs of a model, `(rows, features)`, one direction per class."""
+    """Inputs of a model, `(rows, features)`, with one direction per class."""
     rng = np.random.default_rng(2)
     x = np.eye(NUM_FEATURES)[labels] + rng.normal(
         0, deviation, (len(labels), NUM_FEATURES)
@@ -58,7 +58,7 @@ def separable(labels, deviation=0.1):
 
 
 def in_class_order(labels, order):
-    """`order`, changed so that the rows of each class keep their order."""
+    """Changes `order` so that the rows of each class keep their order."""
     order = np.array(order)
     for label in np.unique(labels):
         of_class = labels[order] == label
@@ -67,5 +67,5 @@ def in_class_order(labels, order):
 
 
 def features():
-    """One input of a layer, `(rows, features)`."""
+    """Returns one input of a layer, `(rows, features)`."""
     return [separable(points()[0])]

@@ -12,13 +12,13 @@ from embeddings_tf.testing.entry import assert_close
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Metric(Entry):
-    """A function of arrays, with a best value and a value by chance.
+    """A function of arrays with a known best value and chance value.
 
     Args:
         perfect: Function that returns arguments (arrays with one row per
             example, by name), the documented best value, and a tolerance.
-        chance: The same for arguments without merit, and the documented value
-            of chance (or the worst one).
+        chance: Function that returns the same for arguments without
+            information, with the documented chance value (or worst value).
         read: Function from the result to the number that is compared.
     """
 
@@ -29,12 +29,12 @@ class Metric(Entry):
     def check_perfect(self):
         rows, expected, tolerance = self.perfect()
         value = self.read(self.make(**rows))
-        assert abs(value - expected) <= tolerance, f"{value}, not {expected}"
+        assert abs(value - expected) <= tolerance, f"{value} != {expected}"
 
     def check_chance(self):
         rows, expected, tolerance = self.chance()
         value = self.read(self.make(**rows))
-        assert abs(value - expected) <= tolerance, f"{value}, not {expected}"
+        assert abs(value - expected) <= tolerance, f"{value} != {expected}"
 
     def check_row_order(self):
         rows, _, _ = self.chance()
@@ -53,7 +53,7 @@ class Metric(Entry):
         assert_close(self.read(self.make(**tensors)), value, "tensors differ")
 
     def check_plain_result(self):
-        """Python numbers and arrays, alone, in a dictionary or in a tuple."""
+        """Python numbers and arrays, single, in a dictionary or in a tuple."""
         result = self.make(**self.chance()[0])
         parts = [result]
         if isinstance(result, dict):
@@ -68,7 +68,7 @@ class Metric(Entry):
             self.make(**rows)
         except ValueError as error:
             assert any(name in str(error) for name in rows), (
-                f"{what}: the error does not say which argument"
+                f"{what}: the error does not name the argument"
             )
         else:
             raise AssertionError(f"{what}: no ValueError")
@@ -85,7 +85,7 @@ class Metric(Entry):
 
     def check_unequal_lengths(self):
         rows, _, _ = self.chance()
-        assert len(rows) > 1, "a single array"
+        assert len(rows) > 1, "the metric has only one array"
         for name, array in rows.items():
             self._check_refused({**rows, name: array[:-1]}, f"short {name}")
 

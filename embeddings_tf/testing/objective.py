@@ -38,21 +38,21 @@ class Objective(
         )
 
     def check_weights(self):
-        """Each trainable weight is of use and float32."""
+        """Each trainable weight is float32 and affects the value."""
         labels, z = self.batch()
         loss = self.new()
         with tf.GradientTape() as tape:
             values = loss(labels, z)
-        assert loss.trainable_variables, "nothing to train"
+        assert loss.trainable_variables, "the objective has no weights"
         for weight in loss.trainable_variables:
             assert weight.dtype == "float32", f"{weight.path}: {weight.dtype}"
         gradients = tape.gradient(values, loss.trainable_variables)
         assert all(gradient is not None for gradient in gradients), (
-            "a weight changes nothing"
+            "a weight has no effect"
         )
 
     def check_few_shot(self):
-        """What is said of a query depends on the seed, not on the others."""
+        """Probabilities of a query do not depend on the other queries."""
         labels, z = self.batch()
         method = Method(self.model())
         classes, class_ids = np.unique(labels, return_inverse=True)
@@ -64,12 +64,12 @@ class Objective(
         together = answer(z)
         assert together.shape == (len(z), len(classes)), "no log_prob per class"
         assert_close(np.exp(together).sum(axis=1), 1.0, "no probabilities")
-        assert_close(answer(z[::-1])[::-1], together, "rows have places")
-        assert_close(answer(z[2:3]), together[2:3], "rows change others")
+        assert_close(answer(z[::-1])[::-1], together, "depends on row order")
+        assert_close(answer(z[2:3]), together[2:3], "depends on other rows")
         assert np.isfinite(answer(1e19 * z)).all(), "huge embeddings"
 
     def check_kind_of_embedding(self):
-        """Points where Gaussians are read are refused, and the reverse."""
+        """Refuses points if it reads Gaussians, and the reverse."""
         objective = self.make()
         gaussian = GaussianEmbedding
         own = isinstance(self.head(), gaussian)
@@ -78,7 +78,7 @@ class Objective(
         try:
             EmbeddingModel(encoder, objective)
         except ValueError as error:
-            assert "Gaussian" in str(error), "the error is about something else"
+            assert "Gaussian" in str(error), "the error does not say Gaussian"
         else:
             raise AssertionError("an encoder of the other kind is accepted")
 
@@ -87,4 +87,4 @@ class Objective(
         labels, z = self.batch()
         loss = self.new()
         first, second = (self.values(labels, z, loss) for _ in range(2))
-        assert np.any(first != second), "the same samples twice"
+        assert np.any(first != second), "two calls drew the same samples"

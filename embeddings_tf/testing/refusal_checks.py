@@ -1,4 +1,4 @@
-"""Checks of what a loss or objective refuses or warns about."""
+"""Checks of inputs that a loss or objective must refuse or warn about."""
 
 import warnings
 
@@ -12,18 +12,18 @@ from embeddings_tf.testing.trainable import Trainable
 
 
 class RefusalChecks(Trainable):
-    """Wrong labels and embeddings, and batches that cannot teach."""
+    """Wrong labels and embeddings, and batches without a training signal."""
 
     def _check_refused(self, labels, z, what):
         try:
             self.new()(labels, z)
         except ValueError as error:
-            assert len(str(error)) > 40, f"{what}: say how to mend it"
+            assert len(str(error)) > 40, f"{what}: the error must name a cure"
         else:
             raise AssertionError(f"{what}: no ValueError")
 
     def _check_refused_in_graph(self, signature, batches):
-        """ValueError while tracing, or an assertion that fails in the graph."""
+        """ValueError while tracing, or a failed assertion in the graph."""
         _, z = self.batch()
         loss = self.new()
         if isinstance(loss, keras.layers.Layer):
@@ -36,7 +36,7 @@ class RefusalChecks(Trainable):
                 function(tf.constant(y, "float32"), tf.constant(z))
             except (ValueError, tf.errors.InvalidArgumentError):
                 continue
-            raise AssertionError(f"{what} passes in a graph")
+            raise AssertionError(f"a graph accepts {what}")
 
     def check_bad_labels(self):
         labels, z = self.batch()
@@ -59,7 +59,7 @@ class RefusalChecks(Trainable):
                 "fewer labels": (labels[:-1], z),
             },
         )
-        # XLA cannot check values, whatever they are.
+        # XLA cannot check values, so it refuses all float labels.
         with_xla = tf.function(
             lambda y, z: self.new()(y, z), jit_compile=True, autograph=False
         )
@@ -68,7 +68,7 @@ class RefusalChecks(Trainable):
         except ValueError as error:
             assert "XLA" in str(error), error
         else:
-            raise AssertionError("float labels pass with XLA")
+            raise AssertionError("XLA accepts float labels")
 
     def check_bad_embeddings(self):
         labels, z = self.batch()
@@ -84,7 +84,7 @@ class RefusalChecks(Trainable):
             {"embeddings of rank 3": (labels, z[:, None])},
         )
 
-    # Batches that cannot teach.
+    # Batches without a training signal.
 
     def check_teachable_rows(self):
         labels, z = self.batch()
@@ -109,7 +109,7 @@ class RefusalChecks(Trainable):
             assert found.tolist() == expected, f"{what}: {found}"
 
     def check_teachable_rows_warning(self):
-        """Training on batches without a lesson warns after an epoch."""
+        """Training without a training signal warns after an epoch."""
         labels, _ = self.batch()
         x = separable(labels)
         for y, text in (

@@ -1,4 +1,4 @@
-"""All checks of one entry, one after the other."""
+"""Runs all checks of one entry."""
 
 import tempfile
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from embeddings_tf.testing.saved_and_loaded import saved_and_loaded
 from embeddings_tf.testing.trainable import Trainable
 from embeddings_tf.testing.two_replicas import two_replicas
 
-# Rules for the source of this library, not for what is computed.
+# These concern the source code of this library, not computed values.
 SOURCE_RULES = frozenset({"docstring", "reference", "function"})
 
 
 def as_dict(name: str, mapping: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A mapping from names that may be left out, as a dictionary."""
+    """Returns an optional mapping with string keys as a dictionary."""
     if mapping is None:
         return {}
     if not isinstance(mapping, Mapping):
@@ -30,7 +30,7 @@ def as_dict(name: str, mapping: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def without_meaning(entry: Trainable) -> set[str]:
-    """Properties of other kinds of losses and objectives than this one."""
+    """Properties that concern only other kinds of losses and objectives."""
     try:
         made = entry.new()
     except Exception as error:
@@ -44,7 +44,7 @@ def without_meaning(entry: Trainable) -> set[str]:
         left_out |= {"teachable_rows", "teachable_rows_warning"}
     if not hasattr(made, "represent"):
         left_out.add("few_shot")
-    # Of each class, the first rows are supports.
+    # The first rows of each class are supports.
     has_supports = hasattr(made, "num_support")
     left_out.add("order_within_class" if has_supports else "no_queries")
     return left_out
@@ -53,19 +53,19 @@ def without_meaning(entry: Trainable) -> set[str]:
 def run_checks(
     entry: Entry, properties: Iterable[str], only: Iterable[str] | None
 ) -> list[str]:
-    """Checks properties and reports all that do not hold.
+    """Checks properties and reports all that fail.
 
     Args:
-        entry: What is checked.
-        properties: The properties that concern it.
-        only: Those to check now; None: all of them.
+        entry: The object to check.
+        properties: The properties that apply to the object.
+        only: The properties to check now; None: all.
 
     Returns:
         The names of the properties that were checked.
 
     Raises:
-        AssertionError: If some do not hold; the message lists them.
-        ValueError: If `only` names something else.
+        AssertionError: If checks fail; the message lists the failures.
+        ValueError: If `only` contains the name of another property.
     """
     names = list(properties)
     if only is not None:
@@ -78,7 +78,7 @@ def run_checks(
         unknown = [name for name in only if name not in names]
         if unknown:
             raise ValueError(
-                f"only={unknown} are no properties of {entry}; its properties "
+                f"only={unknown} are not properties of {entry}; its properties "
                 f"are {', '.join(names)}"
             )
         names = [name for name in names if name in only]
@@ -102,7 +102,7 @@ def run_checks(
 
 
 def _needs(entry: Entry, name: str, folder: Path) -> list:
-    """What a check takes: two replicas, a way to save, an empty folder."""
+    """Arguments of a check: two replicas, a way to save, an empty folder."""
     found = []
     for fixture in entry.fixtures(name):
         if fixture == "strategy":
@@ -115,7 +115,7 @@ def _needs(entry: Entry, name: str, folder: Path) -> list:
 
 
 def _summary(text: str) -> str:
-    """What an assertion says; of arrays that differ, by how much."""
+    """Shortens the message of an assertion to its first two lines."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith("Not equal to tol")]
     return "; ".join(lines[:2]) or "does not hold"

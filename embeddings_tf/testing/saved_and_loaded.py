@@ -1,4 +1,4 @@
-"""A model saved and loaded again in this process."""
+"""Saves a model and loads it again in this process."""
 
 import tempfile
 from pathlib import Path
@@ -7,14 +7,14 @@ import keras
 
 
 def saved_and_loaded(entry) -> tuple[dict, dict]:
-    """What an entry's model gave before it was saved, and what it gives after.
+    """Returns an entry's results before saving and after loading.
 
     Args:
         entry: A `Loss`, `Objective` or `Layer` of `embeddings_tf.testing`.
 
     Returns:
-        Two dictionaries with "output" and, of losses and objectives, "loss";
-        the second has "error" if the model could not be loaded.
+        Two dictionaries with "output" and, for losses and objectives, "loss".
+        The second has "error" if the model could not be loaded.
     """
     with tempfile.TemporaryDirectory() as folder:
         expected = entry.saved(Path(folder))

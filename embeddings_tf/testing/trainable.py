@@ -1,4 +1,4 @@
-"""What the checks of losses and of objectives have in common."""
+"""The common base of the checks of losses and objectives."""
 
 import dataclasses
 import functools
@@ -19,22 +19,23 @@ from embeddings_tf.testing.made_up_batches import separable
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Trainable(Configurable):
-    """What losses and objectives have in common.
+    """Common base of the entries of losses and objectives.
 
     Args:
         batch: Function that returns labels `(rows,)` and embeddings `(rows,
             width)`.
         head: Function that returns the last layer of an encoder.
-        documented: From degenerate batches (the properties that
-            `_check_degenerate` checks) to the documented value: a number, or
-            a function of the entry that gives one. None: any finite value.
-        quiet: Function from embeddings to embeddings on which a loss that
-            samples does not depend on its samples.
-        narrow: Function from embeddings to embeddings without variance.
-        scale: Function from embeddings and a factor to scaled embeddings.
-        set_wise: Whether all examples have the same value.
-        half_precision_atol: How far from its value in float32 the loss may be
-            if the layers before the embedding have half precision.
+        documented: Names of degenerate batches (the properties that
+            `_check_degenerate` checks) with the documented value: a number, or
+            a function of the entry that returns a number. None: any finite
+            value.
+        quiet: Function that changes embeddings such that a loss that draws
+            samples no longer depends on the samples.
+        narrow: Function that removes the variance of embeddings.
+        scale: Function that scales embeddings by a factor.
+        set_wise: Whether all examples of a batch have the same value.
+        half_precision_atol: Tolerated difference from the float32 value if
+            the layers before the embedding compute in half precision.
     """
 
     batch: Callable = points
@@ -51,14 +52,14 @@ class Trainable(Configurable):
         super().__post_init__()
         unknown = set(self.documented or ()) - set(self.properties())
         if unknown:
-            raise ValueError(f"{unknown} are no properties.")
+            raise ValueError(f"{unknown} are not properties.")
 
     def new(self):
-        """A new object, which gives one value per example."""
+        """Returns a new object, which returns one value per example."""
         return self.make()
 
     def model(self, optimizer="sgd", hidden=()) -> keras.Model:
-        """A compiled model that trains with a new object."""
+        """Returns a compiled model that trains with a new object."""
         raise NotImplementedError
 
     def encoder(self, *hidden):
@@ -67,7 +68,7 @@ class Trainable(Configurable):
         )
 
     def evaluate(self, labels, z, loss=None):
-        """Values, and the gradients of their mean in z and the weights."""
+        """Returns values, and gradients of their mean in z and the weights."""
         loss = self.new() if loss is None else loss
         z = tf.convert_to_tensor(z)
         with tf.GradientTape() as tape:
@@ -86,10 +87,11 @@ class Trainable(Configurable):
         return self.evaluate(labels, z, loss)[0].numpy()
 
     def train(self, model, num_steps, deviation=0.1, run_eagerly=True):
-        """Losses of some steps on the same batch, separable by default.
+        """Returns the losses of some steps on one batch, separable by default.
 
-        Eagerly, as tracing takes far longer than the steps do, but where
-        compiling may matter (`mixed_precision`, `replicas_fit`).
+        Runs eagerly by default, because tracing takes longer than the steps.
+        Checks in which compiling may matter trace (`mixed_precision`,
+        `replicas_fit`).
         """
         model.run_eagerly = run_eagerly
         labels = self.batch()[0]

@@ -1,4 +1,4 @@
-"""Checks of a model that is trained and saved."""
+"""Checks that train and save a model."""
 
 from pathlib import Path
 
@@ -18,14 +18,16 @@ class TrainingChecks(Trainable):
 
     def check_training_lowers_it(self):
         losses = self.train(self.model(keras.optimizers.Adam(0.05)), 30)
-        assert_finite(losses, "not finite in training")
+        assert_finite(losses, "a training loss is not finite")
         first, last = losses[0], np.mean(losses[-3:])
-        assert last < first - 0.1 * abs(first), f"from {first} to {last}"
+        assert last < first - 0.1 * abs(first), (
+            f"loss went from {first} to {last}"
+        )
 
     def check_mixed_precision(self):
         """Half precision in the body; embeddings and loss are float32."""
         labels, _ = self.batch()
-        # Not separable: some losses would be 0, and move nothing.
+        # Not separable; otherwise some losses are 0 and have no gradient.
         x = tf.constant(separable(labels, deviation=1))
         expected = weights = None
         try:
@@ -43,7 +45,7 @@ class TrainingChecks(Trainable):
                 model.set_weights(weights)
                 self._check_loss_dtype(model, x, labels)
                 losses = []
-                # The scale of the loss starts high: steps may be left out.
+                # The scale of the loss starts high, so steps may be skipped.
                 for _ in range(16):
                     losses += self.train(
                         model, 1, deviation=1, run_eagerly=policy == "float32"
@@ -56,8 +58,8 @@ class TrainingChecks(Trainable):
                     if moved:
                         break
                 assert moved, f"{policy}: every step was skipped"
-                assert_finite(losses, f"{policy}: the loss")
-                assert_finite(after, f"{policy}: a weight")
+                assert_finite(losses, f"{policy}: a loss is not finite")
+                assert_finite(after, f"{policy}: a weight is not finite")
                 if expected is None:
                     expected = losses[0]
                 assert_close(
@@ -72,7 +74,7 @@ class TrainingChecks(Trainable):
 
     def _check_loss_dtype(self, model, x, labels):
         def value(labels):
-            # A twin draws the samples again that this model will draw.
+            # A copy draws the same samples that this model will draw.
             y_pred = model(x)
             assert y_pred.dtype == tf.float32, "embeddings are not float32"
             twin = self.model()
@@ -83,12 +85,12 @@ class TrainingChecks(Trainable):
             return loss
 
         if "class_ids" not in self.not_applicable:
-            # One class in float16, bfloat16 and float32.
+            # These ids are one class in float16, bfloat16 and float32.
             far = np.array([20_240_101, 20_240_102, 20_240_103])[labels]
-            assert_close(value(far), value(labels), "ids got lost")
+            assert_close(value(far), value(labels), "class ids were merged")
 
     def check_pieces(self):
-        """A step in pieces, the last one shorter, is that on the batch."""
+        """A step in pieces, with a shorter last one, equals a whole step."""
         results, weights = [], None
         for piece_size in (None, 5):
             model = EmbeddingModel(
@@ -106,7 +108,7 @@ class TrainingChecks(Trainable):
         assert_close(losses, expected, "the loss differs", atol=1e-5)
         updates = [a - start for start, a in zip(weights, whole, strict=True)]
         largest = max(np.max(np.abs(update)) for update in updates)
-        assert largest > 1e-5, "nothing was trained"
+        assert largest > 1e-5, "training did not change the weights"
         for start, update, b in zip(weights, updates, pieces, strict=True):
             assert_close(
                 b - start,
@@ -116,13 +118,13 @@ class TrainingChecks(Trainable):
             )
 
     def saved(self, folder: Path):
-        """Trains and saves a model; what has to be found once it is loaded."""
+        """Trains and saves a model; returns what loading must restore."""
         model = self.model()
         self.train(model, 2)
         model.save(folder / "model.keras")
         labels, _ = self.batch()
         x = separable(labels)
-        # A new model draws its samples from the beginning, as a loaded one.
+        # A new model draws samples from the beginning, like a loaded model.
         twin = self.model()
         twin.run_eagerly = True
         twin.set_weights(model.get_weights())

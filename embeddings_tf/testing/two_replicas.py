@@ -7,15 +7,15 @@ import tensorflow as tf
 
 @functools.cache
 def two_replicas() -> tf.distribute.MirroredStrategy:
-    """Makes two devices of the CPU and a strategy with a replica on each.
+    """Divides the CPU into two devices; returns a strategy with two replicas.
 
-    The checks of losses and objectives need two replicas. TensorFlow divides
-    the CPU only before it starts: call this function first, for example in
-    `conftest.py`, if other code uses TensorFlow before the checks run. All
-    calls of a process return the same strategy.
+    The checks of losses and objectives need two replicas. TensorFlow can
+    divide the CPU only before it starts. If other code uses TensorFlow before
+    the checks, call this function first, for example in `conftest.py`. All
+    calls in a process return the same strategy.
 
     Returns:
-        A `tf.distribute.MirroredStrategy` of two replicas.
+        `tf.distribute.MirroredStrategy` with two replicas.
 
     Raises:
         RuntimeError: If TensorFlow has started with a single CPU device.
@@ -40,9 +40,9 @@ def two_replicas() -> tf.distribute.MirroredStrategy:
 def _divide_the_cpu() -> None:
     (cpu,) = tf.config.list_physical_devices("CPU")
     if tf.config.get_logical_device_configuration(cpu):
-        return  # somebody did
+        return  # the CPU is already divided
     two = [tf.config.LogicalDeviceConfiguration()] * 2
     try:
         tf.config.set_logical_device_configuration(cpu, two)
     except RuntimeError:
-        return  # TensorFlow has started: its devices are what they are
+        return  # TensorFlow has started, so the devices cannot change

@@ -11,7 +11,7 @@ from embeddings_tf.testing.trainable import Trainable
 
 
 class ValueChecks(Trainable):
-    """One value a row, whatever the order, names and types of the labels."""
+    """Checks that values depend on neither order, class names nor types."""
 
     def check_vector(self):
         labels, z = self.batch()
@@ -21,7 +21,7 @@ class ValueChecks(Trainable):
         assert_finite([values, *gradients], "not finite")
         assert np.any(gradients[0]), "no gradient"
         if self.set_wise:
-            assert_close(values, values[0], "not the same value everywhere")
+            assert_close(values, values[0], "the values of the rows differ")
 
     def check_deterministic(self):
         labels, z = self.batch()
@@ -66,8 +66,8 @@ class ValueChecks(Trainable):
         )
 
     def check_class_names(self):
-        self._check_ids([2, 0, 1], "depends on the names of classes")
-        self._check_ids([70, 50, 60], "depends on the names of classes")
+        self._check_ids([2, 0, 1], "depends on the class ids")
+        self._check_ids([70, 50, 60], "depends on the class ids")
 
     def check_class_ids(self):
         for start in (-(2**31), -1, 20_240_101, 10**9, 2**40, 2**63 - 3):
@@ -75,7 +75,7 @@ class ValueChecks(Trainable):
             self._check_ids(ids, f"class ids from {start}")
             if abs(ids).max() < 2**31:
                 self._check_ids(ids.astype("int32"), f"int32 from {start}")
-        # The same modulo 2^32.
+        # These ids are equal modulo 2^32.
         self._check_ids([0, 2**32, 2**33], "ids beyond int32")
 
     def check_label_types(self):

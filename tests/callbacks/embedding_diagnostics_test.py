@@ -54,10 +54,10 @@ def test_distances_by_loop():
 def test_effective_rank():
     line = np.outer(np.arange(5.0), [1, 2, 3]) + 7
     assert effective_rank(line) == pytest.approx(1)
-    # As long in each of three directions.
+    # Equally long in each of three directions.
     cross = np.vstack([np.eye(3), -np.eye(3)])
     assert effective_rank(cross) == pytest.approx(3)
-    # Singular values of 3 and 1: shares of 3/4 and 1/4.
+    # Singular values 3 and 1 have shares 3/4 and 1/4.
     cross = np.array([[3, 0], [-3, 0], [0, 1], [0, -1.0]])
     entropy = -(3 * np.log(3 / 4) + np.log(1 / 4)) / 4
     assert effective_rank(cross) == pytest.approx(np.exp(entropy))
@@ -138,5 +138,7 @@ def test_embeddings_that_are_not_finite():
 
 @pytest.mark.parametrize("labels", [np.zeros(18, int), np.arange(18)])
 def test_classes_it_cannot_compare(labels):
-    with pytest.raises(ValueError, match="need two classes, and two inputs"):
+    with pytest.raises(
+        ValueError, match="need two classes, one of them with two inputs"
+    ):
         EmbeddingDiagnostics(inputs(), labels)

@@ -35,7 +35,7 @@ def gaussian_model():
 
 
 def recall_by_loop(embeddings):
-    """Of each row, whether its nearest other row has its label."""
+    """Whether each row's nearest other row has the same label."""
     hits = []
     for i, row in enumerate(embeddings):
         far = ((embeddings - row) ** 2).sum(axis=1)
@@ -52,7 +52,7 @@ def test_in_a_plain_fit(make):
         inputs(), LABELS, batch_size=24, verbose=0, callbacks=[evaluation]
     )
     (recall,) = history.history["val_recall_at_1"]
-    # Of a Gaussian embedding, the means.
+    # For a Gaussian embedding, recall uses the means.
     embeddings = model.predict(held_out, verbose=0)[:, :2]
     assert recall == metrics.recall_at_k(embeddings, LABELS)[1]
     assert recall == pytest.approx(recall_by_loop(embeddings))
@@ -60,7 +60,7 @@ def test_in_a_plain_fit(make):
 
 
 def test_early_stopping_monitors_it():
-    """The value rises, falls, falls: stopped, and the best weights kept."""
+    """The value rises, then falls twice: stopped with the best weights."""
     values = iter([0.2, 0.9, 0.5, 0.4, 0.3])
     model = point_model()
     weights = []
@@ -98,7 +98,7 @@ def run(evaluation, model):
 
 
 def test_several_metrics_see_what_the_model_returns():
-    """In slices of any size."""
+    """In batches of any size."""
     model = gaussian_model()
     expected = model.predict_on_batch(inputs())
     assert expected.shape == (24, 4)
@@ -159,7 +159,7 @@ def test_inputs_without_rows(x):
 
 
 def test_embeddings_that_are_not_finite():
-    """One clear line, whatever the metric makes of NaN."""
+    """One clear message, even if the metric returns a number for NaN."""
     model = point_model()
     model.layers[-1].bias.assign([np.nan, 0])
     with pytest.raises(ValueError, match="NaN|finite"):

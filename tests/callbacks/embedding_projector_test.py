@@ -1,4 +1,4 @@
-"""What is written is read back, by TensorBoard's own plugin too."""
+"""The written files are read back, also by TensorBoard's own plugin."""
 
 import keras
 import numpy as np
@@ -26,7 +26,7 @@ def gaussian_model():
 
 
 def written(model, folder, labels=LABELS, **options):
-    """Writes once; the lines of the metadata."""
+    """Writes once; returns the lines of the metadata."""
     projector = EmbeddingProjector(INPUTS, labels, folder, **options)
     projector.set_model(model)
     projector.write()
@@ -44,7 +44,7 @@ def read_config(folder):
 
 
 def files(folder):
-    """Names of what is there, but for event files."""
+    """Returns the names of files except event files."""
     return sorted(p.name for p in folder.iterdir() if "events" not in p.name)
 
 
@@ -68,7 +68,7 @@ def test_points(tmp_path):
 
 
 def test_gaussians(tmp_path):
-    """Means, and how wide they are beside the label."""
+    """Means as points, and total variance as a column."""
     model = gaussian_model()
     header, *rows = written(model, tmp_path)
     mean, variance = np.split(model.predict_on_batch(INPUTS), 2, axis=1)
@@ -84,7 +84,7 @@ def test_gaussians(tmp_path):
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 def test_three_columns_at_least(dim, tmp_path):
-    """With fewer, the projector shows nothing, and NaN % of variance."""
+    """With fewer columns, the projector shows nothing."""
     model = point_model(dim)
     written(model, tmp_path)
     expected = np.zeros((5, max(3, dim)))
@@ -108,7 +108,7 @@ def test_labels(tmp_path, labels, lines):
 
 @pytest.mark.parametrize("channels", [None, 1, 3])
 def test_sprite(tmp_path, channels):
-    """Row by row in the smallest square grid; wider than high."""
+    """Images row by row in the smallest square grid, for wide images."""
     shape = (5, 2, 3, *([] if channels is None else [channels]))
     images = np.random.default_rng(0).uniform(0, 255, size=shape)
     written(point_model(), tmp_path, images=images)
@@ -139,7 +139,7 @@ def test_several_in_one_folder(tmp_path):
 
 
 def test_in_a_plain_fit(tmp_path, monkeypatch):
-    """Every second epoch, and at the end with the best weights put back."""
+    """Writes every second epoch, and at the end with the best weights."""
     seen = []
     write = EmbeddingProjector.write
 
@@ -174,7 +174,7 @@ def test_in_a_plain_fit(tmp_path, monkeypatch):
 
 
 def test_the_plugin_reads_it(tmp_path):
-    """Over the routes that the browser asks."""
+    """Uses the routes that the browser requests."""
     from tensorboard.backend.event_processing import data_provider
     from tensorboard.backend.event_processing import plugin_event_multiplexer
     from tensorboard.plugins import base_plugin
@@ -247,12 +247,12 @@ def test_argument_errors(tmp_path, arguments, message):
 
 
 def test_no_inputs(tmp_path):
-    with pytest.raises(ValueError, match="at least one input"):
+    with pytest.raises(ValueError, match="at least one; received"):
         EmbeddingProjector(INPUTS[:0], LABELS[:0], tmp_path)
 
 
 def test_embeddings_that_are_not_finite(tmp_path):
-    """What was there stays."""
+    """Earlier files stay."""
     model = point_model()
     written(model, tmp_path)
     before = (tmp_path / "embedding.tsv").read_bytes()
@@ -264,7 +264,7 @@ def test_embeddings_that_are_not_finite(tmp_path):
 
 def test_a_config_that_is_none(tmp_path):
     (tmp_path / "projector_config.pbtxt").write_text("embeddings {")
-    with pytest.raises(ValueError, match="no configuration of the projector"):
+    with pytest.raises(ValueError, match="not a projector configuration"):
         written(point_model(), tmp_path)
 
 

@@ -19,7 +19,7 @@ INDEX = np.array([[0, 1, 4, 5], [3, 2, 1, 0], [5, 5, 0, 2]], "int32")
 
 
 class LazyImages:
-    """Reads like a file: examples exist only when asked for."""
+    """Like a file: examples exist only when they are read."""
 
     def __init__(self, x):
         self._x = x
@@ -82,7 +82,7 @@ def test_fetches_examples(make, tmp_path):
 
 
 def test_examples_are_read_in_parallel_and_ahead():
-    """Reading is not done one batch after another, nor by the caller."""
+    """Examples are read in parallel, and not by the calling thread."""
     running, most = 0, 0
     lock = threading.Lock()
 
@@ -157,7 +157,7 @@ def test_preprocess_with_and_without_seed():
         dataset = batches(X, LABELS, _index_dataset(), keep_seed, seed=seed)
         seeds.append([tuple(x.numpy()) for x, _ in dataset])
         assert seeds[-1] == [tuple(x.numpy()) for x, _ in dataset]
-    # (1, 0) is how the integer 1 is understood.
+    # The integer 1 is read as the seed (1, 0).
     assert seeds[1] == seeds[4]
     del seeds[4]
     every_seed = [step for run in seeds for step in run]
@@ -214,7 +214,7 @@ def test_not_finite_example_is_named(value, dtype):
     x[4, 1, 2, 0] = value
     x[5] = value
     for data in (x, tf.constant(x)):
-        with pytest.raises(ValueError, match=r"x\[4\] holds NaN or infinity"):
+        with pytest.raises(ValueError, match=r"x\[4\] contains NaN"):
             batches(data, LABELS, _index_dataset())
 
 
@@ -223,7 +223,7 @@ def test_not_finite_example_in_a_later_block(monkeypatch):
     monkeypatch.setattr(module, "_CHECK_BLOCK_BYTES", X[0].nbytes * 2)
     x = X.copy()
     x[5, 0, 0, 0] = np.nan
-    with pytest.raises(ValueError, match=r"x\[5\] holds NaN"):
+    with pytest.raises(ValueError, match=r"x\[5\] contains NaN"):
         batches(x, LABELS, _index_dataset())
 
 
@@ -233,7 +233,9 @@ def test_not_finite_example_of_a_lazy_object():
     dataset = batches(LazyImages(x), LABELS, _index_dataset().skip(1).take(1))
     assert len(list(dataset)) == 1
     dataset = batches(LazyImages(x), LABELS, _index_dataset())
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"x\[4\] holds"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"x\[4\] contains"
+    ):
         next(iter(dataset))
 
 
@@ -307,14 +309,14 @@ def test_examples_of_different_shape():
 
 
 def some_batches(x):
-    """Endless batches of all of `x`, in its order."""
+    """Endless batches of all of `x`, in order."""
     rows = np.arange(len(x), dtype="int32")[None]
     indices = tf.data.Dataset.from_tensor_slices(rows).repeat()
     return batches(x, np.arange(len(x)), indices)
 
 
 def test_examples_are_freed_after_training():
-    """TensorFlow keeps the functions of a data set that `fit` has seen."""
+    """TensorFlow keeps the functions of a data set that `fit` has used."""
     x = LazyImages(np.ones((4, 3), "float32"))
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
     model.compile("sgd", loss="mse")

@@ -46,8 +46,8 @@ def write_files(folder):
     """Writes `CUB_200_2011.tgz` and `segmentations.tgz`.
 
     Returns:
-        Mean colour `(3,)`, in 0..255 as a decoder of JPEG sees it, and label
-        counted from 0, of every photograph of `"train"` and `"test"`.
+        For every photograph of `"train"` and `"test"`: the mean colour `(3,)`
+        in 0..255 after decoding the JPEG, and the label counted from 0.
     """
     folder.mkdir(parents=True)
     archive, masks = {}, {}
@@ -57,7 +57,7 @@ def write_files(folder):
         PHOTOGRAPHS.items(), start=1
     ):
         image = Image.new("RGB", size, colour)
-        if name == GREY:  # A few of the real photographs are grey, too.
+        if name == GREY:  # a few of the real photographs are grey
             image = image.convert("L")
         jpeg = _image_bytes(image, format="JPEG", quality=100)
         archive[f"CUB_200_2011/images/{name}"] = jpeg

@@ -1,4 +1,4 @@
-"""Sets of TFDS and their splits by class, through its unchanged builders."""
+"""Data sets of TFDS and their splits by class, with unchanged builders."""
 
 import sys
 import types
@@ -26,7 +26,7 @@ def test_lists_of_cifar_fs():
     classes = CLASS_SPLITS["cifar100/cifar_fs"].classes
     assert [len(names) for names in classes.values()] == [64, 16, 20]
     assert len({name for names in classes.values() for name in names}) == 100
-    # The first of each of the published lists.
+    # The first entry of each published list.
     first = [classes[split][0] for split in ("train", "validation", "test")]
     assert first == ["dolphin", "beaver", "whale"]
 
@@ -40,7 +40,7 @@ def test_cifar_fs(manual, monkeypatch):
         assert x.dtype == np.uint8 and labels.dtype == np.int32
         assert {names[label] for label in labels} == set(wanted)
         assert len(labels) == len(wanted) * sum(files.CIFAR.values())
-        # Each image with its label, of either original part.
+        # Each image with its label, from both original parts.
         everything = {
             image.tobytes(): label
             for images, numbers in written.values()
@@ -54,7 +54,7 @@ def test_cifar_fs(manual, monkeypatch):
     np.testing.assert_array_equal(
         coarse, load("cifar100/cifar_fs", "test")[1] // 5
     )
-    # The set's own split is still there.
+    # The data set's own split still works.
     assert len(load("cifar100", "test")[1]) == 100 * files.CIFAR["test"]
     for name, split in (("cifar_fs", "val"), ("few_shot", "train")):
         message = {"val": "train, validation, test", "train": "cifar_fs"}[split]
@@ -75,7 +75,7 @@ def test_cifar10(manual, monkeypatch):
         assert len(x) == len(label_of)
         for image, label in zip(x, labels, strict=True):
             assert label_of.pop(image.tobytes()) == label
-    # Training images withheld, and the others.
+    # Held-out training images, and the rest.
     first, _ = load("cifar10", "train[:15]")
     rest, _ = load("cifar10", "train[15:]")
     every, _ = load("cifar10", "train")
@@ -173,14 +173,14 @@ def test_imagenet(imagenet):
     assert sorted(names) == sorted(imagenet)
     for image, name in zip(x, names, strict=True):
         assert image.shape == files.decoded(imagenet[name]).shape
-    # The first two of the classes' numbers in TFDS's own list, n01751748 and
-    # n09193705, of which ImageNet's sorted list has 65 and 970 before them.
+    # The first two classes in TFDS's own list, n01751748 and n09193705,
+    # which are preceded by 65 and 970 in ImageNet's sorted list.
     x, validation = load("imagenet2012", "validation")
     check_photographs(
         x, validation, [(65, files.photograph(1)), (970, files.photograph(2))]
     )
     x, labels = load("imagenet2012", "train")
-    # In batches, of which nothing is read before it is asked for.
+    # Batches read images only when they are indexed.
     indices = tf.data.Dataset.from_tensors(np.array([3, 1], np.int32))
     dataset = batches(x.with_size(24, seed=0), labels, indices)
     assert dataset.element_spec[0].shape == (2, 24, 24, 3)

@@ -7,14 +7,14 @@ from embeddings_tf.datasets import occlusion_mask
 
 
 def _expected_statistics(size):
-    """Enumerates the procedure: P(nothing occluded), mean area."""
+    """Enumerates the procedure: P(nothing occluded) and mean area."""
     lengths = np.arange(size + 1)
     nothing = 1 - (size / (size + 1)) ** 2
     return nothing, (lengths.mean() / size) ** 2
 
 
 def _expected_coverage(size):
-    """Chance of each pixel position to be occluded along one axis."""
+    """Probability that each pixel position is occluded along one axis."""
     coverage = np.zeros(size)
     for length in range(size + 1):
         for first in range(size - length + 1):
@@ -83,7 +83,7 @@ def test_keeps_dtype_and_shape(dtype, channels):
     assert corrupted.dtype == dtype
     assert corrupted.shape == images.shape
     assert set(np.unique(corrupted)) == {0, 1}
-    # All channels of a pixel together.
+    # All channels of a pixel are occluded together.
     assert (corrupted.numpy() == corrupted.numpy()[..., :1]).all()
 
 
@@ -130,7 +130,7 @@ def test_in_a_graph_and_in_a_pipeline():
         (None, {}, "Images must be real numbers; received NoneType"),
         ({"a": 1}, {}, "Images must be real numbers; received dict"),
         ([[1], [1, 2]], {}, "`Images` must be an array, or lists"),
-        (np.ones((2, 4, 4, 1)) * 1j, {}, "imaginary part would get lost"),
+        (np.ones((2, 4, 4, 1)) * 1j, {}, "imaginary part would be lost"),
         (np.ones((2, 0, 6, 1)), {}, "not zero"),
         (np.ones((2, 4, 4, 1)), {"probability": 1.5}, "between 0 and 1"),
         (np.ones((2, 4, 4, 1)), {"probability": float("nan")}, "received nan"),
@@ -165,7 +165,7 @@ def test_images_of_any_shape_are_one_cell(shape):
     assert abs((~hidden.any(axis=(1, 2))).mean() - nothing) < 0.015
     coverage = np.outer(_expected_coverage(height), _expected_coverage(width))
     np.testing.assert_allclose(hidden.mean(axis=0), coverage, atol=0.02)
-    # One rectangle: as many pixels as its rows times its columns.
+    # One rectangle: its pixels are its rows times its columns.
     rows, columns = hidden.any(axis=2).sum(1), hidden.any(axis=1).sum(1)
     np.testing.assert_array_equal(hidden.sum(axis=(1, 2)), rows * columns)
 

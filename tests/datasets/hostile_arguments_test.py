@@ -1,4 +1,4 @@
-"""Arguments that no function of data can use: one documented error, no hang."""
+"""Invalid arguments of data functions: a documented error, never a hang."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ X = np.ones((30, 4), np.float32)
 
 
 def name_of(value) -> str:
-    """A short name of a case, the same in every process."""
+    """Returns a short name of a case that is equal in every process."""
     text = " ".join(repr(value).split())
     return type(value).__name__ if " at 0x" in text else text[:40]
 
@@ -37,9 +37,9 @@ NO_LABELS = {
     "no columns": np.zeros((6, 0), int),
     "no rows": np.zeros((0, 3), int),
 }
-# No count of classes or examples, no step.
+# Not a number of classes or examples, and not a step.
 NO_COUNT = [0, -1, 2.5, NAN, "2", None, True, 2**40, 2**70, [2], np.float32(2)]
-# No seed of numbers that are not negative.
+# Not a seed of non-negative numbers.
 NO_SEED = [1.5, NAN, "0", [1, 2, 3], np.array([0.5]), object()]
 
 
@@ -93,7 +93,7 @@ def test_samplers_refuse_what_is_no_count(sampler, count):
 
 @pytest.mark.parametrize("count", [31, 10**9, 2**31 - 1])
 def test_at_most_so_many_may_be_any_number(count):
-    """Fewer classes and instances than asked for are what the user allowed."""
+    """With allow_fewer, counts may exceed the data."""
     for indices in first_batches(
         sampling.class_balanced_batches(LABELS, 5, count, 0, allow_fewer=True)
     ):
@@ -139,7 +139,7 @@ def test_batches_refuse_what_are_no_labels(labels):
 
 
 class Answers:
-    """30 examples, all of them the same answer."""
+    """30 examples that all return the same value."""
 
     def __init__(self, answer):
         self.answer = answer

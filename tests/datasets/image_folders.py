@@ -1,4 +1,4 @@
-"""Small folders of images, for the tests."""
+"""Writes small folders of images for the tests."""
 
 import numpy as np
 from PIL import Image
@@ -12,7 +12,7 @@ def write_image(path, image):
 
 
 def write_classes(folder, names, num_images=2, shape=(4, 5, 3)):
-    """Writes `class/0.png`, ..., each of one random colour; path to array."""
+    """Writes `class/0.png`, ... of random colours; returns path to array."""
     rng = np.random.default_rng(0)
     written = {}
     for name in names:

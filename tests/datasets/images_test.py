@@ -37,19 +37,19 @@ def test_the_middle(x, photographs):
     batch = x.with_size(28)[np.array([0, 2, -1])]
     assert batch.shape == (3, 28, 28, 3) and batch.dtype == np.uint8
     assert batch[:, 0, 0, 2].tolist() == [0, 100, 150]
-    # 40 x 60 becomes 32 x 48, of which 28 x 28 in the middle stay: from pixel
-    # 2 of 32 and from pixel 10 of 48.
+    # 40 x 60 becomes 32 x 48; the central 28 x 28 start at pixel 2 of 32 and
+    # at pixel 10 of 48.
     centre = np.arange(28) + 0.5
     rows = 255 * ((centre + 2) / 32 * 40 - 0.5) / 39
     columns = 255 * ((centre + 10) / 48 * 60 - 0.5) / 59
     np.testing.assert_allclose(batch[0, :, 5, 0], rows, atol=2)
     np.testing.assert_allclose(batch[0, 5, :, 1], columns, atol=2)
-    # All of one colour stays so, however much it grows.
+    # An image of one colour keeps its colour when enlarged.
     grey = Images(lambda _: np.full((1, 1, 3), 99, np.uint8), 1).with_size(5)
     np.testing.assert_array_equal(
         grey[np.array([0])], np.full((1, 5, 5, 3), 99)
     )
-    # Of the size already that is wanted.
+    # The image already has this size.
     image = np.zeros((16, 16, 3), np.uint8)
     image[1:15, 1:15] = 7
     same = Images(lambda _: image, 1, 14)
@@ -63,7 +63,7 @@ def test_random_crops(x):
     np.testing.assert_array_equal(batch, crops[index])
     assert (batch != x.with_size(12, seed=4)[index]).any()
     assert (batch[:5] != crops[index[:5]]).any()
-    # Red and green tell where a crop lies and whether it is mirrored.
+    # Red and green reveal the place of a crop and whether it is mirrored.
     red, green = batch[..., 0].mean(2), batch[..., 1].mean(1)
     mirrored = green[:, 0] > green[:, -1]
     assert 150 < mirrored.sum() < 250
@@ -78,8 +78,8 @@ def test_random_crops(x):
 
 
 def test_crops_of_images_too_narrow(x):
-    # 90 x 20 has no crop of more than 0.3 of its area between 3:4 and 4:3; if
-    # ten attempts fail, the largest one in the middle, 27 x 20, stands in.
+    # 90 x 20 has no crop of more than 0.3 of its area between 3:4 and 4:3.
+    # After ten failed attempts the largest central crop, 27 x 20, is used.
     batch = x.with_size(12, seed=0)[np.full(60, 2)].astype(int)
     assert batch.shape == (60, 12, 12, 3)
     red = batch[..., 0].mean(2)
@@ -102,7 +102,7 @@ def test_slices(x):
 
 
 class TestAsTheyAre:
-    """Batches without a size, of images that all have one size."""
+    """Batches without a size, if all images have one size."""
 
     def test_batches(self):
         images = np.arange(4 * 2 * 3 * 3, dtype=np.uint8).reshape(4, 2, 3, 3)
@@ -117,7 +117,7 @@ class TestAsTheyAre:
     def test_different_sizes(self, x):
         message = (
             r"differ in size: Image 0 has shape \(40, 60, 3\), Image 1 has "
-            r"shape \(30, 30, 3\); say x.with_size"
+            r"shape \(30, 30, 3\); call x.with_size"
         )
         for index in ([0, 1], [1, 1]):
             with pytest.raises(ValueError, match=message):
@@ -138,7 +138,9 @@ class TestAsTheyAre:
 def test_bad_arguments(x):
     with pytest.raises(ValueError, match="`size` must be"):
         x.with_size(0)
-    with pytest.raises(ValueError, match="`seed` must be at least 0"):
+    with pytest.raises(
+        ValueError, match="`seed` must be an integer of at least 0"
+    ):
         x.with_size(3, seed=-1)
     for index in (4, -5):
         with pytest.raises(IndexError, match=r"must be in 0..3; received"):
@@ -158,7 +160,7 @@ class TestCached:
 
     @pytest.fixture
     def read(self, photographs):
-        """Numbers in the order in which they were read."""
+        """Returns the list of numbers in the order of reading."""
         return []
 
     @pytest.fixture
@@ -181,7 +183,7 @@ class TestCached:
         assert read == [1, 3, 0, 2, 1]
 
     def test_what_does_not_fit_is_read_again(self, slow, read, photographs):
-        # Room for 30 x 30 and 8 x 8, not for the large ones beside them.
+        # 30 x 30 and 8 x 8 fit in the cache, the larger images do not.
         x = slow.cached(3 * (30 * 30 + 8 * 8) + 10)
         for _ in range(2):
             for number in (1, 0, 2, 3):
@@ -251,7 +253,7 @@ def test_resizing_without_a_crop(x, photographs):
         ((len, 2.5), "num_images"),
         ((len, 3, 0), "size"),
         ((len, 3, 2.5), "size"),
-        ((len, 3, 4, -1), "`seed` must be at least 0"),
+        ((len, 3, 4, -1), "`seed` must be an integer of at least 0"),
         ((len, 3, 4, 0.5), "seed"),
         ((len, 3, 4, "1"), "seed"),
     ],

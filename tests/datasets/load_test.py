@@ -15,7 +15,7 @@ from tests.datasets.n_digit_files import write_files
 
 
 def _checksums_of(folder):
-    """The real URLs, with the checksums of the fabricated files."""
+    """The real URLs with the checksums of the fabricated files."""
     url_infos = {}
     for url, info in n_digit_dataset_builder.Builder.url_infos.items():
         if (folder / info.filename).exists():
@@ -38,7 +38,7 @@ def no_network(monkeypatch):
 
 @pytest.fixture
 def files(tmp_path, no_network):
-    """Folder of original files, and what is in them."""
+    """Folder of original files, and their contents."""
     folder = tmp_path / "manual"
     mnist, index = write_files(folder)
     with mock.patch.object(
@@ -106,7 +106,7 @@ def test_folders_from_the_environment(files, tmp_path, monkeypatch):
 
 
 def test_interrupted_preparation_is_not_read(files, tmp_path):
-    # Interrupted in the last split: the others are written already.
+    # Interrupted in the last split, when the other splits are written.
     real = n_digit_dataset_builder.side_by_side
 
     def interrupted(images, image_ids):
@@ -181,7 +181,7 @@ def test_truncated_file(files, tmp_path, file):
     message = _one_line(error)
     for part in (str(path), f"{len(content)} bytes", f"{len(content) - 100} "):
         assert part in message
-    # Mended, it works.
+    # It works once the file is restored.
     path.write_bytes(content)
     _load(files, "n_digit/2_number", "train", tmp_path)
 
@@ -230,7 +230,7 @@ def test_sets_in_memory_need_nothing(no_network, tmp_path):
 
 
 def test_sets_of_tensorflow_datasets(files, tmp_path):
-    # Their own checksums stay in force.
+    # Their own checksums still apply.
     with pytest.raises(ValueError, match="truncated or altered"):
         _load(files, "mnist", "train", tmp_path)
 

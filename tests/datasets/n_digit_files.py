@@ -70,7 +70,7 @@ def write_files(folder, num_digits=2):
 
 
 def expected_images(mnist, index, gap, part):
-    """Concatenates digits one image at a time: the definition of the set."""
+    """Concatenates digits image by image: the definition of the data set."""
     images, _ = mnist["train" if part == "train" else "test"]
     numbers, image_ids = index[gap, part]
     x = [

@@ -12,18 +12,18 @@ from tensorflow_datasets.core.download import checksums
 
 from embeddings_tf.datasets.class_splits import CLASS_SPLITS
 
-CIFAR = {"train": 3, "test": 2}  # Images of each class.
-CARS = {"train": (1, 98, 99, 196, 1), "test": (99, 2, 98)}  # From 1.
+CIFAR = {"train": 3, "test": 2}  # images per class
+CARS = {"train": (1, 98, 99, 196, 1), "test": (99, 2, 98)}  # from 1
 PRODUCTS = {"train": (1, 1, 11318), "test": (11319, 22634, 22634)}
 
 
 def colour_of(number):
-    """The colour of the n-th photograph of a set, far from its neighbours'."""
+    """The colour of the n-th photograph, far from its neighbours' colours."""
     return 10 + 37 * number % 200, 20 + 61 * number % 200, 30 + 11 * number
 
 
 def photograph(number, size=None):
-    """The bytes of a JPEG file of one colour; sizes differ."""
+    """Returns a JPEG file of one colour; sizes differ."""
     size = size or (40 + 7 * number, 90 - 5 * number)
     file = io.BytesIO()
     Image.new("RGB", size, colour_of(number)).save(file, "jpeg", quality=100)
@@ -55,7 +55,7 @@ def accept_files(monkeypatch, name, folder):
 
 
 def write_cifar10(folder):
-    """Writes `cifar-10-binary.tar.gz`; images and classes of each split."""
+    """Writes `cifar-10-binary.tar.gz`; returns images and classes by split."""
     rng = np.random.default_rng(0)
     files = {"batches.meta.txt": "\n".join(f"class_{n}" for n in range(10))}
     files = {name: text.encode() for name, text in files.items()}
@@ -78,7 +78,7 @@ def write_cifar10(folder):
 
 
 def write_cifar100(folder):
-    """Writes `cifar-100-binary.tar.gz`; images and classes of each split."""
+    """Writes `cifar-100-binary.tar.gz`; returns images and classes by split."""
     rng = np.random.default_rng(0)
     names = sorted(
         name
@@ -107,7 +107,7 @@ def write_cifar100(folder):
 
 
 def write_cars196(folder):
-    """Writes the four files of Cars196; label and image by number."""
+    """Writes the four files of Cars196; returns label and image by number."""
     fields = ("bbox_x1", "bbox_y1", "bbox_x2", "bbox_y2", "class", "fname")
     written, number = {}, 0
     devkit = {}
@@ -133,7 +133,7 @@ def write_cars196(folder):
 
 
 def write_products(folder):
-    """Writes `Stanford_Online_Products.zip`; label, image of each split."""
+    """Writes `Stanford_Online_Products.zip`; returns label, image by split."""
     folder.mkdir(parents=True)
     written, number = {}, 0
     path = folder / "Stanford_Online_Products.zip"
@@ -160,8 +160,8 @@ def write_imagenet(folder, classes):
     """Writes `ILSVRC2012_img_train.tar`, and two images for validation.
 
     Args:
-        classes: From the WordNet number of a class to the numbers of its
-            images, in the order in which they lie in the archive.
+        classes: Mapping from the WordNet number of a class to the numbers of
+            its images, in the order of the archive.
 
     Returns:
         Content by name, for instance `"n01532829_17.JPEG"`.

@@ -54,7 +54,7 @@ class TestClasses:
             x, labels = read(folder, split)
             wanted = [name for name in sorted(written) if name[:7] in names]
             assert list(x.names) == wanted
-            # The same class has the same number in every split.
+            # A class has the same number in every split.
             expected = [CLASSES.index(name[:7]) for name in wanted]
             assert labels.tolist() == expected
 
@@ -138,12 +138,12 @@ class TestSplits:
     def test_other_folders_beside_them(self, folder):
         write_classes(folder / "train", ["ant"])
         write_classes(folder / "val", ["ant"])
-        fails(folder, "splits, train, beside other folders, val; .*Rename")
+        fails(folder, "split folders, train, and other folders, val; .*Rename")
 
     def test_splits_without_classes(self, folder):
         write_image(folder / "train" / "1.png", GREY)
         write_image(folder / "test" / "2.png", GREY)
-        fails(folder, "train/1.png lies in no folder of a class")
+        fails(folder, "train/1.png is not in the folder of a class")
 
 
 class TestFiles:
@@ -195,7 +195,7 @@ class TestFiles:
                 r"\(ant/2.png\) has shape \(3, 5, 3\); .*config.images.size",
             ):
                 some[np.array([0, 1])]
-        # Also where the batch itself is of one size.
+        # This also fails if the images of the batch have one size.
         with pytest.raises(ValueError, match="differ in size"):
             x[np.array([1])]
         assert x.with_size(6)[:].shape == (2, 6, 6, 3)
@@ -212,7 +212,9 @@ class TestFiles:
             path.write_bytes(damaged)
             x, labels = read(folder)
             x[0]
-            message = f"{re.escape(str(path))} is no whole JPEG or PNG image"
+            message = (
+                f"{re.escape(str(path))} is not a complete JPEG or PNG image"
+            )
             with pytest.raises(OSError, match=message) as raised:
                 x[1]
             assert "\n" not in str(raised.value)
@@ -254,7 +256,7 @@ class TestRefused:
         (folder / "1.gif").write_bytes(b"")
         fails(folder, "found 1 .gif")
         write_image(folder / "2.png", GREY)
-        fails(folder, "photos/2.png lies in no folder of a class")
+        fails(folder, "photos/2.png is not in the folder of a class")
 
     def test_empty_class(self, folder):
         write_classes(folder, CLASSES)

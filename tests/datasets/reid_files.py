@@ -31,8 +31,8 @@ def write_market1501(folder, altered=None):
     """Writes `market1501/Market-1501-v15.09.15.zip`.
 
     Args:
-        altered: Members other than usual, without their first folder: name ->
-            content, or None to leave it out.
+        altered: Changed members, without their first folder: name -> content,
+            or None to leave the member out.
 
     Returns:
         The images by name, without the first folder, as bytes.
@@ -46,7 +46,7 @@ def write_market1501(folder, altered=None):
     files = {
         "readme.txt": b"",
         "query/Thumbs.db": b"thumbnails",
-        # Boxes drawn by hand, of no use here.
+        # Boxes drawn by hand, which are not used here.
         "gt_bbox/0001_c1s1_000000_00.jpg": jpeg(random),
         **content,
         **(altered or {}),
@@ -56,7 +56,7 @@ def write_market1501(folder, altered=None):
     with zipfile.ZipFile(path, "w") as archive:
         for part in ("", *MARKET1501):
             archive.writestr(f"Market-1501-v15.09.15/{part}/", b"")
-        # In any order.
+        # The order must not matter.
         for name in reversed(files):
             if files[name] is not None:
                 archive.writestr(f"Market-1501-v15.09.15/{name}", files[name])
@@ -71,7 +71,7 @@ def write_cuhk03(folder, change=None):
 
     Returns:
         `{"labeled": {(pair, person): images}, "detected": ...}`, numbered from
-        1, images of shape `(height, width, 3)` in the order of their cells.
+        1, images of shape `(height, width, 3)` in cell order.
     """
     random = np.random.default_rng(0)
     folder = folder / "cuhk03/cuhk03_release"
@@ -82,7 +82,7 @@ def write_cuhk03(folder, change=None):
             pairs = []
             written[variable] = {}
             for pair, num_persons in enumerate(NUM_PERSONS, start=1):
-                # MATLAB's (persons, 10), its axes reversed.
+                # MATLAB's (persons, 10), with reversed axes.
                 cells = np.empty((10, num_persons), h5py.ref_dtype)
                 for person in range(num_persons):
                     images = []
@@ -101,7 +101,7 @@ def write_cuhk03(folder, change=None):
             mat[variable].attrs["MATLAB_class"] = np.bytes_("cell")
         if change is not None:
             change(mat)
-    # What precedes HDF5 in the file.
+    # The 512 bytes before HDF5 in the file.
     with (folder / "cuhk-03.mat").open("r+b") as file:
         file.write(b"MATLAB 7.3 MAT-file".ljust(128))
     return written

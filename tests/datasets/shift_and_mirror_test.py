@@ -21,7 +21,7 @@ def test_every_shift_and_both_directions():
     assert found.dtype == tf.uint8 and found.shape == (4000, 6, 5, 2)
     seen = [allowed[one.tobytes()] for one in found.numpy()]
     numbers = np.unique(seen, axis=0, return_counts=True)[1]
-    # 80 each: five standard deviations are 44.
+    # 80 expected each; five standard deviations are 44.
     assert len(numbers) == 50
     assert numbers.min() > 36 and numbers.max() < 124
 

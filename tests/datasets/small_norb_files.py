@@ -33,7 +33,7 @@ def write_files(folder):
     folder.mkdir(parents=True)
     written = {}
     for split, instances in (("train", (4, 9)), ("test", (0, 3))):
-        # Both sides of both thresholds, and the ends.
+        # Values on both sides of both thresholds, and the extremes.
         info = [
             (instance, elevation, azimuth, random.integers(6))
             for instance in instances

@@ -15,12 +15,12 @@ def write_wav(path, samples, sample_rate=16000, channels=1):
 
 
 def integer(value):
-    """An integer as Kaldi writes it: its number of bytes, then itself."""
+    """Encodes an integer like Kaldi: its number of bytes, then the integer."""
     return b"\4" + np.int32(value).tobytes()
 
 
 def float_matrix(values, kind=b"FM"):
-    """A plain matrix: `FM` of 4 bytes a value, `DM` of 8."""
+    """Encodes a plain matrix: `FM` with 4 bytes per value, `DM` with 8."""
     dtype = {b"FM": "<f4", b"DM": "<f8"}[kind]
     rows, columns = values.shape
     return (
@@ -32,25 +32,25 @@ def float_matrix(values, kind=b"FM"):
 
 
 def compressed_matrix(kind, minimum, extent, codes, percentiles=None):
-    """A compressed matrix, given its codes.
+    """Encodes a compressed matrix from its codes.
 
     Args:
         kind: `b"CM"`, `b"CM2"` or `b"CM3"`.
         codes: `(rows, columns)`.
-        percentiles: `(columns, 4)`, of `b"CM"`.
+        percentiles: `(columns, 4)`, for `b"CM"`.
     """
     header = np.array([minimum, extent], "<f4").tobytes()
     header += np.array(codes.shape, "<i4").tobytes()
     if kind == b"CM":
         body = percentiles.astype("<u2").tobytes()
-        body += codes.T.astype("u1").tobytes()  # column after column
+        body += codes.T.astype("u1").tobytes()  # column by column
     else:
         body = codes.astype({b"CM2": "<u2", b"CM3": "u1"}[kind]).tobytes()
     return b"\0B%s " % kind + header + body
 
 
 def write_ark(path, matrices):
-    """Writes an archive; the entries of its file of scripts by name."""
+    """Writes an archive; returns the entries of its script file by name."""
     entries, content = {}, b""
     for name, matrix in matrices.items():
         content += name.encode() + b" "

@@ -29,7 +29,7 @@ def wav(samples):
 
 @pytest.fixture
 def recordings(tmp_path, monkeypatch):
-    """Samples by name of a small archive, and where load finds it."""
+    """Samples by name of a small archive that `load` finds."""
     rng = np.random.default_rng(0)
     samples = {
         name: rng.integers(-(2**15), 2**15, size=size)
@@ -53,7 +53,7 @@ def recordings(tmp_path, monkeypatch):
         yield samples
 
 
-# pydub looks for ffmpeg, which WAV files do not need, and is an old package.
+# pydub warns that ffmpeg is missing, which WAV files do not need.
 @pytest.mark.filterwarnings("ignore")
 def test_waveforms_digits_and_speakers(recordings):
     pytest.importorskip("pydub")

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import scipy.io
 
-# Characters of the splits, counted from 1 and in no order, as Reed et al. do.
+# Characters of the splits, counted from 1 and unsorted, as in Reed et al.
 SPLITS = {"trainidx": [6, 1, 4], "validx": [3], "testidx": [5, 2]}
 NUM_CHARACTERS = 6
 FACTORS = np.array(
@@ -22,7 +22,7 @@ NUM_FRAMES = [1, 2, 1, 1, 2, 1, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 2, 1]
 
 
 def write_mat_73(path, factors, images):
-    """Writes what MATLAB 7.3 does: HDF5 behind 512 bytes of its own."""
+    """Writes a file like MATLAB 7.3: HDF5 after 512 bytes."""
     with h5py.File(path, "w", userblock_size=512) as file:
         labels = file.create_dataset(
             "labels", data=factors[:, None], dtype="f8"
@@ -34,7 +34,7 @@ def write_mat_73(path, factors, images):
             )
             cells.attrs["MATLAB_class"] = np.bytes_("cell")
             for animation, frames in enumerate(images):
-                # MATLAB keeps the first axis fastest: channels, columns, rows.
+                # In MATLAB the first axis is fastest: channels, columns, rows.
                 values = np.transpose(frames, (0, 3, 2, 1)) / 255
                 array = file.create_dataset(
                     f"#refs#/{name}{animation}",

@@ -24,7 +24,7 @@ def test_one_by_one(x, parts):
     for i, part in enumerate(parts):
         np.testing.assert_array_equal(x[i], part)
         np.testing.assert_array_equal(x[i - 4], part)
-    x[0][:] = 0  # A copy.
+    x[0][:] = 0  # changes only a copy
     np.testing.assert_array_equal(x[0], parts[0])
     assert sum(len(utterance) for utterance in x) == sum(LENGTHS)
 
@@ -53,7 +53,7 @@ def test_random_crops(x, parts):
                     if (parts[1][s : s + 8] == batch[0]).all()
                 ]
                 starts.add(start)
-    # Each has a chance of 1/3 in each of 64 batches.
+    # Each has probability 1/3 in each of 64 batches.
     assert starts == {0, 1, 2}
     index = np.array([1] * 50)
     assert (x.with_num_frames(8, seed=2)[index] != crops[index]).any()
@@ -99,7 +99,7 @@ def test_the_sample_rate_is_kept():
     assert x.sample_rate == 8000
     assert x.take([1]).sample_rate == 8000
     assert x.with_num_frames(2).sample_rate == 8000
-    # What a function makes of samples has frames of its own.
+    # The frames of computed features have no sample rate.
     assert x.map(lambda samples: samples[:1]).sample_rate is None
 
 
@@ -142,7 +142,7 @@ def test_values_that_a_function_reads(x, parts):
     np.testing.assert_array_equal(some[0], parts[0])
     means = lazy.map(lambda frames: frames.mean(axis=1))
     np.testing.assert_array_equal(means[1], parts[1].mean(axis=1))
-    with pytest.raises(ValueError, match="said to have 4 frames"):
+    with pytest.raises(ValueError, match="must have 4 frames"):
         Utterances(read, [3, 4, 1, 5])[1]
 
 
@@ -181,13 +181,13 @@ def test_bad_indices(x):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_what_is_not_finite_is_named(parts, value):
     values = np.concatenate(parts)
-    values[5, 1] = value  # of the second utterance
+    values[5, 1] = value  # in the second utterance
     held = Utterances(values, LENGTHS, num_frames=2)
     read = Utterances(lambda number: values[3:13], [10])
     np.testing.assert_array_equal(held[0], parts[0])
-    with pytest.raises(ValueError, match="Utterance 1 holds NaN or infinity"):
+    with pytest.raises(ValueError, match="Utterance 1 contains NaN"):
         held[1]
-    with pytest.raises(ValueError, match="Utterance 1 holds NaN or infinity"):
+    with pytest.raises(ValueError, match="Utterance 1 contains NaN"):
         held[np.array([0, 1])]
-    with pytest.raises(ValueError, match="Utterance 0 holds NaN or infinity"):
+    with pytest.raises(ValueError, match="Utterance 0 contains NaN"):
         read[0]

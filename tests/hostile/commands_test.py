@@ -1,8 +1,7 @@
-"""Hostile command lines, called in this process as a shell would.
+"""Invalid command lines, called in this process like from a shell.
 
-Whatever is wrong with them, they end with an exit code other than 0 and one
-line that starts with `error:` (below the usage, where argparse refuses them),
-and leave no file behind that was not there before.
+Each must end with a nonzero exit code and one line that starts with `error:`
+(after the usage, if argparse refuses it). Each must leave no new file.
 """
 
 import hashlib
@@ -29,7 +28,7 @@ SHORT = [
         "evaluation.num_samples=2",
     )
 ]
-# The threads of TensorFlow and the trained run are of one process.
+# TensorFlow's threads and the trained run are shared by one process.
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.xdist_group("hostile commands"),
@@ -39,7 +38,7 @@ count = 0
 
 
 class Run:
-    """How a command ended."""
+    """The exit code and output of a command."""
 
     def __init__(self, module, words, capfd):
         global count
@@ -60,16 +59,16 @@ class Run:
 
     @property
     def problem(self):
-        """What is wrong with the end of a hostile command; None if nothing."""
+        """What is wrong with the end of an invalid command, or None."""
         if self.code not in (1, 2):
             return f"ends with {self.code!r}: {self.out[-200:]}"
-        # TensorFlow's own log, which a process of the command keeps quiet.
+        # TensorFlow's own log, which a real command silences.
         lines = [
             line
             for line in self.err.splitlines()
             if line.strip() and not re.match(r"[IWE]\d{4} ", line)
         ]
-        if self.code == 2:  # argparse: the usage, then the error
+        if self.code == 2:  # argparse prints the usage, then the error
             errors = [line for line in lines if ": error: " in line]
             if len(errors) != 1 or lines[-1] != errors[0]:
                 return f"prints {self.err!r}"
@@ -82,7 +81,7 @@ class Run:
 
 
 def content(folder):
-    """Every file of a folder, the lock aside, with what is in it."""
+    """Returns every file of a folder except the lock, with its content."""
     return {
         path.relative_to(folder): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
@@ -92,7 +91,7 @@ def content(folder):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A short run, which no test changes."""
+    """A short run that no test changes."""
     workdir = tmp_path_factory.mktemp("trained") / "run"
     train = importlib.import_module("trainers.train").main
     assert train(["--config", TINY, "--workdir", str(workdir), *SHORT]) == 0
@@ -101,9 +100,9 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def check(capfd, tmp_path, monkeypatch):
-    """Runs hostile commands and says which end otherwise than they should."""
+    """Runs invalid commands and lists those that end in another way."""
     monkeypatch.chdir(tmp_path)
-    # No network in the test, whatever the machine has.
+    # No test may use the network.
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("EMBEDDINGS_TF_DATA", str(tmp_path / "tfds"))
     monkeypatch.delenv("EMBEDDINGS_TF_MANUAL", raising=False)
@@ -150,7 +149,7 @@ def check(capfd, tmp_path, monkeypatch):
 
 @pytest.fixture
 def given(tmp_path):
-    """Files that commands are given: workdirs, recipes, spaces."""
+    """Input files of commands: workdirs, recipes, spaces."""
     folder = tmp_path / "given"
     folder.mkdir()
     (folder / "file").write_text("hostile")
@@ -418,7 +417,7 @@ def test_folds(check):
                 ["--config.folds.num_folds=0"],
                 ["--config.folds.num_folds=-1"],
                 ["--config.folds.num_folds=x"],
-                # 0 is no hostile value: it takes all examples.
+                # 0 is valid: it takes all examples.
                 ["--config.folds.num_per_class=-1", "--folds", "1"],
                 ["--config.strategy=multi_worker"],
             )
@@ -449,7 +448,7 @@ def test_damaged_files_of_a_run(file, check, trained, given):
             "wrong fields",
             "no config",
         ):
-            continue  # results that lack a section are those of a new run
+            continue  # results without a section belong to a new run
         run = given / name.replace(" ", "_")
         shutil.copytree(trained, run)
         (run / file).write_bytes(data)
@@ -547,7 +546,7 @@ def test_evaluation_fields(check, trained):
             ("trainers.evaluate", ["--workdir", trained, f"--config.{field}"])
             for field in (
                 "evaluation.name=hostile",
-                # Retrieval and verification need no labels of factors.
+                # Retrieval and verification need no factor labels.
                 "evaluation.name=disentanglement",
                 "evaluation.hostile=1",
                 "evaluation.num_episodes=x",

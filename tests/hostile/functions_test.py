@@ -1,7 +1,8 @@
-"""Hostile calls of every public function and class, in this process.
+"""Invalid calls of every public function and class, in this process.
 
-Bad arguments end in a documented error that says what is wrong with them; all
-others in a finite result, equal to that of the same numbers in a plain form.
+An invalid argument must raise a documented error that describes it. Every other
+call must return a finite result that equals the result for the same numbers in
+a plain form.
 """
 
 import importlib
@@ -20,7 +21,7 @@ ENTRIES = {}
 for _path in sorted((HERE / "entries").glob("*.py")):
     _module = importlib.import_module(f"tests.hostile.entries.{_path.stem}")
     ENTRIES.update(getattr(_module, "ENTRIES", {}))
-# Calls are counted in one process; figures and folders are its own.
+# One process counts the calls and has its own figures and folders.
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.xdist_group("hostile functions"),
@@ -36,7 +37,7 @@ def public_names():
     ]
     for package in (*packages, speech):
         names = getattr(package, "__all__", None)
-        if names is None:  # a module of its own functions
+        if names is None:  # a module with its own functions
             names = [
                 name
                 for name, value in vars(package).items()
@@ -49,7 +50,7 @@ def public_names():
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path, monkeypatch):
-    """What a call writes into the current folder is thrown away."""
+    """Files that a call writes to the current folder are removed."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -76,13 +77,13 @@ def test_one_thing_at_a_time(name):
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_several_things_at_once(name):
-    """Of two or three hostile arguments none hides another."""
+    """One of several invalid arguments must not hide another."""
     entry = ENTRIES[name]
     safe = {
         argument: [
             value
             for value in values
-            # What is wrong by itself may be right with another argument.
+            # A value that is invalid alone may be valid with another argument.
             if value.name != "alone"
             and not any(
                 text in f"{argument}: {value.name}" for text in entry.known

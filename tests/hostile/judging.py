@@ -1,4 +1,4 @@
-"""Makes a call with hostile arguments and judges how it ends."""
+"""Makes a call with invalid arguments and judges the outcome."""
 
 import contextlib
 import dataclasses
@@ -21,7 +21,7 @@ import embeddings_tf
 from tests.hostile.values import Expected
 from tests.hostile.values import Hostile
 
-SECONDS = 60  # of one call, on a busy machine
+SECONDS = 60  # per call, on a busy machine
 OURS = pathlib.Path(embeddings_tf.__file__).parent
 KERAS = pathlib.Path(keras.__file__).parent
 
@@ -30,20 +30,20 @@ calls = Counter()
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A public function or class, and the hostile values of its arguments.
+    """A public function or class, and invalid values of its arguments.
 
     Attributes:
-        call: Makes one call, given all arguments by name; of a class, an
-            object and a call of what it is for.
-        valid: Arguments with which the call works.
-        hostile: From names of arguments to hostile values, one at a time.
-        together: Hostile values of several arguments at once, and what is
-            expected: pairs of a description and `{name: Hostile}`.
-        raises: What the docstring promises beside ValueError.
+        call: Function that makes one call from named arguments; for a class,
+            it makes an object and uses it.
+        valid: Arguments of a call that works.
+        hostile: Invalid values by argument name, one at a time.
+        together: Invalid values of several arguments at once, with the
+            expected outcome: pairs of a description and `{name: Hostile}`.
+        raises: Errors besides ValueError that the docstring promises.
         tolerance: Relative difference between equal results.
         infinite: Whether the docstring allows infinity in a result.
-        known: From a part of a description to a limit that the docstring
-            states; such calls are made but not judged.
+        known: Mapping from a part of a description to a limit that the
+            docstring states; such calls are made but not judged.
     """
 
     call: Callable
@@ -57,16 +57,16 @@ class Entry:
     _results: dict = dataclasses.field(default_factory=dict)
 
     def result(self, changes: Mapping[str, Any]):
-        """What the call gives; kept for arguments that come again."""
+        """Returns the result of a call; caches it for repeated arguments."""
         arguments = {**self.valid, **changes}
         key = tuple(map(id, arguments.values()))
         if key not in self._results:
-            # The arguments are kept too, or their ids would be used again.
+            # The arguments are also kept, because ids of freed objects repeat.
             self._results[key] = arguments, _result(self, arguments)
         return self._results[key][1]
 
     def single(self):
-        """Changes of one argument, then those that belong together."""
+        """Yields changes of one argument, then joint changes."""
         for name, values in self.hostile.items():
             for value in values:
                 yield f"{name}: {value.name}", {name: value}
@@ -74,7 +74,7 @@ class Entry:
 
 
 class Hang(BaseException):
-    """Not an Exception, so that nothing takes it for bad input."""
+    """Not an Exception, so that no handler catches it."""
 
 
 @contextlib.contextmanager
@@ -92,7 +92,7 @@ def time_limit(seconds=SECONDS):
 
 
 def problem_of(name: str, entry: Entry, changes: Mapping[str, Hostile]):
-    """What is wrong with the outcome of a call; None if nothing is."""
+    """What is wrong with the outcome of a call, or None."""
     calls[name] += 1
     given = {**entry.valid, **{k: h.value for k, h in changes.items()}}
     before = {k: _copy(v) for k, v in given.items()}
@@ -101,7 +101,7 @@ def problem_of(name: str, entry: Entry, changes: Mapping[str, Hostile]):
         found = _result(entry, given)
     except Hang as error:
         return str(error)
-    except Exception as error:  # noqa: BLE001  whatever it raises is judged
+    except Exception as error:  # noqa: BLE001  every error is judged
         wrong = _wrong_error(entry, error)
         if wrong is None and expected == {Expected.SAME}:
             return f"refuses a value it must take: {_text(error)}"
@@ -130,7 +130,7 @@ def problem_of(name: str, entry: Entry, changes: Mapping[str, Hostile]):
     try:
         wanted = entry.result(sane)
     except Exception as error:  # noqa: BLE001
-        # The same numbers in another form must not be taken instead.
+        # The reference must not be accepted in its place.
         wrong = _wrong_error(entry, error)
         return wrong or (
             f"gives {_short(found)}, and refuses the same numbers in another "
@@ -148,14 +148,14 @@ def _result(entry, arguments):
         whole_tracebacks(),
         warnings.catch_warnings(record=True),
     ):
-        # What NumPy or TensorFlow warn of is judged by the result.
+        # Warnings of NumPy or TensorFlow do not matter, only the result.
         warnings.simplefilter("always")
         return entry.call(**arguments)
 
 
 @contextlib.contextmanager
 def whole_tracebacks():
-    """With the frames of Keras, which it leaves out: they tell who raised."""
+    """Keeps the frames of Keras, which show where an error was raised."""
     keras.config.disable_traceback_filtering()
     try:
         yield
@@ -164,18 +164,18 @@ def whole_tracebacks():
 
 
 def _wrong_error(entry, error):
-    """Why an exception is not what the library promises; None if it is."""
+    """Why an exception breaks the library's promise, or None."""
     allowed = (ValueError, *entry.raises)
     if not isinstance(error, allowed):
         return f"raises {_text(error)}"
     if isinstance(error, tf.errors.OpError):
-        return None  # of a graph, which has frames of TensorFlow's only
+        return None  # from a graph, which only has frames of TensorFlow
     if isinstance(error, OSError) and error.filename:
-        return None  # says which file, and what the system says of it
+        return None  # names the file and the error of the system
     frames = traceback.extract_tb(error.__traceback__)[1:]
     files = [pathlib.Path(frame.filename) for frame in frames]
     if not any(file.is_relative_to(OURS) for file in files):
-        return None  # Keras refused it before it came to us
+        return None  # refused by Keras before our code ran
     line = linecache.getline(frames[-1].filename, frames[-1].lineno).strip()
     deliberate = line.startswith("raise") and any(
         files[-1].is_relative_to(package) for package in (OURS, KERAS)

@@ -1,4 +1,4 @@
-"""Hostile values for each kind of argument, and what must come of them."""
+"""Invalid values for each kind of argument, and the expected outcome."""
 
 import dataclasses
 import enum
@@ -20,9 +20,9 @@ class Expected(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Hostile:
-    """A value, and what is expected of a call with it.
+    """A value and the expected outcome of a call with it.
 
-    `reference` is a plain value of the same meaning, for SAME and EITHER.
+    `reference` is an equivalent plain value, for SAME and EITHER.
     """
 
     name: str
@@ -52,7 +52,7 @@ def poison(name, value):
 
 
 def chosen(values, *without):
-    """`values` whose names are not among `without`, all of which must be."""
+    """Returns `values` except the names in `without`, which must exist."""
     names = {value.name for value in values}
     unknown = set(without) - names
     if unknown:
@@ -69,13 +69,13 @@ NOT_NUMBERS = [
 
 
 def not_arrays(optional=False):
-    """What is no array of numbers at all."""
+    """Values that are not arrays of numbers."""
     values = [refused(name, value) for name, value in NOT_NUMBERS]
     return values if optional else [*values, refused("None", None)]
 
 
 def forms(x):
-    """Other forms of the same array, of any numeric dtype."""
+    """Other forms of the same array, with other numeric dtypes."""
     x = np.asarray(x)
     longer = np.repeat(x, 2, axis=0)
     read_only = x.copy()
@@ -95,9 +95,9 @@ def floats(x, *, nan=Expected.REFUSED, ranks=True, optional=False):
     """Values for an array of real numbers `x`, float32, rows first.
 
     Args:
-        nan: What is expected of NaN and infinity.
+        nan: Expected outcome for NaN and infinity.
         ranks: Whether another rank must be refused.
-        optional: Whether None may be passed.
+        optional: Whether None is allowed.
     """
     x = np.asarray(x, np.float32)
     half = x.astype(np.float16)
@@ -160,7 +160,8 @@ def labels(y, *, arbitrary=True, strict=True):
     """Values for class ids `y`, integers `(n,)`.
 
     Args:
-        arbitrary: Whether any ids mean the same, so that shifts of them do.
+        arbitrary: Whether only equality of ids matters, so that shifted ids
+            give the same result.
         strict: Whether floats with whole values must be refused.
     """
     y = np.asarray(y, np.int32)
@@ -361,7 +362,7 @@ def function():
 
 
 def returning(shape):
-    """Functions that return what no function of this kind should."""
+    """Functions that return invalid results."""
     return [
         refused("returns None", lambda *_, **__: None),
         refused("returns text", lambda *_, **__: "hostile"),

@@ -31,7 +31,7 @@ def test_rows_share_what_is_left_out():
         expected = np.where(is_kept, x / 0.75, 0)
         np.testing.assert_allclose(y, expected, rtol=1e-6)
         kept.append(is_kept)
-    # Of 1,600 draws; five standard deviations.
+    # 1,600 draws; the tolerance is five standard deviations.
     assert abs(np.mean(kept) - 0.75) < 5 * np.sqrt(0.75 * 0.25 / 1600)
     assert len({tuple(row) for row in kept}) > 50
 
@@ -58,7 +58,7 @@ def test_what_is_left_out_has_no_gradient():
 
 
 def test_replicas_leave_out_the_same(strategy):
-    """Two replicas take the steps of one, of which the second is uneven."""
+    """Two replicas take the same steps as one; the second is uneven."""
     x, labels = images(47), np.concatenate([LABELS, LABELS[:-1]])
 
     def train():
@@ -77,7 +77,7 @@ def test_replicas_leave_out_the_same(strategy):
 
 
 def test_a_loaded_model_goes_on_with_its_draws(tmp_path):
-    """Given the state of the draws, which Keras keeps out of its files."""
+    """Only the state of the draws is set, which Keras does not save."""
     x = images()
     model = encoder(seed=None)
     model(x, training=True)

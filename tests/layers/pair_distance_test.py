@@ -49,7 +49,7 @@ class TestPairs:
         )
 
     def test_number_of_parameters(self):
-        """Those of the papers' networks: 1024->350x3->1, 256->256x5->1."""
+        """The sizes of the papers: 1024->350x3->1 and 256->256x5->1."""
         for dim, units, expected in (
             (512, (350,) * 3, 604_801),
             (128, (256,) * 5, 329_217),
@@ -59,7 +59,7 @@ class TestPairs:
             assert layer.count_params() == expected
 
     def test_initial_weights(self):
-        """Uniform within 1 / sqrt(inputs), no two layers alike."""
+        """Uniform within 1 / sqrt(inputs), and different for each layer."""
         layer = PairDistance((64, 64, 64), seed=3)
         layer.build(((None, 50), (None, 50)))
         for inputs, *weights in zip(
@@ -69,7 +69,7 @@ class TestPairs:
                 values = np.abs(weight.numpy()) * np.sqrt(inputs)
                 assert values.max() <= 1
                 if values.size >= 64:
-                    # A mean of 1/2, a standard deviation of 1 / sqrt(12).
+                    # A mean of 1/2, and a standard deviation of 1 / sqrt(12).
                     tolerance = 5 / np.sqrt(12 * values.size)
                     assert abs(values.mean() - 0.5) < tolerance
         assert (layer.kernels[1].numpy() != layer.kernels[2].numpy()).any()
@@ -116,7 +116,7 @@ class TestAllPairs:
         assert scores.shape == (rows, columns)
 
     def test_gradient(self, block_size):
-        """As that of the pairs one by one, in embeddings and weights."""
+        """Equals the gradient of single pairs, in embeddings and weights."""
         a, b = tf.constant(embeddings(7)), tf.constant(embeddings(5, seed=1))
         i, j = np.indices((7, 5)).reshape(2, -1)
         layer = PairDistance(UNITS, seed=1)
@@ -143,7 +143,7 @@ class TestAllPairs:
                 np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
 
     def test_gradient_of_a_batch_with_itself(self, block_size):
-        """By differences; each row is on both sides of pairs."""
+        """By finite differences; each row is on both sides of pairs."""
         layer = PairDistance(UNITS, seed=1)
         z = tf.constant(embeddings(6))
         step = embeddings(6, seed=5)
@@ -179,7 +179,7 @@ class TestAllPairs:
             )
 
     def test_layers_of_other_widths(self):
-        """What one layer compiled does not spoil another."""
+        """Compiled functions of one layer do not affect another layer."""
         for dim, units in ((4, (8,)), (3, (5,)), (2, (8, 6)), (4, (7,))):
             a, b = embeddings(3, dim), embeddings(2, dim, seed=1)
             layer = PairDistance(units, seed=1)
@@ -226,7 +226,7 @@ class TestAllPairs:
         )
 
     def test_memory_of_the_gradient_is_bounded(self):
-        """2 x 10^6 pairs of 64 units: their activations are 1.5 GiB."""
+        """2 x 10^6 pairs of 64 units have activations of 1.5 GiB."""
         layer = PairDistance((64, 64, 64), dropout=0.0, seed=1)
         z = tf.constant(embeddings(1400))
         layer.build((z.shape, z.shape))
@@ -242,7 +242,7 @@ class TestAllPairs:
                     shape = output.shape
                     if shape.is_fully_defined():
                         sizes.append(shape.num_elements())
-        # The matrix of scores and what is made of it.
+        # The matrix of scores and tensors computed from it.
         assert max(sizes) <= 1400 * 1400 + 2**18 // 64
 
 
@@ -290,7 +290,7 @@ class TestDropout:
         assert (draws[0] != draws[2]).any() and (draws[1] != draws[3]).any()
 
     def test_gradient_is_of_the_same_units(self):
-        """Where every unit is dropped nothing flows back."""
+        """If every unit is dropped, the gradient is zero."""
         layer = PairDistance((1,), dropout=0.5, seed=1)
         a, b = tf.constant(embeddings(40)), tf.constant(embeddings(1))
         layer.build((a.shape, b.shape))

@@ -54,13 +54,13 @@ def test_refuses(use):
         PIXELS.astype("float32"),
         np.zeros((4, 8, 16, 1), "float32"),
         (PIXELS > 99).astype("float32"),  # a mask
-        UNIT * 2 - 1,  # somebody's own range
+        UNIT * 2 - 1,  # another range
         UNIT * 1.5,
     ],
     ids=["pixels", "black", "mask", "centred", "above 1"],
 )
 def test_others_pass(use, images):
-    """A warning fails a test."""
+    """A warning would fail the test."""
     USES[use](encoder("refuse"), images)
 
 

@@ -12,7 +12,7 @@ def sequences(shape=(4, 7, 3)):
 
 
 def expected(rows):
-    """Of each row, the real frames of which are given alone."""
+    """Expected statistics of rows that are given without padding."""
     return [np.concatenate([x.mean(axis=0), x.std(axis=0)]) for x in rows]
 
 
@@ -58,7 +58,7 @@ def test_mask_of_keras():
 
 
 def test_any_number_of_frames():
-    """One traced function serves every number of frames."""
+    """One traced function works for every number of frames."""
     model = keras.Sequential([keras.Input((None, 3)), StatisticsPooling()])
     for frames in (2, 5):
         x = sequences((4, frames, 3))
@@ -92,7 +92,7 @@ def test_without_variation(x, mask):
 
 @pytest.mark.parametrize("scale", [1e-20, 1e-3, 1.0, 1e18])
 def test_gradient_of_the_deviation(scale):
-    """(x_t - mean) / (n * deviation), at most 1 / sqrt(n), at every scale."""
+    """(x_t - mean) / (n * deviation), at most 1 / sqrt(n) at every scale."""
     x = sequences((2, 6, 3)) * np.float32(scale)
     inputs = tf.constant(x)
     with tf.GradientTape() as tape:

@@ -57,7 +57,7 @@ def test_by_loop(labels, parameters, form):
 
 
 def test_the_forms_differ_where_negatives_cost_nothing():
-    """At a cosine of -1 they cost exp(-30), or 1e-5 more."""
+    """At a cosine of -1 negatives cost exp(-30), or 1e-5 more."""
     z = np.array([[1.0], [-1.0]], "float32")
     values = binomial_deviance_loss([0, 1], z)
     np.testing.assert_allclose(values, [math.exp(-30)] * 2, rtol=1e-4)

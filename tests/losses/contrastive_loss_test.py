@@ -74,7 +74,7 @@ def test_gradient_by_differences(average_over, margin):
 
 
 def test_arithmetic():
-    """Points 0 and 1 of a class, 1.5 of another; the margin is 2."""
+    """Points 0 and 1 of one class, 1.5 of another; the margin is 2."""
     z = np.array([[0.0], [1.0], [1.5]], "float32")
     values = contrastive_loss([0, 0, 1], z, 2)
     np.testing.assert_allclose(values, [(1 + 0.25 + 2.25) / 6] * 3)

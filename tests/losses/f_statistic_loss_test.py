@@ -35,14 +35,14 @@ every_batch = pytest.mark.parametrize("labels", BATCHES.values(), ids=BATCHES)
 
 
 def points(num_rows=20, dim=4, seed=0):
-    """Float32, with means that differ by dimension and row."""
+    """Random float32 points with means that differ by dimension and row."""
     rng = np.random.default_rng(seed)
     z = rng.normal(size=(num_rows, dim)) * rng.uniform(0.1, 10, dim)
     return (z + rng.normal(size=dim)).astype("float32")
 
 
 def anova(a, b, grand_mean):
-    """s and n of two samples of one dimension, by the published formula."""
+    """s and n of two one-dimensional samples, by the published formula."""
     means = a.mean(), b.mean()
     centre = (
         sum(means) / 2
@@ -57,7 +57,7 @@ def anova(a, b, grand_mean):
 
 
 def welch(a, b):
-    """s and n of two samples of one dimension, by SciPy's test."""
+    """s and n of two one-dimensional samples, by SciPy's test."""
     test = stats.ttest_ind(a, b, equal_var=False)
     return test.statistic**2, test.df
 
@@ -80,10 +80,10 @@ def loss_by_loop(
     equal_variance=True,
     freedom=None,
 ):
-    """One pair of classes after the other, one dimension after the other.
+    """Loops over pairs of classes and over dimensions.
 
-    `freedom` holds Welch's degrees of freedom, of pair and dimension; if it
-    is empty, it is filled with those that are found.
+    `freedom` contains Welch's degrees of freedom by pair and dimension. If it
+    is empty, it is filled with the computed values.
     """
     labels, z = np.asarray(labels), np.asarray(z, "float64")
     smallest = 1 if equal_variance else 2
@@ -143,8 +143,8 @@ def test_published_defaults():
 def test_arithmetic():
     """n = 6: Phi = sqrt(x) (1 + y / 2 + 3 y^2 / 8), y = 1 - x.
 
-    Means 1 and 2, within 2 + 2. Between, by class means: 8 / 4; by instances:
-    5 * 3 / 8.
+    Means 1 and 2; sum of squares within 2 + 2. The sum of squares between is
+    8 / 4 by class means, and 5 * 3 / 8 by instances.
     """
     labels, z = [0] * 5 + [1] * 3, [[0.0], [1], [2], [1], [1], [1], [2], [3]]
     for grand_mean, between in (("class_means", 2), ("instances", 15 / 8)):
@@ -157,7 +157,7 @@ def test_arithmetic():
 
 
 def test_noise_has_its_expectation():
-    """Where classes are alike, Phi is uniform and -ln Phi exponential.
+    """If classes do not differ, Phi is uniform and -ln Phi exponential.
 
     The sum of the `num_dims` smallest of `dim` exponential variables has the
     expectation sum over i of (1 / dim + ... + 1 / (dim - i + 1)).
@@ -177,7 +177,7 @@ def test_noise_has_its_expectation():
 @every_batch
 @every_option
 def test_gradient_by_differences(labels, options):
-    """Of the loops; Welch's degrees of freedom stay as they are."""
+    """Differences of the loops, with constant Welch's degrees of freedom."""
     z = points().astype("float64")
     num_dims = 2 if options["equal_variance"] else 4
     freedom = {}
@@ -204,11 +204,11 @@ def test_gradient_by_differences(labels, options):
         )
 
 
-# From coinciding means to means so far apart that 1 - Phi is 1e-300.
+# From equal means to means so far apart that 1 - Phi is 1e-300.
 
 
 def exact_loss(a, b, direction):
-    """Of one dimension, for an even n, in as many digits as there are."""
+    """One dimension, even n, computed with enough digits."""
     mean_a, mean_b = sum(a) / len(a), sum(b) / len(b)
     within = sum((x - mean_a) ** 2 for x in a)
     within += sum((x - mean_b) ** 2 for x in b)
@@ -228,12 +228,12 @@ def exact_loss(a, b, direction):
     "distance", [1e-10, 1e-7, 1e-4, 1e-2, 1, 3, 10, 30, 1e3, 1e6, 1e9, 1e12]
 )
 def test_from_coinciding_to_separate(direction, sizes, distance):
-    """In float32, against 1,200 digits and the differences of these."""
+    """float32 versus 1,200 digits and finite differences of these."""
     a, b = (
         np.concatenate([steps, [0], -steps])
         for steps in (np.linspace(0.5, 1.5, size // 2) for size in sizes)
     )
-    if distance < 1:  # A point near 0 keeps what is lost in one near 1.
+    if distance < 1:  # A point near 0 keeps digits that one near 1 loses.
         b[len(b) // 2] = distance * len(b)
     else:
         a, b = a / distance, 1 + b / distance
@@ -269,14 +269,14 @@ def test_scale_and_offset(options, scale):
     z = points()
     scale = np.float32(2.0 ** round(np.log2(scale)))  # exact
     value, gradient = value_and_gradient(UNEQUAL, z, 2, **options)
-    # Each dimension has its own scale.
+    # Each dimension has a separate scale.
     scales = np.array([scale, 1, scale, 1], "float32")
     scaled, gradient_of_scaled = value_and_gradient(
         UNEQUAL, z * scales, 2, **options
     )
     np.testing.assert_allclose(scaled, value, rtol=1e-6)
     np.testing.assert_allclose(gradient_of_scaled * scales, gradient, rtol=1e-5)
-    # Multiples of 1/64, so that a large offset is exact.
+    # Multiples of 1/64, for which a large offset is exact.
     z = np.round(64 * z) / 64
     value, gradient = value_and_gradient(UNEQUAL, z, 2, **options)
     shifted, gradient_of_shifted = value_and_gradient(
@@ -295,7 +295,7 @@ def test_scale_and_offset(options, scale):
 
 
 def cap(n, direction="separate"):
-    """At a ratio of 1e-37 or of 1e37: the leading terms of the series."""
+    """At a ratio of 1e-37 or 1e37, by the leading terms of the series."""
     log_beta = special.betaln(1 / 2, n / 2)
     if direction == "separate":
         return 37 / 2 * np.log(10) - np.log(2) + log_beta
@@ -308,7 +308,7 @@ def test_degenerate_batches(options, dtype):
     z = points().astype(dtype)
     separate = options["direction"] == "separate"
     num_pairs, n = 6, 8
-    # All alike; then alike within classes; all others are worth nothing.
+    # All points equal; then equal within classes; other pairs count 0.
     coinciding = 2 * num_pairs * cap(n) if separate else 0
     collapsed = 0 if separate else 2 * num_pairs * cap(n, "merge")
     batches = {
@@ -331,7 +331,7 @@ def test_degenerate_batches(options, dtype):
 
 @every_option
 def test_the_ends_of_float32(options):
-    """What float32 cannot tell apart coincides; no gradient leaves it."""
+    """Differences below the resolution of float32 have no gradient."""
     jitter = 1e-40 * np.arange(20)[:, None]
     z = (np.array(EQUAL)[:, None] + 1) * np.ones(4) * 1e-37 + jitter
     value, gradient = value_and_gradient(
@@ -379,7 +379,7 @@ def test_welch_leaves_singles_out():
 
 
 def test_welch_is_the_same_for_equal_spreads():
-    """Equal counts and equal variances: n and s are those of equal_variance."""
+    """With equal counts and variances, n and s equal equal_variance=True."""
     z = np.tile(points(5), (4, 1)) + 0.7 * np.repeat(np.eye(4), 5, axis=0)
     np.testing.assert_allclose(
         f_statistic_loss(EQUAL, z, equal_variance=False),
@@ -391,7 +391,7 @@ def test_welch_is_the_same_for_equal_spreads():
 @every_option
 @pytest.mark.parametrize("labels", [EQUAL, UNEQUAL, range(20), [5] * 20])
 def test_not_a_number_is_not_hidden(labels, options):
-    """Nor where there is nothing to test: the gradient is none, too."""
+    """Also if there is nothing to test; the gradient is NaN, too."""
     labels = list(labels)
     for row, column in itertools.product((0, 3, 15, 19), range(4)):
         z = points()
@@ -433,7 +433,7 @@ def test_blocks_of_pairs(options, monkeypatch):
 
 
 def test_thousand_classes():
-    """499,500 pairs; were they independent, the tolerance could be 0.2 %."""
+    """499,500 pairs; the tolerance allows for their dependence."""
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.repeat(np.arange(1000), 3))
     z = rng.normal(size=(3000, 8)).astype("float32")
@@ -444,7 +444,7 @@ def test_thousand_classes():
 
 
 def test_xla_with_several_blocks():
-    """XLA knows how many classes a batch may have, not how many it has."""
+    """XLA knows a bound of the number of classes, not the number."""
     labels = tf.constant(np.arange(60) % 7, tf.int32)
     z = tf.constant(points(60))
     compiled = tf.function(MODULE.value_and_gradient, jit_compile=True)

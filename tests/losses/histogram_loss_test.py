@@ -30,7 +30,7 @@ def pairs_by_loop(labels, z):
 
 
 def histogram_by_loop(similarities, num_nodes):
-    """Each similarity, shared by the two nodes around it."""
+    """Shares each similarity between its two nearest nodes."""
     step = 2 / (num_nodes - 1)
     histogram = np.zeros(num_nodes)
     for r in range(num_nodes):
@@ -108,7 +108,7 @@ def test_gradient_carries_the_weight_of_the_value():
 
 
 def test_similarities_of_plus_and_minus_one_are_counted():
-    """On a line all cosines are 1 or -1, the first and the last node."""
+    """On a line all cosines are 1 or -1: the first and the last node."""
     z = np.array([[2.0], [0.1], [-3.0], [-0.7]], "float32")
     np.testing.assert_allclose(histogram_loss([0, 0, 1, 1], z), [0] * 4)
     # Positive pairs: two of -1. Negative pairs: two of 1, two of -1.

@@ -23,7 +23,7 @@ def points(num_rows=12, dim=3, seed=0):
 
 
 def loss_by_loop(labels, z, margin=1.0, form="published"):
-    """Each positive pair once, and the negative pairs that touch it."""
+    """Loops over positive pairs (each once) and their negative pairs."""
     z = np.asarray(z, "float64")
 
     def d(i, j):
@@ -88,7 +88,7 @@ def test_gradient_by_differences(form, scale):
 
 
 def test_arithmetic():
-    """One positive pair, at 0 and 2; the negative is at 2, too."""
+    """One positive pair, at 0 and 2; the negative is also at 2."""
     z = np.array([[0.0], [2.0], [2.0]], "float32")
     hinge = math.log(math.exp(-1) + math.exp(1)) + 2
     values = lifted_structure_loss([0, 0, 1], z)
@@ -100,7 +100,7 @@ def test_arithmetic():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_far_negatives_cost_nothing(form):
-    """Distances of 1e4: their exponentials leave float32."""
+    """Exponentials of distances of 1e4 exceed float32."""
     z = np.array([[0.0], [1.0], [1e4], [1e4 + 1]], "float32")
     values = lifted_structure_loss([0, 0, 1, 1], z, form=form)
     np.testing.assert_array_equal(values, np.zeros(4))

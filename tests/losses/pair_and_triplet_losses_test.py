@@ -1,4 +1,4 @@
-"""What the losses on pairs and triplets have in common."""
+"""Common properties of the losses on pairs and triplets."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ LOSSES = [
 
 
 def sizes_of_tensors(graph):
-    """Numbers of elements, in the graph and the graphs of its branches."""
+    """Numbers of elements of tensors in the graph and in its branches."""
     for operation in graph.get_operations():
         for tensor in operation.outputs:
             if tensor.shape.is_fully_defined():
@@ -52,7 +52,7 @@ def test_memory_grows_with_the_square_of_the_batch(loss):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_large_batch(loss):
-    """All triplets of it would be 10^8."""
+    """A list of all triplets would have 10^8 entries."""
     labels = np.repeat(np.arange(10), 100)
     z = np.random.default_rng(0).normal(size=(1000, 4)).astype("float32")
     assert np.isfinite(loss(labels, z))

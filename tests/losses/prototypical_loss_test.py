@@ -8,7 +8,7 @@ from embeddings_tf.losses import prototypical_loss
 
 
 def loss_by_loop(labels, embeddings, num_support):
-    """Walks over classes, then over queries and classes, in float64."""
+    """Loops over classes, then over queries and classes, in float64."""
     embeddings = np.asarray(embeddings, "float64")
     prototypes, queries = {}, []
     for label in dict.fromkeys(labels.tolist()):
@@ -88,13 +88,13 @@ def test_half_precision_is_computed_in_float32(dtype):
 
 
 def test_the_largest_embeddings():
-    """Beyond the bound of squares the value stops and the gradient goes on."""
+    """The value is clipped at large squares, the gradient is not."""
     z = tf.constant([[0.0], [1e17], [1e15], [9.9e16]])
     with tf.GradientTape() as tape:
         tape.watch(z)
         value = prototypical_loss([0, 1, 1, 0], z, 1)[0]
     assert 3e32 < value < 4e32
-    # Of each query: 2 (z - own mean) - 2 (z - other mean), over 2 queries.
+    # Each query: 2 (z - own mean) - 2 (z - other mean), over 2 queries.
     gradient = tape.gradient(value, z).numpy()
     np.testing.assert_allclose(gradient[2:], [[-1e17], [1e17]], rtol=1e-5)
     assert np.isfinite(gradient).all()

@@ -9,7 +9,7 @@ from embeddings_tf import losses
 from embeddings_tf import models
 from embeddings_tf import objectives
 
-# Every third of 5 classes' rows: batches of 15 have 3 of each class.
+# Rows of 5 classes, strided: batches of 15 have 3 of each class.
 LABELS = np.tile(np.arange(5), 18)
 SINGLETONS = np.arange(90)
 X = np.random.default_rng(0).normal(size=(90, 4)).astype("float32")
@@ -85,7 +85,7 @@ def test_objective_logs_the_share_and_warns(labels):
 
 
 def test_share_of_rows():
-    # Of 15 rows, 3 are of class 0 and 3 of class 1; the rest are alone.
+    # 3 of 15 rows are of class 0 and 3 of class 1; the rest are singletons.
     labels = np.tile([0, 0, 0, 1, 1, 1, *range(2, 11)], 6)
     model = joined(objectives.StochasticPrototypes(2))
     found, history = warnings_of_fit(model, labels)

@@ -30,7 +30,7 @@ def points(num_rows=12, dim=3, seed=0):
 
 
 def hinges_by_loop(labels, d, margin, mining):
-    """Walks over anchors, positives and negatives."""
+    """Loops over anchors, positives and negatives."""
     hinges = []
     for a, label in enumerate(labels):
         rows = [row for row in range(len(labels)) if row != a]
@@ -115,7 +115,7 @@ def test_more_positives_than_few(sizes):
 
 
 def test_ties():
-    """Equal bounds, and negatives exactly on them, on a grid."""
+    """Equal bounds, and negatives exactly at a bound, on a grid."""
     rng = np.random.default_rng(3)
     labels = rng.integers(0, 4, 40)
     z = rng.integers(0, 3, (40, 2)).astype("float32")

@@ -1,4 +1,4 @@
-"""What all metrics take for numbers, and what they refuse."""
+"""The arrays that all metrics accept and refuse."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ LABELS = np.repeat([0, 1, 2], 8)
 EMBEDDINGS = RNG.normal(size=(24, 2)) + LABELS[:, None]
 FACTORS = np.stack([LABELS, np.arange(24) % 2], 1)
 
-# Every function that computes with vectors, and the rest of its arguments.
+# Every function of vectors, and its other arguments.
 OF_VECTORS = {
     "recall_at_k": lambda x: metrics.recall_at_k(x, LABELS),
     "few_shot_accuracy": lambda x: metrics.few_shot_accuracy(x, LABELS, 1, 2),
@@ -69,7 +69,7 @@ OF_VECTORS = {
 
 @pytest.mark.parametrize("name", OF_VECTORS)
 def test_complex_embeddings_are_refused(name):
-    """Their imaginary part was dropped, with a warning at most."""
+    """Before, the imaginary part was dropped, with at most a warning."""
     with pytest.raises(ValueError, match="must be real numbers.*complex128"):
         OF_VECTORS[name](EMBEDDINGS + 1j)
 
@@ -77,7 +77,7 @@ def test_complex_embeddings_are_refused(name):
 @pytest.mark.parametrize("name", OF_VECTORS)
 @pytest.mark.parametrize("make", [str, object])
 def test_strings_and_objects_are_refused(name, make):
-    """Strings were parsed, objects rounded to float32."""
+    """Before, strings were parsed and objects rounded to float32."""
     with pytest.raises(ValueError, match="must be numbers"):
         OF_VECTORS[name](EMBEDDINGS.astype(make))
 
@@ -94,7 +94,7 @@ def test_integers_that_float64_would_round_are_refused(name):
 @pytest.mark.parametrize("name", OF_VECTORS)
 @pytest.mark.parametrize("scale", [1e300, 1e-300])
 def test_any_scale(name, scale):
-    """Without a warning, which is an error here."""
+    """A warning would fail the test."""
     scale = np.ldexp(1.0, int(np.log2(scale)))
     if name not in ("recall_at_k", "test_codes"):
         OF_VECTORS[name](EMBEDDINGS * scale)
@@ -170,7 +170,7 @@ def test_masked_entries():
 
 @pytest.mark.parametrize("value", [["0", "1"], [0, 1j], [None, True]])
 def test_what_is_no_boolean(value):
-    with pytest.raises(ValueError, match="must hold booleans"):
+    with pytest.raises(ValueError, match="must contain booleans"):
         arrays.booleans("x", value, 1, "(n,)")
 
 

@@ -39,7 +39,7 @@ class TestExpectedCalibrationError:
         ) == pytest.approx(total / len(labels), abs=1e-12)
 
     def test_bins_are_closed_above(self):
-        # 0.5 belongs to (0, 0.5]: gaps |1 - 0.5| and |0 - 0.75|, not joined.
+        # 0.5 belongs to (0, 0.5]: gaps |1 - 0.5| and |0 - 0.75| in two bins.
         probabilities = [[0.5, 0.5], [0.25, 0.75]]
         assert expected_calibration_error(
             probabilities, [0, 0], 2
@@ -160,7 +160,7 @@ class TestErrorVersusReject:
     def test_best_useless_and_worst(self):
         is_error = np.repeat([0, 1], [30, 10])
         oracle = error_versus_reject(is_error, is_error)
-        # Ties among the errors do not matter: all of them go first.
+        # Ties among errors do not matter: all errors are rejected first.
         assert oracle["area"] == pytest.approx(oracle["oracle_area"])
         useless = error_versus_reject(np.zeros(40), is_error)
         np.testing.assert_allclose(useless["error"], 0.25)
@@ -197,7 +197,7 @@ class TestErrorVersusReject:
 
 
 def test_large_integers_are_uncertainties_of_their_own():
-    """float64 ties them."""
+    """float64 would merge them."""
     curve = error_versus_reject(2**53 + np.arange(2), [0, 1])
     assert curve["error"].tolist() == [0.5, 0.0]
 

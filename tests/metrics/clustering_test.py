@@ -13,7 +13,7 @@ from embeddings_tf.metrics import normalized_mutual_information
 
 
 def expected_information(labels, clusters):
-    """The formula, from probabilities of every class and cluster."""
+    """The formula, with probabilities of every class and cluster."""
     information, entropies = 0.0, [0.0, 0.0]
     for label in set(labels):
         for cluster in set(clusters):
@@ -74,10 +74,10 @@ def test_every_example_its_own_cluster():
 
 
 def test_many_classes_need_no_table():
-    # 50,000 classes and as many clusters would be 2.5e9 cells.
+    # A table of 50,000 classes and clusters would have 2.5e9 cells.
     labels = np.arange(100_000) // 2
     clusters = np.roll(labels, 1)
-    # Pairs are split: I = H - ln 2, H = ln 50,000.
+    # Each cluster splits a pair: I = H - ln 2, H = ln 50,000.
     expected = 1 - math.log(2) / math.log(50_000)
     assert normalized_mutual_information(labels, clusters) == pytest.approx(
         expected, abs=1e-9
@@ -106,7 +106,7 @@ def test_errors(labels, clusters, message):
 
 
 def blobs(num_classes=5, dim=3, seed=0):
-    """Classes far apart, in random order, with names from 10 on."""
+    """Classes far apart, in random order, with ids from 10 on."""
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(np.arange(10, 10 + num_classes), 20))
     means = 50 * rng.normal(size=(num_classes, dim))
@@ -141,11 +141,11 @@ def test_class_means_against_a_loop():
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-# More centroids than are scored in one block.
+# More centroids than fit in one block.
 @pytest.mark.parametrize("num_centroids", [4, 1500])
 def test_nearest_centroid_against_all_distances(num_centroids):
     rng = np.random.default_rng(2)
-    # Far from the origin, where squares swallow differences.
+    # Far from the origin, where squares lose small differences.
     x = (1000 + rng.normal(size=(60, 2))).astype("float32")
     centroids = (1000 + rng.normal(size=(num_centroids, 2))).astype("float32")
     apart = np.linalg.norm(
@@ -157,7 +157,7 @@ def test_nearest_centroid_against_all_distances(num_centroids):
 
 def test_assigned_by_a_score_that_has_an_order(monkeypatch):
     def score(enrolled, tested):
-        """Not symmetric: the enrolled must be the centroid."""
+        """Asymmetric: the enrolled side must be the centroid."""
         return enrolled[:, :1] - 2 * tested[:, 1] * enrolled[:, 1:]
 
     rng = np.random.default_rng(3)
@@ -205,7 +205,7 @@ def test_bad_clusters(call, message):
 
 class TestHostileEmbeddings:
     def test_a_centroid_far_away(self):
-        """It took the digits of all others."""
+        """Before, it took the digits of all other points."""
         rng = np.random.default_rng(0)
         centroids = np.concatenate([rng.normal(size=(20, 3)), [[1e9] * 3]])
         points = rng.normal(size=(200, 3))

@@ -25,7 +25,7 @@ def grid(n=2000, values=5, noise=0.1, seed=0):
 
 
 def rotate(codes, degrees):
-    """Counter-clockwise, as complex numbers."""
+    """Rotates counter-clockwise, as complex numbers."""
     turned = (codes[:, 0] + 1j * codes[:, 1]) * np.exp(
         1j * np.pi * degrees / 180
     )
@@ -78,7 +78,7 @@ class TestMutualInformation:
             ),
             atol=1e-12,
         )
-        # Outliers leave nearly everything in one or two uniform bins.
+        # Outliers leave almost all examples in one or two uniform bins.
         assert value[0, 0] > mutual_information(codes, factors, 10)[0, 0]
 
     def test_best_and_chance(self):
@@ -87,7 +87,7 @@ class TestMutualInformation:
         entropy = [stats.entropy(np.bincount(column)) for column in factors.T]
         np.testing.assert_allclose(np.diag(value), entropy, rtol=1e-2)
         assert value[0, 0] <= entropy[0] + 1e-12
-        # The bias of independent ones: (bins - 1)(values - 1) / 2n, here as
+        # The bias for independent codes: (bins - 1)(values - 1) / 2n, here as
         # the mean of a chi-square; at most 19 * 4 / 40,000.
         assert 0 <= value[0, 1] < 3 * 19 * 4 / 40_000
 
@@ -112,7 +112,7 @@ class TestMutualInformation:
         assert mutual_information([[0.5]], [[1]]).tolist() == [[0.0]]
 
     def test_rare_cells_can_be_left_out(self):
-        """The authors' threshold, term by term."""
+        """Applies the authors' threshold term by term."""
         codes = np.array([[0.0]] * 60 + [[1.0]] * 40)
         factors = np.array([[0]] * 58 + [[1]] * 2 + [[0]] * 10 + [[1]] * 30)
         joint = np.array([[0.58, 0.02], [0.10, 0.30]])
@@ -130,14 +130,14 @@ class TestMutualInformation:
 
 
 def null_information(codes, factors, orders):
-    """Of permuted factors, `(orders, dims, num_factors)`."""
+    """Information on permuted factors, `(orders, dims, num_factors)`."""
     return np.stack(
         [mutual_information(codes, factors[order]) for order in orders]
     )
 
 
 class TestBeyondChance:
-    """What codes tell beyond what they tell about permuted factors."""
+    """Information of codes beyond the information on permuted factors."""
 
     @pytest.mark.parametrize(
         "values", [(2, 30), (2, 4, 3, 6, 2, 2, 2), (2, 2), (2, 100)]
@@ -152,7 +152,7 @@ class TestBeyondChance:
         )
         assert corrected.tolist() == np.zeros((8, len(values))).tolist()
         assert modularity(codes, factors, correction="permutation") == 0
-        # The published ones flatter where factors differ in their values.
+        # The published measures favour factors with many values.
         assert mutual_information(codes, factors).min() > 0.003
         if max(values) >= 30:
             assert modularity(codes, factors) > 0.98
@@ -174,7 +174,7 @@ class TestBeyondChance:
             left[i, j] = max(0, plain[i, j] - excess)
         assert left.mean() > 0.3 * plain.mean()
         best = left.max(axis=1)
-        # Of two factors, modularity is 1 - (smaller / larger)^2.
+        # For two factors, modularity is 1 - (smaller / larger)^2.
         assert np.mean(1 - (left.min(axis=1) / best) ** 2) > 0.98
 
     def test_against_the_formula(self):
@@ -235,7 +235,7 @@ class TestBeyondChance:
         assert value > 0.99 > modularity(padded, factors)
 
     def test_mixtures_stay_mixtures(self):
-        """Every dimension tells as much of the one factor as of the other."""
+        """Every dimension has equal information about both factors."""
         factors = np.stack(np.unravel_index(np.arange(25), (5, 5)), axis=1)
         factors = np.tile(factors, (40, 1))
         both = factors[:, :1] * 5 + factors[:, 1:]
@@ -244,7 +244,7 @@ class TestBeyondChance:
         ) == pytest.approx(0, abs=1e-2)
 
     def test_chance_is_the_bias(self):
-        """By the distribution of 2 n I, chi-square of independent ones."""
+        """2 n I of independent codes has a chi-square distribution."""
         rng = np.random.default_rng(0)
         codes, factors = (
             rng.uniform(size=(5000, 1)),
@@ -256,7 +256,7 @@ class TestBeyondChance:
         assert abs(chance.item() - bias) < 5 * error
 
     def test_all_bins_differ(self):
-        """No order tells less: nothing is beyond chance."""
+        """Every order has the same information: nothing exceeds chance."""
         codes = np.arange(16.0)[:, None]
         factors = np.stack([np.arange(16) % 2, np.arange(16) // 8], axis=1)
         found = mutual_information(codes, factors, 16, correction="permutation")
@@ -334,7 +334,7 @@ def one_hot(factors):
 
 
 def noisy(n=400, seed=0):
-    """Two factors of 3 and 2 values, and a code that knows them roughly."""
+    """Two factors of 3 and 2 values, and a noisy code of both."""
     rng = np.random.default_rng(seed)
     factors = np.stack([rng.integers(4, 7, n), rng.integers(-1, 1, n)], 1)
     signal = one_hot(np.concatenate([factors, [[4, -1], [5, 0], [6, 0]]]))[:n]
@@ -343,7 +343,7 @@ def noisy(n=400, seed=0):
 
 
 def pairs_in_order(score, is_value):
-    """The area as the share of pairs in order, ties half."""
+    """The area as the share of ordered pairs; ties count half."""
     with_value, without = score[is_value], score[~is_value]
     difference = with_value[:, None] - without
     return np.mean((difference > 0) + 0.5 * (difference == 0))
@@ -351,9 +351,9 @@ def pairs_in_order(score, is_value):
 
 class TestExplicitness:
     def test_paper_against_scikit_learn(self):
-        """The authors' lines, in today's scikit-learn."""
+        """The authors' code with the current scikit-learn."""
         codes, factors = noisy()
-        codes[:, 1:3] = codes[:, 1:3] * [0.01, 100]  # for its optimiser
+        codes[:, 1:3] = codes[:, 1:3] * [0.01, 100]  # helps the optimiser
         expected = []
         for factor in factors.T:
             model = OneVsRestClassifier(
@@ -374,7 +374,7 @@ class TestExplicitness:
         assert value == pytest.approx(np.mean(expected), abs=1e-4)
 
     def test_disentanglement_lib_against_scikit_learn(self):
-        """Fitted on the first half, scored on either."""
+        """Fitted on the first half, scored on both halves."""
         codes, factors = noisy()
         half = slice(0, 200), slice(200, 400)
         mean, stddev = codes[half[0]].mean(axis=0), codes[half[0]].std(axis=0)
@@ -399,7 +399,7 @@ class TestExplicitness:
         assert explicitness(
             *fit, test_codes=codes[half[1]], test_factors=factors[half[1]]
         ) == pytest.approx(expected[1].mean(), abs=1e-4)
-        # Means over values and over factors differ.
+        # The means over values and over factors differ.
         found = explicitness_by_value(*fit)
         by_factor = [found["auc"][found["factor"] == f].mean() for f in (0, 1)]
         assert explicitness(*fit) == pytest.approx(np.mean(by_factor))
@@ -407,7 +407,7 @@ class TestExplicitness:
 
     @pytest.mark.parametrize("variant", ["paper", "disentanglement_lib"])
     def test_fits_stop_where_scikit_learn_stops(self, variant, monkeypatch):
-        """Its tolerance and its number of iterations, which are quicker."""
+        """The default tolerance and number of iterations, which are faster."""
         fitted = []
 
         class Spy(LogisticRegression):
@@ -437,7 +437,7 @@ class TestExplicitness:
             assert auc == pytest.approx(expected, abs=1e-5)
 
     def test_regularisation_is_that_of_the_variant(self):
-        """Few examples: fitted hard or gently, other examples show it."""
+        """With few examples, strong and weak regularisation differ."""
         codes, factors = noisy()
         others = {"test_codes": codes[80:], "test_factors": factors[80:]}
         codes, factors = codes[:80], factors[:80]
@@ -461,7 +461,7 @@ class TestExplicitness:
         )
 
     def test_the_paper_reads_what_is_small(self):
-        """Told by a difference a thousandth of the dimensions themselves."""
+        """A difference of a thousandth of the dimensions is recognised."""
         rng = np.random.default_rng(0)
         factors = rng.integers(0, 2, (400, 1))
         signal = factors[:, 0] + rng.normal(size=400)
@@ -491,13 +491,13 @@ class TestExplicitness:
             )
 
     def test_a_factor_that_is_missing(self):
-        """The code knows the first factor alone; the others get chance."""
+        """The code describes only the first factor; others score chance."""
         factors = factorial()
         found = explicitness_by_value(one_hot(factors[:, :1]), factors)
         np.testing.assert_allclose(found["auc"], [1.0] * 2 + [0.5] * 7)
 
     def test_a_value_between_others_is_told_by_what_they_leave(self):
-        """No line tells it, but the others are improbable there."""
+        """No line separates the middle value, but the others are improbable."""
         ordered = factorial()[:, 1:2]
         assert explicitness(ordered, ordered) == 1
         is_between = ordered == 1
@@ -517,7 +517,7 @@ class TestExplicitness:
         assert flattered > 0.55
 
     def test_certain_scores_do_not_run_together(self):
-        """Far beyond where probabilities round to 0 and 1."""
+        """Far beyond probabilities that round to 0 and 1."""
         codes = np.array([[-3e4], [-1e4], [-1.0], [1.0], [1e4], [3e4]] * 3)
         factors = np.array([[0], [0], [0], [1], [1], [1]] * 3)
         tests = np.array([[1e9], [2e9], [3e9], [4e9]])
@@ -553,7 +553,7 @@ class TestExplicitness:
             ) == pytest.approx(np.mean(found["auc"]))
         with pytest.raises(ValueError, match="2 columns that are constant"):
             explicitness(codes, factors * 0)
-        with pytest.raises(ValueError, match="not in the examples to score"):
+        with pytest.raises(ValueError, match="not in the scored examples"):
             explicitness(
                 codes, factors, test_codes=codes, test_factors=factors * 0
             )
@@ -574,7 +574,7 @@ class TestExplicitness:
 
     def test_test_codes_of_another_scale(self):
         codes, factors = noisy(50)
-        with pytest.raises(ValueError, match="`test_codes` must be of the sca"):
+        with pytest.raises(ValueError, match="`test_codes` must have the sca"):
             explicitness(
                 np.ldexp(codes, -1000),
                 factors,
@@ -633,13 +633,13 @@ class TestSingleDimensionAUC:
         for codes in (best, -best, best**3 * 1e9 - 5):
             assert single_dimension_auc(codes, factors) == 1
         assert single_dimension_auc(np.full((96, 3), 0.1), factors) == 0.5
-        # In order, the lowest and the highest value are told; the middle of
-        # three is not, and of those between of four a third.
+        # By order, the lowest and the highest value are recognised. The middle
+        # of three is not, and a third of the two between four.
         found = single_dimension_auc_by_value(factors, factors)
         np.testing.assert_allclose(
             found["auc"], [1, 1, 0.5, 1, 1, 2 / 3, 2 / 3, 1]
         )
-        # No dimension tells the middle of three: the first of equals.
+        # No dimension recognises the middle of three: the first is returned.
         assert found["dimension"].tolist() == [0, 1, 0, 1, 2, 2, 2, 2]
 
     def test_chance_grows_with_dimensions(self):
@@ -665,7 +665,7 @@ class TestSingleDimensionAUC:
             single_dimension_auc(codes, factors[:, :1])
 
     def test_large_integers_are_in_order(self):
-        """float64 ties them."""
+        """float64 would merge them."""
         codes = 2**53 + np.arange(8)[:, None]
         factors = np.arange(8)[:, None] // 4
         assert single_dimension_auc(codes, factors) == 1

@@ -34,7 +34,7 @@ def test_a_metric_breaks_no_rule():
 
 
 def test_triplets_are_of_a_random_sample():
-    # d(a, b) = 4^a for a < b: the excess 4^b - 2 * 4^a tells b.
+    # d(a, b) = 4^a for a < b: the excess 4^b - 2 * 4^a identifies b.
     distance = np.tile(4.0 ** np.arange(40)[:, None], 40)
     middles = set()
     for seed in range(3):
@@ -44,7 +44,7 @@ def test_triplets_are_of_a_random_sample():
         excess = found["triangle_excess"]
         assert len(excess) == 6 * 5 * 4 // 6
         b = np.unique(np.ceil(np.log2(excess) / 2))
-        assert len(b) == 4  # of six rows all but the first and the last
+        assert len(b) == 4  # all of six rows except the first and last
         middles.add(tuple(b))
     assert len(middles) == 3
     again = distance_properties(distance, num_items=6, seed=2)
@@ -54,7 +54,7 @@ def test_triplets_are_of_a_random_sample():
 @pytest.mark.parametrize(
     ("distance", "more", "message"),
     [
-        (np.zeros((3, 4)), {}, "all items with all"),
+        (np.zeros((3, 4)), {}, "a square matrix"),
         (np.zeros((2, 2)), {}, "at least 3"),
         (np.full((3, 3), np.nan), {}, "be finite"),
         (np.zeros((3, 3)), {"num_items": 2}, "a triplet"),

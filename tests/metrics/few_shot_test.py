@@ -43,7 +43,7 @@ class TestFewShotAccuracy:
         assert few_shot_accuracy(embeddings, labels, 1, 5) == 1.0
         noise = np.random.default_rng(0).normal(size=embeddings.shape)
         chance = few_shot_accuracy(noise, labels, 1, 5, num_episodes=300)
-        # 9,000 queries, which share supports: a standard error of about 0.01.
+        # 9,000 queries with shared supports: a standard error of about 0.01.
         assert chance == pytest.approx(1 / 6, abs=0.03)
 
     def test_collapsed_embeddings_score_chance(self):
@@ -68,7 +68,7 @@ class TestFewShotAccuracy:
         ) == few_shot_accuracy(embeddings, labels, *arguments)
 
     def test_queries_from_other_embeddings(self):
-        """Queries of class c lie on the class before it: never right."""
+        """Queries of class c lie on the previous class: never right."""
         labels = np.repeat(np.arange(4), 10)
         supports = 10.0 * labels[:, None]
         queries = 10.0 * ((labels - 1) % 4)[:, None]
@@ -239,7 +239,7 @@ class TestConfidenceInterval:
 
 
 def test_a_class_far_away():
-    """Its mean took the digits of all others."""
+    """Before, its mean took the digits of all other classes."""
     embeddings, labels = blobs(spread=0.5)
     alone = np.concatenate([embeddings.astype(float), np.full((25, 3), 1e9)])
     named = np.concatenate([labels, np.full(25, 99)])
@@ -283,7 +283,7 @@ class TestIntervalOfHostileValues:
 class TestGaussian:
     labels = np.repeat(np.arange(6), 10)
     means = np.random.default_rng(0).normal(size=(60, 2))
-    # Variances that tell nothing, and are larger than the means.
+    # Variances without information, larger than the means.
     packed = np.hstack([means, np.random.default_rng(1).gamma(9, size=(60, 2))])
 
     def test_means_are_compared(self):

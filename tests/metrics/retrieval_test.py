@@ -22,7 +22,7 @@ def blobs(n=300, num_classes=40, dim=6, spread=0.8, seed=0):
 
 
 def rankings(distances, labels, gallery_labels, own=False, exclude=None):
-    """Whether the nearest, second, ... is of the class, for each query."""
+    """Whether the r-th nearest row is in the class, for each query and r."""
     gallery_labels = np.asarray(gallery_labels)
     for row, (distance, label) in enumerate(
         zip(distances, labels, strict=True)
@@ -40,7 +40,7 @@ def rankings(distances, labels, gallery_labels, own=False, exclude=None):
 
 
 def expected_recall(distances, labels, gallery_labels, k, *options, **named):
-    """One query after the other, from a matrix of distances."""
+    """Loops over queries, given a matrix of distances."""
     ranked = rankings(distances, labels, gallery_labels, *options, **named)
     return np.mean([any(same[:k]) for same in ranked])
 
@@ -160,8 +160,8 @@ class TestRecallAtK:
         )
 
     def test_own_row_is_left_out_even_among_duplicates(self):
-        # Every row has a twin of another class, which is nearer than the
-        # other member of its own class.
+        # Every row has a twin of another class, which is closer than the
+        # other row of its own class.
         embeddings = [[0.0], [0.0], [5.0], [5.0]]
         assert recall_at_k(embeddings, [0, 1, 0, 1], (1, 2)) == {
             1: 0.0,
@@ -170,7 +170,7 @@ class TestRecallAtK:
 
     def test_zero_rows_have_cosine_0(self):
         embeddings = np.array([[0, 0], [1, 0], [-1, 0.1], [1, 0.1]], float)
-        # The first query: all at distance 1, so the first place wins.
+        # The first query has distance 1 to all, so the first row is found.
         recalls = recall_at_k(embeddings, [0, 0, 1, 1], 1, "cosine")
         cosine = pairwise_distances(embeddings, metric="cosine")
         expected = expected_recall(cosine, [0, 0, 1, 1], [0, 0, 1, 1], 1, True)
@@ -252,7 +252,7 @@ def hostile_set(seed):
     if "outlier" in trouble:
         x[rng.integers(n, size=2)] *= 10.0 ** rng.integers(2, 12)
     if "twins" in trouble:
-        # More of them than any list of candidates has room for.
+        # More of them than there are candidates.
         x = x[rng.integers(0, 1 + n // 8, n)]
         if distance == "cosine":  # also twice as long, exactly
             x *= x.dtype.type(2) ** rng.integers(-1, 2, n)[:, None]
@@ -305,7 +305,7 @@ class TestHostileEmbeddings:
 
     @pytest.mark.parametrize("factor", [1, 3e3, 1e4, 1e8])
     def test_one_outlier(self, factor):
-        """It takes the digits of no other row."""
+        """It must not affect the digits of other rows."""
         rng = np.random.default_rng(0)
         labels = np.arange(2000) % 200
         x = rng.normal(size=(200, 16))[labels]
@@ -369,7 +369,7 @@ class TestHostileEmbeddings:
 
     @pytest.mark.parametrize("distance", ["l2", "cosine"])
     def test_dead_rows(self, distance):
-        """A third of the rows are zeros; their ties go by place."""
+        """A third of the rows are zeros; ties are ranked by position."""
         x, labels = blobs(240, 20)
         x[::3] = 0
         distances = pairwise_distances(
@@ -445,7 +445,7 @@ class TestMeanAveragePrecision:
         general = np.tile(rng.normal(size=(50, 3)), (4, 1))
         labels = rng.integers(0, 20, 200)
         for embeddings in (small, general, np.full((200, 5), 0.1)):
-            # Exactly equal for equal rows, however they are multiplied.
+            # Exactly equal for equal rows with any matrix product.
             if distance == "l2":
                 distances = np.sum(
                     (embeddings[:, None].astype(float) - embeddings) ** 2, -1
@@ -513,7 +513,7 @@ class TestMeanAveragePrecision:
 
 
 class TestExclude:
-    """Market-1501: its junk, and what shows the person in the same camera."""
+    """Market-1501: junk, and images of the person in the same camera."""
 
     def example(self):
         embeddings, labels = blobs(num_classes=15)
@@ -592,7 +592,7 @@ class TestExclude:
                 **arguments, exclude=exclude
             )
         assert seen.min() >= 2
-        # What does not depend on the query may be a single row.
+        # Masks that do not depend on the query may have one row.
         junk = arguments["gallery_labels"] == -1
         assert recall_at_k(
             **arguments, exclude=lambda i, j: junk[j]
@@ -600,7 +600,7 @@ class TestExclude:
 
     @pytest.mark.parametrize("own", [True, False])
     def test_among_themselves(self, blocks, own):
-        """Whether or not it says that a query does not find itself."""
+        """Whether or not the mask excludes the query itself."""
         embeddings, labels = blobs(num_classes=60)
         distances = pairwise_distances(embeddings.astype(float))
         exclude = np.random.default_rng(0).uniform(size=(300, 300)) < 0.5
@@ -710,11 +710,11 @@ class TestErrors:
 
 
 class TestScore:
-    """Ranked by a function, which knows the query from the gallery."""
+    """Ranking by a function that distinguishes query and gallery."""
 
     @staticmethod
     def score(queries, gallery):
-        """Neither symmetric nor distinct: many scores are equal."""
+        """Asymmetric, with many equal scores."""
         scores = queries @ gallery.T - np.abs(gallery[:, 0])
         return tf.constant(np.round(2 * scores))
 
@@ -756,7 +756,7 @@ class TestScore:
         )
 
     def test_negative_logits_do_not_find_the_query_itself(self):
-        # Of the authors' code: a score left at 0 wins against negative ones.
+        # In the authors' code, a score left at 0 beats negative scores.
         found = recall_at_k(
             [[0.0], [1.0], [2.0], [3.0]],
             [0, 0, 1, 1],
@@ -769,7 +769,7 @@ class TestScore:
     @pytest.mark.parametrize("own", [True, False])
     @pytest.mark.parametrize("dtype", [float, np.int64, np.uint8, bool])
     def test_infinite_and_integer_scores(self, blocks, own, dtype):
-        """Every number ranks; infinite ones first, or last but findable."""
+        """Every number has a rank; infinite ones are first or last."""
         rng = np.random.default_rng(2)
         levels = {
             float: [-np.inf, -1.5, 0, 2.5, np.inf],

@@ -20,7 +20,7 @@ def embeddings(n, dim=3, seed=0):
 
 
 def lopsided(a, b):
-    """A score in which the order of the two sides matters."""
+    """A score that depends on the order of the two sides."""
     return a[:, :1] - 2 * b[:, 1]
 
 
@@ -123,7 +123,7 @@ class TestStreamTrials:
 
     def test_claimed_classes(self):
         classes, x = embeddings(3), embeddings(8, seed=1)
-        labels = np.arange(8) % 4  # one class is not among the claimed
+        labels = np.arange(8) % 4  # one class is not enrolled
         found = []
         number = stream_trials(
             lopsided,
@@ -250,7 +250,7 @@ class TestHostileScores:
         def score(a, b):
             return np.where(a > 0, np.inf, -np.inf) + 0 * b.T
 
-        with pytest.raises(ValueError, match="-inf and inf both"):
+        with pytest.raises(ValueError, match="both -inf and inf"):
             score_enrolments(score, [[1.0], [-1.0]], [0, 0], [[2.0]], "mean")
 
     def test_means_of_the_largest_numbers(self):

@@ -37,7 +37,7 @@ def results(histogram):
 
 
 def differences(histogram, scores, is_target):
-    """Pairs of what a measure is off by, and the bound it states."""
+    """Pairs of the error of a metric and its stated bound."""
     eer, _, error = histogram.equal_error_rate()
     yield eer - equal_error_rate(scores, is_target)[0], error
     auc, error = histogram.roc_auc()
@@ -61,7 +61,7 @@ def test_bounds_hold(num_bits, n):
 
 
 def test_bounds_are_reached():
-    # All scores share a bin; whichever way they are ordered in it.
+    # All scores share a bin, in both possible orders.
     is_target = np.arange(20) < 10
     for order in (1, -1):
         scores = 1.2 - order * np.arange(20) * 1e-6
@@ -74,7 +74,7 @@ def test_bounds_are_reached():
 
 
 def test_bound_shrinks_with_the_bins():
-    # One bit halves the bins, here of trials that are dense in all of them.
+    # One bit halves the bins, for trials that are dense in all bins.
     trials = gaussian_trials(200_000)
     errors = [
         histogram_of(*trials, num_bits).roc_auc()[1] for num_bits in (11, 13)
@@ -94,7 +94,7 @@ def test_a_million_trials():
 
 
 def test_exact_where_bins_hold_one_score():
-    # Nine bits hold the sign and powers of two, one more holds halves.
+    # Nine bits contain the sign and powers of two, one more bit the halves.
     rng = np.random.default_rng(0)
     values = [-np.inf, -3.0, -1.0, -0.0, 0.0, 0.5, 1.0, 1.5, 2.0, np.inf]
     for _ in range(100):
@@ -125,7 +125,7 @@ def test_threshold_has_the_errors_that_were_counted(dtype):
         eer, threshold, error = histogram.equal_error_rate()
         false_alarm = np.mean(scores[~is_target] >= threshold)
         miss = np.mean(scores[is_target] < threshold)
-        # The point is an end of the segment on which the EER lies.
+        # The point is an end of the segment that contains the EER.
         assert min(false_alarm, miss) <= eer <= max(false_alarm, miss)
         for difference, error in differences(histogram, scores, is_target):
             assert abs(difference) <= error + 1e-12
@@ -136,13 +136,13 @@ def test_float64_is_not_rounded_over_a_limit():
     assert np.float32(scores[1]) == 1
     histogram = histogram_of(scores, is_target)
     assert histogram.equal_error_rate() == (0.0, 1.0, 0.0)
-    # Beyond the range of float32: not inf, which would be accepted always.
+    # Beyond the range of float32: not inf, which is always accepted.
     scores = [1e300, LIMITS.max, -1e300, -np.inf]
     histogram = histogram_of(scores, [True, True, False, False])
     eer, threshold, error = histogram.equal_error_rate()
     assert (eer, error) == (0.0, 0.0)
     assert 0 < threshold <= LIMITS.max
-    # A tiny score is not 0: it is below if negative.
+    # A tiny score differs from 0: it is lower if negative.
     histogram = histogram_of([0.0, -1e-300], [True, False])
     assert histogram.equal_error_rate() == (0.0, 0.0, 0.0)
 
@@ -179,7 +179,7 @@ def test_blocks_and_order_do_not_matter():
         for block in np.split(order, cuts):
             histogram.update(scores[block], is_target[block])
         assert results(histogram) == expected
-    assert results(histogram) == expected  # asking changes nothing
+    assert results(histogram) == expected  # reading changes nothing
 
 
 def test_tensors_and_empty_blocks():
@@ -237,7 +237,7 @@ def test_too_many_trials(monkeypatch):
 
 
 def test_the_most_pairs_do_not_overflow():
-    # As many of both kinds as pairs can be counted of, without their scores.
+    # The largest number of pairs that can be counted, without the scores.
     histogram = TrialHistogram(10)
     number = 2**31 - 1
     assert number**2 <= trial_histogram.MOST_PAIRS
@@ -287,7 +287,7 @@ def test_cost_arguments():
     ],
 )
 def test_large_integers_are_rounded_down(scores):
-    """What was counted for a threshold is what it really accepts."""
+    """The counts at a threshold are the trials that it accepts."""
     for target in range(len(scores)):
         is_target = np.arange(len(scores)) == target
         histogram = histogram_of(scores, is_target, 26)

@@ -107,8 +107,8 @@ class TestEqualErrorRate:
 
     @pytest.mark.parametrize("gap", [0.0, 1.0, 2.0])
     def test_two_gaussians(self, gap):
-        # Where both errors are Phi(-gap / 2), at the threshold gap / 2. The
-        # spread of either rate is at most 1 / (2 sqrt(n)).
+        # Both errors are Phi(-gap / 2) at the threshold gap / 2. The standard
+        # deviation of each rate is at most 1 / (2 sqrt(n)).
         n = 100_000
         scores, is_target = gaussian_trials(2 * n, 0.5, gap)
         eer, threshold = equal_error_rate(scores, is_target)
@@ -122,7 +122,8 @@ class TestEqualErrorRate:
     def test_best_chance_and_worst(self):
         is_target = np.arange(10) >= 5
         assert equal_error_rate(np.arange(10), is_target) == (0.0, 5.0)
-        # All trials tied: a coin decides, and the score is the threshold.
+        # If all trials are tied, chance decides, and the score is the
+        # threshold.
         for score in (-np.inf, 0.3, np.inf):
             same = np.full(10, score)
             assert equal_error_rate(same, is_target) == (0.5, score)
@@ -211,8 +212,8 @@ class TestMinDcf:
         assert 0 < expected < min_dcf(scores, is_target, 0.001) < 1
 
     def test_two_gaussians(self):
-        # The best threshold is where target_prior times the density of the
-        # targets is that of the others.
+        # At the best threshold, target_prior times the density of targets
+        # equals the density of nontargets times its prior.
         gap, prior = 3.0, 0.1
         best = gap / 2 + math.log((1 - prior) / prior) / gap
         expected = (
@@ -264,7 +265,7 @@ class TestDetCurve:
             is_target, scores
         )
         curve = det_curve(scores, is_target)
-        # There, points where one error is 0 already are left out.
+        # There, points where one error is already 0 are left out.
         part = slice(
             np.flatnonzero(curve["threshold"] == threshold[0])[0], None
         )
@@ -310,7 +311,7 @@ def mean_score(scores, is_target):
 
 
 class Recorder:
-    """A measure that keeps what it found."""
+    """A metric that records its values."""
 
     def __init__(self, measure):
         self.measure, self.values = measure, []
@@ -343,12 +344,12 @@ class TestBootstrapInterval:
         )
         targets = scores[is_target]
         half = stats.norm.ppf(0.95) * targets.std() / math.sqrt(len(targets))
-        # The quantile at 5 % of 4000 draws has a deviation of 1.7 % of it.
+        # The 5 % quantile of 4000 draws has a relative deviation of 1.7 %.
         assert low == pytest.approx(targets.mean() - half, abs=half / 10)
         assert high == pytest.approx(targets.mean() + half, abs=half / 10)
 
     def test_trials_against_enumeration(self):
-        # Two targets and one nontarget, each kind drawn by itself.
+        # Two targets and one nontarget; each kind is drawn separately.
         expected = Counter(
             round((a + b + 10) / 3, 9)
             for a, b in itertools.product((1, 2), repeat=2)
@@ -404,7 +405,7 @@ class TestBootstrapInterval:
         )
 
     def test_groups_tell_the_spread_over_new_speakers(self):
-        # Speakers whose trials all score high, or all low.
+        # All trials of a speaker score high, or all low.
         num_speakers, per_speaker = 30, 20
         first, second = np.triu_indices(num_speakers, k=1)
         targets = np.repeat(np.arange(num_speakers), per_speaker)
@@ -430,7 +431,7 @@ class TestBootstrapInterval:
                     draw_scores(seed),
                     is_target,
                     *groups,
-                    level=0.6827,  # a deviation to either side
+                    level=0.6827,  # one standard deviation on each side
                     num_resamples=100,
                 )
                 for seed in range(6)
@@ -492,7 +493,7 @@ class TestBootstrapInterval:
             bootstrap_interval(roc_auc, [0.1, 0.5, 0.2], [0, 1, 1], **arguments)
 
 
-# Neighbours of these integers are one number in float64.
+# Neighbours of these integers are equal in float64.
 LARGE = [
     np.int64([2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2]),
     np.int64([-(2**63), -(2**63) + 1, 2**63 - 2, 2**63 - 1]),
@@ -502,7 +503,7 @@ LARGE = [
 
 @pytest.mark.parametrize("scores", LARGE)
 def test_large_integers_are_compared_exactly(scores):
-    """As their ranks, which floats hold."""
+    """Equals the result for ranks, which floats represent."""
     for is_target in itertools.product([0, 1], repeat=4):
         if sum(is_target) in (0, 4):
             continue

@@ -19,7 +19,7 @@ LIKELIHOODS = ["bernoulli", "compressed_bernoulli"]
 
 
 def images(rows=12, seed=0):
-    """Two classes, each bright in a half of its own, and noise."""
+    """Two classes, each bright in one half of the image, and noise."""
     x = np.random.default_rng(seed).uniform(0, 60, size=(rows, *SHAPE))
     x[::2, :2] += 180
     x[1::2, 2:] += 180
@@ -56,7 +56,7 @@ def new_model(beta=1.0, **arguments):
 
 
 class Counter(keras.layers.Layer):
-    """Counts the batches that pass, as far as TensorFlow computes them."""
+    """Counts the batches that TensorFlow computes."""
 
     batches = 0
 
@@ -66,7 +66,7 @@ class Counter(keras.layers.Layer):
             return x
 
         counted = tf.numpy_function(count, [inputs], "float32", stateful=False)
-        # The value alone: a numpy_function has no gradient.
+        # Only the value, because a numpy_function has no gradient.
         return inputs + tf.stop_gradient(
             tf.ensure_shape(counted, inputs.shape) - inputs
         )
@@ -76,7 +76,7 @@ class Counter(keras.layers.Layer):
 
 
 def expected_logs(model, x, beta, likelihood="bernoulli"):
-    """The loss without noise, in double precision, pixel by pixel."""
+    """The loss without noise, in float64, pixel by pixel."""
     packed = np.asarray(model.encoder(x), "float64")
     mean, variance = packed[:, :2], packed[:, 2:]
     logits = np.asarray(model.decoder(mean), "float64")
@@ -108,7 +108,7 @@ class TestLoss:
         model, x = new_model(beta, likelihood=likelihood), images()
         expected = expected_logs(model, x, beta, likelihood)
         assert expected["kl"] > 0.05
-        for _ in range(2):  # no noise: the same each time
+        for _ in range(2):  # equal each time, because there is no noise
             logs = model.evaluate(x, batch_size=5, verbose=0, return_dict=True)
             assert_logs(logs, expected)
 
@@ -143,7 +143,7 @@ class TestLoss:
         assert model.test_on_batch(x, labels, return_dict=True) == bare
 
     def test_sample_weight(self):
-        """Weight 0 is as if the row were not there; the loss keeps count."""
+        """Rows of weight 0 do not contribute, but count in the mean."""
         model, x = new_model(), images()
         weight = np.array([1] * 5 + [0] * 7, "float32")
         expected = expected_logs(model, x[:5], 1)
@@ -182,7 +182,7 @@ class TestLoss:
 
 class TestTraining:
     def test_fit_reconstructs(self):
-        """Two kinds of images: telling them apart is worth the divergence."""
+        """With two kinds of images, coding the kind is worth its divergence."""
         model, x = new_model(), images()
         history = model.fit(
             np.tile(x, (75, 1, 1, 1)),
@@ -195,7 +195,7 @@ class TestTraining:
         ).history
         held_out = history["val_reconstruction"]
         assert held_out[-1] > held_out[0]
-        # The best that a decoder can do without a code.
+        # The best value of a decoder without a code.
         p = x.mean(0) / 255
         blind = (p * np.log(p) + (1 - p) * np.log(1 - p)).sum()
         assert held_out[-1] > blind + 1
@@ -205,7 +205,7 @@ class TestTraining:
         kl = []
         for beta in (0.1, 100.0):
             model = new_model(beta)
-            # An epoch of many steps is faster than many epochs.
+            # One long epoch is faster than many epochs.
             many = np.tile(images(), (60, 1, 1, 1))
             model.fit(many, batch_size=12, shuffle=False, verbose=0)
             kl.append(model.evaluate(images(), verbose=0, return_dict=True))
@@ -363,8 +363,8 @@ def test_no_beta(beta, message):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (images() * 1j, "imaginary part would get lost"),
-        # They would be compared with every image of the batch.
+        (images() * 1j, "imaginary part would be lost"),
+        # Other shapes would be broadcast over the batch.
         (images()[..., 0], r"\(None, 4, 6, 1\); received .*\(12, 4, 6\)"),
         (images()[:, :3], r"\(None, 4, 6, 1\); received .*\(12, 3, 6, 1\)"),
     ],

@@ -17,7 +17,7 @@ def test_shapes_as_published():
 
 
 def test_in_numpy():
-    """Also that features are not scaled."""
+    """Also checks that features are not scaled."""
     encoder = bird_features_encoder(4)
     kernel, bias, last_kernel, last_bias = encoder.get_weights()
     np.testing.assert_allclose([*bias, *last_bias], 0.01, rtol=1e-6)

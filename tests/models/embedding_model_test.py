@@ -20,7 +20,7 @@ LABELS = np.arange(24, dtype="int32") % 3
 
 
 def images(seed=0):
-    """Three classes, each bright in rows of its own, and noise."""
+    """Three classes, each bright in different rows, and noise."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(0, 60, size=(len(LABELS), *SHAPE))
     for c in range(3):
@@ -39,7 +39,7 @@ def new_model(encoder=None, **arguments):
 
 
 def objective_value(model, x):
-    """What the objective alone says next, its random state put back."""
+    """The objective's next value; its random state is restored."""
     state = model.objective.seed_generator.state
     before = state.numpy()
     value = model.objective(LABELS, model.encoder(x))[0].numpy()
@@ -49,7 +49,7 @@ def objective_value(model, x):
 
 @keras.saving.register_keras_serializable(package="tests")
 class Subclassed(keras.Model):
-    """An encoder that tells Keras nothing about its shapes."""
+    """An encoder whose shapes Keras does not know."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -178,7 +178,7 @@ class TestErrors:
             getattr(model, use)(images(), LABELS, **quiet)
 
     def test_compiled_again_without_the_loss(self):
-        """The loss of an earlier compile is forgotten."""
+        """The loss of an earlier compile is dropped."""
         model = new_model()
         model.compile("sgd", loss="mse")
         model.compile("sgd", run_eagerly=True)
@@ -287,7 +287,7 @@ class TestSaving:
             (model.variables, loaded.variables),
             (model.optimizer.variables, loaded.optimizer.variables),
         ):
-            # The state of the sampler, an integer, is not saved by Keras.
+            # Keras does not save the state of the sampler, an integer.
             mine, theirs = (
                 [v for v in variables if "seed_generator" not in v.path]
                 for variables in (mine, theirs)
@@ -319,7 +319,7 @@ def points_encoder(wrap=False):
 
 @keras.saving.register_keras_serializable(package="tests")
 class LateGaussian(keras.Model):
-    """Its last layer does not exist before it is built."""
+    """The last layer does not exist before build."""
 
     def build(self, input_shape):
         self.flatten = keras.layers.Flatten()
@@ -330,7 +330,7 @@ class LateGaussian(keras.Model):
 
 
 class TestGaussian:
-    """Any even width would pass for mean and variance, and train on NaN."""
+    """Otherwise any even width would pass for mean and variance."""
 
     @pytest.mark.parametrize(
         "objective", [StochasticPrototypes, HedgedInstances]
@@ -383,7 +383,7 @@ class TestGaussian:
             EmbeddingModel(points_encoder(), Mine())
 
     def test_files_that_do_not_say(self):
-        """Models saved before there was the argument still load."""
+        """Models saved before the argument existed still load."""
         config = EmbeddingModel(
             points_encoder(), StochasticPrototypes(2), gaussian=True
         ).get_config()

@@ -1,4 +1,4 @@
-"""A step of `EmbeddingModel` in pieces: that of the whole batch, in less."""
+"""A step of `EmbeddingModel` in pieces equals a step on the whole batch."""
 
 import keras
 import numpy as np
@@ -17,7 +17,7 @@ LABELS = np.arange(NUM_ROWS) % 3
 
 
 def new_model(piece_size, *hidden, objective=None, optimizer=None, **options):
-    """A model from the same start, whatever the pieces."""
+    """A model with the same initial weights for all piece sizes."""
     keras.utils.set_random_seed(0)
     if objective is None:
         objective = StochasticPrototypes(2, seed=1)
@@ -154,7 +154,7 @@ class TestEquality:
 
 class TestState:
     def test_noise_is_the_same_in_both_passes(self):
-        """The update is the gradient under the noise of the first pass."""
+        """The update is the gradient with the noise of the first pass."""
         dropout = keras.layers.Dropout(0.5, seed=3)
         model = new_model(5, *dense_layers(), dropout)
         state = dropout.seed_generator.state
@@ -181,7 +181,7 @@ class TestState:
         np.testing.assert_allclose(loss, value, rtol=1e-5)
         for got, wanted in zip(weights, expected, strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-6)
-        # Drawn once per piece, not again for the gradient.
+        # Drawn once per piece, and not again for the gradient.
         np.testing.assert_array_equal(state, after)
         assert np.any(after != before)
 

@@ -24,13 +24,13 @@ def points(rows, seed=0):
 
 @pytest.fixture(scope="module")
 def identity():
-    """What goes in is the embedding."""
+    """A model whose input is the embedding."""
     return keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
 
 
 @pytest.fixture(scope="module")
 def identity_spe():
-    """What goes in is the packed Gaussian."""
+    """A model whose input is the packed Gaussian."""
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
     objective = StochasticPrototypes(2, initial_noise_variance=0.1)
     return EmbeddingModel(encoder, objective, gaussian=True)
@@ -76,7 +76,7 @@ class TestPrototypicalNetwork:
             )
 
     def test_gaussian_encoder_without_the_objective(self):
-        """Means are compared, as in PrototypicalLoss on means."""
+        """Means are compared, like PrototypicalLoss on means."""
         encoder = n_digit_encoder(2, image_shape=(8, 16, 1))
         x = np.random.default_rng(0).uniform(0, 255, size=(7, 8, 16, 1))
         classifier = FewShotClassifier(encoder).fit(x, NAMES)
@@ -255,7 +255,7 @@ class TestLearnedDistance:
         )
 
     def test_differs_from_euclidean_class_means(self):
-        """The distance prefers a class whose mean is far away."""
+        """The distance prefers the class with the far mean."""
 
         class Opposite(PairDistance):
             def all_pairs(self, first, second, training=False):
@@ -315,7 +315,7 @@ class TestErrors:
         ids=["NaN", "infinity", "complex", "ragged", "None"],
     )
     def test_labels_that_name_no_classes(self, identity, labels):
-        """NaN would be one class; the others are no names of any."""
+        """NaN would become a class; other values are not labels."""
         with pytest.raises(ValueError, match="`labels` must be"):
             FewShotClassifier(identity).fit(points(3), labels)
 
@@ -387,7 +387,7 @@ class TestErrors:
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
     def test_bad_pixels(self, value):
-        """Rectifiers and pooling make a finite embedding of them."""
+        """ReLU and pooling would give them a finite embedding."""
         encoder = n_digit_encoder(2, image_shape=(8, 16, 1))
         x = np.full((7, 8, 16, 1), 100, "float32")
         classifier = FewShotClassifier(encoder, batch_size=2).fit(x, NAMES)
@@ -400,7 +400,7 @@ class TestErrors:
                 use()
 
     def test_broken_model(self):
-        """An embedding that is not finite of an input that is."""
+        """The embedding of a finite input is not finite."""
         encoder = keras.Sequential(
             [keras.Input((2,)), keras.layers.Rescaling(1e38)]
         )

@@ -20,7 +20,7 @@ class Subclassed(keras.Model):
 
 def functional(head):
     inputs = keras.Input((3,))
-    # The head is made first, yet it comes last.
+    # The head is made first but is the last layer.
     return keras.Model(inputs, head(keras.layers.Dense(4)(inputs)))
 
 

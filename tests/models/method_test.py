@@ -1,4 +1,4 @@
-"""How the embeddings of every objective, and of losses, are used."""
+"""How the embeddings of every objective and loss are used."""
 
 import keras
 import numpy as np
@@ -23,7 +23,7 @@ SEED = tf.constant([3, 4])
 
 
 def rows(count, seed=0):
-    """Two columns of points and two above 0, which serve as variances."""
+    """Two columns of points, and two positive columns as variances."""
     rng = np.random.default_rng(seed)
     return np.hstack(
         [rng.normal(size=(count, 2)), rng.uniform(0.1, 1, size=(count, 2))]
@@ -47,7 +47,7 @@ def compiled(loss):
 
 
 class OnlyPairs(keras.layers.Layer):
-    """Scores pairs, asymmetrically, and leaves everything else out."""
+    """Scores pairs asymmetrically and implements nothing else."""
 
     signatures = ("score_pairs",)
 
@@ -112,7 +112,7 @@ def test_scores_of_all_pairs_are_those_of_pairs(method):
 
 
 def test_evidence_falls_far_from_every_class(method):
-    """Where probabilities still sum to 1. A learned distance is random here."""
+    """Although probabilities still sum to 1."""
     if method.name in ("learned_distance", "only_pairs"):
         pytest.skip("an untrained network has no far and near")
     supports = rows(6)
@@ -202,7 +202,7 @@ class TestHedgedInstances:
         )
 
     def test_logits_are_sure_on_both_sides(self):
-        """Where a probability is 1 in float64 and its rest is not 0."""
+        """Finite even if a probability rounds to 1 in float64."""
         objective = MODELS["hedged"]().objective
         objective.offset.assign(60.0)
         objective.raw_scale.assign(40.0)
@@ -259,7 +259,7 @@ class TestPlainLosses:
 
     @pytest.mark.parametrize("name", ["cosine", "histogram"])
     def test_losses_of_cosines_ignore_lengths(self, name):
-        """A long embedding of one class does not pull the class's mean."""
+        """A long embedding does not dominate the class mean."""
         model = MODELS[name]()
         support = np.array(
             [[1, 0, 0, 0], [100, 100, 0, 0], [0, 1, 0, 0]], "float32"

@@ -13,7 +13,7 @@ def images(side):
 
 @pytest.fixture(scope="module")
 def encoder():
-    # Sides: 66 after the stem's convolution, 33, then 33, 17, 9 and 5.
+    # Sides: 66 after the first convolution, then 33, 33, 17, 9 and 5.
     return mini_imagenet_resnet18_encoder(
         image_shape=(68, 68, 3), pooling="authors"
     )

@@ -27,7 +27,7 @@ def test_other_images_and_dimensions():
 
 
 def test_pixels_are_scaled_inside():
-    """The first layer sees 0 to 1 where the model is given 0 to 255."""
+    """The first layer receives 0 to 1 for pixels of 0 to 255."""
     encoder = mnist_encoder()
     first = keras.Model(encoder.input, encoder.layers[2].output)
     np.testing.assert_allclose(first(images()), images() / 255, rtol=1e-6)

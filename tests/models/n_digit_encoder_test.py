@@ -27,7 +27,7 @@ def test_default_is_two_mnist_digits():
 
 
 def test_pixels_are_scaled_inside():
-    """The first layer sees 0 to 1 where the model is given 0 to 255."""
+    """The first layer receives 0 to 1 for pixels of 0 to 255."""
     encoder = n_digit_encoder(2, image_shape=(8, 16, 1))
     first = keras.Model(encoder.input, encoder.layers[2].output)
     x = np.full((1, 8, 16, 1), 255, "float32")
@@ -35,7 +35,7 @@ def test_pixels_are_scaled_inside():
 
 
 def test_initial_variance():
-    """The layer's, on an image that excites no unit."""
+    """The variance of an image that activates no unit."""
     encoder = n_digit_encoder(2, image_shape=(8, 16, 1), initial_variance=0.05)
     packed = encoder(np.zeros((1, 8, 16, 1), "float32"))
     np.testing.assert_allclose(packed, [[0, 0, 0.05, 0.05]], rtol=1e-5)

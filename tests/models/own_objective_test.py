@@ -1,6 +1,6 @@
-"""An objective of a user's own is evaluated, exported and served like ours.
+"""A user's own objective is evaluated, exported and served like ours.
 
-docs/own_objective.md has the objective.
+The objective is in docs/own_objective.md.
 """
 
 import pathlib
@@ -27,7 +27,7 @@ from trainers.initial_weights import copy_initial_weights
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "own_objective.md"
 DIM = 6
-# The cache of the data and the threads of TensorFlow are of one process.
+# The cached data and TensorFlow's threads belong to one process.
 pytestmark = pytest.mark.xdist_group("trainers")
 
 
@@ -99,7 +99,7 @@ def test_it_is_exported_with_the_signatures_it_names(model, tmp_path):
     }
     first, second = rows(5), rows(5, 1)
     score_pairs = served.signatures["score_pairs"]
-    # It draws no samples, and so takes no seed.
+    # It draws no samples, so it takes no seed.
     assert set(score_pairs.structured_input_signature[1]) == {"first", "second"}
     found = score_pairs(first=tf.constant(first), second=tf.constant(second))
     expected = [
@@ -129,7 +129,7 @@ def test_it_is_exported_with_the_signatures_it_names(model, tmp_path):
 
 @pytest.fixture
 def features(monkeypatch):
-    """Features of six classes of ten, in every split of every set."""
+    """Features of six classes of ten rows, in every split of every set."""
     x, labels = images(6, 10, (DIM,))
     x = x.astype("float32") / 100 - 1
     monkeypatch.setattr(data.datasets, "load", lambda *_, **__: (x, labels))
@@ -167,7 +167,7 @@ def test_it_is_verified_by_its_own_score(model, features):
         "scaled_cosine",
         "fused",
     }
-    # The same order of pairs as the cosine's, with a scale above 0.
+    # The order of pairs equals the order by cosine: the scale is positive.
     assert found["scaled_cosine"]["equal_error_rate"] == pytest.approx(
         found["cosine"]["equal_error_rate"], abs=0.01
     )
@@ -188,7 +188,7 @@ def test_it_retrieves_by_its_own_score(model, features, monkeypatch):
     monkeypatch.setattr(retrieval, "build_model", lambda *_, **__: model)
     results, _ = retrieval.evaluate(run, its_data, model)
     own, cosine = results["test_scaled_cosine"], results["test"]
-    # The same order of images as the cosine's, with a scale above 0.
+    # The order of images equals the order by cosine: the scale is positive.
     assert own["recall_at_1"] == pytest.approx(cosine["recall_at_1"], abs=0.02)
     for centroids in ("k_means", "class_means"):
         name = f"mutual_information_scaled_cosine_to_{centroids}"
@@ -215,7 +215,7 @@ def test_it_is_evaluated_in_episodes(model, features):
 
 
 def test_its_weights_start_another_training(model, objective_class, tmp_path):
-    """The encoder's; it names no layer of its own for that."""
+    """Only the encoder's weights; the objective names no layer for that."""
     model.save(tmp_path / "model.keras")
     encoder = keras.Sequential([keras.Input((DIM,)), keras.layers.Dense(3)])
     other = EmbeddingModel(encoder, objective_class())

@@ -19,7 +19,7 @@ def test_shapes_as_published(image_shape, flattened):
     assert encoder.input_shape == (None, *image_shape)
     assert encoder.output_shape == (None, 500)
     assert encoder.get_layer("features").output.shape[1:] == (flattened,)
-    # Pooling halves twice, upwards.
+    # Pooling halves twice, rounding up.
     width = -(-image_shape[1] // 4)
     third = image_shape[0] // 3
     heights = (third, third, image_shape[0] - 2 * third)
@@ -32,7 +32,7 @@ def test_shapes_as_published(image_shape, flattened):
 
 
 def test_parts_do_not_overlap():
-    """Each row of the image changes the features of its part alone."""
+    """Each image row affects only the features of its part."""
     encoder = person_re_identification_encoder(2, (14, 8, 3))  # 4, 4, 6 rows
     features = keras.Model(encoder.input, encoder.get_layer("features").output)
     x = images((14, 8, 3), rows=1)
@@ -62,7 +62,7 @@ def test_first_convolution_is_shared_the_second_is_not():
 
 
 def test_features_of_a_constant_image():
-    """Normalised twice, by hand, where padding is not seen.
+    """Normalised twice, computed by hand away from the padding.
 
     With constant kernels all 64 channels are equal, so the sum over channel
     32 and its neighbours has 11 equal terms.
@@ -97,7 +97,7 @@ def test_initial_weights():
 
 
 def test_pixels_are_scaled_inside():
-    """The first layer sees 0 to 1 where the model is given 0 to 255."""
+    """The first layer receives 0 to 1 for pixels of 0 to 255."""
     encoder = person_re_identification_encoder(2, (12, 8, 3))
     first = keras.Model(encoder.input, encoder.layers[2].output)
     x = np.full((1, 12, 8, 3), 255, "uint8")

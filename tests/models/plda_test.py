@@ -26,14 +26,14 @@ def plain(**arguments):
 
 
 def joint_covariance(plda, count):
-    """Of `count` examples of one class, stacked."""
+    """Covariance of `count` examples of one class, stacked."""
     return np.kron(np.ones((count, count)), plda.between_covariance) + np.kron(
         np.eye(count), plda.within_covariance
     )
 
 
 def log_density(plda, *examples):
-    """Of examples of one class, as one stacked Gaussian."""
+    """Log density of examples of one class, as one stacked Gaussian."""
     return stats.multivariate_normal.logpdf(
         np.concatenate(examples),
         np.tile(plda.mean, len(examples)),
@@ -78,7 +78,7 @@ class TestScore:
         np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
 
     def test_centring_and_length(self):
-        """Scores are those of a plain model of prepared embeddings."""
+        """Equals the scores of a plain model on prepared embeddings."""
         x, labels = data()
         test = data(seed=1)[0]
 
@@ -113,13 +113,13 @@ class TestFit:
     def test_recovers_covariances(self):
         x, labels = data(num_classes=6000)
         plda = plain().fit(x, labels)
-        # Standard errors are about 4 * sqrt(2 / 6000) = 0.07 and below.
+        # Standard errors are about 4 * sqrt(2 / 6000) = 0.07 or less.
         np.testing.assert_allclose(plda.between_covariance, BETWEEN, atol=0.35)
         np.testing.assert_allclose(plda.within_covariance, WITHIN, atol=0.06)
         np.testing.assert_allclose(plda.mean, MEAN, atol=0.15)
 
     def test_equal_counts_have_a_closed_form(self):
-        """With n examples a class: analysis of variance."""
+        """With n examples per class, it is the analysis of variance."""
         x, _ = data(num_classes=120, most=1)
         rng = np.random.default_rng(3)
         n = 4
@@ -135,7 +135,7 @@ class TestFit:
         np.testing.assert_allclose(plda.mean, x.mean(axis=0), atol=1e-6)
 
     def test_likelihood(self):
-        """It is the density of the data, never falls, ends at a maximum."""
+        """The density of the data, which never falls and reaches a maximum."""
         x, labels = data()
         plda = plain(max_iterations=500, tolerance=1e-12).fit(x, labels)
         course = plda.log_likelihoods
@@ -163,7 +163,7 @@ class TestFit:
 
     def test_lda_against_scikit_learn(self):
         x, labels = data()
-        several = np.bincount(labels)[labels] > 1  # else a warning of theirs
+        several = np.bincount(labels)[labels] > 1  # avoids their warning
         x, labels = x[several], labels[several]
         plda = PLDA(2, length_normalize=False).fit(x, labels)
         theirs = LinearDiscriminantAnalysis(solver="eigen").fit(x, labels)
@@ -200,7 +200,7 @@ class TestAdapt:
         )
         found = adapted.score(test[:1], test[1:2])[0, 0]
         assert found == pytest.approx(expected, abs=1e-9)
-        # The model itself is as it was.
+        # The model itself does not change.
         again = plain().fit(x, labels).score(test[:2], test[:3])
         np.testing.assert_array_equal(plda.score(test[:2], test[:3]), again)
 
@@ -219,7 +219,7 @@ class TestAdapt:
         )
 
     def test_few_classes(self):
-        """Two new classes know one direction; the rest is the old model's."""
+        """Two new classes define one direction; the rest is the old model."""
         x, labels = data()
         few = np.flatnonzero(np.isin(labels, (15, 33)))
         adapted = PLDA().fit(x, labels).adapt(x[few], labels[few])
@@ -240,7 +240,7 @@ class TestDegenerate:
         arguments = dict(length_normalize=length_normalize)
         scores = PLDA(**arguments).fit(wide, labels).score(wide[:5], wide[5:9])
         assert np.isfinite(scores).all()
-        if not length_normalize:  # for the length, one dimension more
+        if not length_normalize:  # the length counts as one dimension
             x = x.astype(np.float32)
             fewer = PLDA(**arguments).fit(x, labels).score(x[:5], x[5:9])
             np.testing.assert_allclose(scores, fewer, atol=1e-6)
@@ -278,7 +278,7 @@ class TestDegenerate:
         rng = np.random.default_rng(0)
         x = rng.normal(size=(400, 2))
         x = np.concatenate([x, -x])
-        labels = np.tile(np.arange(400), 2)  # the mean of every class is 0
+        labels = np.tile(np.arange(400), 2)  # all class means are 0
         scores = plain(tolerance=0).fit(x, labels).score(x[:9], x[:9])
         np.testing.assert_allclose(scores, 0, atol=1e-9)
 
@@ -381,7 +381,7 @@ class TestFile:
             lambda: np.savez(path, mean=np.ones(3)),
             lambda: np.savez(path, **(content | {"mean": np.ones(2)})),
             lambda: np.savez(path, **(content | {"mean": np.ones(3) * np.nan})),
-            # An array of objects is a pickle.
+            # An array of objects would be a pickle.
             lambda: np.savez(path, **(content | {"mean": np.array([{}] * 3)})),
         ):
             spoilt()

@@ -15,7 +15,7 @@ def stages():
 
 
 def kernels(model, size):
-    """Of all convolutions of a size, from input to output."""
+    """Kernels of all convolutions of a size, from input to output."""
     return [
         np.asarray(layer.kernel, "float64")
         for layer in model.layers
@@ -25,7 +25,7 @@ def kernels(model, size):
 
 
 def convolution(x, kernel, strides):
-    """With zeros around the image, so that strides of 1 keep its size."""
+    """Pads with zeros, so that strides of 1 keep the image size."""
     size = kernel.shape[0]
     margin = (size // 2, size // 2)
     x = np.pad(x, ((0, 0), margin, margin, (0, 0)))
@@ -54,7 +54,7 @@ def test_in_numpy(stages):
             y = shortcut + convolution(active(b), next(threes), 1)
     assert not [*threes, *ones]
     assert y.shape == (2, 1, 2, 512)  # 7, 4, 2, 1; 10, 5, 3, 2
-    assert y.min() < 0  # nothing follows the last sum
+    assert y.min() < 0  # no activation after the last sum
     np.testing.assert_allclose(stages(x), y, rtol=1e-3, atol=1e-5)
 
 

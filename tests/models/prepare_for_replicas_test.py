@@ -29,7 +29,7 @@ def test_replicas_drop_other_units_and_the_first_drops_what_it_always_did(
     assert np.any(first != second)
     alone = encoder()(x, training=True)
     np.testing.assert_array_equal(first, alone)
-    # The state goes on alike: the next draw differs from this one.
+    # The state advances on all replicas: the next draw differs.
     again, _ = replica_values(strategy, lambda: prepared(x, training=True))
     assert np.any(again != first)
 
@@ -85,7 +85,7 @@ def x_vector():
 
 @pytest.mark.parametrize("encoder", [normalized_dense, x_vector])
 def test_batch_normalisation_is_of_the_global_batch(strategy, encoder):
-    """Same weights and moving statistics after a step, uneven pieces."""
+    """Equal weights and moving statistics after a step on uneven pieces."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(9, 20, 4)).astype("float32")
     x[:3, 12:] = 0  # padding, on the first replica alone
@@ -102,7 +102,7 @@ def test_batch_normalisation_is_of_the_global_batch(strategy, encoder):
                 loss=embeddings_tf.losses.ContrastiveLoss(),
             )
         model.fit(
-            # The first batch is even: Keras cannot begin with another.
+            # The first batch is even, as Keras requires.
             tf.data.Dataset.from_tensor_slices((x[:8], labels[:8]))
             .batch(8)
             .concatenate(tf.data.Dataset.from_tensors((x, labels))),

@@ -73,7 +73,7 @@ def test_save_and_load(encoder, tmp_path):
 
 def test_no_network(monkeypatch):
     def failed(**arguments):
-        # What keras.utils.get_file raises.
+        # The error that keras.utils.get_file raises.
         raise Exception("URL fetch failure on https://...: None -- no route")
 
     monkeypatch.setattr(keras.applications, "ResNet50", failed)

@@ -25,7 +25,7 @@ def test_shapes_as_published():
 
 
 def test_pixels_are_scaled_inside():
-    """The first layer sees 0 to 1 where the model is given 0 to 255."""
+    """The first layer receives 0 to 1 for pixels of 0 to 255."""
     encoder = small_norb_encoder()
     first = keras.Model(encoder.input, encoder.layers[2].output)
     x = np.full((1, 96, 96, 1), 255, "uint8")
@@ -40,7 +40,7 @@ def test_initial_biases():
     limit = np.sqrt(6 / (2 * np.sqrt(400)))
     largest = np.abs(head.bias).max()
     assert 0.95 * limit < largest <= limit
-    # Uniform: five standard deviations of a mean.
+    # Uniform; the tolerance is five standard deviations of a mean.
     assert abs(np.mean(head.bias)) < 5 * limit / np.sqrt(3 * 400)
 
 

@@ -26,7 +26,7 @@ def test_shapes():
 
 
 def test_logits_take_both_signs():
-    """No activation at the end: a sigmoid belongs to the likelihood."""
+    """No final activation, because the likelihood has the sigmoid."""
     decoder = sprites_decoder(4, width=8)
     code = np.random.default_rng(0).normal(size=(8, 4)).astype("float32") * 9
     logits = decoder(code).numpy()

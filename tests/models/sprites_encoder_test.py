@@ -39,7 +39,7 @@ def test_shapes(gaussian, outputs, image_shape, positions):
 
 
 def test_pixels_are_scaled_inside():
-    """The first layer sees 0 to 1 where the model is given 0 to 255."""
+    """The first layer receives 0 to 1 for pixels of 0 to 255."""
     encoder = small()
     first = keras.Model(encoder.input, encoder.layers[2].output)
     x = np.full((1, 60, 60, 3), 255, "uint8")

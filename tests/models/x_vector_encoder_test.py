@@ -5,8 +5,8 @@ import pytest
 from embeddings_tf.models import x_vector_encoder
 
 BATCH_NORMALIZATION = 1 / np.sqrt(1 + 1e-5)  # of an untrained layer
-# Of each layer, which frames it sees, and how many frames it has more than
-# the utterance at either end.
+# For each layer, the frames it sees, and by how many frames it exceeds the
+# utterance at each end.
 DILATED = (
     ([-2, -1, 0, 1, 2], 0),
     ([-2, 0, 2], 0),
@@ -131,7 +131,7 @@ def test_padding_changes_no_step_of_training(dilated):
 
 
 def test_without_frames(encoder):
-    """As if the statistics were 0: finite, and 0 in an untrained network."""
+    """Finite: the statistics are 0 in an untrained network."""
     x = np.zeros((2, 20, 4), "float32")
     np.testing.assert_array_equal(encoder(x), np.zeros((2, 6)))
     assert np.isfinite(encoder(x, training=True)).all()

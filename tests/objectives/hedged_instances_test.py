@@ -39,7 +39,7 @@ def unpack(packed):
 
 
 def samples(packed, num_samples, seed):
-    """Those an objective draws, `(num_samples, rows, dim)`."""
+    """The samples that an objective draws, `(num_samples, rows, dim)`."""
     mean, variance = unpack(packed)
     noise = tf.random.stateless_normal(
         (num_samples, *mean.shape), seed, alg="philox"
@@ -64,7 +64,7 @@ def samples_of_both(first, second, num_samples, seed):
 
 
 def next_seed(objective):
-    """The seed of the next call, left as it is."""
+    """The seed of the next call, which does not change."""
     state = objective.seed_generator.state
     before = state.numpy()
     seed = objective.seed_generator.next()
@@ -73,7 +73,7 @@ def next_seed(objective):
 
 
 def probabilities(z_first, z_second, a=1.0, b=0.0):
-    """Of a match, for each pair of samples of two rows."""
+    """Match probability for each pair of samples of two rows."""
     return np.array(
         [
             special.expit(b - a * np.linalg.norm(z - other))
@@ -119,7 +119,7 @@ def test_value_by_loop(average, num_samples, dim):
 
 @pytest.mark.parametrize("average", ["probability", "loss"])
 def test_points_are_the_contrastive_sigmoid(average):
-    """Without variance, whatever is drawn."""
+    """Without variance, the samples do not matter."""
     mean = random_packed(seed=4)[:, :2]
     expected = loss_by_loop(
         LABELS, np.ones((8, 4)), mean[None], 1.0, 0.0, 0.0, average
@@ -156,7 +156,7 @@ def test_divergence_is_that_of_tfp():
 
 @pytest.mark.parametrize("average", ["probability", "loss"])
 def test_gradient_by_differences(average):
-    """Embeddings, scale and offset, in float64, the noise held fixed."""
+    """Embeddings, scale and offset, in float64, with fixed noise."""
     objective = HedgedInstances(3, BETA, average=average, dtype="float64")
     objective.offset.assign(0.4)
     labels, packed = LABELS[:5], random_packed(5).astype("float64")
@@ -177,7 +177,7 @@ def test_gradient_by_differences(average):
         return value, gradient
 
     def difference(index, shift):
-        """Of the value, when one number moves."""
+        """Difference of the value when one number changes."""
         values = []
         for sign in (1, -1):
             moved, shifts = packed.copy(), [0.0, 0.0]
@@ -212,7 +212,7 @@ def test_gradient_by_differences(average):
 
 
 def test_far_and_near_have_finite_values_and_gradients():
-    """Logarithms of probabilities that float32 does not hold."""
+    """Log-probabilities of numbers that float32 rounds to 0."""
     packed = tf.constant(points([[0, 0], [0, 0], [3e4, 4e4], [3e4, 4e4]]))
     labels = np.array([0, 1, 0, 1])
     objective = HedgedInstances(2)
@@ -220,7 +220,7 @@ def test_far_and_near_have_finite_values_and_gradients():
         tape.watch(packed)
         value = objective(labels, packed)[0]
     gradients = tape.gradient(value, [packed, *objective.trainable_variables])
-    # Of 4 negative pairs 2 coincide and 2 are far apart.
+    # Of 4 negative pairs, 2 coincide and 2 are far apart.
     pairs = (5e4 + np.log(2) / 2) / 2
     mean_square = (0 + 25e8) / 2
     kl = 0.5 * (mean_square + 2 * (np.log(1e37) - 1))
@@ -280,7 +280,7 @@ class TestMatch:
 
     @pytest.mark.parametrize("compiled", [False, True])
     def test_does_not_depend_on_the_other_rows(self, compiled):
-        """The place of a row, and the rows around it, change nothing."""
+        """A row's result depends neither on its position nor on other rows."""
         objective = HedgedInstances(3)
         all_pairs, by_row = (
             tf.function(method) if compiled else method
@@ -408,7 +408,7 @@ def test_a_negative_variance_makes_the_loss_nan(average, variance):
 
 
 def test_embeddings_whose_squares_leave_float32():
-    """The divergence is nearly all of the loss: beta mean ||mean||^2."""
+    """The divergence dominates the loss: beta mean ||mean||^2."""
     packed = random_packed()
     packed[:, :2] *= 1e19 / np.abs(packed[:, :2]).max()
     value = HedgedInstances(2, beta=1e-3, seed=0)(LABELS, packed)

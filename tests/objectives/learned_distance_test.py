@@ -73,7 +73,7 @@ def triplet_value(labels, z, distance):
 
 
 def cross_entropies(labels, x, kernel, scale=1.0, margin=0.0, smoothing=0.0):
-    """Of each example, with the smoothed targets written out."""
+    """Cross-entropy of each example, with explicit smoothed targets."""
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     logits = scale * (unit @ kernel - margin * np.eye(kernel.shape[1])[labels])
     num_classes = kernel.shape[1]
@@ -166,7 +166,7 @@ class TestPairs:
 class TestSmoothing:
     @pytest.mark.parametrize("divergence", DIVERGENCES)
     def test_random_targets(self, divergence):
-        """Their mean: s / 4 of each label turned around; new every step."""
+        """Their mean: s / 4 of each label is flipped; new in every step."""
         smoothing = 0.4
         distance = PairDistance((8, 8), dropout=0.0, seed=1)
         loss = LearnedDistance(
@@ -183,7 +183,7 @@ class TestSmoothing:
         same = labels[:, None] == labels
         off_diagonal = ~np.eye(10, dtype=bool)
         a, b = if_same(logits), if_different(logits)
-        # Of each pair: (1 - u) right + u wrong, u uniform in [0, s / 2].
+        # Each pair: (1 - u) right + u wrong, u uniform in [0, s / 2].
         parts, variance = [], 0.0
         for mask, right, wrong in (
             (same & off_diagonal, a, b),
@@ -235,7 +235,7 @@ class TestAuxiliary:
             seed=2,
             **arguments,
         )
-        # The same random targets, without a classifier.
+        # The same random targets as without a classifier.
         alone = LearnedDistance(distance, seed=2, **arguments)
         pairs = alone(self.LABELS, z, training=training).numpy()
         values = loss(self.LABELS, z, training=training).numpy() - pairs
@@ -326,13 +326,13 @@ def test_configuration_holds_the_layers():
     assert copy.get_config() == loss.get_config()
 
 
-# --- Where the answer is known ----------------------------------------------
+# --- A known answer ----------------------------------------------------------
 
 BETWEEN, WITHIN = 4.0, 1.0  # variances of class means, and around them
 
 
 def log_likelihood_ratio(a, b):
-    """Two-covariance model: of one class, a and b share their mean."""
+    """Two-covariance model: a and b of one class share their mean."""
     total = BETWEEN + WITHIN
     same = stats.multivariate_normal(
         [0, 0], [[total, BETWEEN], [BETWEEN, total]]
@@ -378,7 +378,7 @@ def test_learns_the_true_log_likelihood_ratio(divergence):
     learned = distance(
         (a[:, None].astype("float32"), b[:, None].astype("float32"))
     ).numpy()
-    # What decides: near the threshold, and not the tail of sure negatives.
+    # Near the threshold, not in the tail of certain negatives.
     near = truth > -4
     assert near.mean() > 0.5
     error = np.abs(learned - truth)[near]

@@ -42,7 +42,7 @@ def log_normal(z, mean, variance):
 
 
 def prototypes_by_loop(packed, noise_variance):
-    """Eq. 5 for the supports of one class, summand by summand."""
+    """Eq. 5 for the supports of one class, term by term."""
     precision = weighted = 0
     for mean, variance in zip(*unpack(packed), strict=True):
         precision += 1 / (variance + noise_variance)
@@ -118,7 +118,7 @@ class OneQuery:
         return grid_expectation(self.softmax_at, self.mean, self.variance)
 
     def estimate_at(self, z):
-        """One sample of Eq. 9, as importance sampling of Eq. 2."""
+        """One sample of Eq. 9: importance sampling of Eq. 2."""
         weight = np.exp(
             log_normal(z, self.mean, self.variance)
             - log_normal(z, *self.product)
@@ -172,7 +172,7 @@ class TestLogProb:
             queries, problem.prototypes, num_samples, seed
         )
         mean, variance = unpack(queries)
-        # One set of draws, the same for all queries.
+        # One set of draws for all queries.
         noise = tf.random.stateless_normal(
             (num_samples, 2), seed, alg="philox"
         ).numpy()
@@ -196,7 +196,7 @@ class TestLogProb:
         )
 
     def test_adds_the_noise_variance(self):
-        """A sure query between a sure and an unsure class, by hand."""
+        """A certain query between a certain and an uncertain class, by hand."""
         objective = StochasticPrototypes(1, initial_noise_variance=0.5)
         log_prob = objective.log_prob([[0.0, 1e-12]], [[1, 0.5], [2, 1.5]])
         odds = np.sqrt(2 / 1) * np.exp(-1 / 2 + 4 / 4)
@@ -222,7 +222,7 @@ class TestLogProb:
     @pytest.mark.parametrize("sampler", SAMPLERS)
     @pytest.mark.parametrize("compiled", [False, True])
     def test_does_not_depend_on_the_other_queries(self, compiled, sampler):
-        """Not on their order, their number, or the place among them."""
+        """Neither their order nor their number nor the position matters."""
         problem = OneQuery(2)
         queries = random_packed(9, seed=9)
         log_prob = functools.partial(
@@ -257,7 +257,7 @@ class TestLogProb:
 
     @pytest.mark.parametrize("sampler", SAMPLERS)
     def test_under_xla(self, sampler):
-        """XLA draws other numbers; the average is the same."""
+        """XLA draws other numbers; the average agrees."""
         problem = OneQuery(2)
         arguments = random_packed(5, high=0.2, seed=9), problem.prototypes
         log_prob = functools.partial(
@@ -272,7 +272,7 @@ class TestLogProb:
 
     @pytest.mark.parametrize("sampler", SAMPLERS)
     def test_blocks_of_samples_do_not_change_the_answer(self, sampler):
-        """The memory of a block holds 9 of the samples, or all of them."""
+        """A block contains 9 of the samples, or all of them."""
         problem = OneQuery(2)
         few, num_samples = random_packed(3, seed=9), 23
         padding = np.tile(random_packed(1, seed=1), (38_000, 1))
@@ -298,7 +298,7 @@ class TestLogProb:
     @pytest.mark.parametrize("sampler", SAMPLERS)
     @pytest.mark.parametrize("scale", [1e15, 1e19, 1e30, 3e38])
     def test_huge_embeddings(self, scale, sampler):
-        """The nearest class by the distance over its variance, in float64."""
+        """The nearest class by distance over variance, in float64."""
         objective = StochasticPrototypes(1, initial_noise_variance=0.5)
         mean = np.float32(scale) * np.float32([[0.9], [-0.8], [0.1]])
         queries = np.hstack([mean, np.ones_like(mean)])
@@ -431,7 +431,7 @@ class TestIntersectionEstimate:
 
     @pytest.mark.parametrize("dim", [1, 2])
     def test_unbiased(self, dim):
-        """Mean over many seeds: the integral, and what the naive one says."""
+        """The mean over seeds equals the integral and the naive sampler."""
         problem = OneQuery(dim)
         # The variance of the estimate is finite here, per dimension.
         _, class_variance = unpack(problem.prototypes)
@@ -441,7 +441,7 @@ class TestIntersectionEstimate:
         ).all()
 
         expected = problem.integral()[problem.target]
-        # That Eqs. 7 and 9 agree, by summation.
+        # Eqs. 7 and 9 agree, by summation.
         mean, square = (
             grid_expectation(
                 lambda z, power=power: problem.estimate_at(z) ** power,
@@ -478,7 +478,7 @@ class TestIntersectionEstimate:
         assert difference < 4 * np.hypot(error, naive_error)
 
     def test_more_samples_are_averaged(self):
-        """In probability, inside one call."""
+        """Averages probabilities within one call."""
         problem = OneQuery(2)
         objective = StochasticPrototypes(
             2, num_samples=4000, initial_noise_variance=0.2, seed=1
@@ -568,7 +568,7 @@ class TestCall:
 
     @pytest.mark.parametrize("sampler", SAMPLERS)
     def test_gradient_by_differences(self, sampler):
-        """Embeddings and noise variance, in float64, the noise held fixed."""
+        """Embeddings and noise variance, in float64, with fixed noise."""
         objective = StochasticPrototypes(2, sampler, 3, dtype="float64")
         packed = tf.constant(random_packed(), tf.float64)
         objective.build((12,), packed.shape)
@@ -607,7 +607,7 @@ class TestCall:
             )
 
     def test_stays_finite_where_the_variance_is_infinite(self):
-        """Queries a hundred thousand times as wide as the classes."""
+        """Queries with a variance 1e5 times the variance of the classes."""
         objective = StochasticPrototypes(2, initial_noise_variance=1e-3)
         objective.build((12,), (12, 4))
 
@@ -636,7 +636,7 @@ class TestCall:
 
 
 class TestPrototypicalNetworkLimit:
-    """Sure queries, and classes that are equally wide in all directions."""
+    """Certain queries, and classes with equal isotropic variances."""
 
     def limit(self, labels, num_support, sampler="intersection"):
         """Class variance `sigma_y^2 + s^2 = 1 / 2` and query variance 0."""
@@ -777,7 +777,7 @@ def test_argument_errors(arguments, message):
 @pytest.mark.parametrize("row", [0, 3], ids=["support", "query"])
 @pytest.mark.parametrize("variance", [-np.inf, -0.01])
 def test_a_negative_variance_makes_the_loss_nan(sampler, row, variance):
-    """As NaN does: it must not look like a certain example."""
+    """A negative variance must not look like a certain example."""
     packed = random_packed(4)
     labels = np.array([0, 1, 0, 1])
     objective = StochasticPrototypes(1, sampler, seed=0)

@@ -17,7 +17,7 @@ def test_squared_l2_by_loop():
 
 
 def test_close_points_far_from_the_origin():
-    """Where |a|^2 - 2ab + |b|^2 would lose every digit."""
+    """|a|^2 - 2ab + |b|^2 would lose every digit here."""
     a = np.array([[4096.0, 4096.0]], "float32")
     b = a + np.array([[0.25, 0.0], [0.25, 0.5], [0.0, 0.0]], "float32")
     np.testing.assert_array_equal(
@@ -113,7 +113,7 @@ def test_points_that_coincide(distance, scale):
         tape.watch(z)
         d = distances.WITHIN[distance](z)
     if distance == "cosine":
-        expected = 0 if scale > 1e-30 else 1  # as a row of zeros
+        expected = 0 if scale > 1e-30 else 1  # like a row of zeros
         np.testing.assert_allclose(d, np.full((5, 5), expected), atol=1e-6)
     else:
         np.testing.assert_array_equal(d, np.zeros((5, 5)))

@@ -6,7 +6,7 @@ from embeddings_tf.ops import episode
 
 
 def split_by_loop(labels, num_support):
-    """Walks through the rows and counts how often each label came."""
+    """Loops over rows and counts the occurrences of each label."""
     order, seen = [], {}
     class_ids, is_support = [], []
     for label in labels:

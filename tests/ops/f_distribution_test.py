@@ -14,7 +14,7 @@ RATIOS = np.concatenate(
 
 
 def evaluated(function, ratios, freedom, **options):
-    """NumPy in and out; a column of degrees of freedom, as the loss has."""
+    """NumPy in and out; degrees of freedom in a column, as in the loss."""
     ratios = tf.constant(ratios, tf.float64)[None]
     return function(
         ratios, tf.fill([1, 1], tf.constant(freedom, tf.float64)), **options
@@ -25,7 +25,7 @@ def evaluated(function, ratios, freedom, **options):
     "freedom", [1, 2, 3, 6, 8, 18, 19, 57.3, 98, 199, 1000]
 )
 def test_by_scipy(freedom):
-    """Each of SciPy's functions where it is accurate."""
+    """Uses each of SciPy's functions where it is accurate."""
     s = RATIOS * freedom
     cdf, sf = stats.f.cdf(s, 1, freedom), stats.f.sf(s, 1, freedom)
     density = s * stats.f.pdf(s, 1, freedom)
@@ -66,10 +66,10 @@ def tails_by_series(ratio, freedom):
 
 @pytest.mark.parametrize("freedom", [2, 4, 18, 64, 120])
 def test_by_the_finite_series(freedom):
-    """However far out: P(S > s) goes down to 1e-2200."""
+    """Far out, P(S > s) falls to 1e-2200."""
     log = decimal.Context(prec=50).ln
     expected = []
-    # Enough digits to subtract from 1 what is next to 1.
+    # Enough digits to subtract numbers next to 1 from 1.
     with decimal.localcontext(prec=100 + 20 * freedom):
         for ratio in RATIOS:
             lower, upper = tails_by_series(Decimal(ratio), freedom)
@@ -77,7 +77,7 @@ def test_by_the_finite_series(freedom):
     log_cdf, log_sf = np.transpose(expected)
     found = evaluated(f_distribution.log_cdf, RATIOS, freedom)
     np.testing.assert_allclose(found, log_cdf, rtol=1e-11, atol=1e-37)
-    # Where float64 was not enough, a continued fraction was not followed out.
+    # A truncated continued fraction replaced the value beyond float64.
     found = evaluated(f_distribution.log_sf, RATIOS, freedom)
     np.testing.assert_allclose(found, log_sf, rtol=1e-9, atol=1e-37)
 
@@ -86,7 +86,7 @@ def test_by_the_finite_series(freedom):
     "freedom", [0.7, 1, 1.3, 3, 7.5, 18, 31, 57.3, 63.95, 64, 99]
 )
 def test_slope_by_scipy(freedom):
-    """Many ratios near the median, where one tail takes over."""
+    """Many ratios near the median, where the tail switches."""
     ratios = np.concatenate([RATIOS, np.geomspace(0.1, 20, 500) / freedom])
     ratios = ratios[stats.f.sf(ratios * freedom, 1, freedom) > 1e-30]
     assert len(ratios) > 500

@@ -45,7 +45,7 @@ class TestPack:
 
     @pytest.mark.parametrize("variance", [-np.inf, -1e-40, -1.0, np.nan])
     def test_a_negative_variance_is_not_a_number(self, variance):
-        """Not a small variance: it would look certain."""
+        """A small variance would look certain."""
         packed = np.array([[1, 2, 0.5, variance]])
         for unpack in (gaussian.unpack_valid, gaussian.unpack_positive):
             mean, found = unpack(packed)
@@ -158,7 +158,7 @@ class TestPosterior:
 
     @pytest.mark.parametrize("scale", [1e-8, 1e-4, 1e4, 1e8])
     def test_extreme_variances(self, scale):
-        """In float32, beside the same sums in float64."""
+        """float32 versus the same sums in float64."""
         mean, variance = random_rows(2, seed=2)
         variance = variance * np.float32(scale)
         with tf.GradientTape() as tape:
@@ -175,7 +175,7 @@ class TestPosterior:
             assert np.isfinite(gradient).all()
 
     def test_many_precise_rows_do_not_overflow(self):
-        """The plain sum of these precisions leaves float32."""
+        """The plain sum of these precisions exceeds float32."""
         rows = 1000
         variance = np.full((rows, 1), 1e-37, "float32")
         mean, variance = gaussian.posterior(
@@ -220,7 +220,7 @@ class TestProduct:
             )
 
     def test_normalising_constant(self):
-        """Eq. 8 as a whole, at single points."""
+        """Eq. 8 with its constant, at single points."""
         first, second = random_rows(2, seed=7), random_rows(2, seed=8)
         z = np.random.default_rng(9).normal(size=(len(CLASS_IDS), 2))
 

@@ -20,7 +20,7 @@ def test_integers_stay_exact(dtype):
     labels = class_labels(ids)
     fits = np.iinfo(dtype).max < 2**31
     assert labels.dtype == (tf.int32 if fits else tf.int64)
-    # From 2^63 on, ids of uint64 are other numbers, but as many.
+    # From 2^63 on, ids of uint64 change, but stay distinct.
     np.testing.assert_array_equal(labels, ids.astype("int64"))
     assert len(set(labels.numpy().tolist())) == 3
 
@@ -51,7 +51,7 @@ def test_bad_floats(bad):
     function = tf.function(class_labels)
     with pytest.raises(tf.errors.InvalidArgumentError, match="whole numbers"):
         function(tf.constant(bad))
-    # Also if nothing reads the labels.
+    # Also if nothing uses the labels.
     with pytest.raises(tf.errors.InvalidArgumentError, match="whole numbers"):
         tf.function(lambda y: class_labels(y).shape[0] or 1)(tf.constant(bad))
 

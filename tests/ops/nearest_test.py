@@ -7,7 +7,7 @@ from embeddings_tf.ops import nearest
 
 
 def brute_force(queries, gallery, count, hidden=None):
-    """Gallery rows by squared distance, then by place."""
+    """Gallery rows by squared distance, then by position."""
     found = []
     for row, query in enumerate(queries.astype(float)):
         distance = np.sum((gallery.astype(float) - query) ** 2, axis=1)
@@ -72,7 +72,7 @@ def test_half_of_the_rows_far_away():
 
 
 def test_clusters_tighter_than_the_errors_of_a_product(exhaustive):
-    """Two points far apart, neighbours one float32 step away from each."""
+    """Two clusters of neighbours that are one float32 step apart."""
     rng = np.random.default_rng(0)
     x = np.where(np.arange(300)[:, None] % 2, 1, -1).astype(np.float32)
     x = np.repeat(x, 12, axis=1)
@@ -169,7 +169,7 @@ def test_bound_holds(distance, scale):
     exact = distances.exact(row, column).reshape(fast.shape)
     slack = distances.slack(squares, np.minimum(fast, exact))
     assert np.all(np.abs(fast - exact) <= slack / 2)
-    # And exact ones are exact, as far as wider numbers tell.
+    # Exact distances agree with wider numbers.
     wide = x.astype(np.longdouble)
     if distance == "cosine":
         wide /= np.sqrt(np.sum(wide**2, axis=1, keepdims=True))

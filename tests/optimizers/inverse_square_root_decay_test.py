@@ -27,7 +27,7 @@ def test_an_optimizer_follows_it_and_keeps_it_in_its_file(tmp_path):
     path = tmp_path / "model.keras"
     model.save(path)
     loaded = keras.saving.load_model(path)
-    # After six steps the seventh is next.
+    # After six steps, the seventh is next.
     assert float(loaded.optimizer.learning_rate) == pytest.approx(7**-0.5)
     assert schedule.get_config() == {"scale": 1.0, "warmup_steps": 4}
 

@@ -91,7 +91,7 @@ def test_a_sound_loss_passes():
 
 
 def test_arguments_that_are_not_tried():
-    with pytest.raises(AssertionError, match="no value to try factor with"):
+    with pytest.raises(AssertionError, match="no value to test factor with"):
         testing.check_loss(Sum, only=["config"])
 
 
@@ -164,7 +164,7 @@ def test_a_name_that_no_argument_has():
     with pytest.raises(ValueError) as refused:
         testing.check_loss(Plain, arguments={"margin": 1.0})
     assert str(refused.value) == (
-        "arguments names 'margin', which Plain does not take; it takes "
+        "arguments contains 'margin', which Plain does not take; it takes "
         "'reduction', 'name', 'dtype'"
     )
 
@@ -199,7 +199,7 @@ def test_an_exemption_must_be_needed():
         not_applicable={"huge_scale": "squares leave float32"},
         only=["huge_scale"],
     ) == ["huge_scale"]
-    with pytest.raises(AssertionError, match="exemption is not needed"):
+    with pytest.raises(AssertionError, match="remove the exemption"):
         testing.check_loss(
             Sum, not_applicable={"zeros": "for no reason"}, only=["zeros"]
         )
@@ -210,12 +210,12 @@ def test_properties_of_other_losses_are_left_out():
         testing.check_loss(Sum, only=["no_queries"])
     with pytest.raises(ValueError, match="teachable_rows"):
         testing.check_loss(LocalMean, only=["teachable_rows"])
-    with pytest.raises(ValueError, match="'speed' is no property"):
+    with pytest.raises(ValueError, match="'speed' is not a property"):
         testing.check_loss(Sum, not_applicable={"speed": "it is slow"})
 
 
 def test_an_object_is_no_class():
-    with pytest.raises(ValueError, match="expected a class.*Sum"):
+    with pytest.raises(ValueError, match="must be a class.*Sum"):
         testing.check_loss(Sum())
 
 
@@ -248,7 +248,7 @@ class SameSamples(objectives.StochasticPrototypes):
 
 def test_an_objective_that_draws_no_samples_is_found():
     options = {"gaussian": True, "draws_samples": True, "only": ["samples"]}
-    with pytest.raises(AssertionError, match="the same samples twice"):
+    with pytest.raises(AssertionError, match="drew the same samples"):
         testing.check_objective(
             functools.partial(SameSamples, num_support=2), **options
         )
@@ -265,7 +265,7 @@ def test_a_metric_with_another_chance_is_found():
         rows, _, _ = perfect()
         return {**rows, "scores": np.ones(10)}, 0.9, 0.0
 
-    with pytest.raises(AssertionError, match="chance: 0.5, not 0.9"):
+    with pytest.raises(AssertionError, match="chance: 0.5 != 0.9"):
         testing.check_metric(
             metrics.roc_auc,
             perfect=perfect,

@@ -14,7 +14,7 @@ PATH = (
 
 
 def rerun(folder, change=0.0, **fields):
-    """A workdir with the numbers of a committed fold, one of them changed."""
+    """A workdir with the numbers of a committed fold, one changed."""
     kept = json.loads(PATH.read_text())
     config = {**kept["config"], **fields}
     config["folds"] = {**config["folds"], "fold": 2}

@@ -13,7 +13,7 @@ from tools import verification_results
 
 
 def copied():
-    """Names of the pictures that the scripts take from workdirs."""
+    """Names of the pictures that the scripts copy from workdirs."""
     of_folds = cross_validation_results.DRAWN
     names = {f"{run}-{p}" for run, kinds in of_folds.items() for p in kinds}
     for pictures in verification_results.DRAWN.values():

@@ -1,4 +1,4 @@
-"""Committed results are added to, and overwritten only when asked."""
+"""Runs are added to committed results, and replace them only on request."""
 
 import json
 
@@ -42,7 +42,9 @@ def test_other_values_are_refused_unless_asked_for(tmp_path, other, what):
     path = tmp_path / "r.json"
     keep_result(path, result({"1": 0.5}))
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=f"other values of {what} already"):
+    with pytest.raises(
+        ValueError, match=f"already contains other values of {what}"
+    ):
         keep_result(path, other)
     assert path.read_bytes() == before
     keep_result(path, other, replace=True)

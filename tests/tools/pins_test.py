@@ -1,4 +1,4 @@
-"""Which numbers are pinned, and what counts as a difference."""
+"""The pinned numbers, and the definition of a difference."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The CSV of all results is that of the result files."""
+"""The CSV of all results agrees with the result files."""
 
 import csv
 import statistics

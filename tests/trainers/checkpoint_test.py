@@ -1,4 +1,4 @@
-"""What a full disk leaves of the checkpoints."""
+"""Checkpoints survive a full disk."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from trainers import checkpoint
 
 @contextlib.contextmanager
 def files_of_at_most(num_bytes):
-    """As on a disk that is full: writing more is an OSError."""
+    """Like a full disk: writing more bytes raises OSError."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, before[1]))
     try:
@@ -68,7 +68,7 @@ def test_a_damaged_checkpoint_never_replaces_a_whole_one(saved):
     latest.write_bytes(damaged)
     _, state = checkpoint.restore(directory)
     assert state["epoch"] == 1
-    # Killed before the next one, and once it has been written.
+    # Killed before the next checkpoint, and after it was written.
     _, state = checkpoint.restore(directory)
     assert state["epoch"] == 1
     checkpoint.save(model, state_of(2), directory)

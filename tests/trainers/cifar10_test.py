@@ -1,4 +1,4 @@
-"""CIFAR-10 through the entry point: its own format, its own network."""
+"""CIFAR-10 through the entry point, in its own format and network."""
 
 import io
 import json
@@ -30,7 +30,7 @@ SHORT = (
 
 @pytest.fixture
 def original_file(tmp_path):
-    """The published archive in small: 5 times 20 and 30 images."""
+    """A small version of the published archive: 5 times 20 and 30 images."""
     x, labels = images(10, 13, (32, 32, 3))
     parts = {f"data_batch_{i}.bin": 20 * (i - 1) for i in range(1, 6)}
     parts["test_batch.bin"] = 100
@@ -45,7 +45,7 @@ def original_file(tmp_path):
 
         for name, first in parts.items():
             rows = range(first, first + (30 if name[0] == "t" else 20))
-            # A byte of label, then all red, all green, all blue bytes.
+            # A byte for the label, then all red, all green, all blue bytes.
             add(
                 name,
                 b"".join(

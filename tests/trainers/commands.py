@@ -8,17 +8,17 @@ from tuning import search
 ROOT = pathlib.Path(__file__).parents[2]
 TINY = "tests/trainers/tiny.py"
 SPACE = "tests/tuning/tiny_space.py"
-# A process that was made deterministic stays so, for the tests after it, too.
+# A deterministic process would stay deterministic for later tests.
 QUICK = ("--config.deterministic=False", "--config.num_epochs=2")
 
 
 def call(module, *words) -> int:
-    """The exit code of a command."""
+    """Returns the exit code of a command."""
     return module.main([*map(str, words)])
 
 
 def refused(capsys, module, *words) -> str:
-    """What a command says that must end in one line on stderr."""
+    """Returns the error of a command, which must be one line on stderr."""
     capsys.readouterr()
     assert call(module, *words) == 1
     err = capsys.readouterr().err
@@ -27,7 +27,7 @@ def refused(capsys, module, *words) -> str:
 
 
 def tiny(module, workdir, *words) -> list:
-    """The words of a command that starts the tiny recipe, but its module."""
+    """Returns the arguments of a command that starts the tiny recipe."""
     start = ["--config", TINY, "--workdir", workdir, *QUICK]
     if module is demo:
         start = ["--workdir", workdir, *QUICK]

@@ -63,7 +63,7 @@ def test_overrides_of_every_type():
         ("optimiser.name=SGD", r"Did you mean config\.optimizer\?"),
         ("optimizer.learing_rate=1", r"mean config\.optimizer\.learning_rate"),
         ("objective.num_smples=1", r"mean config\.objective\.num_samples"),
-        ("validation.num_query.x=1", "config.validation.num_query is no sect"),
+        ("validation.num_query.x=1", "config.validation.num_query is not a"),
         ("loss.margin=1", "unknown field config.loss"),
         ("seed=many", "must be an integer; received 'many'"),
         ("seed=True", "must be an integer"),
@@ -135,7 +135,7 @@ def test_a_file_without_get_config_is_no_recipe(tmp_path):
     [
         ("demo", "precision=float16", "mixed_float16"),
         ("demo", "piece_size=-1", "number of rows"),
-        ("sprites_beta_vae_1", "piece_size=8", "auto-encoder"),
+        ("sprites_beta_vae_1", "piece_size=8", "autoencoder"),
         (
             "demo",
             "batches.num_support=4",

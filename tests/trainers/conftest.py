@@ -1,4 +1,4 @@
-"""The runs that the tests of the trainers share."""
+"""Runs that the tests of the trainers share."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from trainers import train
 
 @pytest.fixture(scope="session")
 def unbroken(tmp_path_factory):
-    """The workdir of a tiny training that nothing disturbed."""
+    """The workdir of a tiny training without interruptions."""
     workdir = tmp_path_factory.mktemp("unbroken") / "run"
     code, out, err = train_in_a_process(workdir)
     assert code == 0, err
@@ -36,13 +36,13 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def run(trained, tmp_path):
-    """A copy of it, for one test to break."""
+    """A copy of the trained workdir, which a test may change."""
     shutil.copytree(trained, tmp_path / "run")
     return tmp_path / "run"
 
 
 @pytest.fixture
 def in_checkout(monkeypatch):
-    """Paths of recipes start at the checkout; an error shows no traceback."""
+    """Paths of recipes start at the checkout; errors show no traceback."""
     monkeypatch.chdir(commands.ROOT)
     monkeypatch.delenv("EMBEDDINGS_TF_TRACEBACK", raising=False)

@@ -16,7 +16,7 @@ NUM_PER_CLASS = 8
 
 
 def squares():
-    """60x60 images of a square: its row, its column, its brightness."""
+    """60x60 images of a square; factors: row, column, brightness."""
     factors = np.stack(np.unravel_index(range(20), (2, 2, 5)), axis=1)
     factors = np.repeat(factors, NUM_PER_CLASS, axis=0).astype("int32")
     x = np.random.default_rng(0).integers(
@@ -82,11 +82,11 @@ def test_folds_are_run_once_and_summarised(tmp_path, capsys):
         )
         assert 0 <= a <= 1
         assert both["mean"][f"test.{name}"] == pytest.approx((a + b) / 2)
-        # Of two numbers: half their distance.
+        # The standard error of two numbers is half their difference.
         assert both["standard_error"][f"test.{name}"] == pytest.approx(
             abs(a - b) / 2
         )
-    # Folds hold out other classes: 5 of 20, of 6 images each.
+    # Folds have different held-out classes: 5 of 20, with 6 images each.
     assert both["mean"]["test.examples"] == 30
     assert 0 < both["mean"]["test.modularity_of_ideal"] <= 1
     for run in both["folds"].values():
@@ -100,11 +100,11 @@ def test_folds_are_run_once_and_summarised(tmp_path, capsys):
         for picture in ("mutual_information", "traversal", "auc_distribution"):
             assert (folder / f"{picture}.png").stat().st_size > 1000
     assert (tmp_path / "cv" / "learning_curves.png").exists()
-    # What ran before is summarised whatever is asked for, fold 0 is not.
+    # Earlier folds stay in the summary; fold 0 is not run again.
     assert command(cross_validate, *words, 0) == 0
     assert list(results(tmp_path / "cv")["folds"]) == ["1", "3"]
     assert (tmp_path / "cv" / "fold_0" / "results.json").exists()
-    # Another recipe does not get into the same folder.
+    # Another recipe cannot use the same folder.
     assert command(cross_validate, *words[:-1], "--config.seed=1") == 1
 
 
@@ -120,8 +120,8 @@ def test_a_beta_vae_is_chosen_by_likelihood(tmp_path):
     found = results(tmp_path / "run")["evaluation"]["test"]
     assert np.shape(found["mutual_information"]) == (22, 3)
 
-    # Of two values one is redundant: 2 + 2 + 5 values, 1 + 1 + 5 of them
-    # not; of brightness, the held-out classes may lack some.
+    # A factor of two values counts once: 2 + 2 + 5 values, of which
+    # 1 + 1 + 5 count; held-out classes may lack some brightnesses.
     num_values = len(found["values"]["explicitness"])
     assert 6 <= num_values <= 9
     assert len(found["nonredundant_values"]["auc"]) == num_values - 2
@@ -140,7 +140,7 @@ def test_retrieval(loss, tmp_path, capsys):
     assert command(train, *words) == 0
     assert command(evaluate, "--workdir", tmp_path / "run") == 0
     found = results(tmp_path / "run")["evaluation"]
-    assert found["test"]["ceiling"] == 1  # noise makes images differ
+    assert found["test"]["ceiling"] == 1  # noise makes images distinct
     for split in ("test", "test_untrained"):
         assert 0 <= found[split]["recall_at_1"] <= found[split]["recall_at_2"]
     assert "recall@1" in capsys.readouterr().out

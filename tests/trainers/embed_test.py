@@ -46,7 +46,7 @@ def test_measures_of_held_out_data_read_means():
 
 @pytest.mark.parametrize("piece_size", [0, 4])
 def test_a_recipe_whose_loss_does_not_fit_its_encoder(piece_size):
-    """Known when the model is built, before any data is read."""
+    """Reported when the model is built, before any data is read."""
     run = load_recipe(
         "n_digit_2_dim_2_contrastive",
         ["encoder.gaussian=True", f"piece_size={piece_size}"],

@@ -1,4 +1,4 @@
-"""The hash that tells data sets apart."""
+"""The hash that distinguishes data sets."""
 
 import types
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from trainers.input_wait import InputWait
 
-PAUSE = 0.2  # long beside what a step takes on a busy machine
+PAUSE = 0.2  # much longer than a step on a busy machine
 
 
 def share(make_data, step=0.0):
@@ -20,7 +20,7 @@ def share(make_data, step=0.0):
         return np.float32(0)
 
     def slow(y_true, y_pred):
-        # Of the batch: or it would rest while it waits.
+        # Depends on the batch; otherwise it would run during the wait.
         zero = tf.numpy_function(rest, [y_pred], tf.float32)
         return tf.reduce_mean(y_pred, axis=-1) + tf.ensure_shape(zero, ())
 
@@ -49,7 +49,7 @@ def test_a_slow_pipeline_is_told_from_a_fast_one():
 
 
 def test_what_is_prefetched_while_a_step_computes_is_no_wait():
-    """A third of the time, were the pause not hidden behind the step."""
+    """Otherwise the pause would be a third of the time."""
     waited = share(lambda data: data.map(pause).prefetch(1), step=2 * PAUSE)
     assert waited < 0.2
 
@@ -61,7 +61,7 @@ def test_batches_are_the_same():
 
 
 def test_where_operations_must_be_deterministic():
-    """In a process of its own: there is no way back."""
+    """In a new process, because determinism cannot be switched off."""
     code = """
 import tensorflow as tf
 tf.config.experimental.enable_op_determinism()
@@ -73,7 +73,7 @@ assert list(data.as_numpy_iterator()) == [0, 1, 2]
 
 
 def test_a_single_step_says_nothing():
-    """It compiled: its time is no measure."""
+    """The only step includes compiling."""
     callback = InputWait()
     callback.on_train_begin()
     callback.on_epoch_begin(0)
@@ -86,7 +86,7 @@ def test_a_single_step_says_nothing():
 
 @pytest.mark.parametrize("waited", [0.5, 3.0])
 def test_a_share_is_at_most_one(waited, monkeypatch):
-    # Of each step: its begin, when its batch came, and its end.
+    # For each step: its start, the arrival of its batch, and its end.
     clock = iter([0.0, 5.0, 9.0, 10.0, 10.0 + waited, 12.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     callback = InputWait()

@@ -34,7 +34,7 @@ FOLDS = ("folds.num_per_class=10", "folds.num_folds=3", "encoder.dim=8")
 
 @pytest.fixture(scope="module", autouse=True)
 def digits():
-    """Ten classes instead of MNIST and Omniglot, of one part of each."""
+    """Ten classes in place of MNIST and Omniglot, in one split each."""
     sets = {
         "mnist": images(10, 12, (28, 28, 1)),
         "omniglot": images(10, 12, (105, 105, 3), seed=1),
@@ -57,7 +57,7 @@ def results(workdir):
 
 @pytest.fixture(scope="module")
 def characters_run(tmp_path_factory, digits):
-    """A run on characters, as the fine-tuning starts from."""
+    """A run on characters, from which fine-tuning starts."""
     workdir = tmp_path_factory.mktemp("characters") / "run"
     code = command(
         train,
@@ -79,7 +79,7 @@ def test_retrieval_and_clusters_by_the_distance(characters_run, digits):
     x, labels = digits["omniglot"]
     test = np.isin(labels, data.folds.split_classes(10, 0, 3)["test"])
     assert found["test"]["examples"] == 10 * len(np.unique(labels[test]))
-    # The ten of each class that the folds use.
+    # The ten images of each class that the folds use.
     run = train.load_recipe(
         "omniglot_retrieval_learned_distance", [*SHORT, *FOLDS]
     )
@@ -92,7 +92,7 @@ def test_retrieval_and_clusters_by_the_distance(characters_run, digits):
         nearest = np.argsort(-logits, axis=1, kind="stable")[:, :k]
         hit = np.any(labels[nearest] == labels[:, None], axis=1)
         assert found["test_learned_distance"][f"recall_at_{k}"] == (
-            pytest.approx(np.mean(hit), abs=0.04)  # rounding breaks ties
+            pytest.approx(np.mean(hit), abs=0.04)  # rounding affects ties
         )
     # Assigned by the distance to the mean of each class.
     means = np.stack([embeddings[labels == c].mean(0) for c in set(labels)])
@@ -109,7 +109,7 @@ def test_retrieval_and_clusters_by_the_distance(characters_run, digits):
 
 @pytest.mark.slow
 def test_fine_tuning_starts_from_another_domain(characters_run, tmp_path):
-    # Grey digits have one channel, of which the encoder knows the first.
+    # Grey digits have one channel; the encoder's first channel is used.
     code = command(
         train,
         *("--config", "mnist_unseen_digits_fine_tuned"),
@@ -118,7 +118,7 @@ def test_fine_tuning_starts_from_another_domain(characters_run, tmp_path):
             *SHORT,
             *FOLDS,
             f"initial_weights={characters_run}",
-            # So little that the weights stay what they were.
+            # A learning rate so small that the weights do not change.
             "optimizer.learning_rate.initial_learning_rate=1e-12",
         ),
     )
@@ -213,7 +213,7 @@ def test_the_picture_of_the_plane(tmp_path):
     assert found["trials"] == 120 * 119 // 2
     assert found["targets"] == 10 * (12 * 11 // 2)
     assert "interval" not in found["cosine"]
-    # The study, from one pair after the other.
+    # Expected values from loops over pairs.
     model = checkpoint.load_best(run)
     x, _ = data.datasets.load("mnist")
     a, b = model.predict(x[:2], verbose=0)

@@ -64,7 +64,7 @@ def test_the_rate_stays_while_the_loss_falls():
     for epoch, value in enumerate([0.9, 0.8, 0.7, 0.6, 0.7, 0.7, 0.7]):
         logs = {"loss": value}
         callback.on_epoch_end(epoch, logs)
-        # Two epochs without a better value lower it for the one after.
+        # Two epochs without improvement lower it for the next.
         assert logs["learning_rate"] == (1.0 if epoch < 6 else 0.5)
 
 

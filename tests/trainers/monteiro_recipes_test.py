@@ -1,4 +1,4 @@
-"""Recipes of data that is not here: each builds its model without it."""
+"""Recipes of data that is not available: each builds its model."""
 
 import keras
 import numpy as np
@@ -24,7 +24,7 @@ LABELS = np.array([0, 0, 1, 1])
 
 @pytest.fixture(autouse=True)
 def no_download(monkeypatch):
-    """A stand-in for the pretrained network."""
+    """Replaces the pretrained network by a small one."""
 
     def small(include_top, weights, input_shape, pooling, name):
         assert (include_top, weights, pooling) == (False, "imagenet", "avg")
@@ -58,7 +58,7 @@ def test_builds_without_data(name):
         assert "auxiliary" not in run.method.arguments
     elif run.method.kind == "objective":
         assert model.objective.num_classes == 7
-    # The published winners, and the rate at the end of the warm-up.
+    # The published best values, and the rate at the end of the warm-up.
     rate, momentum, l2 = {
         "cifar": (0.01, 0.9, 1e-3),
         "cifar10": (0.01, 0.9, 1e-3),

@@ -13,7 +13,7 @@ TINY = "tests/trainers/tiny.py"
 
 
 def rates(values, **arguments):
-    """The rate in each epoch, when validation gives these values."""
+    """The learning rate in each epoch for these validation values."""
     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
     model.compile(keras.optimizers.SGD(1.0))
     callback = ReduceOnPlateau("val_recall_at_1", {}, **arguments)
@@ -79,7 +79,7 @@ def test_a_schedule_cannot_be_lowered():
 
 
 def tiny(workdir):
-    """So slow that no epoch is better than the first."""
+    """A rate so small that no epoch improves on the first."""
     workdir.mkdir(exist_ok=True)
     overrides = ["num_epochs=6", "patience=6", "deterministic=False"]
     overrides += ["optimizer.name=SGDWithL2", "optimizer.learning_rate=1e-12"]
@@ -109,7 +109,7 @@ def test_killed_while_waiting_a_run_ends_with_the_same_result(
 
     def killed(model, state, directory):
         save(model, state, directory)
-        if state["epoch"] == 2:  # one epoch without a better value
+        if state["epoch"] == 2:  # one epoch without improvement
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

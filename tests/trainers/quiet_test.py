@@ -6,7 +6,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def test_a_start_says_nothing_and_imports_what_is_needed():
-    """Keras's optional imports come later, for those who ask."""
+    """Keras's optional imports happen later, on request."""
     code = (
         "import sys\n"
         "from trainers.quiet import import_tensorflow\n"

@@ -1,4 +1,4 @@
-"""Tables of recipes: names, configs of their own, results, the list."""
+"""Tables of recipes: names, independent configs, results, the list."""
 
 import json
 import pathlib
@@ -18,7 +18,7 @@ RECIPES = every_recipe()
 
 
 def names_recipe(file):
-    """The recipe that a result file names; None if it names none."""
+    """The recipe that a result file names, or None."""
     return json.loads(file.read_text()).get("recipe")
 
 

@@ -1,4 +1,4 @@
-"""The typed run, and the names that files and commands use for its fields."""
+"""The typed run, and the names of its fields in files and commands."""
 
 import dataclasses
 import json
@@ -194,8 +194,8 @@ def test_another_evaluation_has_its_own_fields():
             {**SMALL, "encoder": {"name": "mnist_encoder", "dims": 2}},
             r"mean config\.encoder\.dim\?",
         ),
-        ({**SMALL, "objective": {}}, "has objective and loss"),
-        ({"dataset": "mnist"}, "this one has none"),
+        ({**SMALL, "objective": {}}, "received objective and loss"),
+        ({"dataset": "mnist"}, "received none"),
         (
             {**SMALL, "evaluation": {"name": "retrival"}},
             "there are few_shot, disentanglement, retrieval, verification",
@@ -212,12 +212,14 @@ def test_method_is_a_name_for_every_kind():
     del config["loss"]
     assert run_from_config(config) == run_from_config(SMALL)
     config["method"] = {"name": "Nothing"}
-    with pytest.raises(ValueError, match="no loss, objective or autoencoder"):
+    with pytest.raises(
+        ValueError, match="not a loss, objective or autoencoder"
+    ):
         run_from_config(config)
 
 
 def test_configs_of_committed_results_are_read():
-    """Results of earlier versions; some lack fields of today."""
+    """Results of earlier versions, which lack some current fields."""
     found = 0
     for file in (ROOT / "benchmarks" / "results").rglob("*.json"):
         results = json.loads(file.read_text())
@@ -256,7 +258,7 @@ def test_a_run_is_made_again_from_its_config_json(tmp_path):
     assert recipe_name(str(file)) == "x" and recipe_name("demo") == "demo"
     assert load_recipe(str(file), ["seed=4"]).training.seed == 4
     file.write_text("{}")
-    with pytest.raises(ValueError, match="holds no config"):
+    with pytest.raises(ValueError, match="contains no config"):
         load_recipe(str(file))
     file.write_text("{")
     with pytest.raises(ValueError, match="is damaged"):

@@ -27,7 +27,7 @@ def test_every_field_of_the_demo(capsys):
         ("--config.folds.num_folds=0  (int)", "Number of folds; 0 uses"),
         ("--config.folds.group.feature=  (str)", "Feature of the data"),
         ("--config.preprocess.name=corrupt  (str)", "Function of datasets"),
-        ("--config.preprocess.probability=0.2  (float)", "Chance"),
+        ("--config.preprocess.probability=0.2  (float)", "Probability"),
         ("--config.front_end.name=  (str)", "Function of datasets.speech"),
         ("--config.batches.num_query=5  (int)", "Queries per class"),
         ("--config.encoder.image_shape='(8, 16, 1)'  (tuple)", "`(height"),
@@ -38,7 +38,10 @@ def test_every_field_of_the_demo(capsys):
         ("--config.optimizer.beta_1=0.9  (float)", ""),
         ("--config.seed=0  (int)", "Random seed of weights"),
         ("--config.plateau.factor=1.0  (float)", "Factor of the learning"),
-        ("--config.evaluation.num_draws=5  (int)", "Draws of occluded"),
+        (
+            "--config.evaluation.num_draws=5  (int)",
+            "Number of random occlusions",
+        ),
         ("--config.validation.num_episodes=10  (int)", "Episodes."),
     ):
         assert f"  {line}\n" in out, line

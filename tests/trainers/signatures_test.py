@@ -1,4 +1,4 @@
-"""Arguments of Keras objects, read without importing them."""
+"""Arguments of Keras objects are read without importing them."""
 
 import inspect
 import subprocess
@@ -42,7 +42,7 @@ def test_what_the_training_fills_in_cannot_be_set():
 
 
 def test_arguments_of_a_base_class_are_found():
-    """`SGDWithL2` passes what it does not know to `keras.optimizers.SGD`."""
+    """`SGDWithL2` passes unknown arguments to `keras.optimizers.SGD`."""
     found = signature(PLACES["optimizer"], "SGDWithL2")
     assert found.arguments["l2"].default == 0.0
     assert found.arguments["global_clipnorm"].default is None

@@ -1,4 +1,4 @@
-"""Verification of recordings through its entry points, words made of tones."""
+"""Verification of recordings through its entry points, with tones as words."""
 
 import functools
 import json
@@ -26,7 +26,7 @@ SAMPLE_RATE = 8000
 
 
 def recordings():
-    """Words are tones, speakers their loudness; 30 to 60 frames, and names."""
+    """Recordings of 30 to 60 frames: words are tones, speakers loudness."""
     rng = np.random.default_rng(0)
     waveforms, names = [], []
     for speaker, name in enumerate(SPEAKERS):
@@ -99,7 +99,7 @@ def overrides(*more):
 
 @functools.cache
 def features():
-    """Of all recordings, padded, and how many frames each has."""
+    """Features of all recordings, padded, and their numbers of frames."""
     waveforms = np.zeros((len(X), X.lengths.max()))
     for row, length in enumerate(X.lengths):
         waveforms[row, :length] = X[row]
@@ -110,14 +110,14 @@ def features():
 
 
 def whole(row):
-    """Features of a recording, repeated until there are 40 frames."""
+    """Features of a recording, repeated to 40 frames."""
     padded, num_frames = features()
     times = -(-40 // num_frames[row])
     return np.concatenate([padded[row, : num_frames[row]]] * times)
 
 
 def rows_of(found_data, split):
-    """Which recordings are in a split, found by their features."""
+    """The recordings of a split, identified by their features."""
     x, labels = found_data.split(split)
     firsts = np.array([whole(row)[:40] for row in range(len(X))])
     found = []
@@ -141,7 +141,7 @@ def test_one_speaker_is_left_out(fold, generated_data):
         parts[split] = set(WHO[rows])
         assert len(parts[split]) == num_speakers
     assert set.union(*parts.values()) == set(SPEAKERS)
-    assert generated_data == ["audio/filename"]  # once for all parts
+    assert generated_data == ["audio/filename"]  # read once for all parts
 
 
 def test_every_speaker_is_left_out_once():
@@ -172,7 +172,7 @@ def test_batches_hold_all_words():
 
 
 def test_copies_before_babble_and_in_rooms(tmp_path, monkeypatch):
-    """Copies follow the recordings, from training speakers and files alone."""
+    """Copies follow the recordings, and use only training speakers."""
     folder = tmp_path / "rooms" / "small"
     folder.mkdir(parents=True)
     response = np.zeros(200, "<i2")
@@ -214,7 +214,7 @@ def test_copies_before_babble_and_in_rooms(tmp_path, monkeypatch):
             clean = x[number]
             assert len(clean) != len(found) or not np.allclose(clean, found)
     np.testing.assert_allclose(x[3], whole(rows[3]), rtol=1e-4, atol=1e-3)
-    # Held-out recordings are as they are.
+    # Held-out recordings do not change.
     assert len(here.split("test")[0]) == NUM_WORDS * NUM_EACH
 
     monkeypatch.delenv("EMBEDDINGS_TF_MANUAL", raising=False)
@@ -242,7 +242,7 @@ def test_a_learned_distance_is_trained_measured_and_exported(tmp_path):
     assert found["targets"] == num_targets
     assert found["trials"] == num_examples * (num_examples - 1) // 2
 
-    # One pair after the other.
+    # Expected values from loops over pairs.
     rows, _ = rows_of(
         of_run("spoken_digit_learned_distance", "folds.fold=2"), "test"
     )
@@ -255,7 +255,7 @@ def test_a_learned_distance_is_trained_measured_and_exported(tmp_path):
             pair = first, embeddings[j]
             logits.append(float(model.objective.distance(pair)[0]))
             is_target.append(WORDS[rows[i]] == WORDS[rows[j]])
-    # Rounding may exchange two trials.
+    # Rounding may swap two trials.
     assert found["learned_distance"]["one_minus_auc"] == pytest.approx(
         1 - metrics.roc_auc(logits, is_target), abs=1 / 100
     )
@@ -292,7 +292,7 @@ def test_the_other_recipes_train(recipe, tmp_path):
 
 
 def bad_data():
-    """Recordings, and the words of the error."""
+    """Recordings, and words of the error."""
     values = np.concatenate([X[row] for row in range(len(X))])
     silent = values.copy()
     silent[: X.lengths[0]] = 0
@@ -303,10 +303,10 @@ def bad_data():
     return {
         "rate": (
             Utterances(values, X.lengths, sample_rate=16000),
-            "have 16000 samples a second, .* is 8000; set it to 16000",
+            "have 16000 samples per second, .* is 8000; set it to 16000",
         ),
         "silence": (Utterances(silent, X.lengths), "Utterance 0: .*silence"),
-        "nan": (Utterances(holed, X.lengths), "Utterance 1: .*holds NaN"),
+        "nan": (Utterances(holed, X.lengths), "Utterance 1: .*contains NaN"),
         "short": (Utterances(values, short), "Utterance 0: .*too short"),
         "features": (np.zeros((len(NAMES), 30)), "is for recordings"),
     }

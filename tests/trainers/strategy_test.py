@@ -1,4 +1,4 @@
-"""One device, two replicas, two workers: the same training."""
+"""Training on one device, two replicas and two workers agrees."""
 
 import functools
 import json
@@ -30,7 +30,7 @@ from trainers.loop import loop
 
 
 def assert_close_runs(first, second):
-    """To what sums in another order leave of float32."""
+    """Up to the rounding of float32 sums in another order."""
     for name in ("latest", "best"):
         weights, history, _ = state_of(first, name)
         other_weights, other_history, _ = state_of(second, name)
@@ -172,9 +172,9 @@ class Workers:
     """Workers of a cluster of two, on this machine.
 
     Args:
-        start: Function that starts one, with `env`, its environment.
-        indices: Which of the two are started.
-        environment: More of the environment, for all.
+        start: Function that starts a worker, given `env`, its environment.
+        indices: The indices of the workers to start.
+        environment: Further environment variables of all workers.
     """
 
     def __init__(self, start, indices=(0, 1), **environment):
@@ -208,7 +208,7 @@ class Workers:
             process.communicate()
 
     def ends(self, index):
-        """Exit code, output and errors of a worker, once it has ended."""
+        """Waits; returns exit code, output and errors of a worker."""
         out, err = self.processes[index].communicate(timeout=300)
         return self.processes[index].returncode, out, err
 
@@ -235,7 +235,7 @@ def test_two_workers_take_the_steps_of_one():
         ends = [workers.ends(index) for index in range(2)]
     for code, _, err in ends:
         assert code == 0, err
-    # After what the library of the collectives says.
+    # The output follows the log of the collectives.
     steps = json.loads(ends[0][1].splitlines()[-1])
     public = {*losses.__all__, *objectives.__all__}
     classes = {name for name in public if name[0].isupper()}
@@ -259,7 +259,7 @@ def test_a_worker_that_never_comes_is_not_waited_for(tmp_path):
 
 
 def test_nor_by_one_that_keeps_the_lock_of_the_interpreter():
-    """As TensorFlow does while it waits for the first worker."""
+    """Like TensorFlow while it waits for the first worker."""
     code = (
         "import ctypes; from trainers.strategy import _ended_after\n"
         "with _ended_after(1): ctypes.PyDLL(None).sleep(600)"
@@ -308,7 +308,7 @@ def test_a_worker_with_another_recipe_is_refused(tmp_path):
 
     with Workers(with_a_seed_of_its_own) as workers:
         message = one_line_error(workers.ends(1))
-        assert "recipe of this worker is not the chief's" in message
+        assert "recipe of this worker differs from the chief's" in message
         message = one_line_error(workers.ends(0))
         assert "another worker of TF_CONFIG is gone" in message
 
@@ -325,7 +325,7 @@ def test_a_killed_worker_ends_the_others_and_a_restart_of_all_goes_on(
     unbroken,
     tmp_path,
 ):
-    """Whether it was the chief or another."""
+    """Also if the killed worker is the chief."""
     workdir = tmp_path / "run"
     latest = workdir / "checkpoints" / "latest.keras"
 
@@ -348,5 +348,5 @@ def test_a_killed_worker_ends_the_others_and_a_restart_of_all_goes_on(
         assert code == 0, err
         assert err == ""
     assert "Going on after epoch" in ends[0][1]
-    assert "the results are the chief's" in ends[1][1]
+    assert "the chief writes the results" in ends[1][1]
     assert_close_runs(unbroken, workdir)

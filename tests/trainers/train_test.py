@@ -1,4 +1,4 @@
-"""The true entry points, on tiny data: train, resume, evaluate, export."""
+"""The real entry points on tiny data: train, resume, evaluate, export."""
 
 import json
 import os
@@ -60,10 +60,10 @@ def state_of(workdir, name="latest"):
 
 
 def assert_equal_runs(first, second):
-    """Equal up to rounding, in which any two processes now and then differ.
+    """Equal up to the rounding in which any two processes may differ.
 
     A lost state of the optimiser or of random numbers, or another order of
-    batches, changes them by far more.
+    batches, makes far larger differences.
     """
     for name in ("latest", "best"):
         weights, history, best = state_of(first, name)
@@ -150,13 +150,13 @@ def test_a_full_disk_keeps_the_checkpoint_before(unbroken, tmp_path):
     ("module", "words", "message"),
     [
         ("train", ("--config", "nothing"), "unknown recipe 'nothing'"),
-        ("evaluate", (), "holds no run"),
+        ("evaluate", (), "contains no run"),
     ],
 )
 def test_a_process_that_is_refused_says_one_line(
     module, words, message, tmp_path
 ):
-    """The other errors are tried in this process, in commands_test.py."""
+    """commands_test.py tests the other errors in its own process."""
     result = run(module, *words, "--workdir", tmp_path / "run")
     assert message in one_line_error(result)
 
@@ -198,7 +198,7 @@ def test_the_demo_goes_the_whole_way(tmp_path):
 
 @pytest.mark.slow
 def test_half_precision_in_pieces_resumes_too(tmp_path, monkeypatch):
-    """Loss scale and optimiser come back; the wait for input is told."""
+    """Loss scale and optimiser are restored; input wait is reported."""
     from trainers import checkpoint
     from trainers import evaluate
     from trainers import train as trainer

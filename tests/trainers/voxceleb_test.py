@@ -1,4 +1,4 @@
-"""Recipes that read trials from lists, on small fabricated data of Kaldi."""
+"""Recipes that read trials from lists, on small fabricated Kaldi data."""
 
 import json
 
@@ -107,7 +107,7 @@ def recipe(*more):
 
 def validation(*more):
     run = recipe(*more)
-    # Only its last layer matters: its embeddings are points.
+    # Only its last layer matters: the embeddings are points.
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4)])
     return verification.validation(run, data.Data(run), model)
 

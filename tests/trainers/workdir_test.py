@@ -1,4 +1,4 @@
-"""The folder of a run."""
+"""Tests of the folder of a run."""
 
 import json
 import multiprocessing
@@ -98,6 +98,6 @@ def test_a_workdir_that_cannot_be_written(tmp_path):
 
 
 def test_a_folder_without_a_run(tmp_path):
-    with pytest.raises(ValueError, match="holds no run"):
+    with pytest.raises(ValueError, match="contains no run"):
         with workdir.open_workdir(str(tmp_path), create=False):
             pass

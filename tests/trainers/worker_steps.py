@@ -2,10 +2,10 @@
 
     TF_CONFIG=... python -m tests.trainers.worker_steps [--every-entry]
 
-The first worker takes the same steps alone as well and prints, as JSON, by
+The first worker also takes the same steps alone. It prints as JSON, for each
 entry of the conformance suite: the mean loss of both, the largest difference of
-a weight's update, and the largest update. Of a class with several entries, the
-first, unless every entry is asked for, which takes three times as long.
+a weight's update, and the largest update. By default, only the first entry of
+each class is used; every entry takes three times as long.
 """
 
 import json
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _steps(entry, strategy, is_first) -> dict | None:
-    """The second batch, with one row less, splits unevenly."""
+    """The second batch has one row less, so it splits unevenly."""
     import keras
     import numpy as np
     import tensorflow as tf

@@ -1,4 +1,4 @@
-"""What is printed to train a winner at the length of its recipe."""
+"""The printed fields that train a winner for the length of its recipe."""
 
 import types
 

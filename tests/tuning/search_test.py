@@ -1,4 +1,4 @@
-"""Searches through the true entry point, on tiny data: killed, and parallel."""
+"""Searches through the real entry point, on tiny data: killed, and parallel."""
 
 import csv
 import json
@@ -18,7 +18,8 @@ from tuning import chief
 from tuning import search
 
 ROOT = pathlib.Path(__file__).parents[2]
-# The first four of this seed: work with decay, diverge, the same again, fail.
+# The first four trials of this seed: work with decay, diverge, work with
+# decay, fail.
 WORDS = ("--config", "tests/trainers/tiny.py", "--seed", "6", "--trials", "4")
 WORDS += ("--space", "tests/tuning/tiny_space.py", "--config.num_epochs=2")
 STATUS = ["completed", "diverged", "completed", "failed"]
@@ -54,14 +55,14 @@ def results(workdir):
 
 
 def wait_for(condition, process):
-    """Waits until something has happened, which must be before the end."""
+    """Waits for a condition, which must hold before the process ends."""
     while not condition():
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
 
 
 def assert_equal_searches(first, second):
-    """All but the time it took, and commits made in between."""
+    """Equal except for durations and commits."""
     left, right = (results(path)["trials"] for path in (first, second))
     for row in (*left, *right):
         for name in ("seconds", "commit"):
@@ -93,7 +94,7 @@ def test_failed_and_diverged_trials_are_recorded(search_run):
         if row["status"] == "completed"
     ]
     assert found["best"]["objective"] == max(values)
-    # Each is a run: its value is that of its own results.
+    # Each trial is a run whose results contain its value.
     for row in found["trials"]:
         run = search_run / "trials" / f"trial_{row['trial']}"
         if row["status"] == "completed":
@@ -128,7 +129,7 @@ def hparams_of(folder):
 def test_tensorboard_has_the_values_of_a_trial(search_run):
     for row in results(search_run)["trials"]:
         run = search_run / "trials" / f"trial_{row['trial']}"
-        if row["status"] == "failed":  # refused before it was a run
+        if row["status"] == "failed":  # failed before it was a run
             continue
         events, shown = hparams_of(run / "tensorboard")
         assert set(shown) == set(row["values"])
@@ -151,7 +152,7 @@ def test_the_winner_is_a_recipe_that_trains_to_the_same_value(
 
 
 def workers(log):
-    """Process ids of workers, as their launcher has printed them."""
+    """Process ids of workers, from the output of their launcher."""
     found = re.findall(r"worker_(\d): process (\d+)", log.read_text())
     return {int(number): int(pid) for number, pid in found}
 
@@ -169,7 +170,7 @@ def test_killed_a_search_goes_on_and_ends_the_same(search_run, tmp_path):
     while is_running(workers(log)[1]):
         assert time.monotonic() < end, "the worker outlives its launcher"
         time.sleep(0.1)
-    # One process takes over what the chief and its worker have left.
+    # One process takes over from the chief and its worker.
     assert "Going on after 2 trials" in finish(start(workdir))
     assert_equal_searches(search_run, workdir)
 
@@ -197,7 +198,7 @@ def test_a_killed_worker_is_replaced(search_run, tmp_path):
 
 @pytest.mark.slow
 def test_chief_and_worker_started_by_hand(search_run, tmp_path):
-    """In either order; also where the chief had only the farewell left."""
+    """In either order; also if the search is already over."""
     workdir = tmp_path / "search"
     shutil.copytree(search_run, workdir)
     for sentence in ("waiting for workers", "that it is over"):
@@ -253,7 +254,7 @@ def test_a_finished_search_says_so_and_a_longer_one_goes_on(
 
 
 def test_a_search_in_this_process(tmp_path, capsys, monkeypatch):
-    """One trial, whose value is that of its run; the others are slow."""
+    """One trial; its value is in its results. Other tests are slow."""
     monkeypatch.chdir(ROOT)
     workdir = tmp_path / "search"
     words = [*WORDS, "--trials", "1", "--config.deterministic=False"]

@@ -1,4 +1,4 @@
-"""Every space fits a recipe, and what it draws is a model that can be built."""
+"""Every space fits a recipe, and its values give models that can be built."""
 
 import keras_tuner
 import ml_collections
@@ -25,7 +25,7 @@ RECIPES = {
 
 
 def draw(name, num_draws, recipe=None):
-    """`(values, config)` of random trials, as a search draws them."""
+    """`(values, config)` of random trials, as in a search."""
     space = load_function(name, SPACES, "space", "space", space_names())
     make_run = run_maker(load_recipe(recipe or RECIPES[name]), space)
     oracle = keras_tuner.oracles.RandomSearchOracle(
@@ -113,14 +113,14 @@ def test_every_method_of_the_n_digit_grid_has_its_constants_drawn(
 
 @pytest.mark.parametrize(
     ("name", "num_values"),
-    # Counted in the paper's table, here with the authors' warm-ups.
+    # Counted in the paper's table; the warm-ups come from the authors' code.
     [
         ("cifar_mini_imagenet", [4, 4, 3, 3, 4, 3, 2, 4, 4]),
         ("voxceleb", [5, 3, 3, 3, 3, 3, 3, 3, 3, 2, 4, 4]),
     ],
 )
 def test_the_winners_of_the_paper_are_in_its_grid(name, num_values):
-    """The recipes hold them; a value outside the grid would not be drawn."""
+    """The recipes contain them; other values could not be drawn."""
     space = load_function(name, SPACES, "space", "space", space_names())
     recipe = load_recipe(RECIPES[name])
     hyperparameters = keras_tuner.HyperParameters()

@@ -1,4 +1,4 @@
-"""Trials that work, one in four that diverges, one in four that fails."""
+"""A space in which one trial in four diverges and one in four fails."""
 
 from tuning.fields import set_field
 from tuning.fields import set_learning_rate

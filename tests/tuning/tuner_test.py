@@ -1,4 +1,4 @@
-"""The oracle's bookkeeping: what kills leave behind, and who takes over."""
+"""The oracle's state after kills, and the next worker of a trial."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def test_a_trial_without_a_worker_is_taken_over(tmp_path, monkeypatch):
 def test_a_kill_between_any_two_files_loses_nothing(
     tmp_path, monkeypatch, steps
 ):
-    """The state after each write is that of a kill right behind it."""
+    """The state after each write is the state of a kill right after it."""
 
     def run(folder, limit):
         oracle, written = make_oracle(folder), []

@@ -29,7 +29,7 @@ def test_points_centres_and_regions(pixels):
         np.testing.assert_allclose(
             text.get_position(), own[int(np.argmin(sums))]
         )
-    # The line at the threshold is a circle of radius 2 around the centre.
+    # At the threshold, a circle of radius 2 around the centre.
     lines = [
         path.vertices
         for drawn in panel.collections

@@ -57,7 +57,7 @@ def test_below_chance_is_seen():
 @pytest.mark.parametrize("name", ["a loss", "F statistic, dimension dropout"])
 @pytest.mark.parametrize("num_methods", [1, 2, 3, 4, 6, 10])
 def test_all_letters_are_seen(num_methods, name):
-    """Within the figure, and none over another."""
+    """Labels are inside the figure and do not overlap."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
 
@@ -70,7 +70,7 @@ def test_all_letters_are_seen(num_methods, name):
     )
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
-    # Not those of ticks, some of which are outside of the axes and not drawn.
+    # Excludes tick labels, some of which are outside the axes and not drawn.
     ticks = {
         text
         for panel in figure.axes

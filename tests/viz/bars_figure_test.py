@@ -45,7 +45,7 @@ def test_a_cut_axis_says_so():
     figure = viz.bars_figure(MEASURES, starts={"modularity": 0.75})
     cut, whole = figure.axes
     assert "starts at 0.75, not at 0" in cut.get_ylabel()
-    assert len(cut.lines) == len(whole.lines) + 1  # the strokes at its foot
+    assert len(cut.lines) == len(whole.lines) + 1  # the break at its foot
     assert whole.get_ylabel() == ""
 
 
@@ -83,7 +83,7 @@ def test_many_methods(pixels):
     above, below = figure.axes
     assert len(above.patches) == len(below.patches) == 10
     assert pixels(figure).std() > 10
-    # One above the other, the names once.
+    # The panels are stacked, and names are shown once.
     assert above.get_position().y0 > below.get_position().y1
     assert not any(text.get_visible() for text in above.get_xticklabels())
     names = [text.get_text() for text in below.get_xticklabels()]

@@ -1,4 +1,4 @@
-"""What the tests of figures share."""
+"""Fixtures of the tests of figures."""
 
 import sys
 
@@ -10,7 +10,7 @@ from embeddings_tf import viz
 
 @pytest.fixture(autouse=True)
 def headless(monkeypatch):
-    """No display, and none of pyplot's global state."""
+    """No display, and no global state of pyplot."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "MPLBACKEND"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
@@ -18,7 +18,7 @@ def headless(monkeypatch):
 
 @pytest.fixture
 def pixels(tmp_path):
-    """From a figure to its PNG as an array of 8-bit RGBA."""
+    """Returns a function from a figure to its PNG as 8-bit RGBA."""
 
     def read(figure):
         path = viz.save_figure(figure, tmp_path / "figure.png")

@@ -51,7 +51,7 @@ def test_perfect_and_useless_scores_are_drawn(pixels):
     for line in figure.axes[0].lines:
         assert np.isfinite(line.get_xdata()).all()
         assert np.isfinite(line.get_ydata()).all()
-    # The corner of no errors lies outside of the axes.
+    # The corner without errors lies outside the axes.
     corner = figure.axes[0].lines[0].get_xdata()[1]
     assert corner < figure.axes[0].get_xlim()[0]
     names = figure.axes[0].get_legend().get_texts()

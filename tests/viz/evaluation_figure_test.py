@@ -16,7 +16,7 @@ def test_curves(pixels):
         {"clean": RELIABILITY}, {"clean": REJECT}, OCCLUSION
     )
     left, middle, right = figure.axes
-    # The bin of a single query says nothing.
+    # A bin with a single query is not drawn.
     np.testing.assert_array_equal(
         left.lines[1].get_xydata(), [[0.2, 0.1], [0.9, 0.8]]
     )

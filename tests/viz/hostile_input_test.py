@@ -1,4 +1,4 @@
-"""What cannot be drawn is refused with one error, by every figure."""
+"""Every figure refuses invalid input with one error."""
 
 import numpy as np
 import pytest

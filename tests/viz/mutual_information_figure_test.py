@@ -44,7 +44,7 @@ FACTORS = FACTORS.astype(int)
 
 @pytest.mark.parametrize(("unit", "size"), [("nats", 1), ("bits", np.log(2))])
 def test_a_scale_of_colours_for_each_factor(unit, size, pixels):
-    """Shares of ln 6, of ln 2, and of nothing."""
+    """Shares of ln 6 and ln 2, and of no entropy."""
     figure = viz.mutual_information_figure(
         INFORMATION, NAMES, unit=unit, factors=FACTORS
     )
@@ -60,7 +60,7 @@ def test_a_scale_of_colours_for_each_factor(unit, size, pixels):
         f"arms, {np.log(2) / size:.2f}",
         "body, 0.00",
     ]
-    # The numbers are information all the same.
+    # The numbers are still the information.
     assert [text.get_text() for text in panel.texts] == [
         f"{value / size:.2f}" for value in INFORMATION[ORDER].ravel()
     ]

@@ -6,7 +6,7 @@ from embeddings_tf import viz
 NUM, SIDE = 60, 9
 RNG = np.random.default_rng(0)
 CODES = RNG.uniform(size=(NUM, 3))
-# Every image a colour of its own.
+# Every image has its own colour.
 COLOURS = RNG.integers(0, 256, (NUM, 3)).astype("uint8")
 IMAGES = np.tile(COLOURS[:, None, None], (1, SIDE, SIDE, 1))
 INFORMATION = np.array([[0.2, 0.1], [0.0, 0.7], [0.5, 0.3]])
@@ -19,7 +19,7 @@ ARGUMENTS = {
 
 
 def tiles(figure, num_rows, num_steps):
-    """The colours at the ticks, where the middles of the images are."""
+    """The colours at the ticks, which are the centres of the images."""
     (panel,) = figure.axes
     sheet = panel.images[0].get_array()
     rows, columns = panel.get_yticks(), panel.get_xticks()
@@ -61,7 +61,7 @@ def test_shows_the_chosen_images(pixels):
 
 @pytest.mark.parametrize("decode", [None, lambda z: np.zeros((5, 9, 9, 3))])
 def test_values_of_the_factor_below_the_images(decode, pixels):
-    """Of the factor that the row tells most about."""
+    """Values of the factor that the row describes best."""
     factors = np.stack([np.arange(NUM) % 6, np.arange(NUM) % 2 + 7], 1)
     figure = viz.traversal_figure(
         **ARGUMENTS, num_steps=5, num_dims=2, factors=factors, decode=decode
@@ -76,7 +76,7 @@ def test_values_of_the_factor_below_the_images(decode, pixels):
         f"arms: 0.70 of {np.log(2):.2f} nats",
         f"hair: 0.50 of {np.log(6):.2f} nats",
     ]
-    # The images are where they are without values, but for the strips.
+    # The images are placed as without values, apart from the strips.
     drawn = tiles(figure, 2 if decode is None else 4, 5)
     np.testing.assert_allclose(
         drawn[:: 1 if decode is None else 2], COLOURS[chosen] / 255, atol=1e-6
@@ -93,7 +93,7 @@ def test_values_of_the_factor_below_the_images(decode, pixels):
 
 
 def test_factors_come_in_turn():
-    """The best dimension of each factor, then the second of each."""
+    """The best dimension of each factor, then the second best of each."""
     information = [[0.9, 0.0], [0.8, 0.1], [0.7, 0.0], [0.2, 0.3], [0.0, 0.2]]
     figure = viz.traversal_figure(
         IMAGES,

@@ -5,7 +5,7 @@ import pytest
 
 from embeddings_tf import viz
 
-# An ideal code: every combination of five values of three factors, shuffled.
+# An ideal code: all combinations of five values of three factors, shuffled.
 IDEAL = np.random.default_rng(0).permutation(
     np.array(list(itertools.product(range(5), repeat=3)))
 )

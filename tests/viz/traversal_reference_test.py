@@ -36,7 +36,7 @@ def test_by_loop():
 
 
 def test_is_an_example_where_the_median_is_none():
-    """Two values of each factor: halfway between them there is nothing."""
+    """With two values per factor, the median is not an example."""
     codes = np.array([*itertools.product((0, 1), repeat=3)] * 5)
     np.testing.assert_array_equal(np.median(codes, axis=0), 0.5)
     reference = viz.traversal_reference(codes, num_steps=2)

@@ -1,20 +1,20 @@
-"""Evaluations of a trained model: one module each.
+"""Evaluations of a trained model, one module each.
 
-Each has `validation(run, data, model)`, a callback for training;
-`check(run, data)`, which raises ValueError if the section `evaluation` does not
-fit the data; `evaluate(run, data, model)`, which returns a dictionary of
-results and one of Matplotlib figures by name; and `summary(results)`, a text.
-None writes files: `trainers.evaluate` does.
+Each module has four functions. `validation(run, data, model)` returns a
+callback for training. `check(run, data)` raises ValueError if the section
+`evaluation` does not fit the data. `evaluate(run, data, model)` returns
+dictionaries of results and of Matplotlib figures by name. `summary(results)`
+returns a text. `trainers.evaluate` writes the files.
 """
 
 import importlib
 
 
 def evaluator(run):
-    """The module that measures a run.
+    """Returns the module that evaluates a run.
 
-    `few_shot` of an n-digit data set is `n_digit_few_shot`, which adds what
-    the digits tell.
+    For an n-digit data set, `few_shot` means `n_digit_few_shot`, which adds
+    the information about digits.
     """
     name = run.evaluation.name
     if name == "few_shot" and run.data.dataset.startswith("n_digit/"):

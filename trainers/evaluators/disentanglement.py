@@ -1,4 +1,4 @@
-"""Disentanglement of a trained model: what each dimension tells."""
+"""Disentanglement of a trained model: information of each dimension."""
 
 import keras
 import numpy as np
@@ -11,7 +11,7 @@ from trainers.embed import embed_points
 from trainers.folds import class_ids
 from trainers.model import build_model
 
-# Held-out images whose reconstruction is watched in training.
+# Number of held-out images for the likelihood during training.
 NUM_RECONSTRUCTIONS = 512
 
 
@@ -22,10 +22,10 @@ def explicitness(codes, factors) -> float:
 
 
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
-    """Mean factor explicitness of the validation part, and its companions.
+    """Logs the mean factor explicitness of validation data, and modularity.
 
-    For an autoencoder, also the log-likelihood of held-out images, given the
-    mean of their code.
+    For an autoencoder it also logs the log-likelihood of held-out images,
+    given the mean of their code.
     """
     x, factors = data.split(run.evaluation.validation.split)
     measures = {
@@ -48,8 +48,8 @@ def check(run, data) -> None:
     """Checks the section `evaluation` against the data.
 
     Raises:
-        ValueError: If the labels are not factors, or not as many as there are
-            names, or a split does not exist.
+        ValueError: If labels are not factors, if the number of names differs
+            from the number of factors, or if a split does not exist.
     """
     names = run.evaluation.factor_names
     for split in run.evaluation.splits:
@@ -64,7 +64,7 @@ def check(run, data) -> None:
 
 
 def evaluate(run, data, model) -> tuple[dict, dict]:
-    """All measures of a trained model and of an untrained model."""
+    """Returns all metrics of a trained model and of an untrained model."""
     keras.utils.set_random_seed(run.training.seed)
     untrained = build_model(run, num_classes=data.num_classes)
     results = {}
@@ -107,21 +107,21 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
 def modularity_of_ideal(factors) -> float:
     """Modularity of a code with one dimension for every value of a factor.
 
-    Below 1 where factors depend on each other: what tells a character's hair
-    tells something of its gender. No bound: a code that leaves out such a
-    factor has more.
+    It is below 1 if factors depend on each other: a character's hair gives
+    information about its gender. It is not an upper bound: a code that leaves
+    out such a factor has a higher modularity.
     """
     indicators = [
         column == value
         for column in factors.T
         for value in np.unique(column)
-        if not np.all(column == value)  # or there is nothing to tell
+        if not np.all(column == value)  # skips constant columns
     ]
     return metrics.modularity(np.stack(indicators, 1).astype(float), factors)
 
 
 def _decode(model):
-    """Images of codes, pixels 0 to 255, if the model can make them."""
+    """Returns images of codes, pixels 0 to 255, if the model can decode."""
     if not hasattr(model, "decode"):
         return None
     return lambda codes: model.decode(codes).numpy()
@@ -133,7 +133,7 @@ def _measures(codes, factors) -> dict:
     half = class_ids(factors) % 2 == 0
     return {
         "modularity": metrics.modularity(codes, factors),
-        # Beyond chance: the published one flatters codes that tell little.
+        # Corrected for chance; the published one favours uninformative codes.
         "modularity_corrected": metrics.modularity(
             codes, factors, correction="permutation"
         ),
@@ -141,7 +141,7 @@ def _measures(codes, factors) -> dict:
         "explicitness_by_factor": _mean_over_factors(
             by_value["factor"], by_value["auc"]
         ),
-        # Fitted on every other conjunction of values, scored on the rest.
+        # Fitted on every other combination of values, scored on the rest.
         "explicitness_held_out": metrics.explicitness(
             codes[half],
             factors[half],
@@ -177,7 +177,7 @@ def _mean_over_factors(factor, values) -> float:
 
 
 def summary(results: dict) -> str:
-    """The measures as a small table for people."""
+    """Returns the metrics as a small text table."""
     names = (
         "modularity",
         "modularity_corrected",

@@ -1,4 +1,4 @@
-"""Few-shot episodes of embedded splits, classified and measured."""
+"""Few-shot episodes of embedded splits: classification and metrics."""
 
 import functools
 import sys
@@ -13,10 +13,10 @@ from trainers.evaluators.occluded import EmbeddedSplit
 
 
 def episode_log_prob(model, num_samples: int):
-    """A `log_prob` for `metrics.few_shot_accuracy`, compiled.
+    """Returns a compiled `log_prob` for `metrics.few_shot_accuracy`.
 
-    Prototypes from the supports, then log-probabilities of the queries, the
-    way the model was trained to classify. XLA makes 200 samples two to three
+    It makes prototypes from the supports and returns log-probabilities of the
+    queries, with the model's own method. XLA makes 200 samples two to three
     times faster; its random numbers differ from TensorFlow's for equal seeds.
     """
 
@@ -31,7 +31,7 @@ def episode_log_prob(model, num_samples: int):
 
 
 def episodes(split: EmbeddedSplit, condition: str, wanted, log_prob):
-    """Yields the episodes of one condition, shared out over the draws."""
+    """Yields the episodes of one condition, divided among the draws."""
     num_draws = wanted.num_draws if split.corrupted else 1
     for draw in range(num_draws):
         supports, queries = split.sides(condition, draw)
@@ -51,7 +51,7 @@ def episodes(split: EmbeddedSplit, condition: str, wanted, log_prob):
 
 
 def measure_episodes(episodes) -> tuple[dict, dict, dict]:
-    """Accuracy, calibration and rejection over all episodes."""
+    """Computes accuracy, calibration and rejection over all episodes."""
     accuracies = [
         float(np.mean(log_prob.argmax(-1) == target))
         for log_prob, target in episodes
@@ -77,12 +77,12 @@ def measure_episodes(episodes) -> tuple[dict, dict, dict]:
 
 
 def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
-    """How often the nearest other row of the gallery has the query's label.
+    """Accuracy of the nearest other row of the gallery.
 
-    Nearest by the log-likelihood ratio of methods that have one, else by the
-    distance that the method compares embeddings by, between means if they are
-    Gaussian. Row i of `gallery` and of `queries` is about the same image, which
-    is left out.
+    Nearest means the highest log-likelihood ratio if the method has one,
+    otherwise the smallest distance by the method's own distance, between means
+    for Gaussians. Row i of `gallery` and of `queries` is the same image and is
+    excluded.
     """
     method = Method(model)
     if method.has_likelihood_ratio:
@@ -105,7 +105,7 @@ def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
 
 
 class Progress:
-    """A Keras progress bar on a terminal, silence elsewhere."""
+    """A Keras progress bar on a terminal, silent elsewhere."""
 
     def __init__(self, total: int):
         self.bar = (

@@ -1,7 +1,8 @@
-"""Few-shot evaluation of a trained model: accuracy, uncertainty, pictures.
+"""Few-shot evaluation of a trained model: accuracy, uncertainty, figures.
 
-For any data set with classes. Images are evaluated clean and partly occluded,
-other examples clean only. `n_digit_few_shot` adds measures of n-digit numbers.
+It works for any data set with classes. Images are evaluated clean and partly
+occluded, other examples only clean. `n_digit_few_shot` adds metrics of n-digit
+numbers.
 """
 
 import dataclasses
@@ -28,14 +29,14 @@ from trainers.evaluators.occluded import uncertainty
 from trainers.folds import class_ids
 from trainers.held_out import HeldOut
 
-# More have no place in the legend of a figure.
+# The legend of a figure has no room for more classes.
 CLASSES_DRAWN = 30
 
 
 def number_classes(*labels) -> list[np.ndarray]:
-    """Class numbers `(n,)` of the labels of several splits.
+    """Returns class numbers `(n,)` of the labels of several splits.
 
-    Equal labels get equal numbers in all of them. Integers keep their values;
+    Equal labels get equal numbers in all splits. Integers keep their values;
     other labels, and factors `(n, factors)`, are numbered together.
     """
     labels = [np.asarray(of_split) for of_split in labels]
@@ -46,10 +47,10 @@ def number_classes(*labels) -> list[np.ndarray]:
 
 
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
-    """Few-shot accuracy on the validation part, preprocessed as training.
+    """Logs few-shot accuracy on validation data, preprocessed as in training.
 
-    One fixed draw of the preprocessing and of the episodes, so that epochs
-    are compared on the same task.
+    Preprocessing and episodes are drawn once, so that all epochs are compared
+    on the same task.
     """
     wanted = dataclasses.asdict(run.evaluation.validation)
     x, labels = data.split(wanted.pop("split"))
@@ -133,15 +134,15 @@ def check(run, data) -> None:
 
 
 def evaluate(run, data, model) -> tuple[dict, dict]:
-    """All measures of one trained model, and its figures by name.
+    """Returns all metrics of one trained model, and its figures by name.
 
-    Every split of `config.evaluation.splits`, for images under three
+    Evaluates every split of `config.evaluation.splits`, images under three
     conditions: clean, corrupt supports, corrupt queries. Each image is embedded
     once clean and once per corruption draw; `num_episodes` random episodes are
-    shared out over the draws. Pairs in `more_tasks` are measured on the same
-    embeddings, under names such as `test_20_class_1_shot`. With `leave_one_out`
-    also the accuracy of the nearest neighbour among all other examples of the
-    split, in the first draw.
+    divided among the draws. Pairs in `more_tasks` are evaluated on the same
+    embeddings, under names such as `test_20_class_1_shot`. With
+    `leave_one_out`, the results also contain the accuracy of the nearest
+    neighbour among all other examples of the split, in the first draw.
     """
     splits, trained = embed_splits(run, data, model)
     names = np.concatenate([split.class_names for split in splits])
@@ -156,9 +157,9 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
 
 
 def embed_splits(run, data, model, **options):
-    """The embedded test splits, and the class numbers of the training split.
+    """Returns embedded test splits and class numbers of the training split.
 
-    `options` go to `embed_split`.
+    `options` are passed to `embed_split`.
     """
     wanted, splits = run.evaluation, []
     for name, num_classes in zip(
@@ -190,17 +191,17 @@ def embed_splits(run, data, model, **options):
 def measure(
     run, model, splits, trained, factors, *, num_classes_drawn=None
 ) -> tuple[dict, dict]:
-    """Results and figures of embedded splits.
+    """Returns results and figures of embedded splits.
 
     Args:
         run: The typed run.
         model: The trained model.
-        splits: What `embed_splits` gave.
-        trained: Class numbers of training examples; the figure marks classes
-            that are not among them.
-        factors: From names to values `(n,)` of the examples of all splits; the
-            figure of the embeddings has a panel for each.
-        num_classes_drawn: Classes in that figure; None: all.
+        splits: The result of `embed_splits`.
+        trained: Class numbers of training examples; the figure marks all
+            other classes.
+        factors: Mapping from names to values `(n,)` of the examples of all
+            splits; the figure of the embeddings has one panel per factor.
+        num_classes_drawn: Number of classes in that figure; None: all.
     """
     wanted = run.evaluation
     log_prob = episode_log_prob(model, wanted.num_samples)
@@ -255,7 +256,7 @@ def measure(
 
 
 def tasks_of(splits, wanted) -> list[tuple]:
-    """The name, the split and the fields of everything that is measured."""
+    """Returns name, split and fields of everything that is evaluated."""
     tasks = []
     for split in splits:
         tasks.append((split.name, split, wanted))
@@ -271,7 +272,7 @@ def tasks_of(splits, wanted) -> list[tuple]:
 
 
 def summary(results: dict) -> str:
-    """The accuracies as a small table for people."""
+    """Returns the accuracies as a small text table."""
     splits = [
         name
         for name, found in results.items()
@@ -294,7 +295,7 @@ def summary(results: dict) -> str:
 
 
 def _rows_per_class(labels, count: int, num_classes) -> np.ndarray:
-    """The first `count` rows of each class, or of `num_classes` of them."""
+    """Returns the first `count` rows of each class, or of some classes."""
     classes = np.unique(labels)
     if num_classes is not None and len(classes) > num_classes:
         chosen = np.linspace(0, len(classes) - 1, num_classes).astype(int)

@@ -1,7 +1,8 @@
-"""Few-shot evaluation of n-digit numbers: as `few_shot`, digit by digit.
+"""Few-shot evaluation of n-digit numbers, with metrics per digit.
 
-Each digit of an image is occluded by itself. Adds which dimension tells which
-digit, and whether a dimension's variance rises with its digit's occlusion.
+Each digit of an image is occluded separately. Adds the information of each
+dimension about each digit, and whether a dimension's variance rises with the
+occlusion of its digit.
 """
 
 import numpy as np
@@ -33,7 +34,7 @@ def check(run, data) -> None:
 
 
 def evaluate(run, data, model) -> tuple[dict, dict]:
-    """The results and figures of `few_shot.evaluate`, and of single digits."""
+    """Returns the results of `few_shot.evaluate`, with metrics of digits."""
     splits, trained = few_shot.embed_splits(
         run, data, model, num_parts=num_digits
     )
@@ -55,12 +56,12 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
 
 
 def num_digits(shape) -> int:
-    """Digits side by side in an image `(height, width, channels)`."""
+    """Number of digits in an image `(height, width, channels)`."""
     return shape[1] // shape[0]
 
 
 def digits(numbers, count: int) -> np.ndarray:
-    """The digits of `(n,)` numbers, `(n, count)`, the first one first."""
+    """Digits of `(n,)` numbers, `(n, count)`, most significant first."""
     powers = 10 ** np.arange(count - 1, -1, -1)
     return numbers[:, None] // powers % 10
 
@@ -70,7 +71,7 @@ def axis_alignment(mean, found) -> dict:
 
     Args:
         mean: Embeddings `(n, dim)`.
-        found: What `digits` gave, `(n, count)`.
+        found: The result of `digits`, `(n, count)`.
     """
     information = metrics.mutual_information(mean, found, binning="quantile")
     result = {"mutual_information": information.tolist()}
@@ -87,7 +88,7 @@ def occlusion_by_digit(variance, occluded) -> list[list[float]]:
 
     Args:
         variance: `(n, dim)`.
-        occluded: Part of each digit that is hidden, `(n, count)`.
+        occluded: Hidden share of each digit, `(n, count)`.
     """
     from scipy.stats import spearmanr
 

@@ -1,4 +1,4 @@
-"""Embeddings of partly occluded images, and what occlusion does to them."""
+"""Embeds partly occluded images and relates uncertainty to occlusion."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class EmbeddedSplit(NamedTuple):
     """One test split, embedded clean and in every corruption draw.
 
     `corrupted` and `occluded` have an entry per draw. They are empty for
-    examples that are not images. `class_names` are the labels for people.
+    examples that are not images. `class_names` are readable labels.
     """
 
     name: str
@@ -35,7 +35,7 @@ class EmbeddedSplit(NamedTuple):
         return CONDITIONS if self.corrupted else CONDITIONS[:1]
 
     def sides(self, condition: str, draw: int = 0):
-        """Embeddings to draw supports and queries from."""
+        """Embeddings from which supports and queries are drawn."""
         if condition == "corrupt_support":
             return self.corrupted[draw], self.clean
         if condition == "corrupt_query":
@@ -57,14 +57,14 @@ def embed_split(
 
     Args:
         model: The trained model.
-        name: The split's name.
-        num_classes: Classes of an episode on this split.
+        name: Name of the split.
+        num_classes: Number of classes per episode on this split.
         x: Examples.
         labels: Labels of the examples.
-        class_names: What their classes are called, `(n,)`.
-        num_draws: Corruption draws.
+        class_names: Readable names of their classes, `(n,)`.
+        num_draws: Number of corruption draws.
         num_parts: Function from `(height, width, channels)` to the number of
-            parts, side by side in an image, that are occluded one by one.
+            parts, side by side in an image, that are occluded separately.
     """
     corrupted, occluded = [], []
     shape = _image_shape(x)
@@ -85,7 +85,7 @@ def embed_split(
 
 
 def _image_shape(x):
-    """`(height, width, channels)` of images; None for other examples."""
+    """Returns `(height, width, channels)` of images; None for others."""
     if isinstance(x, Utterances):
         return None
     shape = np.shape(x[:1])[1:]
@@ -93,7 +93,7 @@ def _image_shape(x):
 
 
 def embed_corrupted(model, x, draw: int, num_parts: int = 1) -> np.ndarray:
-    """Embeddings of all of `x`, `num_parts` parts of each image corrupted."""
+    """Embeds all of `x` with `num_parts` parts of each image corrupted."""
     blocks = []
     for first in range(0, len(x), BLOCK):
         block = tf.convert_to_tensor(x[first : first + BLOCK])
@@ -103,12 +103,12 @@ def embed_corrupted(model, x, draw: int, num_parts: int = 1) -> np.ndarray:
 
 
 def occluded_fraction(shape, draw: int, num_parts: int = 1) -> np.ndarray:
-    """How much of each part of an image a draw hides, `(n, num_parts)`.
+    """Share of each part of an image that a draw hides, `(n, num_parts)`.
 
     Args:
         shape: `(n, height, width, channels)`.
-        draw: Which draw.
-        num_parts: Parts side by side in an image.
+        draw: Number of the draw.
+        num_parts: Number of parts side by side in an image.
     """
     num_images, height, width = shape[:3]
     width //= num_parts
@@ -127,9 +127,9 @@ def _seed(draw: int, first: int) -> tf.Tensor:
 
 
 def variance_and_occlusion(splits: list[EmbeddedSplit]):
-    """Variances `(n, dim)` of corrupted Gaussians, and the parts hidden.
+    """Variances `(n, dim)` of corrupted Gaussians, and hidden shares.
 
-    Over all splits and draws; the second is `(n, num_parts)`.
+    Both are over all splits and draws; the second is `(n, num_parts)`.
     """
     embeddings = np.concatenate([e for s in splits for e in s.corrupted])
     occluded = np.concatenate([o for s in splits for o in s.occluded])
@@ -137,7 +137,7 @@ def variance_and_occlusion(splits: list[EmbeddedSplit]):
 
 
 def uncertainty(splits: list[EmbeddedSplit]) -> tuple[dict, dict]:
-    """Measures whether the variance rises with occlusion, and its curve."""
+    """Measures whether the variance rises with occlusion; adds its curve."""
     from scipy.stats import spearmanr
 
     variance, occluded = variance_and_occlusion(splits)

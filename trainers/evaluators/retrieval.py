@@ -1,4 +1,4 @@
-"""Retrieval with a trained model: is the nearest image of the same class?"""
+"""Retrieval with a trained model: is the nearest image in the same class?"""
 
 import hashlib
 
@@ -19,10 +19,10 @@ from trainers.model import build_model
 
 
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
-    """Recall@1 of the validation classes among themselves.
+    """Logs recall@1 among the validation classes.
 
-    With a field `validation.max_k` also the mean of recall@1 to recall@max_k,
-    `mean_recall`, by which the paper stops early on persons and birds.
+    With `validation.max_k`, it also logs `mean_recall`, the mean of recall@1 to
+    recall@max_k, by which the paper stops early on persons and birds.
     """
     wanted = run.evaluation.validation
     x, labels = data.split(wanted.split)
@@ -46,8 +46,8 @@ def check(run, data) -> None:
     """Checks the section `evaluation` against the data.
 
     Raises:
-        ValueError: If `k` or `distance` is not one that recall@k has, or a
-            split does not exist or has no two examples of one class.
+        ValueError: If `k` or `distance` is invalid for recall@k, or a split
+            does not exist or has no two examples of one class.
     """
     wanted = run.evaluation
     for split in wanted.splits:
@@ -55,19 +55,19 @@ def check(run, data) -> None:
         metrics.recall_at_k(np.eye(2), [0, 0], wanted.k, wanted.distance)
         if len(classes) == 0 or np.bincount(classes).max() < 2:
             raise ValueError(
-                f"the split {split!r} has no two examples of one class, and "
-                "recall@k is of such"
+                f"the split {split!r} has no two examples of one class, which "
+                "recall@k needs"
             )
 
 
 def evaluate(run, data, model) -> tuple[dict, dict]:
-    """Recall@k of a trained model, beside an untrained one and the ceiling.
+    """Returns recall@k of trained and untrained model, and the ceiling.
 
-    A method that scores pairs by a log-likelihood ratio is also ranked by that.
-    With a field `evaluation.cluster` also the normalized mutual information of
-    clusters with the classes, as many as there are classes: by k-means, and,
-    of points, assigned by that score to the centroids of k-means, or to the
-    class means.
+    If the method scores pairs by a log-likelihood ratio, the ratio also ranks.
+    With `evaluation.cluster`, the results also contain the normalized mutual
+    information of classes and clusters, with as many clusters as classes.
+    Clusters are found by k-means; for points, they are also assigned by that
+    ratio to the centroids of k-means and to the class means.
     """
     method = Method(model)
     keras.utils.set_random_seed(run.training.seed)
@@ -106,7 +106,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
 def clustering(embeddings, classes, scores) -> dict[str, float]:
     """Normalized mutual information with the classes, by name of the clusters.
 
-    `scores` of all pairs, by name, assign clusters beside k-means itself.
+    `scores` of all pairs, by name, also assign clusters.
     """
     k_means = metrics.k_means_centroids(embeddings, len(np.unique(classes)))
     centroids = {"k_means": (k_means, None)}
@@ -123,10 +123,10 @@ def clustering(embeddings, classes, scores) -> dict[str, float]:
 
 
 def ceiling(x, classes) -> float:
-    """The recall@1 that no function of the image can pass, but by chance.
+    """The highest recall@1 that any function of the image can expect.
 
-    Equal images have equal embeddings, and so are each other's nearest: a
-    query finds its class with the share of it among the images equal to it.
+    Equal images have equal embeddings and are nearest to each other. A query
+    with equal images finds its class with the share of its class among them.
     Queries without an equal image may all be right.
     """
     digests = [
@@ -146,7 +146,7 @@ def ceiling(x, classes) -> float:
 
 
 def summary(results: dict) -> str:
-    """Recall@k as a small table for people."""
+    """Returns recall@k as a small text table."""
     names = [n for n in next(iter(results.values())) if n.startswith("recall")]
     heads = [name.replace("recall_at_", "recall@") for name in names]
     lines = [" " * 24 + "".join(f"{head:>12}" for head in heads)]

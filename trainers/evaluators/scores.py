@@ -1,4 +1,4 @@
-"""The scores of pairs that verification and retrieval compare."""
+"""Scores of pairs that verification and retrieval compare."""
 
 from collections.abc import Callable
 
@@ -10,31 +10,31 @@ from embeddings_tf.models.method import Method
 
 
 def own_score(method: Method) -> Callable | None:
-    """The method's score of all pairs of two sets of embeddings.
+    """Returns the method's score of all pairs of two sets of embeddings.
 
-    None unless it is a log-likelihood ratio: other scores say no more than the
-    distance of the embeddings.
+    Returns None unless the score is a log-likelihood ratio, because other
+    scores only repeat the distance of the embeddings.
     """
     return _seeded(method, method.score_all_pairs)
 
 
 def own_score_of_pairs(method: Method) -> Callable | None:
-    """As `own_score`, row by row."""
+    """Like `own_score`, row by row."""
     return _seeded(method, method.score_pairs)
 
 
 def _seeded(method: Method, score: Callable) -> Callable | None:
     if not method.has_likelihood_ratio:
         return None
-    # Samples, if the method draws any, are the same at each call.
+    # Methods that draw samples use the same samples in each call.
     return lambda first, second: score(first, second, seed=tf.constant([0, 0]))
 
 
 def all_scores(method: Method, plda) -> dict[str, Callable]:
-    """Scores of embeddings `(a, width)` and `(b, width)`, the first enrolled.
+    """Returns scores of `(a, width)` and `(b, width)`, the first enrolled.
 
     By name: cosine, PLDA, and for a method with a log-likelihood ratio also
-    that ratio and the fusion of its probability with the cosine.
+    the ratio, and its probability fused with the cosine.
     """
     return _by_name(
         method, metrics.cosine_scores, plda.score, own_score(method)
@@ -42,7 +42,7 @@ def all_scores(method: Method, plda) -> dict[str, Callable]:
 
 
 def scores_of_pairs(method: Method, plda) -> dict[str, Callable]:
-    """As `all_scores`, row by row."""
+    """Like `all_scores`, row by row."""
     return _by_name(
         method,
         metrics.cosine_score_pairs,
@@ -59,7 +59,7 @@ def _by_name(method, cosine, likelihood, own) -> dict[str, Callable]:
     if own is not None:
 
         def fused(first, second):
-            # float64, in which large logits have probabilities below 1.
+            # In float64, large logits have probabilities below 1.
             logits = np.asarray(own(first, second), np.float64)
             return metrics.fuse_scores(expit(logits), cosine(first, second))
 
@@ -68,7 +68,7 @@ def _by_name(method, cosine, likelihood, own) -> dict[str, Callable]:
 
 
 def of_points(method: Method, score: Callable) -> Callable:
-    """A score of points as one of embeddings, which may be Gaussians."""
+    """Converts a score of points to a score of embeddings or Gaussians."""
     if not method.is_gaussian:
         return score
     return lambda first, second: score(

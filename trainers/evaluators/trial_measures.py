@@ -1,15 +1,15 @@
-"""The errors of scores over trials: pairs of examples, or claims of classes."""
+"""Errors of scores over trials: pairs of examples, or claimed classes."""
 
 import numpy as np
 
 from embeddings_tf import metrics
 
-# 64 MiB of bins; fused scores crowd near 1.
+# 64 MiB of bins, because fused scores are dense near 1.
 NUM_BITS = 22
 
 
 def measures(scores, is_target, groups=None, num_resamples: int = 0) -> dict:
-    """The errors of one score; `groups` are the classes of both sides."""
+    """Returns the errors of a score; `groups` are the classes of both sides."""
     found = {
         "equal_error_rate": metrics.equal_error_rate(scores, is_target)[0],
         "one_minus_auc": 1 - metrics.roc_auc(scores, is_target),
@@ -27,7 +27,7 @@ def measures(scores, is_target, groups=None, num_resamples: int = 0) -> dict:
 
 
 def streamed(score, embeddings, classes) -> dict:
-    """The errors of a score, and by how much they may be wrong at most."""
+    """Returns the errors of a score, and their largest possible deviation."""
     histogram = metrics.TrialHistogram(NUM_BITS)
     metrics.stream_trials(score, embeddings, classes, histogram.update)
     rate, _, rate_bound = histogram.equal_error_rate()
@@ -44,10 +44,10 @@ def streamed(score, embeddings, classes) -> dict:
 
 
 def claimed_classes(scores, embeddings, classes, num_enrolled: int) -> dict:
-    """The errors where a test example claims to be of a class ("type II").
+    """Errors if test examples claim to be in a class ("type II" trials).
 
-    The first `num_enrolled` examples of each class enrol it, by the average of
-    their embeddings; each other example claims each class once.
+    The first `num_enrolled` examples of each class enrol it, by their mean
+    embedding. Every other example claims each class once.
     """
     order = np.argsort(classes, kind="stable")
     rank = np.empty(len(classes), int)

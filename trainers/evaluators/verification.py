@@ -1,4 +1,4 @@
-"""Verification with a trained model: are two examples of one class?"""
+"""Verification with a trained model: are two examples in one class?"""
 
 import dataclasses
 
@@ -21,19 +21,19 @@ from trainers.evaluators.trial_measures import streamed
 from trainers.folds import class_ids
 from trainers.held_out import HeldOut
 
-# More than these are not held in memory but counted in bins.
+# More trials are counted in bins instead of stored.
 EXACT_TRIALS = 5_000_000
-# All pairs of these are held for the study of the distance.
+# Up to this number of examples, all pairs are used to study the distance.
 PROPERTY_ITEMS = 2_000
 
 
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
-    """1 - EER over all pairs of the validation classes; larger is better.
+    """Logs 1 - EER over all pairs of the validation classes (higher is better).
 
-    Scored by the method's log-likelihood ratio, or by the cosine if it has
-    none. With a field `validation.trials`, a list of trials, over these
-    instead, or over `validation.num_trials` of them. More pairs than
-    `EXACT_TRIALS` are counted in bins.
+    Pairs are scored by the method's log-likelihood ratio, or by the cosine if
+    it has none. With `validation.trials`, a list of trials is used instead, or
+    `validation.num_trials` trials drawn from it. More pairs than `EXACT_TRIALS`
+    are counted in bins.
     """
     wanted = run.evaluation.validation
     if wanted.trials:
@@ -103,24 +103,24 @@ def check(run, data) -> None:
 
 
 def evaluate(run, data, model) -> tuple[dict, dict]:
-    """EER and its kin over all unordered pairs of the test classes.
+    """Returns EER and related metrics over all pairs of the test classes.
 
-    Of the cosine and of PLDA, fitted to the embeddings of the training split;
-    of a method that scores pairs by a log-likelihood ratio also of that, and
-    of ratio and cosine fused. Each EER comes with a 95 % interval from
+    Pairs are unordered. The scores are the cosine, PLDA (fitted to embeddings
+    of the training split) and, if the method has a log-likelihood ratio, the
+    ratio and its fusion with the cosine. Each EER has a 95 % interval from
     resampled classes, unless `evaluation.num_resamples` is 0. More than
-    `EXACT_TRIALS` trials are counted in bins instead, each measure with the
-    bound of its error.
+    `EXACT_TRIALS` trials are counted in bins; each metric then has the bound of
+    its error.
 
-    Lists of trials, by name in a section `evaluation.trials`, are measured over
-    the split `evaluation.trials_split`, without intervals. With a field
-    `evaluation.num_enrolled` also claims of classes are measured, see
+    Lists of trials in the section `evaluation.trials` are evaluated on the
+    split `evaluation.trials_split`, without intervals. With
+    `evaluation.num_enrolled`, claims of classes are also evaluated, see
     `claimed_classes`.
 
-    For at most `PROPERTY_ITEMS` examples it is measured by how much the
-    probability D of a method with such a ratio, as a distance 1 - D, breaks
-    the rules of a metric. Points in a plane are drawn, with what the score
-    accepts there.
+    For at most `PROPERTY_ITEMS` examples, the results contain how far the
+    distance 1 - D violates the axioms of a metric, where D is the same-class
+    probability. Two-dimensional embeddings are drawn, with the regions that
+    the score accepts.
     """
     method = Method(model)
     x, labels = data.split(run.data.split)
@@ -182,7 +182,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
 
 
 def listed_trials(run, data, model, plda, path: str) -> tuple[dict, dict]:
-    """The errors over a list of trials, and the DET curves."""
+    """Returns the errors over a list of trials, and the DET curves."""
     x, first, second, is_target = data.trials(run.evaluation.trials_split, path)
     embeddings = embed(model, x)
     results = {
@@ -201,7 +201,7 @@ def listed_trials(run, data, model, plda, path: str) -> tuple[dict, dict]:
 
 
 def distance_properties(learned, embeddings) -> dict[str, np.ndarray]:
-    """Those of 1 - D, D the probability that both are of one class."""
+    """Properties of 1 - D, where D is the same-class probability."""
     from scipy.special import expit
 
     if len(embeddings) > PROPERTY_ITEMS:
@@ -213,7 +213,7 @@ def distance_properties(learned, embeddings) -> dict[str, np.ndarray]:
 
 
 def summary(results: dict) -> str:
-    """The errors in per cent, minDCF apart, as a small table for people."""
+    """Returns a text table: errors in per cent, and minDCF."""
     lines = []
     for split, found in results.items():
         lines.append(

@@ -9,7 +9,7 @@ from trainers.recipe import Recipe
 
 @functools.cache
 def every_recipe() -> dict[str, Recipe]:
-    """All tables as one, in the order of the names."""
+    """Returns all tables as one, sorted by name."""
     found = {}
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         found |= getattr(importlib.import_module(module.name), "RECIPES", {})

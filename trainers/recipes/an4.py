@@ -1,10 +1,13 @@
 """CMU AN4: verification of speakers, the method of Monteiro et al. 2020.
 
-The paper trains on thousands of speakers of VoxCeleb; AN4 has 84. Three ways
-of training: encoder and learned distance together with an additive-margin
-classifier of the training speakers (the paper's main model), the same without
-the classifier (its ablation), and the encoder alone with a triplet loss (its
-baseline), scored by cosine and PLDA.
+The paper trains on thousands of speakers of VoxCeleb; AN4 has 84. There are
+three ways of training:
+
+- encoder and learned distance together, with an additive-margin classifier of
+  the training speakers (the paper's main model);
+- the same without the classifier (the paper's ablation);
+- the encoder alone with a triplet loss (the paper's baseline), scored by
+  cosine and PLDA.
 
 The default is five folds by speaker over all 84 speakers. To use the data
 set's own split, 74 speakers for training (a fifth of them for validation) and

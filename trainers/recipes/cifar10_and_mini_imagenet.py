@@ -2,13 +2,13 @@
 
 Encoder and learned distance are trained together with an additive-margin
 classifier of the training classes, or the encoder alone with a triplet loss.
-All hyper-parameters are the winners of the paper's search over 100 runs.
+All hyper-parameters are the best values of the paper's search over 100 runs.
 
-CIFAR-10: all 49,995,000 unordered pairs of the test images, whose ten classes
-are the training classes. mini-ImageNet: classes that were never trained on.
-The checkpoint is chosen on the 16 validation classes; the test is all 72
-million pairs of the 20 test classes, and claims of test images to be of a
-class enrolled with five others. Published equal error rate / 1 - AUC, %:
+CIFAR-10: the trials are all 49,995,000 unordered pairs of the test images. The
+ten test classes are the training classes. mini-ImageNet: the test classes are
+held out. The checkpoint is chosen on the 16 validation classes. The test is all
+72 million pairs of the 20 test classes, and claims of test images to be in a
+class enrolled with five other images. Published equal error rate / 1 - AUC, %:
 
     CIFAR-10                triplet, cosine  3.80 /  0.98
                             learned distance 3.43 /  0.60
@@ -27,12 +27,12 @@ class enrolled with five others. Published equal error rate / 1 - AUC, %:
 32 x 32 pixels: the settings of mini-ImageNet with the encoder of CIFAR-10, on
 the 64, 16 and 20 classes of Bertinetto et al. 2019, arXiv:1805.08136.
 
-None was run in full: 600 epochs of ResNet-18 need a GPU.
+None of these recipes was run in full: 600 epochs of ResNet-18 need a GPU.
 
 Departures from the paper and its code:
 
-- CIFAR-10: the last 2,000 training images are the validation data, where the
-  authors' code takes the test data. Batches of 64 are 8 images of 8 classes
+- CIFAR-10: the last 2,000 training images are the validation data; the
+  authors' code uses the test data. Batches of 64 are 8 images of 8 classes
   instead of random. Positive and negative pairs have equal weight in the loss,
   instead of weights by triplets.
 - mini-ImageNet: batches are 2 images of 64 classes instead of 128 random
@@ -40,9 +40,9 @@ Departures from the paper and its code:
   pairs instead of the pairs within batches; label smoothing is over the 64
   training classes instead of 100.
 - The learning rate is halved after more than 10 epochs without a better
-  validation error of the learned distance (of the cosine where there is no
-  distance). The paper takes the lower error of both, and counts only values
-  that are better by 1e-4 of themselves.
+  validation error of the learned distance (of the cosine if there is no
+  distance). The paper uses the lower error of both, and counts only relative
+  improvements of at least 1e-4.
 - The triplet loss is trained without a classifier, and its triplets differ
   (`sections.TRIPLET_BASELINE`).
 """
@@ -69,7 +69,7 @@ def cifar10(method: dict, l2: float):
 def few_shot(
     dataset: str, encoder: str, method: dict, learning_rate: float, l2: float
 ):
-    """Pairs and claims of classes that were never trained on."""
+    """Pairs and claims of held-out classes."""
     return _common(
         dataset,
         split="train",

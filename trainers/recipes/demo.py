@@ -1,7 +1,7 @@
 """The demo: stochastic prototypes of two-digit numbers in 8x8 handwriting.
 
-The digits ship with scikit-learn, so that nothing is downloaded. Training
-takes about a minute on two cores.
+The digits ship with scikit-learn, so nothing is downloaded. Training takes
+about a minute on two cores.
 
     python -m trainers.train --config demo --workdir runs/demo
 """
@@ -15,7 +15,7 @@ def get_config():
     config = n_digit.stochastic_prototypes(num_digits=2, dim=2)
     config.dataset = "n_digit/digits_2_number"
     config.encoder.image_shape = (8, 16, 1)
-    # 10 validation images a class
+    # 10 validation images per class
     config.validation.num_support = 5
     config.steps_per_epoch = 100
     config.num_epochs = 20

@@ -1,19 +1,19 @@
 """MNIST: learned distances between digits.
 
-`mnist_learned_distance` is the picture of Monteiro et al. 2020, Figure 2: ten
-digits as points of a plane, encoder and distance trained without an auxiliary
+`mnist_learned_distance` reproduces Figure 2 of Monteiro et al. 2020: ten digits
+as points of a plane, with encoder and distance trained without an auxiliary
 classifier. Neither the paper nor its code states network, optimiser or length
 of training; the values here are ours.
 
-`mnist_unseen_digits_*` are not in the paper. They ask its question on a data
-set that anybody can download: do two images show the same digit, if the digit
-was never trained on? Five folds by digit over both parts of MNIST: six digits
-for training, two for validation and two for the test, 500 images of each. With
-six classes, validation soon falls, and chooses the epoch. The encoder is the
-encoder of the Omniglot recipes, so that a run can start from characters of
-other scripts. `mnist_unseen_digits_fine_tuned` does this, as Appendix B of the
-paper goes from 14,000 English speakers to 800 speakers of other languages:
-encoder and distance start from the run in `initial_weights`,
+`mnist_unseen_digits_*` are not in the paper. They ask its question on a public
+data set: do two images show the same digit, if the digit was not in training?
+They use five folds by digit over both parts of MNIST: six digits for training,
+two for validation and two for the test, 500 images each. With six classes, the
+validation accuracy soon falls, so it chooses the epoch. The encoder is the
+encoder of the Omniglot recipes, so a run can start from characters of other
+scripts. `mnist_unseen_digits_fine_tuned` does this, like Appendix B of the
+paper, which goes from 14,000 English speakers to 800 speakers of other
+languages. Encoder and distance start from the run in `initial_weights`,
 
     python -m trainers.train --config omniglot_retrieval_learned_distance \
       --workdir runs/omniglot_retrieval_learned_distance
@@ -42,7 +42,7 @@ def plane(method: dict):
 
 
 def unseen_digits(method: dict, learning_rate: float = 1e-3, **more):
-    """Verification of digits that were never trained on."""
+    """Verification of held-out digits."""
     return _common(
         num_steps=400,
         learning_rate=learning_rate,

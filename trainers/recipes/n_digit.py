@@ -5,7 +5,7 @@ column of two digits and three dimensions. Stochastic prototypes and
 prototypical networks are the paper's own rows. Hedged instance embeddings and
 the soft contrastive loss, which learns its scale and offset, are rows that the
 paper took from others. The contrastive loss with a margin is not in the paper.
-The `_halving` recipes halve the learning rate every 1,600 episodes; they were
+The `_halving` recipes halve the learning rate every 1,600 episodes. They were
 run to compare this schedule with cosine decay on validation data.
 
 The `_held_out_numbers` recipes validate on numbers that are not trained on: a
@@ -23,7 +23,7 @@ optimiser, the learning rate and the length of training. The values here were
 chosen on validation data (README.md in this folder).
 
 Departure from the paper: a fixed number of episodes with cosine decay, instead
-of halving the learning rate until a patience runs out.
+of halving the learning rate until early stopping.
 """
 
 import ml_collections
@@ -35,7 +35,7 @@ from trainers.recipes.learning_rates import halving
 
 SEEN_CLASSES = {2: 70, 3: 100}
 UNSEEN_CLASSES = {2: 30, 3: 100}
-# Instances of three digits are 142 a class, 14 of them for validation.
+# Three-digit classes have 142 instances, 14 of them for validation.
 VALIDATION_SUPPORT = {2: 50, 3: 9}
 
 
@@ -77,7 +77,7 @@ def hedged_instances(num_digits: int, dim: int):
         "average": "probability",
         "seed": 0,
     }
-    # Scoring takes time with the square of the number of samples.
+    # The time of scoring grows with the square of the number of samples.
     config.validation.num_samples = 4
     config.evaluation.num_samples = 8
     config.evaluation.num_episodes = 50

@@ -15,19 +15,19 @@ Table D.1 is
 
 in `test` (5 classes) and `test_20_class_{1,5}_shot`.
 
-The paper's text lost the sizes of episodes, the chance of corruption, the
-number of test episodes, the learning rate and the length of training. Sizes of
-episodes are those of Snell et al. 2017. Departure from the paper: 5,000
-episodes with cosine decay, instead of halving the learning rate until a
-patience runs out. An episode of 60 classes takes 0.3 s of one core with 1
-support and 0.5 s with 5, so a training takes about 25 or 40 minutes of one
-core, whatever the method.
+The paper's text does not state the sizes of episodes, the probability of
+corruption, the number of test episodes, the learning rate and the length of
+training. Sizes of episodes are those in Snell et al. 2017. Departure from the
+paper: 5,000 episodes with cosine decay, instead of halving the learning rate
+until early stopping. An episode of 60 classes takes 0.3 s on one core with 1
+support and 0.5 s with 5, so a training takes about 25 or 40 minutes on one core
+with every method.
 
-`omniglot_retrieval_*` are not in the papers, but their protocol on a data set
-that anybody can download. The classes are the 1,623 characters of both parts of
-Omniglot, with 20 drawings each; five folds hold out characters. Five losses
-have the settings of the retrieval recipes of Sprites. The learned distance
-follows Monteiro et al. 2020, Appendix C: recall@k when ranking by the distance,
+`omniglot_retrieval_*` are not in the papers. They use the papers' protocol on a
+public data set. The classes are the 1,623 characters of both parts of Omniglot,
+with 20 drawings each, in five folds by character. Five losses have the settings
+of the retrieval recipes of Sprites. The learned distance follows Monteiro et
+al. 2020, Appendix C: recall@k when ranking by the distance,
 and clusters assigned by it, without an auxiliary classifier. Departure from
 Ridgeway & Mozer 2018: the drawings of each batch are drawn independently,
 instead of epochs without replacement.

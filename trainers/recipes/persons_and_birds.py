@@ -51,7 +51,7 @@ def _persons(image_shape: tuple[int, ...]) -> dict:
     }
 
 
-# With the number of batches in an epoch, approximately.
+# With the approximate number of batches in an epoch.
 DATA = {
     "cuhk03": {
         "dataset": "cuhk03/labeled",

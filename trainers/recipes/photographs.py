@@ -2,7 +2,7 @@
 
 A ResNet-50 pretrained on ImageNet, with embeddings of 128 dimensions. Batches
 contain five images of each class: random crops of 224 x 224 pixels, half of
-them mirrored. The test takes the square in the middle.
+them mirrored. The test uses the central square.
 
 `imagenet_*` study the depth of the distance: one to five hidden layers of 256
 units, five by default,
@@ -10,22 +10,23 @@ units, five by default,
     --config.objective.distance.hidden_units='(256,)'
 
 evaluated over all 1.25 billion pairs of the 50,000 validation images. The
-paper shows a figure without numbers: a depth of 1 is on par with the triplet
-baseline, larger depths are better.
+paper shows a figure without numbers: a depth of 1 equals the triplet baseline,
+larger depths are better.
 
-The other recipes are retrieval of classes that were never trained on:
+The other recipes are retrieval of held-out classes:
 CUB-200-2011 and Cars196 (the second half of the classes) and Stanford Online
 Products (the official split). They start from the run in `initial_weights`;
 with `--config.initial_weights=` they start from the weights of ImageNet.
-Recall@k is a figure in the paper, too. Published normalised mutual information
-of k-means, and in brackets of clusters assigned by the distance, in per cent:
+Recall@k is also only a figure in the paper. Published normalised mutual
+information of k-means, and in brackets of clusters assigned by the distance, in
+per cent:
 CUB-200-2011 60.5 (64.1), Cars196 59.9 (63.5), products 89.2 (92.9).
 
 Not run on the real data. Departures from the paper and its code:
 
 - 24 classes in a batch; the default of the authors' code is 64.
 - Validation data are 5,000 training images of ImageNet, or a fifth of the
-  training classes in retrieval, of which the paper says nothing.
+  training classes in retrieval; the paper does not state them.
 - The paper searches, but does not publish, momentum, weight decay, dropout and
   label smoothing on ImageNet and all settings of the optimiser in retrieval.
   The values here are ours.
@@ -64,7 +65,7 @@ def retrieval(
     dataset: str, num_images: int, method: dict, allow_fewer: bool = False
 ):
     """New classes; `num_images` are in all training classes."""
-    # A fifth of them is validation data.
+    # A fifth of the classes is validation data.
     num_training = num_images * 4 // 5
     return _common(
         dataset,
@@ -85,7 +86,7 @@ def retrieval(
 def _common(dataset, learning_rate, num_epochs, batches=(), **more):
     return sections.config(
         dataset,
-        # Memory for each split; other images are decoded in every epoch.
+        # Memory per split; other images are decoded in every epoch.
         images={"size": SIZE, "cache_gib": 2.0},
         batches=sections.class_batches(
             NUM_CLASSES, NUM_PER_CLASS, **dict(batches)

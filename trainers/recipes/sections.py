@@ -4,12 +4,12 @@ import ml_collections
 
 from trainers.recipes.learning_rates import cosine_decay
 
-# Dimensions of the embedding on small sets of speech.
+# Dimensions of the embedding for small data sets of speech.
 X_VECTOR_DIM = 64
 
 
 def config(dataset: str, split: str = "train", **sections):
-    """A config with the fields that every recipe has, and its own sections."""
+    """A config with the fields of every recipe, and its own sections."""
     return ml_collections.ConfigDict(
         {
             "seed": 0,
@@ -43,7 +43,7 @@ def learned_distance(
         dropout: Dropout in the distance.
         label_smoothing: Label smoothing for the distance.
         **classifier: `auxiliary` and `projection` of `LearnedDistance`; by
-            default there is no auxiliary classifier.
+            default no auxiliary classifier.
     """
     return {
         "objective": {
@@ -60,10 +60,10 @@ def learned_distance(
 
 
 def speaker_classifier(dim: int) -> dict:
-    """Arguments of `learned_distance`: the x-vector's classifier.
+    """Arguments of `learned_distance` for the x-vector's classifier.
 
-    Its classes are the classes of the training split, `dim` the size of its
-    last layer.
+    Its classes are the classes of the training split; `dim` is the size of
+    its last layer.
     """
     return {
         "auxiliary": "additive_margin",
@@ -72,9 +72,9 @@ def speaker_classifier(dim: int) -> dict:
 
 
 # The baseline of the learned distance: the encoder alone, scored by cosine.
-# Each anchor takes its farthest positive and nearest negative. The authors'
-# code takes every positive with its hardest negative, by Euclidean distance,
-# and trains a classifier, too.
+# Each anchor uses its farthest positive and nearest negative. The authors'
+# code uses every positive with its hardest negative, by Euclidean distance,
+# and also trains a classifier.
 TRIPLET_BASELINE = loss(
     "TripletLoss", margin=0.3, mining="hard", distance="cosine"
 )
@@ -87,8 +87,8 @@ def retrieval_losses(
 ) -> dict[str, dict]:
     """The losses that Ridgeway & Mozer 2018 compare in retrieval.
 
-    Returns the section of the loss and the distance that ranks images, by the
-    names that recipes have.
+    Returns the section of the loss and the ranking distance, by the names in
+    recipes.
 
     Args:
         num_dims: `num_dims` of the F-statistic loss.
@@ -114,7 +114,7 @@ def retrieval_losses(
 
 
 def x_vectors(num_coefficients: int, num_epochs: int, steps_per_epoch: int):
-    """Encoder and training for the small sets of speech.
+    """Encoder and training for small data sets of speech.
 
     Fewer channels and dimensions than the published x-vectors.
     """
@@ -208,7 +208,7 @@ def verification(
     Args:
         plda_dims: Dimensions that PLDA keeps.
         splits: Splits to evaluate.
-        num_resamples: For the confidence intervals; 0 for none.
+        num_resamples: Number of resamples for intervals; 0 for none.
         **more: Other fields of the section.
     """
     return {

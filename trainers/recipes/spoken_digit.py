@@ -1,15 +1,15 @@
 """Free Spoken Digit: verification of words, the method of Monteiro et al. 2020.
 
 Five speakers say each digit 50 times. The task is verification of the word,
-from the recording to the score, for a speaker who is not in the training data:
-a fold holds out one speaker for the test and one for validation, and trains on
-the other three. The classes are the digits, and a batch takes recordings of all
-training speakers. With a class for each digit of each speaker, the distance
-would learn to separate the same word of two speakers.
+from the recording to the score, for a speaker who is not in the training data.
+Each fold has one test speaker, one validation speaker and three training
+speakers. The classes are the digits, and a batch contains recordings of all
+training speakers. With one class per digit and speaker, the distance would
+learn to separate the same word of two speakers.
 
-`spoken_digit_speakers` turns the task around: verification of the speaker, on
-words that were never trained on. All five speakers are in the training data,
-so that this only shows that the method runs.
+`spoken_digit_speakers` is the reverse task: verification of the speaker, on
+held-out words. All five speakers are in the training data, so it only shows
+that the method runs.
 
 As in the paper: 30 MFCC of 25 ms every 10 ms, frames without speech dropped,
 means over 3 seconds subtracted; encoder and learned distance trained together
@@ -21,7 +21,7 @@ Departures from the paper:
 - No augmentation, except in `spoken_digit_learned_distance_babble`, where the
   babble is made of the training recordings.
 - Recordings have 8 kHz, which leaves frequencies up to 3700 Hz.
-- Crops have 60 frames, nearly a whole word.
+- Crops have 60 frames, almost a whole word.
 - The network has fewer channels, and embeddings have 64 dimensions instead of
   512. The distance has three hidden layers instead of four.
 - Adam with cosine decay replaces momentum, weight decay and warm-up.

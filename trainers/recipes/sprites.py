@@ -9,9 +9,9 @@ Four ways of training:
 - No labels (`_beta_vae_*`), with four values of beta.
 - Retrieval of held-out classes (`_retrieval_*`), with the class oracle.
 
-The paper uses every frame. Half of the frames do not show the weapon, so that
-no encoder can predict it from them. `--config.dataset=sprites/weapon_visible`
-takes only the frames that show it.
+The paper uses every frame. Half of the frames do not show the weapon, so no
+encoder can predict it from them. `--config.dataset=sprites/weapon_visible`
+uses only the frames that show it.
 
 Departures from the paper:
 
@@ -28,8 +28,8 @@ Departures from the paper:
 
 `_dimension_dropout` recipes are not in the paper. They drop some dimensions of
 all embeddings of a batch, so that every dimension has to encode a factor. The
-F-statistic loss trains more slowly with it and gets twice as many batches;
-`sprites_f_statistic_long` has as many batches without it.
+F-statistic loss trains more slowly with it and uses twice as many batches;
+`sprites_f_statistic_long` uses as many batches without it.
 """
 
 from trainers.recipe import Recipe
@@ -46,7 +46,7 @@ FACTOR_NAMES = (
     "weapon",
 )
 DIM, WIDTH = 22, 1024
-# The most modular of 0.08, 0.15 and 0.3 on fold 0.
+# The rate with the best modularity of 0.08, 0.15 and 0.3 on fold 0.
 DIMENSION_DROPOUT = 0.15
 
 
@@ -78,7 +78,7 @@ def beta_vae(beta: float):
     config = _common(
         learning_rate=1e-3,
         num_steps=4_000,
-        # Labels are not used: 2 images of each of 12 classes.
+        # Labels are ignored: 2 images of each of 12 classes.
         batches=sections.class_batches(12, 2),
         decoder={"name": "sprites_decoder", "dim": DIM, "width": WIDTH},
         autoencoder={"name": "BetaVAE", "beta": beta},

@@ -4,8 +4,8 @@ Training data are the 5,994 speakers of VoxCeleb2. The tests are the three
 lists of VoxCeleb1: the original list of 40 speakers, the extended list of all
 1,251 speakers (E), and the hard list, whose pairs share nationality and sex
 (H). Encoder and distance of four layers are trained together, with an
-additive-margin classifier or without it. Hyper-parameters are the winners of
-the paper's search. Published equal error rates in per cent:
+additive-margin classifier or without it. Hyper-parameters are the best values
+of the paper's search. Published equal error rates in per cent:
 
                                    original   E      H
     learned distance               2.51       2.57   4.73
@@ -33,9 +33,9 @@ Departures from the paper and its code:
 - VoxCeleb1 is used for the test only.
 - Utterances are drawn for each batch, instead of in groups made once an epoch,
   and the 24 speakers of a batch are different.
-- All batches have 800 frames; none is cut to a random length.
+- All batches have 800 frames; the paper cuts some to a random length.
 - The warm-up of 2,000 steps is one of the searched values; the paper does not
-  state which value won.
+  state the best value.
 
 As in the paper, the checkpoint is chosen by a random part of the extended
 list, which is a test list. To avoid this, name another list and split in
@@ -46,7 +46,7 @@ from trainers.recipe import Recipe
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import inverse_square_root
 
-# The classifier reads these; the distance, the cosine and PLDA read 512.
+# The classifier uses this dimension; distance, cosine and PLDA use 512.
 PROJECTION_DIM = 256
 SPLIT, TRIALS = "data/voxceleb1_no_sil", "kaldi/data/voxceleb1/trials_"
 

@@ -1,5 +1,5 @@
 """Spaces to search, one file each: `space(hyperparameters, config)`.
 
 A space draws values from a `keras_tuner.HyperParameters` and writes them into
-the config of a recipe. It runs many times, so it must not have side effects.
+the config of a recipe. It is called many times and must not have side effects.
 """

@@ -1,8 +1,8 @@
 """Learned distance on the speakers of AN4, on the first fold.
 
-Values around `trainers/recipes/an4.py` that matter for a small set, for its
-recipes with a `LearnedDistance`. Without an auxiliary classifier there is no
-projection.
+For recipes with a `LearnedDistance`. The values lie around those in
+`trainers/recipes/an4.py` and are limited to the fields that matter for a small
+data set. Without an auxiliary classifier there is no projection.
 """
 
 from tuning.fields import choose

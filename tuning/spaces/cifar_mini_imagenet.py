@@ -1,9 +1,9 @@
 """Learned distance on CIFAR-10 and mini-ImageNet: the published grid.
 
-Monteiro et al. 2020, with a budget of 100 runs of 600 epochs, chosen by the
-validation EER. For `cifar10_learned_distance`, `mini_imagenet_learned_distance`
-and other recipes with stochastic gradient descent and a `plateau`, in which the
-learning rate is lowered after `patience` epochs without a better EER.
+Monteiro et al. 2020 spent 100 runs of 600 epochs and chose by the validation
+EER. For `cifar10_learned_distance`, `mini_imagenet_learned_distance` and other
+recipes with stochastic gradient descent and a `plateau`: the learning rate is
+lowered after `patience` epochs without a better EER.
 """
 
 from tuning.fields import choose

@@ -1,9 +1,9 @@
-"""F-statistic loss: number of dimensions and learning rate, together.
+"""F-statistic loss: number of dimensions and learning rate.
 
-The paper chose the number of dimensions on the validation part of the first
-fold (2 of 22 for Sprites, 70 and 63 of 500 for persons, 3 of 500 for birds);
-the rates of its released code lie between 1e-4 and 3e-4. For recipes with an
-`FStatisticLoss`.
+For recipes with an `FStatisticLoss`. The paper chose the number of dimensions
+on the validation part of the first fold: 2 of 22 for Sprites, 70 and 63 of 500
+for persons, 3 of 500 for birds. The learning rates of its released code lie
+between 1e-4 and 3e-4.
 """
 
 from tuning.fields import set_field

@@ -1,11 +1,15 @@
-"""Stochastic prototypes: what their paper leaves open or its text lost.
+"""Stochastic prototypes: values that the paper does not state.
 
-Supports and queries of a training episode, learning rate and how it falls,
-the constant c of the first noise variance num_support * c^(2 / dim), how the
-noise variance is kept positive, and the sampler with its number of samples.
-For recipes with a `StochasticPrototypes`. Not searched: the probability of
-corruption, since the validation images are corrupted as the training images
-are, so that its values could not be compared.
+For recipes with a `StochasticPrototypes`. The space contains:
+
+- the number of supports and queries in a training episode;
+- the learning rate and its schedule;
+- the constant c of the initial noise variance num_support * c^(2 / dim);
+- the parametrisation that keeps the noise variance positive;
+- the sampler and its number of samples.
+
+The probability of corruption is not searched: the validation images are
+corrupted with the same probability, so the values could not be compared.
 """
 
 from tuning.fields import choose

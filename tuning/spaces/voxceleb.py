@@ -1,12 +1,11 @@
 """Learned distance on VoxCeleb: the published grid.
 
-Monteiro et al. 2020, with a budget of 40 runs of 600,000 batches, chosen by
-the EER over a random set of trials from VoxCeleb1-E; the best values were then
-trained for 2,000,000 batches. For `voxceleb_learned_distance` and other recipes
-of speech with its optimizer and schedule. The warm-up is searched in the
-authors' code alone.
+For `voxceleb_learned_distance` and other speech recipes with its optimizer and
+schedule. Monteiro et al. 2020 spent 40 runs of 600,000 batches and chose by the
+EER over a random set of trials from VoxCeleb1-E. They then trained the best
+values for 2,000,000 batches. Only the authors' code searches the warm-up.
 
-The best of short trainings: `--config.num_epochs=120` is 600,000 batches.
+For trainings of 600,000 batches, set `--config.num_epochs=120`.
 """
 
 from tuning.fields import choose

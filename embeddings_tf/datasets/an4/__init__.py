@@ -1,1 +1,1 @@
-"""Speakers of CMU AN4."""
+"""CMU AN4: utterances of 84 speakers."""

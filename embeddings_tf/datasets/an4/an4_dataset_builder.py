@@ -12,7 +12,7 @@ _FOLDERS = {"train": "an4_clstk", "test": "an4test_clstk"}
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
-    """Builder of CMU AN4: features of utterances, and who speaks."""
+    """Builder of CMU AN4: features of utterances, labelled by speaker."""
 
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
@@ -74,7 +74,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
 
 def _speakers(folder, name):
-    """Returns the files of each speaker of `feat/<name>`, in order."""
+    """Returns the files of each speaker of `feat/<name>`, sorted."""
     part = folder / "feat" / name
     speakers = {
         path.name: sorted(path.glob("*.mfc"))

@@ -24,10 +24,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         )
     }
     SOURCE = "caltech_birds2011"
-    # Not an instruction that has to be followed: it lets manual_dir be given.
+    # Optional instructions; with them, TFDS accepts manual_dir.
     MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
-    Nothing has to be done by hand where there is a network. Where there is
-    none, put `CUB_200_2011.tgz` and `segmentations.tgz` into the subfolder
+    With a network, nothing has to be done by hand. Without a network, put
+    `CUB_200_2011.tgz` and `segmentations.tgz` into the subfolder
     `caltech_birds2011` of manual_dir, and `{_WEIGHTS_FILE}` into `models` of
     the Keras folder.
     """
@@ -50,8 +50,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         )
 
     def _split_generators(self, dl_manager):
-        del dl_manager  # The source is prepared already.
-        # Another version of the source would be another version of this set.
+        del dl_manager  # The source is already prepared.
+        # This set has a new version when the source has one.
         source = tfds.builder(
             f"{self.SOURCE}:{_SOURCE_VERSION}", data_dir=self.data_dir_root
         )
@@ -65,7 +65,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         photographs = source.as_dataset(
             split=split,
             shuffle_files=False,
-            # One file after the other: the order of the source.
+            # Files are read one by one, to keep the order of the source.
             read_config=tfds.ReadConfig(
                 interleave_cycle_length=1, try_autocache=False
             ),
@@ -87,7 +87,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
 
 def _inception():
-    """Inception-v3 up to its last pooling layer, in single precision."""
+    """Returns Inception-v3 up to its last pooling layer, in float32."""
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("float32")
     try:

@@ -10,14 +10,14 @@ _NUM_PAIRS = 5
 _IMAGES_PER_PERSON = 10
 _IDENTITIES_PER_PAIR = 10_000
 _IMAGE_SHAPE = (160, 60, 3)
-# Far more than any image has; a file may announce any size.
+# Far larger than any image; a damaged file may announce any size.
 _MAX_SIZE = 2**22
 # Errors of h5py for damaged files and for other formats.
 _READ_ERRORS = (KeyError, OSError, RuntimeError, TypeError, ValueError)
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
-    """Builder of CUHK03, straight from its original file `cuhk-03.mat`."""
+    """Builder of CUHK03, from its original file `cuhk-03.mat`."""
 
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
@@ -31,8 +31,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     ]
     MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
     Get the original archive cuhk03_release.zip from the authors of CUHK03 and
-    unpack it in the subfolder `cuhk03` of manual_dir, so that this has
-    `cuhk03/{_FILE}`.
+    unpack it in the subfolder `cuhk03` of manual_dir, so that manual_dir
+    contains `cuhk03/{_FILE}`.
     """
 
     def _info(self):
@@ -55,7 +55,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         if not path.exists():
             raise FileNotFoundError(
                 f"{path} does not exist; set EMBEDDINGS_TF_MANUAL or "
-                "manual_dir to the folder whose subfolder has it. "
+                "manual_dir to the folder whose subfolder contains it. "
                 f"{' '.join(self.MANUAL_DOWNLOAD_INSTRUCTIONS.split())}"
             )
         return {"train": self._generate_examples(path)}
@@ -80,23 +80,23 @@ def _resize(image):
 
 
 def _read_images(path, variable):
-    """Yields identity and image, `(height, width, 3)`, in the file's order."""
+    """Yields identity and image, `(height, width, 3)`, in file order."""
     try:
         with path.open("rb") as file, h5py.File(file, "r") as mat:
             yield from _walk(mat, variable)
     except _READ_ERRORS as error:
         raise ValueError(
-            f"{path} is not the original cuhk-03.mat, or not all of it "
+            f"{path} is not the original cuhk-03.mat, or is incomplete "
             f"({' '.join(str(error).split())}); fetch it again."
         ) from error
 
 
 def _walk(mat, variable):
-    """Follows the references from a variable down to the images.
+    """Follows the references from a variable to the images.
 
-    The file is MATLAB 7.3, that is HDF5: axes are in reverse order, and a
-    cell array contains references. The variable is a cell array of pairs of
-    cameras; each of them is a cell array of persons times images.
+    The file is MATLAB 7.3, that is HDF5: axes are in reverse order, and a cell
+    array contains references. The variable is a cell array with one entry per
+    pair of cameras. Each entry is a cell array of persons times images.
     """
     # A soft or external link could lead to another file.
     if not isinstance(mat.get(variable, getlink=True), h5py.HardLink):
@@ -129,14 +129,14 @@ def _walk(mat, variable):
 def _cells(dataset, name):
     _check_is_in_file(dataset, name)
     if h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
-        raise ValueError(f"{name} is no cell array, but {dataset.dtype}")
+        raise ValueError(f"{name} is not a cell array, but {dataset.dtype}")
     return dataset[()]
 
 
 def _image(dataset, name):
     _check_is_in_file(dataset, name)
     if dataset.ndim == 1:
-        # Empty arrays are stored as the vector of their dimensions.
+        # MATLAB stores an empty array as the vector of its dimensions.
         return None
     if (
         dataset.dtype != np.uint8
@@ -158,4 +158,6 @@ def _check_is_in_file(dataset, name):
         or dataset.external
         or dataset.size > _MAX_SIZE
     ):
-        raise ValueError(f"{name} is no array of at most {_MAX_SIZE} elements")
+        raise ValueError(
+            f"{name} is not an array of at most {_MAX_SIZE} elements"
+        )

@@ -16,7 +16,7 @@ _FOLDER = "Market-1501-v15.09.15"
 # Identity, camera, sequence, frame and box: 0002_c1s1_000451_03.jpg
 _NAME = re.compile(r"(-1|\d{4})_c([1-6])s\d+_\d+_\d+\.jpg")
 _IMAGE_SHAPE = (128, 64, 3)
-# Far more than any image has; a file may announce any size.
+# Far larger than any image; a damaged file may announce any size.
 _MAX_IMAGE_BYTES = 2**20
 # Errors of zipfile for damaged archives and for other formats.
 _READ_ERRORS = (
@@ -31,7 +31,7 @@ _READ_ERRORS = (
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class Market1501Config(tfds.core.BuilderConfig):
-    """The choice of the label.
+    """The label of Market-1501.
 
     Args:
         label_camera: Whether the label is the identity and the camera, or the
@@ -42,11 +42,11 @@ class Market1501Config(tfds.core.BuilderConfig):
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
-    """Builder of Market-1501, straight from its original archive.
+    """Builder of Market-1501, from its original archive.
 
-    Its README says which splits make up the folds over all identities, and how
-    to evaluate by the protocol of the set: query, gallery, and what a query
-    passes over.
+    The README says which splits form the folds over all identities. It also
+    shows how to evaluate by the protocol of the data set: query, gallery, and
+    the images that a query ignores.
     """
 
     VERSION = tfds.core.Version("1.0.0")
@@ -92,7 +92,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         if not path.exists():
             raise FileNotFoundError(
                 f"{path} does not exist; set EMBEDDINGS_TF_MANUAL or "
-                "manual_dir to the folder whose subfolder has it. "
+                "manual_dir to the folder whose subfolder contains it. "
                 f"{' '.join(self.MANUAL_DOWNLOAD_INSTRUCTIONS.split())}"
             )
         return {
@@ -136,14 +136,14 @@ def _find_images(path):
     for member in members:
         parent, _, name = member.rpartition("/")
         split = split_of_folder.get(parent)
-        # There are files of Windows in the original folders, too.
+        # The original folders also contain files of Windows.
         if split is None or pathlib.PurePosixPath(name).suffix != ".jpg":
             continue
         match = _NAME.fullmatch(name)
         if match is None:
             raise ValueError(
-                f"{path} has an image {member}, whose name says no identity "
-                "and no camera: expected a name like 0002_c1s1_000451_03.jpg. "
+                f"{path} contains {member}, whose name gives no identity and "
+                "camera: expected a name like 0002_c1s1_000451_03.jpg. "
                 "Is it the original archive?"
             )
         identity, camera = map(int, match.groups())
@@ -151,9 +151,9 @@ def _find_images(path):
             split = "distractors"
         elif identity <= 0:
             raise ValueError(
-                f"{path} has an image {member} of nobody: expected identities "
-                "0 and -1 in bounding_box_test only. Is it the original "
-                "archive?"
+                f"{path} contains {member}, which shows no person: expected "
+                "identities 0 and -1 in bounding_box_test only. Is it the "
+                "original archive?"
             )
         splits[split].append((member, identity, camera))
     for split, images in splits.items():
@@ -168,7 +168,7 @@ def _find_images(path):
 
 
 def _read_image(path, archive, member):
-    """Returns the bytes of a JPEG file that has the right size."""
+    """Returns the bytes of a JPEG file after checking its size."""
     size = archive.getinfo(member).file_size
     if size > _MAX_IMAGE_BYTES:
         raise ValueError(

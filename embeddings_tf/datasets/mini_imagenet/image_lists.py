@@ -1,4 +1,4 @@
-"""The lists of mini-ImageNet, and where their images are in ImageNet."""
+"""Reads the lists of mini-ImageNet and finds their images in ImageNet."""
 
 import csv
 import gzip
@@ -11,17 +11,17 @@ import zlib
 from collections.abc import Iterator
 
 _WNID = re.compile(r"n\d{8}")
-# Ravi & Larochelle's name, n01532829 and 00000005, counted from 1.
+# Ravi & Larochelle's names: n01532829 and 00000005, counted from 1.
 _COUNTED = re.compile(r"(n\d{8})(\d{8})\.jpg")
 _NUMBER = re.compile(r"n\d{8}_(\d+)\.JPEG")
 
 
 def read_list(folder: pathlib.Path, name: str) -> list[tuple[str, str]]:
-    """File name and WordNet number of every image of a list.
+    """Returns file name and WordNet number of every image of a list.
 
     Args:
-        folder: Where the list is.
-        name: `"train.csv"` and so on; the file may be compressed, `.gz`.
+        folder: Folder of the list.
+        name: `"train.csv"` and so on; the file may be compressed (`.gz`).
 
     Raises:
         ValueError: If the file is not such a list.
@@ -34,15 +34,15 @@ def read_list(folder: pathlib.Path, name: str) -> list[tuple[str, str]]:
         raise FileNotFoundError(
             f"mini-ImageNet needs {folder / name}, which does not exist; put "
             "the lists train.csv, val.csv and test.csv there, and set "
-            "EMBEDDINGS_TF_MANUAL or manual_dir to the folder whose subfolder "
-            f"{folder.name} is."
+            "EMBEDDINGS_TF_MANUAL or manual_dir to the folder that contains "
+            f"{folder.name}."
         )
     opener = gzip.open if path.suffix == ".gz" else open
     rows = []
     try:
         with opener(path, "rt", encoding="utf-8", newline="") as file:
             lines = csv.reader(file)
-            next(lines, None)  # the heading
+            next(lines, None)  # skips the heading
             for number, row in enumerate(lines, start=2):
                 if not row:
                     continue
@@ -58,11 +58,11 @@ def read_list(folder: pathlib.Path, name: str) -> list[tuple[str, str]]:
                 rows.append((image, wnid))
     except (EOFError, UnicodeDecodeError, csv.Error, OSError, zlib.error) as e:
         raise ValueError(
-            f"{path} is damaged or no list of images ({e}); fetch it again."
+            f"{path} is damaged or not a list of images ({e}); fetch it again."
         ) from e
     if len({image for image, _ in rows}) < len(rows) or not rows:
         raise ValueError(
-            f"{path} is empty or has an image twice; fetch it again."
+            f"{path} is empty or names an image twice; fetch it again."
         )
     return rows
 
@@ -70,14 +70,14 @@ def read_list(folder: pathlib.Path, name: str) -> list[tuple[str, str]]:
 def images_of_folder(
     folder: pathlib.Path, rows: list[tuple[str, str]]
 ) -> Iterator[bytes]:
-    """Content of the listed images, files of one folder."""
+    """Yields the content of the listed images, files of one folder."""
     for image, _ in rows:
         try:
             yield (folder / image).read_bytes()
         except FileNotFoundError as error:
             raise FileNotFoundError(
                 f"{folder} has no {image}, which a list of mini-ImageNet "
-                "names; put all images of the lists there, or take the folder "
+                "names; put all images of the lists there, or move the folder "
                 "away to read ILSVRC2012_img_train.tar instead."
             ) from error
 
@@ -85,13 +85,14 @@ def images_of_folder(
 def images_of_archive(
     path: str | os.PathLike, rows: list[tuple[str, str]]
 ) -> Iterator[bytes]:
-    """Content of the listed images, from ImageNet's archive.
+    """Yields the content of the listed images, from ImageNet's archive.
 
-    It has an archive for each class, `n01532829.tar`, with
-    `n01532829_17.JPEG` and so on. `rows` are class after class.
+    The archive contains an archive per class, `n01532829.tar`, with
+    `n01532829_17.JPEG` and so on. `rows` must be sorted by class.
 
     Raises:
-        ValueError: If an image or a class is not in it, or it is damaged.
+        ValueError: If an image or a class is missing, or the archive is
+            damaged.
     """
     classes = itertools.groupby(rows, key=lambda row: row[1])
     try:

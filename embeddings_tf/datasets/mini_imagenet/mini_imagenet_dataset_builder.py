@@ -46,7 +46,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         manual_dir = pathlib.Path(dl_manager.manual_dir)
         folder = manual_dir / "mini_imagenet"
         lists = {
-            # Class after class, and in each in the order of the list.
+            # Sorted by class, and within a class in the order of the list.
             split: sorted(
                 image_lists.read_list(folder, name), key=lambda row: row[1]
             )
@@ -60,7 +60,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 raise ValueError(
                     f"{folder} has the class {min(both)} in {_LISTS[split]} "
                     "and in another list: expected different classes. Are the "
-                    "lists of one split?"
+                    "lists from one split?"
                 )
             for wnid in sorted(wnids):
                 label_of[wnid] = len(label_of)
@@ -72,7 +72,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         else:
             raise FileNotFoundError(
                 f"mini-ImageNet needs {folder / 'images'} or {archive}, and "
-                "there is neither. "
+                "neither exists. "
                 f"{' '.join(self.MANUAL_DOWNLOAD_INSTRUCTIONS.split())}"
             )
         return {
@@ -94,7 +94,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
 
 def _shrink(name, content):
-    """The image as a whole, 84 x 84 pixels."""
+    """Returns the whole image, resized to 84 x 84 pixels."""
     try:
         image = tf.io.decode_image(content, channels=3, expand_animations=False)
     except tf.errors.InvalidArgumentError as error:

@@ -1,4 +1,4 @@
-"""Numbers out of digits: images side by side."""
+"""Composes images of numbers from images of digits."""
 
 import numpy as np
 

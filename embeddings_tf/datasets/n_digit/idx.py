@@ -13,8 +13,8 @@ _UNSIGNED_BYTE = 0x08
 def read_idx(path, ndim: int) -> np.ndarray:
     """Reads a gzip-compressed idx file of unsigned bytes.
 
-    The file has to be exactly what its header announces: nothing is guessed
-    from a file that is too short, too long or of another kind.
+    The file must contain exactly what its header announces. A file that is too
+    short, too long or of another kind is refused.
 
     Args:
         path: Path object of the `.gz` file.
@@ -25,9 +25,9 @@ def read_idx(path, ndim: int) -> np.ndarray:
         Array of dtype `uint8`, for MNIST images of shape
         `(images, height, width)`.
 
-    Raises:
-        ValueError: If the file is not a complete gzip file that holds one idx
-            array of unsigned bytes with `ndim` dimensions.
+        Raises:
+        ValueError: If the file is not a complete gzip file with one idx array
+            of unsigned bytes with `ndim` dimensions.
 
     Reference:
 

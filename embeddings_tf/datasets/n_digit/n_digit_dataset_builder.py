@@ -43,11 +43,11 @@ _READ_ERRORS = (
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class NDigitConfig(tfds.core.BuilderConfig):
-    """Which of the standard sets: digits per number, and the gap to the test.
+    """A standard n-digit set: digits per number, and the gap to the test.
 
     Args:
         num_digits: Digits per number, 2 or 3.
-        gap: `"number"` if some classes occur in the test only, `"instance"` if
+        gap: `"number"` if some classes occur only in the test, `"instance"` if
             train and test have the same classes.
     """
 
@@ -75,12 +75,12 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         _config(3, "number"),
         _config(3, "instance"),
     ]
-    # Not an instruction that has to be followed: it lets manual_dir be given.
+    # Optional instructions; with them, TFDS accepts manual_dir.
     MANUAL_DOWNLOAD_INSTRUCTIONS = """\
-    Nothing has to be done by hand where there is a network. Where there is
-    none, put the four original MNIST files into the subfolder `mnist` of
-    manual_dir, and the index arrays of google/n-digit-mnist
-    (`standard_datasets/*.npz`) into its subfolder `n_digit_mnist`.
+    With a network, nothing has to be done by hand. Without a network, put the
+    four original MNIST files into the subfolder `mnist` of manual_dir, and the
+    index arrays of google/n-digit-mnist (`standard_datasets/*.npz`) into its
+    subfolder `n_digit_mnist`.
     """
 
     def _info(self):
@@ -164,7 +164,7 @@ def _read_mnist(images_path, labels_path):
 
 
 def _read_index(path, num_digits, mnist_labels):
-    """Reads one index array and checks that it points at the right digits.
+    """Reads an index array and checks that it points at the right digits.
 
     Returns:
         Numbers of shape `(classes,)` and indices into the MNIST images of shape
@@ -196,7 +196,7 @@ def _read_index(path, num_digits, mnist_labels):
     if (mnist_labels[image_ids] != digits[:, np.newaxis, :]).any():
         raise ValueError(
             f"{path} does not fit the MNIST labels: its image_ids point at "
-            "other digits than those of its numbers. Are the MNIST files the "
+            "digits that its numbers do not have. Are the MNIST files the "
             "original ones, in their original order?"
         )
     return numbers, image_ids

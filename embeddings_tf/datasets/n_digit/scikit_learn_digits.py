@@ -1,4 +1,4 @@
-"""N-digit numbers out of the handwritten digits that scikit-learn ships."""
+"""Builds n-digit numbers from the handwritten digits of scikit-learn."""
 
 from numbers import Integral
 
@@ -7,13 +7,13 @@ import numpy as np
 from embeddings_tf.datasets.n_digit.composition import digits_of
 from embeddings_tf.datasets.n_digit.composition import side_by_side
 
-# The classes that the standard 2-digit MNIST set keeps for its test.
+# The test classes of the standard 2-digit MNIST set.
 _UNSEEN_2_DIGIT_NUMBERS = (
     *(2, 5, 7, 8, 10, 15, 19, 28, 31, 38, 44, 46, 51, 54, 56),
     *(57, 58, 60, 62, 63, 64, 66, 67, 82, 84, 86, 92, 95, 97, 98),
 )
 _SEED = 714
-_TEST_DIGITS = 70  # images of every digit kept for the test
+_TEST_DIGITS = 70  # test images of every digit
 _TRAIN_INSTANCES = 90
 _VALIDATION_INSTANCES = 10
 _TEST_INSTANCES = 70
@@ -28,18 +28,18 @@ SPLITS = {
 def n_digit_from_scikit_learn(
     num_digits: int, gap: str, split: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Builds a small n-digit set of real handwriting, without any download.
+    """Builds a small n-digit data set of real handwriting, without a download.
 
-    Use it where the standard MNIST sets are too large or out of reach: for
-    demonstrations, tests and first experiments. It follows their construction
-    on the 1,797 digits of 8 x 8 pixels that are part of scikit-learn. It is
-    made in memory, always the same, and nothing is written to disk.
+    Use it if the standard MNIST sets are too large or not available: for
+    demonstrations, tests and first experiments. It follows the construction of
+    the standard sets, with the 1,797 digits of 8 x 8 pixels in scikit-learn.
+    It is made in memory, and is the same each time.
 
-    70 images of each digit are for the test, and the remaining 104 to 113
-    form the train and validation images, so no handwritten digit occurs in
-    both. Within one class and position no digit image occurs twice. As in the
-    standard sets, train and validation share digits in different
-    combinations.
+    For each digit, 70 images are reserved for the test, and the other 104 to
+    113 images form the train and validation images. No image of a digit
+    occurs in both. Within one class and position no image of a digit occurs
+    twice. As in the standard sets, train and validation share images of digits
+    in different combinations.
 
     Every class has 90 train, 10 validation and 70 test instances. Gap
     `"number"`: 2 digits have 70 classes in `train`, `validation` and
@@ -95,7 +95,7 @@ def n_digit_from_scikit_learn(
     train_pools, test_pools = _digit_pools(digits.target)
     numbers = _numbers(num_digits, gap, split)
     if split in ("train", "validation"):
-        # Drawn together, so that a class's instances differ between the two.
+        # Drawn together, so that instances of a class differ in both.
         image_ids = _draw_image_ids(
             train_pools,
             numbers,
@@ -122,8 +122,8 @@ def n_digit_from_scikit_learn(
 
 
 def _digit_pools(digit_labels):
-    """Splits the images of every digit into those for train and for test."""
-    # RandomState is frozen: every version of NumPy draws the same.
+    """Splits the images of every digit into train and test images."""
+    # RandomState is frozen: every version of NumPy draws the same numbers.
     random = np.random.RandomState(_SEED)
     train_pools = []
     test_pools = []
@@ -135,7 +135,7 @@ def _digit_pools(digit_labels):
 
 
 def _numbers(num_digits, gap, split):
-    """The classes of a split, in ascending order."""
+    """Returns the classes of a split, in ascending order."""
     every_number = np.arange(10**num_digits)
     if gap == "instance":
         return every_number

@@ -5,29 +5,29 @@ import tensorflow_datasets as tfds
 
 from embeddings_tf.datasets.small_norb import FACTORS
 
-_NUM_INSTANCES = 10  # of each category
-_LOW_ELEVATIONS = 5  # of nine
-_FRONT_AZIMUTHS = 9  # of eighteen, 20 degrees apart
+_NUM_INSTANCES = 10  # per category
+_LOW_ELEVATIONS = 5  # of 9 elevations
+_FRONT_AZIMUTHS = 9  # of 18 azimuths, 20 degrees apart
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
-    """Builder of small NORB: both cameras; toy, elevation and azimuth."""
+    """Builder of small NORB, both cameras; toy, elevation and azimuth."""
 
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     SOURCE = "smallnorb"
-    # Not an instruction that has to be followed: it lets manual_dir be given.
+    # Optional instructions; with them, TFDS accepts manual_dir.
     MANUAL_DOWNLOAD_INSTRUCTIONS = """\
-    Nothing has to be done by hand where there is a network. Where there is
-    none, put the six original files `smallnorb-5x*.mat.gz` into the subfolder
-    `smallnorb` of manual_dir.
+    With a network, nothing has to be done by hand. Without a network, put the
+    six original files `smallnorb-5x*.mat.gz` into the subfolder `smallnorb` of
+    manual_dir.
     """
 
     def _info(self):
         return self.dataset_info_from_configs(
             features=tfds.features.FeaturesDict(
                 {
-                    # Photographs: packed, they read slower and save little.
+                    # Packed photographs read slower and save little space.
                     "image": tfds.features.Tensor(
                         shape=(96, 96, 1), dtype=np.uint8, encoding="bytes"
                     ),
@@ -46,7 +46,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         )
 
     def _split_generators(self, dl_manager):
-        del dl_manager  # The source is prepared already.
+        del dl_manager  # The source is already prepared.
         source = tfds.builder(self.SOURCE, data_dir=self.data_dir_root)
         return {
             split: self._generate_examples(source, split)
@@ -57,7 +57,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         pairs = source.as_dataset(
             split=split,
             shuffle_files=False,
-            # One file after the other: the order of the source.
+            # Files are read one by one, to keep the order of the source.
             read_config=tfds.ReadConfig(
                 interleave_cycle_length=1, try_autocache=False
             ),

@@ -1,7 +1,7 @@
-"""Speech: recordings and features in files, waveforms to features, trials.
+"""Reads recordings, features and trials; computes and augments features.
 
-Functions of waveforms and features use TensorFlow alone, run in `tf.data`, and
-can be exported with a model. Samples are in the range of 16-bit integers,
+Functions of waveforms and features use only TensorFlow. They run in `tf.data`
+and can be exported with a model. Samples are in the range of 16-bit integers,
 -32768 to 32767; multiply samples in -1..1 by 32768.
 """
 

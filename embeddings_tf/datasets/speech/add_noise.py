@@ -1,42 +1,43 @@
-"""Noise, music and babble in the background of speech."""
+"""Adds noise, music or babble to speech."""
 
 import tensorflow as tf
 
 from embeddings_tf.datasets.speech import checks
 from embeddings_tf.datasets.speech.repeat_or_crop import repeat_or_crop
 
-# Beyond, the factor of the noise leaves float32.
+# Beyond this ratio, the factor of the noise exceeds float32.
 _LARGEST_RATIO = 200
 
 
 def add_noise(waveform, noise, snr, seed=None) -> tf.Tensor:
     """Adds noise, music or babble at a signal-to-noise ratio.
 
-    Use it to augment training data. One source is noise or music; several
+    Use it to augment training data. One source is noise or music. Several
     sources, for instance three to seven other speakers, are babble.
-    `repeat_or_crop` gives each source i the length of the waveform, and
+    `repeat_or_crop` gives each source i the length of the waveform. Then
 
         out = waveform + sum_i noise_i sqrt(P(waveform) / P(noise_i)
                                             / 10^(snr_i / 10))
 
-    with P the mean square. A silent source adds nothing, and nothing is added
-    to silence.
+    where P is the mean square. A silent source adds nothing, and a silent
+    waveform stays silent.
 
     Args:
         waveform: Samples of shape `(samples,)`.
         noise: Samples of shape `(noise_samples,)`, or `(sources,
             noise_samples)`, with the sample rate of `waveform`.
         snr: Signal-to-noise ratio in dB, a scalar or of shape `(sources,)`.
-        seed: Integers of shape `(2,)`. If given, the part of a longer noise is
-            random, a pure function of the seed; else it is the middle.
+        seed: Integers of shape `(2,)`. If given, a noise longer than the
+            waveform is cropped at random, as a pure function of the seed;
+            otherwise its middle is used.
 
     Returns:
         `float32` of shape `(samples,)`.
 
     Raises:
-        ValueError: If shapes are not what they are described to be, and eagerly
-            if a waveform is empty or contains NaN or infinity, or `snr` is
-            not from -200 to 200. In a graph the last three raise
+        ValueError: If shapes are not as described. In eager mode also if a
+            waveform is empty or contains NaN or infinity, or `snr` is not
+            from -200 to 200. In a graph, the last three raise
             `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:

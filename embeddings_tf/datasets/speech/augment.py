@@ -1,4 +1,4 @@
-"""Noisy and reverberant copies of recordings."""
+"""Makes noisy and reverberant copies of recordings."""
 
 import numpy as np
 
@@ -20,36 +20,36 @@ def augment(
     num_sources: tuple[int, int] = (1, 1),
     seed: int = 0,
 ) -> Utterances:
-    """A copy of recordings, each in a random room, before random noise.
+    """Copies recordings with random noise and room reverberation.
 
     Use it on training data, and train on the recordings and their copies: one
     copy with noise, one with music, one with babble, one with reverberation.
-    Babble is several speakers at once, and `x` itself may be its source. Every
-    recording draws, uniformly, a room, the number of sources, the sources, and
-    the signal-to-noise ratio of each. `reverberate` and `add_noise` apply them.
-    The published ratios are 5 to 15 dB for music, 10 to 20 dB for babble of
-    three to seven speakers.
+    Babble is several speakers at once, and `x` itself may be its source. For
+    each recording, the function draws uniformly a room, the number of sources,
+    the sources, and the signal-to-noise ratio of each source. `reverberate` and
+    `add_noise` apply them. The published ratios are 5 to 15 dB for music, and
+    10 to 20 dB for babble of three to seven speakers.
 
-    The copy takes no memory: each recording is made on demand, and is the same
-    each time. `copy.map(...)` makes each recording once.
+    The copy takes no memory: a recording is computed when you index it, with
+    the same result each time. `copy.map(...)` computes each recording once.
 
     Args:
-        x: Recordings, one sample a frame.
-        noise: Recordings with the sample rate of `x`, brought to the length of
-            each of `x` by repeating or cropping. If it is `x`, a recording is
-            never its own noise.
+        x: Recordings with one sample per frame.
+        noise: Recordings with the sample rate of `x`. Each is repeated or
+            cropped to the length of the recording in `x`. If `noise` is `x`, a
+            recording is never its own noise.
         room_responses: Impulse responses of rooms.
-        snr: Least and largest signal-to-noise ratio in dB.
-        num_sources: Least and largest number of sources, different ones.
+        snr: Smallest and largest signal-to-noise ratio in dB.
+        num_sources: Smallest and largest number of different sources.
         seed: Integer, at least 0.
 
     Returns:
-        `Utterances` of `float32` samples, as many as in `x` and as long.
+        `Utterances` of `float32` samples, with the number and lengths of `x`.
 
     Raises:
-        ValueError: If there is neither noise nor a room, a range is not what it
-            is described to be, there are too few sources, or sample rates
-            differ; and when a requested recording contains NaN.
+        ValueError: If neither noise nor room responses are given, a range is
+            not as described, there are too few sources, or sample rates differ;
+            when you index a recording, if it contains NaN.
 
     References:
 
@@ -96,15 +96,15 @@ def augment(
             x.sample_rate != others.sample_rate
         ):
             raise ValueError(
-                f"`{name}` has {others.sample_rate} samples a second, the "
+                f"`{name}` has {others.sample_rate} samples per second, the "
                 f"recordings {x.sample_rate}; resample one of them."
             )
     if noise is not None and not (
         fewest <= most <= len(noise) - (1 if noise is x else 0)
     ):
         raise ValueError(
-            "`num_sources` must be the least and the largest number, at most "
-            f"the other recordings of noise; received {num_sources!r} for "
+            "`num_sources` must be the smallest and the largest number, at "
+            f"most the other recordings of noise; received {num_sources!r} for "
             f"{len(noise)} recordings."
         )
 

@@ -1,10 +1,10 @@
-"""Checks of values that are known eagerly, but not while a graph is traced."""
+"""Checks that run eagerly, or in a graph when it runs."""
 
 import tensorflow as tf
 
 
 def require(condition, message: str) -> list[tf.Operation]:
-    """ValueError unless `condition`; in a graph, an error when it runs.
+    """Raises ValueError unless `condition`; in a graph, when it runs.
 
     Returns:
         Operations to run before the operations that need the condition.
@@ -17,7 +17,7 @@ def require(condition, message: str) -> list[tf.Operation]:
 
 
 def float_tensor(name: str, value, ranks: tuple[int, ...], axes: str):
-    """`value` as float32, whatever its numeric dtype, if it has a rank."""
+    """Returns `value` as float32 if it is numeric and has an allowed rank."""
     value = tensor(name, value)
     if not (value.dtype.is_floating or value.dtype.is_integer):
         raise ValueError(
@@ -31,7 +31,7 @@ def float_tensor(name: str, value, ranks: tuple[int, ...], axes: str):
 
 
 def tensor(name: str, value) -> tf.Tensor:
-    """`value` as a tensor; ValueError if there is none of it."""
+    """Returns `value` as a tensor; ValueError if that is impossible."""
     try:
         return tf.convert_to_tensor(value)
     except (TypeError, ValueError) as error:
@@ -41,7 +41,7 @@ def tensor(name: str, value) -> tf.Tensor:
 
 
 def lengths_of(values, length, minimum: int, unit: str):
-    """Valid entries of axis 1 of a batch, int32 of shape `(batch,)`."""
+    """Returns valid entries of axis 1 of a batch, int32 `(batch,)`."""
     size = tf.shape(values)[1]
     if length is None:
         length = tf.fill([tf.shape(values)[0]], size)
@@ -53,7 +53,7 @@ def lengths_of(values, length, minimum: int, unit: str):
                 "received shape "
                 f"{length.shape} and dtype {length.dtype.name}."
             )
-        # Clipped first: beyond int32 lengths would come back from below.
+        # Clipped first, because larger lengths would overflow int32.
         length = tf.cast(length, tf.int64)
         length = tf.clip_by_value(length, -1, tf.int32.max)
         length = tf.reshape(tf.cast(length, tf.int32), [-1])
@@ -68,13 +68,13 @@ def lengths_of(values, length, minimum: int, unit: str):
         f"Every utterance must have at least {minimum} {unit}, and not more "
         "than the padded batch; check `length`, remove empty utterances.",
     )
-    # In a graph other operations may come before the check, and must not fail.
+    # In a graph, operations may run before the check and must not fail.
     return tf.clip_by_value(length, 0, size)
 
 
 def require_finite(name: str, values, is_valid) -> None:
-    """Fails at NaN and infinity, padding aside."""
+    """Raises on NaN and infinity, except in padding."""
     require(
         tf.reduce_all(tf.math.is_finite(values) | ~is_valid),
-        f"{name} holds NaN or infinity; remove or repair such utterances.",
+        f"{name} contains NaN or infinity; remove or repair such utterances.",
     )

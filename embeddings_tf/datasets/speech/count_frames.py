@@ -1,4 +1,4 @@
-"""How many frames a recording has."""
+"""Counts the frames of recordings."""
 
 import tensorflow as tf
 
@@ -13,15 +13,15 @@ _SHIFT_MILLISECONDS = 10
 def count_frames(
     length, *, sample_rate: int = 16000, snip_edges: bool = False
 ) -> tf.Tensor:
-    """How many frames `mfcc` makes of a recording.
+    """Counts the frames that `mfcc` computes for recordings.
 
-    Use it to tell frames from padding in what `mfcc` gives for a batch, and to
-    find out which recordings are too short.
+    Use it to separate frames from padding in the result of `mfcc` for a batch,
+    and to find recordings that are too short:
 
         (length + shift // 2) // shift             snip_edges=False
         max(0, (length - window) // shift + 1)     snip_edges=True
 
-    with a window of 25 ms and a shift of 10 ms.
+    with a window of 25 ms and a shift of 10 ms, in samples.
 
     Args:
         length: Numbers of samples, integers of any shape.
@@ -48,7 +48,7 @@ def count_frames(
         )
     window, shift = window_and_shift(sample_rate)
     length = tf.cast(length, tf.int64)
-    limit = tf.int32.max - sample_rate  # of sums below
+    limit = tf.int32.max - sample_rate  # so that sums below fit int32
     checks.require(
         tf.reduce_all((length >= 0) & (length <= limit)),
         f"length must be numbers of samples, from 0 to {limit}; check it, or "
@@ -61,7 +61,7 @@ def count_frames(
 
 
 def window_and_shift(sample_rate: int) -> tuple[int, int]:
-    """Samples of a window of 25 ms and of a shift of 10 ms, rounded down."""
+    """Returns window (25 ms) and shift (10 ms) in samples, rounded down."""
     sample_rate = positive_integer("sample_rate", sample_rate)
     if sample_rate < 400:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Frames with speech, by their energy."""
+"""Detects frames with speech by their energy."""
 
 import tensorflow as tf
 
@@ -16,17 +16,17 @@ def energy_vad(
     context: int = 2,
     proportion: float = 0.12,
 ) -> tf.Tensor:
-    """Marks the frames that contain speech, by their energy, as Kaldi does.
+    """Marks the frames that contain speech by their energy, like Kaldi.
 
     Use it on `mfcc(...)[..., 0]`, the log energy before any normalisation, and
     pass the result to `keep_frames`. A frame is loud if
 
         log_energy > threshold + mean_scale * mean(log_energy of the utterance)
 
-    It is speech if at least `proportion` of the frames from `context` before to
-    `context` after it are loud. The defaults are from Kaldi's recipe for
-    VoxCeleb, for samples in the range of 16-bit integers. All frames of
-    silence are False.
+    A frame is speech if at least `proportion` of the frames from `context`
+    before it to `context` after it are loud. The defaults are from Kaldi's
+    recipe for VoxCeleb, for samples in the range of 16-bit integers. All
+    frames of silence are False.
 
     Args:
         log_energy: Numbers of shape `(frames,)` or `(batch, frames)`.
@@ -41,9 +41,9 @@ def energy_vad(
         `bool` of the shape of `log_energy`, False for padding.
 
     Raises:
-        ValueError: If arguments are not what they are described to be, and
-            eagerly if energies contain NaN or infinity. In a graph this is
-            a `tf.errors.InvalidArgumentError` when it runs.
+        ValueError: If arguments are not as described. In eager mode also if
+            energies contain NaN or infinity; in a graph, this raises a
+            `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:
 
@@ -69,7 +69,7 @@ def energy_vad(
         raise ValueError(
             f"`context` must be a whole number of frames; received {context!r}."
         )
-    # The longest utterance has fewer frames.
+    # Windows need not be longer than the longest utterance.
     context = min(int(context), 2**30)
     batch = log_energy[tf.newaxis] if log_energy.shape.rank == 1 else log_energy
     length = checks.lengths_of(batch, length, 0, "frames")[:, tf.newaxis]

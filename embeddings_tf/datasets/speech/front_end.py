@@ -1,4 +1,4 @@
-"""From recordings to the input of an encoder of speech."""
+"""Computes the input of a speech encoder from recordings."""
 
 import tensorflow as tf
 
@@ -26,9 +26,9 @@ def front_end(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """The front end of x-vector systems: waveforms to normalised MFCCs.
 
-    Use it to make the inputs of `models.x_vector_encoder`: for training by
-    `x.map(lambda waveform: front_end(waveform)[0])`, and for serving as the
-    `preprocessing` of `export.export_saved_model`. Its steps are:
+    Use it to make the inputs of `models.x_vector_encoder`. For training, call
+    `x.map(lambda waveform: front_end(waveform)[0])`. For serving, pass it as
+    the `preprocessing` of `export.export_saved_model`. Its steps are:
 
     1. `mfcc`, and `energy_vad` on their log energies,
     2. `subtract_sliding_mean` over 3 seconds,
@@ -58,9 +58,9 @@ def front_end(
         `int32` of shape `()` or `(batch,)`.
 
     Raises:
-        ValueError: If arguments do not fit together, and eagerly if an
-            utterance is too short for a frame, has no speech (silence, and all
-            samples in -1..1), or contains NaN or infinity. In a graph the
+        ValueError: If arguments do not fit together. In eager mode also if an
+            utterance is too short for a frame, has no speech (silence, or all
+            samples in -1..1), or contains NaN or infinity. In a graph, the
             last three raise `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:
@@ -94,8 +94,8 @@ def front_end(
     )
     num_frames = count_frames(length, sample_rate=sample_rate)
     is_speech = energy_vad(features[..., 0], num_frames)
-    # The threshold is relative, in part: in -1..1, beside digital silence,
-    # anything would be speech.
+    # The threshold is partly relative: for samples in -1..1, everything but
+    # digital silence would be speech.
     is_sample = tf.sequence_mask(length, tf.shape(batch)[1])
     loudness = tf.where(is_sample, tf.abs(batch), tf.zeros_like(batch))
     is_speech &= tf.reduce_max(loudness, axis=1, keepdims=True) > 1
@@ -110,13 +110,13 @@ def front_end(
 
     once = tf.maximum(num_frames, 1)
     num_frames *= -(-min_num_frames // once)
-    # The minimum is for batches without utterances.
+    # The minimum is needed for batches without utterances.
     longest = tf.reduce_max(
         tf.pad(num_frames, [[0, 1]], constant_values=min_num_frames)
     )
     frame = tf.range(longest)
     features = tf.gather(
-        tf.pad(features, [[0, 0], [0, 1], [0, 0]]),  # for no frames at all
+        tf.pad(features, [[0, 0], [0, 1], [0, 0]]),  # in case of no frames
         tf.math.floormod(frame, once[:, tf.newaxis]),
         batch_dims=1,
     )

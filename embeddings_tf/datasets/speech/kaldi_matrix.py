@@ -1,4 +1,4 @@
-"""Matrices in binary archives of Kaldi."""
+"""Reads matrices in binary archives of Kaldi."""
 
 import os
 from typing import BinaryIO
@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 _FLOATS = {b"FM": "<f4", b"DM": "<f8"}
-# Compressed: bytes before the values and bytes of a value.
+# Compressed formats: bytes before the values, and bytes per value.
 _COMPRESSED = {b"CM": 1, b"CM2": 2, b"CM3": 1}
 
 
 class MatrixPlace(NamedTuple):
-    """A matrix in an archive: where its values are, and what they are."""
+    """The place of a matrix in an archive, its shape and its format."""
 
     kind: bytes
     first: int
@@ -27,11 +27,11 @@ def find_matrix(file: BinaryIO, offset: int, name: str) -> MatrixPlace:
 
     Args:
         file: The archive, open for reading bytes.
-        offset: Where the matrix starts, as the file of scripts (`.scp`) says.
+        offset: Start of the matrix, as given in the script file (`.scp`).
         name: Name of the matrix in errors.
 
     Raises:
-        ValueError: If there is no binary matrix, or it is empty or truncated.
+        ValueError: If the matrix is not binary, is empty or is truncated.
     """
     size = os.fstat(file.fileno()).st_size
     file.seek(offset)
@@ -40,7 +40,7 @@ def find_matrix(file: BinaryIO, offset: int, name: str) -> MatrixPlace:
     start = 3 + len(kind)
     if content[:2] != b"\0B" or kind not in {*_FLOATS, *_COMPRESSED}:
         raise ValueError(
-            f"{name} is no binary matrix of Kaldi at byte {offset} of "
+            f"{name} is not a binary matrix of Kaldi at byte {offset} of "
             f"{file.name}, of {size} bytes (there is {content[:8]!r}); write "
             "it with copy-feats ark:... ark,scp:..., or fetch it again."
         )
@@ -73,9 +73,9 @@ def find_matrix(file: BinaryIO, offset: int, name: str) -> MatrixPlace:
 
 
 def read_matrix(file: BinaryIO, place: MatrixPlace, name: str) -> np.ndarray:
-    """The matrix, `float32` of shape `(rows, columns)`.
+    """Returns the matrix, `float32` of shape `(rows, columns)`.
 
-    Compressed ones are what Kaldi makes of them, byte by byte:
+    Compressed matrices are decoded as Kaldi decodes them:
 
     ```
     CM2, CM3  minimum + range value / 65535, or / 255
@@ -109,8 +109,8 @@ def read_matrix(file: BinaryIO, place: MatrixPlace, name: str) -> np.ndarray:
     values = values.astype(np.float32)
     if not np.isfinite(values).all():
         raise ValueError(
-            f"{name} in {file.name} holds NaN or infinity; compute it again, "
-            "or leave it out."
+            f"{name} in {file.name} contains NaN or infinity; compute it "
+            "again, or leave it out."
         )
     return values
 

@@ -6,11 +6,11 @@ from embeddings_tf.datasets.speech import checks
 
 
 def keep_frames(features, keep) -> tuple[tf.Tensor, tf.Tensor]:
-    """Drops frames, for instance those without speech.
+    """Drops frames, for instance frames without speech.
 
     Use it with the result of `energy_vad`. The kept frames move to the front,
-    in their order, and padding follows. The shape does not change, so
-    utterances stay in one batch.
+    in order, and padding follows. The shape does not change, so utterances
+    stay in one batch.
 
     Args:
         features: Numbers of shape `(frames, dim)` or `(batch, frames, dim)`.

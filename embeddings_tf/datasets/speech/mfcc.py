@@ -1,4 +1,4 @@
-"""Mel-frequency cepstral coefficients."""
+"""Computes mel-frequency cepstral coefficients (MFCC)."""
 
 import math
 
@@ -14,8 +14,8 @@ from embeddings_tf.ops.arguments import truth
 
 _PRE_EMPHASIS = 0.97
 _LIFTER = 22
-# The floor of energies before the logarithm, as in Kaldi.
-# The energy of a frame of larger samples leaves float32.
+# Floor of energies before the logarithm, as in Kaldi, and the largest sample:
+# the energy of a frame of larger samples exceeds float32.
 _LARGEST_SAMPLE = 1e15
 _FLOOR = float(np.finfo(np.float32).eps)
 
@@ -34,9 +34,10 @@ def mfcc(
     """Mel-frequency cepstral coefficients (MFCC), as Kaldi computes them.
 
     Use it as the first step of a speaker or speech model, in `tf.data` or as a
-    part of the exported model. The defaults are from x-vector systems for 16
-    kHz. For telephone recordings of 8 kHz these systems take 23 coefficients,
-    23 bins and `high_frequency=3700`. For each window of 25 ms, every 10 ms:
+    part of the exported model. The defaults are from x-vector systems for
+    recordings of 16 kHz. For telephone recordings of 8 kHz these systems take
+    23 coefficients, 23 bins and `high_frequency=3700`. For each window of
+    25 ms, every 10 ms:
 
         x     the window minus its mean
         e     ln(sum x^2), the log energy
@@ -49,8 +50,8 @@ def mfcc(
         c_0   replaced by e
 
     `x_(-1)` is `x_0`. Energies are at least 1.2e-7 before the logarithm, so
-    that silence has finite features, `e = -15.9`. Unlike Kaldi's default, the
-    window is Hamming's and no noise (dither) is added: the same recording
+    silence has finite features, `e = -15.9`. Unlike Kaldi's default, this
+    function uses a Hamming window and adds no noise (dither), so a recording
     always has the same features.
 
     Args:
@@ -60,24 +61,24 @@ def mfcc(
             `(batch,)`; by default all. Padding has no influence.
         sample_rate: Samples per second, at least 400. Resample recordings with
             another rate first.
-        num_coefficients: Coefficients, at most `num_mel_bins`.
-        num_mel_bins: Triangles on the mel scale.
-        low_frequency: Where the first triangle starts, in Hz.
-        high_frequency: Where the last triangle ends, in Hz, at most half of
+        num_coefficients: Number of coefficients, at most `num_mel_bins`.
+        num_mel_bins: Number of triangles on the mel scale.
+        low_frequency: Start of the first triangle, in Hz.
+        high_frequency: End of the last triangle, in Hz, at most half of
             `sample_rate`.
-        snip_edges: Whether only windows that lie inside of the recording
-            count. Otherwise windows are centred every 10 ms, and the recording
-            is mirrored at its ends.
+        snip_edges: Whether to use only windows inside the recording.
+            Otherwise windows are centred every 10 ms, and the recording is
+            mirrored at its ends.
 
     Returns:
         `float32` of shape `(frames, num_coefficients)` or `(batch, frames,
-        num_coefficients)`. `count_frames(length)` tells how many are no
-        padding; the others are 0.
+        num_coefficients)`. `count_frames(length)` returns the number of frames
+        without padding; the padding is 0.
 
     Raises:
-        ValueError: If arguments do not fit together or are not what they are
-            described to be, and eagerly if a recording has no frame or
-            contains NaN or infinity. In a graph the last two raise
+        ValueError: If arguments are not as described or do not fit together.
+            In eager mode also if a recording has no frame or contains NaN or
+            infinity. In a graph, the last two raise
             `tf.errors.InvalidArgumentError` when it runs.
 
     References:
@@ -127,7 +128,7 @@ def mfcc(
         tf.reduce_all((tf.abs(batch) <= _LARGEST_SAMPLE) | ~is_sample),
         "waveform must be samples in the range of 16-bit integers; "
         "received some "
-        f"above {_LARGEST_SAMPLE:g}, whose energy is no float32; scale it.",
+        f"above {_LARGEST_SAMPLE:g}, whose energy exceeds float32; scale it.",
     )
 
     num_samples = batch.shape[1]
@@ -136,7 +137,7 @@ def mfcc(
             tf.shape(batch)[1], sample_rate=sample_rate, snip_edges=snip_edges
         )
     else:
-        # A number, so that static shapes stay static.
+        # A Python number, so that static shapes stay static.
         with tf.init_scope():
             all_frames = count_frames(
                 num_samples, sample_rate=sample_rate, snip_edges=snip_edges
@@ -145,11 +146,11 @@ def mfcc(
     position = tf.range((all_frames - 1) * shift + window)
     if not snip_edges:
         position += shift // 2 - window // 2
-    # Mirrored at both ends, as often as needed: a wave of period 2 * length.
+    # Mirrored at both ends, repeatedly: a wave of period 2 * length.
     length = tf.maximum(length, 1)[:, tf.newaxis]
     position = tf.math.floormod(position, 2 * length)
     position = tf.minimum(position, 2 * length - 1 - position)
-    # One more sample, for batches without any, which are refused above.
+    # One more sample, for batches without samples, which are refused above.
     samples = tf.gather(tf.pad(batch, [[0, 0], [0, 1]]), position, batch_dims=1)
     frames = tf.signal.frame(samples, window, shift)
 
@@ -206,7 +207,7 @@ def _mel_weights(sample_rate, fft_length, num_bins, low, high):
     if empty.size:
         raise ValueError(
             f"`num_mel_bins` is too large for {sample_rate} Hz: bin {empty[0]} "
-            f"of {num_bins} has no frequency of the spectrum in it; pass fewer "
+            f"of {num_bins} contains no frequency of the spectrum; pass fewer "
             "bins."
         )
     return weights.astype(np.float32)

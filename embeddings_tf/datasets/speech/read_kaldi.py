@@ -1,4 +1,4 @@
-"""Data directories of Kaldi."""
+"""Reads data directories of Kaldi."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from embeddings_tf.datasets.utterances import Utterances
 from embeddings_tf.ops import arguments
 
 _PLACE = re.compile(r"(.+):(\d+)")
-# By as much a segment may reach beyond its recording, in seconds, as in Kaldi.
+# Seconds by which a segment may exceed its recording, as in Kaldi.
 _OVERSHOOT = 0.5
 
 
@@ -24,8 +24,8 @@ def read_kaldi(
     """Reads a data directory of Kaldi: features or recordings, and speakers.
 
     Use it for data that a Kaldi recipe has prepared, such as NIST SRE.
-    `load("kaldi", name)` calls it. Values are read on demand, so a set may be
-    larger than the memory.
+    `load("kaldi", name)` calls it. Values are read on demand, so the data may
+    be larger than the memory.
 
     | file | contains |
     |---|---|
@@ -39,15 +39,16 @@ def read_kaldi(
 
     Args:
         folder: The data directory.
-        root: Where relative paths in its files start: the folder from which
-            Kaldi was run. None: `folder`.
-        sample_rate: Samples in a second that every recording must have. None:
-            as many as the first has.
+        root: Folder where relative paths in the files start, usually the folder
+            from which Kaldi was run. None: `folder`.
+        sample_rate: Samples per second that every recording must have. None:
+            the rate of the first recording.
 
     Returns:
-        `(x, speakers, names)`: `Utterances`, of `float32` features of shape
-        `(frames, dim)` or of `int16` samples, and `str` of shape
-        `(utterances,)`, in the order of `feats.scp`, `segments` or `wav.scp`.
+        `(x, speakers, names)`: `Utterances` of `float32` features of shape
+        `(frames, dim)` or of `int16` samples, then speakers and names, `str` of
+        shape `(utterances,)`. The order is the order of `feats.scp`,
+        `segments` or `wav.scp`.
 
     Raises:
         ValueError: If a line is malformed, a name occurs twice, an utterance
@@ -93,7 +94,7 @@ def read_kaldi(
     strangers = [name for name in names if name not in speaker_of]
     if strangers:
         raise ValueError(
-            f"{folder} names no speaker of {len(strangers)} utterances, the "
+            f"{folder} gives no speaker for {len(strangers)} utterances, the "
             f"first is {strangers[0]!r}; add them to utt2spk, or run Kaldi's "
             "fix_data_dir.sh."
         )
@@ -101,7 +102,7 @@ def read_kaldi(
 
 
 def _table(path):
-    """The lines of a file as `{first word: the rest}`, in their order."""
+    """Returns the lines of a file as `{first word: the rest}`, in order."""
     rows = {}
     try:
         with open(path, encoding="utf-8") as file:
@@ -110,7 +111,7 @@ def _table(path):
                 if not rest:
                     raise ValueError(
                         f"{path}, line {number}, is {line.strip()[:80]!r}: "
-                        "expected a name and what belongs to it."
+                        "expected a name and its value."
                     )
                 if name in rows:
                     raise ValueError(
@@ -119,7 +120,7 @@ def _table(path):
                     )
                 rows[name] = rest[0].strip()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no text ({error}).") from error
+        raise ValueError(f"{path} is not text ({error}).") from error
     if not rows:
         raise ValueError(
             f"{path} is empty; expected a line for each name, fetch it again."
@@ -128,7 +129,7 @@ def _table(path):
 
 
 def _speakers(folder):
-    """The speaker of each utterance."""
+    """Returns the speaker of each utterance."""
     by_utterance, by_speaker = folder / "utt2spk", folder / "spk2utt"
     if by_speaker.exists():
         speaker_of = {}
@@ -136,8 +137,8 @@ def _speakers(folder):
             for name in utterances.split():
                 if name in speaker_of:
                     raise ValueError(
-                        f"{by_speaker} has {name!r} twice, of "
-                        f"{speaker_of[name]!r} and of {speaker!r}."
+                        f"{by_speaker} has {name!r} twice, for "
+                        f"{speaker_of[name]!r} and for {speaker!r}."
                     )
                 speaker_of[name] = speaker
         if not by_utterance.exists():
@@ -163,19 +164,19 @@ def _speakers(folder):
 
 
 def _entries(path):
-    """The entries of a file of scripts, none of which is a command."""
+    """Returns the entries of a script file; raises if one is a command."""
     entries = _table(path)
     for name, entry in entries.items():
         if entry.endswith("|") or entry.startswith("|"):
             raise ValueError(
                 f"{path} has a command for {name!r}, {entry[:60]!r}, and "
-                "commands are not run; write what it prints to a file and name "
-                "that (wav-copy or copy-feats do so for all)."
+                "commands are not run; write its output to a file and name the "
+                "file (wav-copy and copy-feats do so for all entries)."
             )
         if entry.endswith("]"):
             raise ValueError(
                 f"{path} cuts {name!r} from a longer matrix, {entry[-60:]!r}, "
-                "which is not read; write the parts with copy-feats."
+                "which is not supported; write the parts with copy-feats."
             )
     return entries
 
@@ -195,7 +196,7 @@ def _features(path, root):
             place = kaldi_matrix.find_matrix(opened, int(offset), name)
             if places and place.num_columns != places[0].num_columns:
                 raise ValueError(
-                    f"{name} has {place.num_columns} features a frame, and "
+                    f"{name} has {place.num_columns} features per frame, and "
                     f"{names[0]} has {places[0].num_columns}; {path} must name "
                     "features of one kind."
                 )
@@ -219,7 +220,7 @@ def _opened(path, name, listed_in):
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"{path}, which {listed_in} names for {name!r}, does not exist; "
-            "say by root=... where its relative paths start."
+            "pass root=..., the folder where its relative paths start."
         ) from error
 
 
@@ -248,7 +249,7 @@ def _recordings(folder, root, sample_rate):
 
 
 def _segments(path, length_of, rate):
-    """Recording, first sample and length of each utterance."""
+    """Returns recording, first sample and length of each utterance."""
     parts = {}
     for name, row in _table(path).items():
         words = row.split()

@@ -1,4 +1,4 @@
-"""Folders of recordings, one subfolder per speaker."""
+"""Reads folders of recordings, one subfolder per speaker."""
 
 import os
 
@@ -15,28 +15,29 @@ def read_recordings(
     """Reads a folder of WAV files, `speaker/.../utterance.wav`.
 
     Use it for VoxCeleb1 and VoxCeleb2, whose folders `wav` contain
-    `speaker/video/utterance.wav`, and for other folders by speaker.
-    `load("voxceleb1", "test")` calls it. It reads headers only; samples are
-    read on demand, so a set may be larger than the memory.
+    `speaker/video/utterance.wav`, and for other folders sorted by speaker.
+    `load("voxceleb1", "test")` calls it. The call reads only file headers;
+    samples are read on demand, so the data may be larger than the memory.
 
-    Names are as in the lists of trials of VoxCeleb, for
-    `read_trials(path, names)`. Speakers as integers:
+    Names are as in the trial lists of VoxCeleb, for
+    `read_trials(path, names)`. `np.unique(speakers, return_inverse=True)[1]`
+    converts speakers to integers.
     `np.unique(speakers, return_inverse=True)[1]`.
 
     Args:
         folder: The folder of the speakers.
-        sample_rate: Samples in a second that every recording must have. None:
-            as many as the first has.
+        sample_rate: Samples per second that every recording must have. None:
+            the rate of the first recording.
 
     Returns:
-        `(x, speakers, names)`: `Utterances` of `int16` samples, and `str` of
-        shape `(utterances,)`: the first part of each path, and the path, from
-        `folder` on. In the order of the names.
+        `(x, speakers, names)`: `Utterances` of `int16` samples; speakers, the
+        first part of each path; and names, the paths relative to `folder`.
+        Both are `str` of shape `(utterances,)`, sorted by name.
 
     Raises:
         ValueError: If a file is not a WAV file of one channel and 16 bits, is
             truncated or has another rate, or is not in a speaker's folder.
-        OSError: If there are no WAV files, or one cannot be read.
+        OSError: If WAV files are missing or cannot be read.
 
     Example:
 
@@ -60,8 +61,8 @@ def read_recordings(
     for name, path in zip(names, paths, strict=True):
         if "/" not in name:
             raise ValueError(
-                f"{path} lies in no speaker's folder: expected "
-                "speaker/.../utterance.wav from the folder that is read on."
+                f"{path} is not in the folder of a speaker: expected "
+                "speaker/.../utterance.wav below the folder that is read."
             )
     lengths, rates = zip(*map(wave_files.count_samples, paths), strict=True)
     sample_rate = wave_files.common_rate(paths, rates, sample_rate)
@@ -77,10 +78,10 @@ def read_recordings(
 def _nothing(folder):
     if next(folder.rglob("*.m4a"), None) is not None:
         return (
-            f"{folder} has .m4a files and no .wav files; convert them, one to "
-            "one: ffmpeg -i 00001.m4a -ac 1 -ar 16000 00001.wav"
+            f"{folder} has .m4a files and no .wav files; convert each of them: "
+            "ffmpeg -i 00001.m4a -ac 1 -ar 16000 00001.wav"
         )
     return (
-        f"{folder} has no files speaker/.../utterance.wav; put the folder of "
-        "the speakers there, or name another one."
+        f"{folder} has no files speaker/.../utterance.wav; put the folders of "
+        "the speakers there, or give another folder."
     )

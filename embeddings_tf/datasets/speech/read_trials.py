@@ -1,4 +1,4 @@
-"""Lists of verification trials."""
+"""Reads lists of verification trials."""
 
 import gzip
 import os
@@ -20,12 +20,12 @@ def read_trials(
 
     Use it for lists of VoxCeleb, with lines `1 first second` or `0 first
     second`, and of Kaldi, with lines `first second target` or `first second
-    nontarget`. Without `names` it returns names, which tell you what to embed;
-    with `names`, indices of embeddings. `metrics.score_trials` takes names, as
-    `np.stack([first, second], axis=1)`.
+    nontarget`. Without `names` it returns the names of the recordings to
+    embed; with `names` it returns indices of embeddings.
+    `metrics.score_trials` takes names as `np.stack([first, second], axis=1)`.
 
     Args:
-        path: Text, possibly compressed, `.gz`.
+        path: Text file, possibly compressed (`.gz`).
         names: Names of recordings, all different. `first` and `second` are then
             indices into them.
 
@@ -34,7 +34,7 @@ def read_trials(
         of the list: names as `str`, or indices as `int32`, and `bool`.
 
     Raises:
-        ValueError: If a line is not a trial, the list is empty or damaged, or
+        ValueError: If a line is not a trial, the list is empty or damaged or
             mentions a recording that is not in `names`, or `names` repeat.
         OSError: If the file cannot be read.
 
@@ -78,15 +78,15 @@ def read_trials(
     number_of = {name: number for number, name in enumerate(names)}
     if len(number_of) != len(names):
         raise ValueError(
-            f"names must be different; received {len(names)} names of which "
-            f"{len(number_of)} are different."
+            f"names must be different; received {len(names)} names, of which "
+            f"only {len(number_of)} are different."
         )
     unknown = sorted({*first.tolist(), *second.tolist()} - number_of.keys())
     if unknown:
         raise ValueError(
             f"{path} mentions {len(unknown)} recordings that are not among the "
-            f"{len(names)} names, the first is {unknown[0]!r}; names are "
-            "compared as they are, for instance 'id10270/x6uYqmx31kE/00001.wav'"
+            f"{len(names)} names, the first is {unknown[0]!r}; names must be "
+            "equal as text, for instance 'id10270/x6uYqmx31kE/00001.wav'"
             "."
         )
     return (

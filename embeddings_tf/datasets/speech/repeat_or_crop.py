@@ -1,4 +1,4 @@
-"""Utterances of one length."""
+"""Crops and repeats utterances to one length."""
 
 import tensorflow as tf
 
@@ -10,9 +10,9 @@ from embeddings_tf.ops.seed_pair import seed_pair
 def repeat_or_crop(features, num_frames, seed=None, length=None) -> tf.Tensor:
     """Brings utterances to one length: crops long ones, repeats short ones.
 
-    Use it to make batches of utterances of different lengths. Of a longer
-    utterance a window is kept, at a random place if there is a seed, else in
-    the middle; a shorter one is repeated from its first frame on.
+    Use it to make batches of utterances of different lengths. A longer
+    utterance is cropped: at a random place with a seed, otherwise in the
+    middle. A shorter utterance is repeated from its first frame on.
 
     Args:
         features: Numbers of shape `(frames, dim)` or `(batch, frames, dim)`.
@@ -20,15 +20,15 @@ def repeat_or_crop(features, num_frames, seed=None, length=None) -> tf.Tensor:
             tensor.
         seed: Integers of shape `(2,)`. The result is a pure function of
             features and seed.
-        length: Numbers of frames that are no padding, integers of shape `()` or
+        length: Numbers of frames without padding, integers of shape `()` or
             `(batch,)`; by default all.
 
     Returns:
         `float32` of shape `(num_frames, dim)` or `(batch, num_frames, dim)`.
 
     Raises:
-        ValueError: If arguments are not what they are described to be, and
-            eagerly if an utterance has no frame. In a graph the last raises
+        ValueError: If arguments are not as described. In eager mode also if an
+            utterance has no frame; in a graph, this raises a
             `tf.errors.InvalidArgumentError` when it runs.
 
     Example:
@@ -56,7 +56,7 @@ def repeat_or_crop(features, num_frames, seed=None, length=None) -> tf.Tensor:
     else:
         uniform = tf.random.stateless_uniform(tf.shape(most), seed_pair(seed))
         first = tf.cast(uniform * tf.cast(most + 1, tf.float32), tf.int32)
-        # The product of a number below 1 can still round up.
+        # Rounding can lift the product of a number below 1.
         first = tf.minimum(first, most)
     position = first[:, tf.newaxis] + tf.range(num_frames)
     position = tf.math.floormod(position, tf.maximum(length, 1)[:, tf.newaxis])

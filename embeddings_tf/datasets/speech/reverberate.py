@@ -1,4 +1,4 @@
-"""Speech as it sounds in a room."""
+"""Adds the reverberation of a room to speech."""
 
 import tensorflow as tf
 
@@ -6,7 +6,7 @@ from embeddings_tf.datasets.speech import checks
 
 
 def reverberate(waveform, room_response) -> tf.Tensor:
-    """Speech as it sounds in a room, from the impulse response of the room.
+    """Adds the reverberation of a room, given its impulse response.
 
     Use it to augment training data. The waveform is convolved with the
     response. The result is shifted so that the direct sound (the largest value
@@ -26,9 +26,9 @@ def reverberate(waveform, room_response) -> tf.Tensor:
         `float32` of shape `(samples,)`.
 
     Raises:
-        ValueError: If shapes are not what they are described to be, and eagerly
-            if samples are missing, all of the response are 0, or any is NaN or
-            infinity. In a graph the latter raise
+        ValueError: If shapes are not as described. In eager mode also if there
+            are no samples, the response is all 0, or a sample is NaN or
+            infinity. In a graph, the latter raise
             `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:
@@ -65,7 +65,7 @@ def reverberate(waveform, room_response) -> tf.Tensor:
         fft_length,
     )
     peak = tf.argmax(tf.abs(response), output_type=tf.int32)
-    # Silence follows the end of the convolution.
+    # Silence follows the convolution.
     convolved = tf.pad(convolved, [[0, peak]])
     result = tf.ensure_shape(
         convolved[peak : peak + num_samples], waveform.shape

@@ -1,4 +1,4 @@
-"""Features relative to their mean over a sliding window."""
+"""Subtracts the mean over a sliding window from features."""
 
 import tensorflow as tf
 
@@ -9,11 +9,11 @@ from embeddings_tf.ops.arguments import positive_integer
 def subtract_sliding_mean(
     features, length=None, *, window: int = 300
 ) -> tf.Tensor:
-    """Subtracts from features their mean over a sliding window.
+    """Subtracts the mean over a sliding window from features.
 
-    Use it after `mfcc` and before frames without speech are dropped. It removes
-    the constant contribution of a microphone or a telephone line. The window
-    is centred, and moved inside at the ends of an utterance:
+    Use it after `mfcc` and before you drop frames without speech. It removes
+    the constant contribution of a microphone or a telephone line. The window is
+    centred, and shifted inside at the ends of an utterance:
 
         first = clip(t - window // 2, 0, max(frames - window, 0))
         out_t = in_t - mean(in_first, ..., in_(min(first + window, frames) - 1))
@@ -30,8 +30,8 @@ def subtract_sliding_mean(
         `float32` of the shape of `features`, 0 for padding.
 
     Raises:
-        ValueError: If arguments are not what they are described to be, and
-            eagerly if features contain NaN or infinity. In a graph this is a
+        ValueError: If arguments are not as described. In eager mode also if
+            features contain NaN or infinity; in a graph, this raises a
             `tf.errors.InvalidArgumentError` when it runs.
 
     Reference:
@@ -56,7 +56,7 @@ def subtract_sliding_mean(
     frame = tf.range(num_frames)
     is_valid = (frame < length)[..., tf.newaxis]
     checks.require_finite("features", batch, is_valid)
-    # Sums over many frames are differences of sums over very many.
+    # A sum over a window is a difference of two cumulative sums.
     total = tf.cumsum(
         tf.cast(tf.where(is_valid, batch, 0.0), tf.float64), axis=1
     )

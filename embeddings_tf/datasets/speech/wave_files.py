@@ -1,4 +1,4 @@
-"""Recordings in WAV files, and parts of them."""
+"""Reads recordings in WAV files, and parts of them."""
 
 import os
 import wave
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_BYTES = 2  # of a sample
-_HEADER_BYTES = 44  # of a file, at least
+_BYTES = 2  # per sample
+_HEADER_BYTES = 44  # at least
 
 
 def count_samples(path: str | os.PathLike) -> tuple[int, int]:
-    """Samples of a WAV file, and samples in a second; reads its header alone.
+    """Returns length and sample rate of a WAV file; reads only its header.
 
     Raises:
         ValueError: If it is not a WAV file of one channel and 16 bits, or is
@@ -23,7 +23,7 @@ def count_samples(path: str | os.PathLike) -> tuple[int, int]:
         size = os.path.getsize(path)
         if size < _HEADER_BYTES + _BYTES * num_samples or num_samples < 1:
             raise ValueError(
-                f"{path} announces {num_samples} samples and has {size} bytes; "
+                f"{path} announces {num_samples} samples but has {size} bytes; "
                 "it is empty or truncated, fetch it again or leave it out."
             )
         return num_samples, reader.getframerate()
@@ -32,14 +32,14 @@ def count_samples(path: str | os.PathLike) -> tuple[int, int]:
 def read_samples(
     path: str | os.PathLike, first: int, num_samples: int
 ) -> np.ndarray:
-    """Some samples of a WAV file, `int16`; raises as `count_samples`."""
+    """Reads samples of a WAV file as `int16`; errors as `count_samples`."""
     with _opened(path) as reader:
         reader.setpos(min(first, reader.getnframes()))
         samples = np.frombuffer(reader.readframes(num_samples), "<i2")
     if len(samples) != num_samples:
         raise ValueError(
-            f"{path} has {len(samples)} samples from {first} on, where "
-            f"{num_samples} should be; it was cut or replaced, read the folder "
+            f"{path} has {len(samples)} samples from {first} on instead of "
+            f"{num_samples}; it was cut or replaced, read the folder "
             "again."
         )
     return samples.astype(np.int16)
@@ -48,14 +48,14 @@ def read_samples(
 def common_rate(
     paths: Sequence, rates: Sequence[int], sample_rate: int | None
 ) -> int:
-    """The samples in a second that all files have; ValueError if they differ"""
+    """Returns the sample rate of all files; ValueError if they differ."""
     expected = rates[0] if sample_rate is None else sample_rate
     for path, rate in zip(paths, rates, strict=True):
         if rate != expected:
             raise ValueError(
-                f"{path} has {rate} samples a second, expected {expected}"
-                + (f", as {paths[0]} has" if sample_rate is None else "")
-                + "; resample it, or read it with others of its rate."
+                f"{path} has {rate} samples per second, expected {expected}"
+                + (f", the rate of {paths[0]}" if sample_rate is None else "")
+                + "; resample it, or read it separately."
             )
     return expected
 
@@ -65,14 +65,14 @@ def _opened(path):
         reader = wave.open(os.fspath(path), "rb")
     except (wave.Error, EOFError) as error:
         raise ValueError(
-            f"{path} is no WAV file of 16-bit samples, or damaged ({error}); "
+            f"{path} is damaged or not a WAV file of 16-bit samples ({error}); "
             "convert it, for instance with ffmpeg or sox."
         ) from error
     if reader.getnchannels() != 1 or reader.getsampwidth() != _BYTES:
         channels, bits = reader.getnchannels(), 8 * reader.getsampwidth()
         reader.close()
         raise ValueError(
-            f"{path} has {channels} channels of {bits} bits, expected one of "
-            "16; convert it, for instance with ffmpeg or sox."
+            f"{path} has {channels} channels of {bits} bits, expected one "
+            "channel of 16; convert it, for instance with ffmpeg or sox."
         )
     return reader

@@ -1,4 +1,4 @@
-"""Characters of the Sprites archive, one MATLAB file each."""
+"""Reads characters of the Sprites archive, one MATLAB file each."""
 
 import os
 
@@ -31,7 +31,7 @@ def read_character(
         its frames, `uint8` of shape `(frames, 60, 60, 3)`.
 
     Raises:
-        ValueError: If the file is damaged or something else.
+        ValueError: If the file is damaged or has another format.
     """
     import h5py
 
@@ -76,7 +76,7 @@ def _checked_factors(labels):
 def read_splits(
     path: str | os.PathLike, num_characters: int
 ) -> dict[str, np.ndarray]:
-    """Reads which characters are in which split.
+    """Reads which characters belong to which split.
 
     Args:
         path: `sprites_splits.mat`, with `trainidx`, `validx` and `testidx`,
@@ -84,11 +84,11 @@ def read_splits(
         num_characters: Number of characters, each in exactly one split.
 
     Returns:
-        Characters of `"train"`, `"validation"` and `"test"`, ascending and
-        counted from 0 as the files are.
+        Indices of the characters of `"train"`, `"validation"` and `"test"`,
+        ascending and counted from 0 like the files.
 
-    Raises:
-        ValueError: If the file is damaged or something else.
+        Raises:
+        ValueError: If the file is damaged or has another format.
     """
     import scipy.io
 
@@ -99,7 +99,7 @@ def read_splits(
             split: np.sort(np.ravel(arrays[name]).astype(np.int64)) - 1
             for split, name in names.items()
         }
-    # SciPy raises many kinds of errors for files that are damaged.
+    # SciPy raises many kinds of errors for damaged files.
     except Exception as error:
         raise ValueError(
             f"{path} is damaged or not sprites_splits.mat of the Sprites "
@@ -108,7 +108,7 @@ def read_splits(
     every = np.sort(np.concatenate(list(splits.values())))
     if not np.array_equal(every, np.arange(num_characters)):
         raise ValueError(
-            f"{path} must have each of the characters 1 to {num_characters} "
+            f"{path} must contain each of the characters 1 to {num_characters} "
             "in one split; "
             f"received {len(every)} from {every.min(initial=0) + 1} "
             f"to {every.max(initial=0) + 1}."

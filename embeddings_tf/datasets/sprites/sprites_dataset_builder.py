@@ -18,10 +18,10 @@ _WEAPON_ANIMATIONS = (4, 5, 6, 7, 16, 17, 18, 19)
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class SpritesConfig(tfds.core.BuilderConfig):
-    """Which frames of every character.
+    """The frames that are kept of every character.
 
     Args:
-        animations: Animations whose frames are kept, of 0 to 20.
+        animations: Animations to keep, of 0 to 20.
     """
 
     animations: tuple[int, ...]
@@ -40,22 +40,22 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         ),
         SpritesConfig(
             name="weapon_visible",
-            description="The frames that tell the weapon.",
+            description="The frames that show the weapon.",
             animations=_WEAPON_ANIMATIONS,
         ),
     ]
     MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
     Fetch {_URL}
-    and unpack it into the subfolder `sprites` of manual_dir, so that
-    `sprites_0.mat` to `sprites_{_NUM_CHARACTERS - 1}.mat` and
-    `sprites_splits.mat` are in it or below it.
+    and unpack it into the subfolder `sprites` of manual_dir, so that the
+    subfolder or a folder below it contains `sprites_0.mat` to
+    `sprites_{_NUM_CHARACTERS - 1}.mat` and `sprites_splits.mat`.
     """
 
     def _info(self):
         return self.dataset_info_from_configs(
             features=tfds.features.FeaturesDict(
                 {
-                    # Half as large as PNG, and faster to write and read.
+                    # Half the size of PNG, and faster to write and read.
                     "image": tfds.features.Tensor(
                         shape=characters.FRAME_SHAPE,
                         dtype=np.uint8,
@@ -119,7 +119,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
 
 def _find(folder, name):
-    """Finds a file where the archive, unpacked anywhere below, put it."""
+    """Finds a file of the unpacked archive in a folder or below it."""
     found = sorted(folder.rglob(name), key=lambda path: len(path.parts))
     if not found:
         raise FileNotFoundError(_missing(folder, name))

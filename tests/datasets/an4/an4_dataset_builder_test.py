@@ -11,7 +11,7 @@ from embeddings_tf.datasets import load
 from embeddings_tf.datasets.an4 import an4_dataset_builder
 
 README = pathlib.Path(an4_dataset_builder.__file__).with_name("README.md")
-# Utterance -> frames, in the order of the set.
+# Utterance -> frames, in the order of the data set.
 TRAIN = {
     "an4_clstk/fash/an251-fash-b": 4,
     "an4_clstk/fash/cen1-fash-b": 2,
@@ -103,7 +103,7 @@ def test_example_of_the_readme(folders, monkeypatch):
     exec(compile(block, str(README), "exec"), namespace)
     x, labels = next(iter(namespace["batches"]))
     assert x.shape == (2, 200, 13) and sorted(labels.numpy()) == [0, 1]
-    # Each repeats one utterance, whose mean was taken away.
+    # Each recording repeats one utterance with its mean subtracted.
     for row, label in zip(x.numpy(), labels.numpy(), strict=True):
         length = 7 if label else (2 if np.allclose(row[0], row[2]) else 4)
         np.testing.assert_allclose(row[:length].mean(axis=0), 0, atol=1e-5)
@@ -136,7 +136,7 @@ def test_damaged_file(folders, content, message):
     with pytest.raises(ValueError, match=message) as error:
         load("an4", "train")
     assert f"{name}.mfc" in str(error.value)
-    # Mended, it works: nothing is left of the attempt.
+    # It works once the file is restored: nothing is left of the attempt.
     write_an4(folders)
     assert len(load("an4", "train")[0]) == 3
 

@@ -25,7 +25,7 @@ WEIGHTS = "inception_v3_weights_tf_dim_ordering_tf_kernels_notop.h5"
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """Archives for the unchanged builder of TFDS; what is in them."""
+    """Archives for the unchanged builder of TFDS, and their contents."""
 
     def send(self, request, **kwargs):
         raise requests.ConnectionError("no network", request=request)
@@ -36,7 +36,7 @@ def files(tmp_path, monkeypatch):
     folder = tmp_path / "manual/caltech_birds2011"
     written = caltech_birds2011_files.write_files(folder)
     builder_cls = tfds.builder_cls("caltech_birds2011")
-    # The real URLs, with the checksums of the fabricated files.
+    # The real URLs with the checksums of the fabricated files.
     url_infos = {}
     for url, info in builder_cls.url_infos.items():
         found = checksums.compute_url_info(folder / info.filename)
@@ -96,7 +96,7 @@ def test_features_and_species(files, kernel, tmp_path):
         features, labels = _load(split, tmp_path)
         assert features.dtype == np.float32 and labels.dtype == np.int32
         expected = [row for part in parts for row in files[part]]
-        # Every photograph has one colour: resizing cannot change its mean.
+        # Every photograph has one colour, so resizing keeps its mean.
         colours = np.array([colour for colour, _ in expected])
         expected_features = (colours / 127.5 - 1) @ kernel
         expected_labels = np.array([label for _, label in expected])
@@ -130,7 +130,7 @@ def test_interrupted_computation_is_not_read(
 
     def interrupted(self, x):
         calls.append(len(x))
-        if len(calls) == 2:  # The train split is complete.
+        if len(calls) == 2:  # after the train split
             raise KeyboardInterrupt
         return real(self, x)
 
@@ -143,7 +143,7 @@ def test_interrupted_computation_is_not_read(
 
 
 def test_real_architecture_in_single_precision(monkeypatch):
-    # Weights drawn at random: the real ones have to be downloaded.
+    # Random weights, because the real weights must be downloaded.
     monkeypatch.setattr(builder_module, "_WEIGHTS", None)
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_float16")
@@ -155,7 +155,7 @@ def test_real_architecture_in_single_precision(monkeypatch):
     image = np.random.default_rng(0).uniform(-1, 1, (1, 299, 299, 3))
     features = extractor.predict_on_batch(image.astype("float32"))
     assert features.shape == (1, 2048) and features.dtype == np.float32
-    # It ends in the mean of the last block's ReLUs.
+    # The output is the mean of the last block's ReLUs.
     block = keras.Model(extractor.input, extractor.get_layer("mixed10").output)
     maps = block.predict_on_batch(image.astype("float32"))
     np.testing.assert_allclose(
@@ -188,7 +188,7 @@ def test_missing_archive(files, tmp_path):
 
 
 def test_opencv_is_named_if_it_is_missing(files, tmp_path, monkeypatch):
-    # This is how Python says that a module cannot be imported.
+    # Python's error for a module that cannot be imported.
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(ImportError, match="cv2") as error:
         _load("train", tmp_path)

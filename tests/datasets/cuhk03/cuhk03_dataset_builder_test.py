@@ -54,7 +54,7 @@ def test_images_and_identities(folders, config):
     images = [image for images in written.values() for image in images]
     assert x.shape == (len(images), 160, 60, 3)
     for image, original in zip(x, images, strict=True):
-        # Pillow's bilinear filter is the antialiased one; it rounds weights.
+        # Pillow's bilinear filter also uses antialiasing, with rounded weights.
         expected = Image.fromarray(original).resize(
             (60, 160), Image.Resampling.BILINEAR
         )
@@ -102,16 +102,16 @@ def test_truncated_file(folders):
     content = path.read_bytes()
     for part in (content[:-1000], content[: len(content) // 2], b""):
         path.write_bytes(part)
-        with pytest.raises(ValueError, match="or not all of it") as error:
+        with pytest.raises(ValueError, match="or is incomplete") as error:
             load("cuhk03", "train")
         assert str(path) in str(error.value)
-    # Mended, it works: nothing is left of the attempts.
+    # It works once the file is restored: nothing is left of the attempts.
     path.write_bytes(content)
     load("cuhk03", "train")
 
 
 def _replace(mat, reference, **arguments):
-    """Puts another array behind the first pair's first cell."""
+    """Replaces the array of the first pair's first cell."""
     mat.create_dataset("other", **arguments)
     mat[reference][0, 0] = mat["other"].ref
 
@@ -182,14 +182,17 @@ def _reference_to_group(mat):
         (_no_variable, "no variable labeled"),
         (_linked_variable, "no variable labeled"),
         (_four_pairs, "labeled has 4 cells, expected one for each of 5 pairs"),
-        (_numbers, "labeled is no cell array, but float64"),
+        (_numbers, "labeled is not a cell array, but float64"),
         (_transposed_pair, r"labeled\{1\} is a cell array of shape \(10, 3\)"),
         (_grey_image, r"labeled\{1\}\{1, 1\} is uint8 of shape \(160, 60\)"),
         (_floats, r"labeled\{1\}\{1, 1\} is float64 of shape \(160, 60, 3\)"),
-        (_huge_image, r"labeled\{1\}\{1, 1\} is no array of at most"),
-        (_external_image, r"labeled\{1\}\{1, 1\} is no array of at most"),
+        (_huge_image, r"labeled\{1\}\{1, 1\} is not an array of at most"),
+        (_external_image, r"labeled\{1\}\{1, 1\} is not an array of at most"),
         (_no_reference, "not the original cuhk-03.mat"),
-        (_reference_to_group, r"labeled\{1\}\{1, 1\} is no array of at most"),
+        (
+            _reference_to_group,
+            r"labeled\{1\}\{1, 1\} is not an array of at most",
+        ),
     ],
 )
 def test_odd_content(folders, change, message):

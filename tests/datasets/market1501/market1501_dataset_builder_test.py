@@ -106,7 +106,7 @@ def test_protocol_of_the_readme(folders):
     namespace = {"model": Model()}
     exec(compile(block, str(README), "exec"), namespace)
 
-    # One query after the other, one gallery image after the other.
+    # Loops over queries and gallery images.
     gallery_x, gallery = expected(
         content, ["bounding_box_test"], lambda i: True
     )
@@ -126,11 +126,11 @@ def test_protocol_of_the_readme(folders):
             if other != -1
             and not (other == identity and other_camera == camera)
         ]
-        # Junk and this camera's view of the person are gone.
+        # Junk and images of the person in the query's camera are removed.
         assert len(ranked) == 5 - (identity == 1)
         for k in hits:
             hits[k].append(any(ranked[:k]))
-        # The area under precision over recall, by trapezoids.
+        # The area under precision over recall by the trapezoidal rule.
         area = []
         for found, rank in enumerate(np.flatnonzero(ranked) + 1, start=1):
             before = (found - 1) / (rank - 1) if rank > 1 else 1
@@ -144,7 +144,7 @@ def test_protocol_of_the_readme(folders):
 
 def test_missing_archive(folders):
     folders.mkdir()
-    for _ in range(2):  # Without and with something else in the folder.
+    for _ in range(2):  # without a folder, then with another file in it
         with pytest.raises(FileNotFoundError) as error:
             load("market1501", "train")
         message = str(error.value)
@@ -158,15 +158,15 @@ def test_missing_archive(folders):
     [
         (
             {"query/person_2.jpg": b""},
-            r"query/person_2\.jpg, whose name says no identity",
+            r"query/person_2\.jpg, whose name gives no identity",
         ),
         (
             {"bounding_box_test/0001_c7s1_000451_03.jpg": b""},
-            r"0001_c7s1_000451_03\.jpg, whose name says no identity",
+            r"0001_c7s1_000451_03\.jpg, whose name gives no identity",
         ),
         (
             {"query/-1_c1s1_000451_03.jpg": b""},
-            r"query/-1_c1s1_000451_03\.jpg of nobody",
+            r"query/-1_c1s1_000451_03\.jpg, which shows no person",
         ),
         (
             {"query/0001_c1s1_000000_01.jpg": b"no image"},
@@ -215,7 +215,7 @@ def test_odd_content(folders, altered, message):
         load("market1501", "train")
     assert "Market-1501-v15.09.15.zip" in str(error.value)
     assert "\n" not in str(error.value)
-    # Mended, it works: nothing is left of the attempt.
+    # It works once the file is restored: nothing is left of the attempt.
     write_market1501(folders)
     assert len(load("market1501", "train")[0]) == 3
 

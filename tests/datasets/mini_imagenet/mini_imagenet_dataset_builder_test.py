@@ -11,14 +11,14 @@ from tests.datasets.photograph_files import photograph
 from tests.datasets.photograph_files import write_imagenet
 from tests.datasets.photograph_files import write_tar
 
-# Classes of ImageNet and the numbers of their images, in no order.
+# Classes of ImageNet and the numbers of their images, unsorted.
 IMAGENET = {
     "n01532829": (30, 4, 100),
     "n01930112": (7, 2, 3),
     "n03535780": (11, 12),
     "n04251144": (1, 2),
 }
-# Counted from 1 in the order of the numbers, or by ImageNet's own name.
+# Counted from 1 in the order of the numbers, or with ImageNet's own name.
 LISTS = {
     "train.csv": (
         "n0425114400000002.jpg,n04251144",
@@ -28,7 +28,7 @@ LISTS = {
     "val.csv": ("n0353578000000001.jpg,n03535780",),
     "test.csv": ("n01930112_7.JPEG,n01930112", "n01930112_2.JPEG,n01930112"),
 }
-# Colour and class of each image of a split, class after class.
+# Colour and class of each image of a split, sorted by class.
 EXPECTED = {
     "train": (
         [(100 % 9, "n01532829"), (4, "n01532829"), (2, "n04251144")],
@@ -133,8 +133,8 @@ def test_missing_files(manual):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([], "is empty or has an image twice"),
-        (["a.jpg,n03535780"] * 2, "is empty or has an image twice"),
+        ([], "is empty or names an image twice"),
+        (["a.jpg,n03535780"] * 2, "is empty or names an image twice"),
         (["a.jpg"], "line 2, is 'a.jpg'"),
         (["a.jpg,bird"], "line 2, is 'a.jpg,bird'"),
         (["../a.jpg,n03535780"], "line 2, is '../a.jpg"),
@@ -159,7 +159,7 @@ def test_damaged_lists(archive):
     whole = gzip.compress(path.read_bytes())
     path.unlink()
     path.with_name("val.csv.gz").write_bytes(whole[:-9])
-    with pytest.raises(ValueError, match="damaged or no list"):
+    with pytest.raises(ValueError, match="damaged or not a list"):
         load("mini_imagenet", "train")
 
 
@@ -177,6 +177,6 @@ def test_damaged_archives(archive):
     archive.write_bytes(content.replace(b"\xff\xd8\xff", b"\xff\xd8\0"))
     with pytest.raises(ValueError, match="cannot be read as an image"):
         load("mini_imagenet", "train")
-    # Mended, it works: nothing is left of the attempts.
+    # It works once the files are restored: nothing is left of the attempts.
     archive.write_bytes(content)
     check("validation")

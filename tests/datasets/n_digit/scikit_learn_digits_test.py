@@ -64,7 +64,7 @@ def test_sizes(num_digits, gap):
         values, counts = np.unique(labels, return_counts=True)
         assert len(values) == num_classes
         assert set(counts) == {per_class}
-        # Class by class, and no image twice in a class.
+        # Sorted by class, and without repeated images in a class.
         assert (np.diff(labels) >= 0).all()
         assert len({(image.tobytes()) for image in images}) > 0.99 * len(images)
         classes[split] = set(values.tolist())
@@ -76,7 +76,7 @@ def test_sizes(num_digits, gap):
 
 def test_unseen_classes_are_those_of_the_standard_set():
     _, labels = n_digit_from_scikit_learn(2, "number", "test_unseen")
-    # facts of google/n-digit-mnist, dataset_mnist_2_number_test_unseen.npz
+    # From google/n-digit-mnist, dataset_mnist_2_number_test_unseen.npz
     listed = (
         "2 5 7 8 10 15 19 28 31 38 44 46 51 54 56 57 58 60 62 63 64 66 67 82 "
         "84 86 92 95 97 98"

@@ -12,7 +12,7 @@ from tests.datasets import small_norb_files
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """Folder of files for the unchanged builder of TFDS; what is in them."""
+    """Files for the unchanged builder of TFDS, and their contents."""
 
     def send(self, request, **kwargs):
         raise requests.ConnectionError("no network", request=request)
@@ -23,7 +23,7 @@ def files(tmp_path, monkeypatch):
     folder = tmp_path / "manual/smallnorb"
     written = small_norb_files.write_files(folder)
     builder_cls = tfds.builder_cls("smallnorb")
-    # The real URLs, with the checksums of the fabricated files.
+    # The real URLs with the checksums of the fabricated files.
     url_infos = {}
     for url, info in builder_cls.url_infos.items():
         found = checksums.compute_url_info(folder / info.filename)
@@ -47,7 +47,7 @@ def _rows(x, labels):
 
 
 def _expected(images, categories, info):
-    """One image at a time, from what was written."""
+    """Computes the expected rows image by image."""
     rows = []
     for pair, category, (instance, elevation, azimuth, _) in zip(
         images, categories, info, strict=True
@@ -80,7 +80,7 @@ def test_nuisance_is_kept(files, tmp_path):
     builder = small_norb_dataset_builder.Builder(data_dir=tmp_path / "data")
     examples = list(builder.as_dataset(split="train").as_numpy_iterator())
     images, _, info = files["train"]
-    # Azimuths are written in tens of degrees, 20 degrees apart.
+    # Azimuths are stored in tens of degrees, 20 degrees apart.
     expected = {
         image.tobytes(): (camera, elevation, azimuth // 2, lighting)
         for pair, (_, elevation, azimuth, lighting) in zip(

@@ -16,7 +16,7 @@ def test_signal_to_noise_ratio(num_samples, seed):
     noise = rng.normal(size=num_samples)
     added = add_noise(speech, noise, 7.5, seed).numpy() - speech
     assert decibels(speech, added) == pytest.approx(7.5, abs=1e-3)
-    # It is the noise: some piece of it, or its repetition, scaled.
+    # The difference is a piece of the noise, or its repetition, scaled.
     repeated = np.resize(noise, max(1000, num_samples))
     pieces = np.lib.stride_tricks.sliding_window_view(repeated, 1000)
     norms = np.linalg.norm(pieces, axis=1) * np.linalg.norm(added)
@@ -49,9 +49,9 @@ def test_silence():
     [
         ([], [1.0], 0, "no samples"),
         ([1.0], [], 0, "at least 1"),
-        ([np.nan], [1.0], 0, "waveform holds NaN"),
-        ([1.0], [np.inf], 0, "noise holds NaN"),
-        ([1.0], [1.0], np.nan, "snr holds NaN"),
+        ([np.nan], [1.0], 0, "waveform contains NaN"),
+        ([1.0], [np.inf], 0, "noise contains NaN"),
+        ([1.0], [1.0], np.nan, "snr contains NaN"),
         ([[1.0]], [1.0], 0, "waveform must have shape"),
         ([1.0], [[1.0], [2.0]], [1.0, 2.0, 3.0], "one for each source"),
     ],

@@ -46,7 +46,7 @@ def test_the_noise_is_one_of_the_sources():
 
 
 def test_babble_is_of_the_others():
-    # Tones of frequencies of their own, for one second.
+    # Tones of different frequencies, for one second.
     time = np.arange(1000) / 1000
     tones = [np.sin(2 * np.pi * hertz * time) for hertz in (50, 100, 150, 200)]
     x = Utterances(1000 * np.concatenate(tones), [1000] * 4)
@@ -97,7 +97,9 @@ def test_bad_arguments(arguments, message):
 def test_another_sample_rate():
     x = recordings([100], seed=0, sample_rate=8000)
     rooms = recordings([100], seed=1, sample_rate=16000)
-    message = "`room_responses` has 16000 samples a second, the recordings 8000"
+    message = (
+        "`room_responses` has 16000 samples per second, the recordings 8000"
+    )
     with pytest.raises(ValueError, match=message):
         augment(x, room_responses=rooms)
 
@@ -105,5 +107,5 @@ def test_another_sample_rate():
 def test_nan():
     x = Utterances(np.array([1.0, np.nan, 2.0]), [1, 2])
     copy = augment(x, x)
-    with pytest.raises(ValueError, match="holds NaN or infinity"):
+    with pytest.raises(ValueError, match="contains NaN or infinity"):
         copy[1]

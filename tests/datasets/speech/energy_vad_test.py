@@ -49,7 +49,7 @@ def test_silence_has_no_speech_and_sound_has():
     assert not energy_vad(mfcc(waveform)[:, 0]).numpy().any()
     waveform[8000:] = 1000 * np.random.default_rng(0).normal(size=8000)
     is_speech = energy_vad(mfcc(waveform)[:, 0]).numpy()
-    # Two frames before the first window that reaches the sound.
+    # Two frames before the first window with sound.
     assert not is_speech[:46].any() and is_speech[50:].all()
 
 

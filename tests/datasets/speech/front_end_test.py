@@ -14,7 +14,7 @@ def front_end(waveform, length=None):
 
 
 def by_hand(waveform, **arguments):
-    """Steps one after the other, on one recording, frames picked by NumPy."""
+    """Applies the steps to one recording; NumPy selects the frames."""
     features = speech.mfcc(waveform, **arguments)
     is_speech = speech.energy_vad(features[:, 0]).numpy()
     return speech.subtract_sliding_mean(features).numpy()[is_speech]
@@ -47,7 +47,7 @@ def test_in_tf_data():
 
 
 def exported(function, folder):
-    """The function, saved with inputs of any length, and loaded."""
+    """Saves the function with inputs of any length, and loads it."""
     module = tf.Module()
     module.call = tf.function(
         function,
@@ -112,7 +112,7 @@ def test_short_utterances_are_repeated_whole():
 
 
 def bad_recordings():
-    """Waveforms, lengths, and the words of the error."""
+    """Waveforms, lengths, and words of the error."""
     good, lengths = recordings()
     silent, holed, quiet = good.copy(), good.copy(), good / 32768
     silent[1] = 0
@@ -131,7 +131,7 @@ def bad_recordings():
             lengths,
             "multiply those in -1..1 by 32768",
         ),
-        "nan": (holed, lengths, "waveform holds NaN or infinity"),
+        "nan": (holed, lengths, "waveform contains NaN or infinity"),
         "no length": (good, lengths[:2], "one entry for each utterance"),
     }
 

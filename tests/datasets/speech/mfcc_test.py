@@ -16,7 +16,7 @@ TELEPHONE = {
 
 
 def noise(num_samples, seed=0):
-    """Noise that has more of the low frequencies, and an offset."""
+    """Noise with stronger low frequencies, and an offset."""
     steps = 1000 * np.random.default_rng(seed).normal(size=num_samples)
     for i in range(1, num_samples):
         steps[i] += 0.9 * steps[i - 1]
@@ -136,7 +136,7 @@ def test_integers_and_floats_agree():
 
 def test_silence_is_finite():
     features = mfcc(np.zeros(800)).numpy()
-    # All triangles are at the floor, and a constant has no cosine in it.
+    # All triangles are at the floor, and a constant has no cosine part.
     np.testing.assert_allclose(features[:, 0], -23 * math.log(2), rtol=1e-6)
     np.testing.assert_allclose(features[:, 1:], 0, atol=1e-3)
 

@@ -30,7 +30,7 @@ def matrices():
 
 @pytest.fixture
 def features(folder):
-    """The same with features in two archives."""
+    """The same folder with features in two archives."""
     first = {name: float_matrix(matrices()[name]) for name in ("a-1", "b-1")}
     second = {"b-2": float_matrix(matrices()["b-2"], b"DM")}
     entries = write_ark(folder / "ark/1.ark", first)
@@ -53,7 +53,7 @@ def test_features(features):
 
 
 def test_load(tmp_path):
-    # As a recipe of Kaldi has them, from the folder where it runs.
+    # The paths start in the folder from which Kaldi ran.
     root = tmp_path / "kaldi"
     values = matrices()
     entries = write_ark(
@@ -86,7 +86,7 @@ def test_compressed_features(folder, kind):
     codes = rng.integers(0, 2**16 if kind == b"CM2" else 256, (40, 3))
     percentiles = np.sort(rng.integers(0, 2**16, (3, 4)), axis=1)
     if kind == b"CM":
-        # Value by value, in the words of the format.
+        # Decodes value by value, following the description of the format.
         expected = np.empty(codes.shape)
         for (row, column), code in np.ndenumerate(codes):
             points = linear(minimum, extent, percentiles[column], 65535)
@@ -106,14 +106,14 @@ def test_compressed_features(folder, kind):
         write_ark(folder / "1.ark", {"b-1": matrix, "a-1": matrix}),
     )
     x, _, names = read_kaldi(folder)
-    # Of the utterances of utt2spk, what has features.
+    # Only the utterances of utt2spk that have features.
     assert names.tolist() == ["b-1", "a-1"]
     np.testing.assert_allclose(x[1], expected, atol=1e-5)
 
 
 @pytest.fixture
 def waveform(folder):
-    """The same with two recordings, one of them cut in two."""
+    """The same folder with two recordings, one of them cut in two."""
     samples = np.random.default_rng(0).integers(-999, 999, 16000)
     write_wav(folder / "wav/one.wav", samples, 8000)
     write_wav(folder / "wav/two.wav", samples[:80], 8000)
@@ -133,7 +133,7 @@ def test_segments_of_recordings(folder, waveform):
     assert speakers.tolist() == ["a", "b", "b"]
     np.testing.assert_array_equal(x[0], waveform[:80])
     np.testing.assert_array_equal(x[1], waveform[4000:10000])
-    # Half a second too long is cut, as by Kaldi.
+    # Half a second beyond the end is cut, as by Kaldi.
     np.testing.assert_array_equal(x[2], waveform[12000:])
     (folder / "spk2utt").unlink()
     (folder / "segments").unlink()
@@ -166,11 +166,15 @@ def test_commands_are_not_run(features, tmp_path):
     ("name", "text", "message"),
     [
         ("utt2spk", "a-1 a\nb-1 b\na-1 a\n", "'a-1' twice, again in line 3"),
-        ("spk2utt", "a a-1\nb b-1 b-2 a-1\n", "'a-1' twice, of 'a' and of 'b'"),
+        (
+            "spk2utt",
+            "a a-1\nb b-1 b-2 a-1\n",
+            "'a-1' twice, for 'a' and for 'b'",
+        ),
         ("utt2spk", "a-1 b\nb-1 b\nb-2 b\n", "of speaker 'b' in utt2spk"),
         ("utt2spk", "a-1 a\nb-1\n", "line 2, is 'b-1'"),
         ("utt2spk", "", "utt2spk is empty"),
-        ("feats.scp", "a-1 x.ark:9\nb-1 x.ark:99\n", "does not exist; say by"),
+        ("feats.scp", "a-1 x.ark:9\nb-1 x.ark:99\n", "does not exist; pass"),
         ("feats.scp", "a-1 1.ark:4[0:3]\n", "cuts 'a-1' from a longer matrix"),
         ("feats.scp", "\n", "line 1, is ''"),
     ],
@@ -202,16 +206,18 @@ def test_missing_lists(features):
 def test_utterances_without_a_speaker(features):
     (features / "spk2utt").unlink()
     write_table(features / "utt2spk", {"a-1": "a", "c-1": "c"})
-    with pytest.raises(ValueError, match="of 2 utterances, the first is 'b-1'"):
+    with pytest.raises(
+        ValueError, match="for 2 utterances, the first is 'b-1'"
+    ):
         read_kaldi(features)
 
 
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (b" [\n  1 2\n  3 4 ]\n", "no binary matrix"),
-        (b"\0BFV \4" + bytes(99), "no binary matrix"),
-        (b"", "no binary matrix"),
+        (b" [\n  1 2\n  3 4 ]\n", "not a binary matrix"),
+        (b"\0BFV \4" + bytes(99), "not a binary matrix"),
+        (b"", "not a binary matrix"),
         (float_matrix(np.ones((0, 5))), "empty or truncated: 0 x 5"),
         (float_matrix(np.ones((4, 5)))[:-1], "empty or truncated: 4 x 5"),
         (float_matrix(np.ones((4, 5)))[:9], "empty or truncated: 0 x 0"),
@@ -244,7 +250,7 @@ def test_bad_values(features):
     with pytest.raises(ValueError, match="b-1 is truncated"):
         x[0]
     path.write_bytes(content[:-4] + np.float32(np.nan).tobytes())
-    with pytest.raises(ValueError, match="b-1 in .* holds NaN or infinity"):
+    with pytest.raises(ValueError, match="b-1 in .* contains NaN or infinity"):
         x[0]
 
 
@@ -271,7 +277,7 @@ def test_bad_recordings(folder, waveform):
     with pytest.raises(ValueError, match="one.wav has 8000 .* expected 16000"):
         read_kaldi(folder, sample_rate=16000)
     write_wav(folder / "wav/two.wav", waveform, 16000)
-    with pytest.raises(ValueError, match="two.wav has 16000 .* 8000, as"):
+    with pytest.raises(ValueError, match="two.wav has 16000 .* 8000, the rate"):
         read_kaldi(folder)
     (folder / "wav/two.wav").unlink()
     with pytest.raises(FileNotFoundError, match="wav.scp names for 'two'"):

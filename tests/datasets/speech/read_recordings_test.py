@@ -57,9 +57,13 @@ def test_load(tmp_path, samples, monkeypatch):
     assert text.tolist() == ["id10270", "id10270", "id10271"]
     with pytest.raises(ValueError, match="expected one of speaker, name"):
         load("voxceleb1", "test", manual_dir=tmp_path, label="video")
-    with pytest.raises(FileNotFoundError, match=r"dev is no folder.*is test"):
+    with pytest.raises(
+        FileNotFoundError, match=r"dev is not a folder.*contains test"
+    ):
         load("voxceleb1", "dev", manual_dir=tmp_path)
-    with pytest.raises(FileNotFoundError, match="voxceleb2/dev is no folder"):
+    with pytest.raises(
+        FileNotFoundError, match="voxceleb2/dev is not a folder"
+    ):
         load("voxceleb2", "dev", manual_dir=tmp_path)
     with pytest.raises(FileNotFoundError, match="EMBEDDINGS_TF_MANUAL"):
         load("voxceleb1", "dev")
@@ -67,7 +71,7 @@ def test_load(tmp_path, samples, monkeypatch):
 
 @pytest.mark.parametrize("compressed", [True, False])
 def test_lists_of_trials(tmp_path, wav, compressed):
-    """The form of veri_test, list_test_all (E) and list_test_hard (H)."""
+    """The format of veri_test, list_test_all (E) and list_test_hard (H)."""
     lines = [f"1 {NAMES[0]} {NAMES[1]}", f"0 {NAMES[0]} {NAMES[2]}"]
     path = tmp_path / (
         "veri_test.txt.gz" if compressed else "list_test_all.txt"
@@ -79,7 +83,7 @@ def test_lists_of_trials(tmp_path, wav, compressed):
     first, second, is_target = read_trials(path, names)
     assert first.tolist() == [0, 0] and second.tolist() == [1, 2]
     assert is_target.tolist() == [True, False]
-    # A recording that is missing is noticed.
+    # A missing recording is reported.
     (wav / NAMES[2]).unlink()
     _, _, names = read_recordings(wav)
     with pytest.raises(ValueError, match="1 recordings that are not among"):
@@ -92,7 +96,9 @@ def rewrite(path, change):
 
 def test_another_sample_rate(wav):
     write_wav(wav / NAMES[1], np.zeros(80), sample_rate=8000)
-    with pytest.raises(ValueError, match=f"{NAMES[1]} has 8000 .* 16000, as"):
+    with pytest.raises(
+        ValueError, match=f"{NAMES[1]} has 8000 .* 16000, the rate"
+    ):
         read_recordings(wav)
     with pytest.raises(ValueError, match=f"{NAMES[0]} has 16000 .* 8000;"):
         read_recordings(wav, sample_rate=8000)
@@ -102,9 +108,9 @@ def test_another_sample_rate(wav):
     ("change", "message"),
     [
         (lambda content: content[:-300], "announces 400 samples"),
-        (lambda content: content[:20], "no WAV file of 16-bit"),
-        (lambda content: b"", "no WAV file of 16-bit"),
-        (lambda content: b"NIST_1A\n   1024\n" * 9, "no WAV file of 16-bit"),
+        (lambda content: content[:20], "not a WAV file of 16-bit"),
+        (lambda content: b"", "not a WAV file of 16-bit"),
+        (lambda content: b"NIST_1A\n   1024\n" * 9, "not a WAV file of 16-bit"),
     ],
 )
 def test_damaged_recordings(wav, change, message):
@@ -126,7 +132,7 @@ def test_empty_and_stereo_recordings(wav):
 def test_recordings_that_change_under_way(wav):
     x, _, _ = read_recordings(wav)
     write_wav(wav / NAMES[0], np.zeros(80))
-    with pytest.raises(ValueError, match="80 samples from 0 on, where 900"):
+    with pytest.raises(ValueError, match="80 samples from 0 on instead of 900"):
         x[0]
 
 
@@ -138,5 +144,5 @@ def test_other_folders(tmp_path, wav):
     with pytest.raises(FileNotFoundError, match="ffmpeg -i"):
         read_recordings(tmp_path / "aac")
     write_wav(wav / "00001.wav", np.zeros(80))
-    with pytest.raises(ValueError, match="lies in no speaker's folder"):
+    with pytest.raises(ValueError, match="is not in the folder of a speaker"):
         read_recordings(wav)

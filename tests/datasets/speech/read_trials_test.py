@@ -51,7 +51,9 @@ def test_odd_content(tmp_path, content, message):
 def test_names_that_repeat(tmp_path):
     path = tmp_path / "trials.txt"
     path.write_text(VOXCELEB)
-    with pytest.raises(ValueError, match="2 names of which 1 are different"):
+    with pytest.raises(
+        ValueError, match="2 names, of which only 1 are different"
+    ):
         read_trials(path, ["a/x/1.wav", "a/x/1.wav"])
 
 

@@ -14,7 +14,7 @@ def test_short_ones_are_repeated_from_the_start():
     np.testing.assert_array_equal(
         repeat_or_crop(features, 8), features[[0, 1, 2, 0, 1, 2, 0, 1]]
     )
-    # However the seed, nothing is there to choose.
+    # The seed does not matter, because there is nothing to choose.
     for num_frames in (3, 8):
         np.testing.assert_array_equal(
             repeat_or_crop(features, num_frames, seed=(1, 2)),
@@ -30,7 +30,7 @@ def test_long_ones_are_cropped():
         found = repeat_or_crop(features, 8, seed=(seed, 0)).numpy()
         (start,) = [s for s in range(3) if (features[s : s + 8] == found).all()]
         starts.add(start)
-    # Each place has a chance of 1/3; 200 misses of one: (2/3)^200.
+    # Each place has probability 1/3; 200 draws miss one with (2/3)^200.
     assert starts == {0, 1, 2}
     np.testing.assert_array_equal(
         repeat_or_crop(features, 4, seed=(5, 6)),

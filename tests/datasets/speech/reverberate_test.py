@@ -36,8 +36,8 @@ def test_silence_stays_silence():
         ([], [1.0], "no samples"),
         ([1.0], [], "not 0"),
         ([1.0], [0.0, 0.0], "not 0"),
-        ([np.nan], [1.0], "waveform holds NaN"),
-        ([1.0], [np.nan], "room_response holds NaN"),
+        ([np.nan], [1.0], "waveform contains NaN"),
+        ([1.0], [np.nan], "room_response contains NaN"),
         ([[1.0]], [1.0], "waveform must have shape"),
     ],
 )

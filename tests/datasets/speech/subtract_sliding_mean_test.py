@@ -45,7 +45,7 @@ def test_padding_has_no_influence():
 
 
 def test_long_recording_stays_exact():
-    # Float32 sums over so many frames would be off by more than this.
+    # float32 sums over so many frames would have larger errors.
     features = np.full((200_000, 1), 1000.1, np.float32)
     assert np.abs(subtract_sliding_mean(features)).max() < 1e-3
 

@@ -10,7 +10,7 @@ from embeddings_tf.datasets.sprites import characters
 from embeddings_tf.datasets.sprites import sprites_dataset_builder
 from tests.datasets import sprites_files
 
-# By hand from sprites_files.SPLITS: counted from 0, ascending.
+# Copied by hand from sprites_files.SPLITS: counted from 0, ascending.
 SPLITS = {"train": [0, 3, 5], "validation": [2], "test": [1, 4]}
 WEAPON = (4, 5, 6, 7, 16, 17, 18, 19)
 
@@ -60,7 +60,7 @@ def test_loads_frames_and_factors(files, tmp_path, name, animations):
         assert x.dtype == np.uint8 and labels.dtype == np.int32
         expected_x, expected_labels = _expected(images, of_split, animations)
         if split == "all":
-            # In which order TFDS puts the splits is its own affair.
+            # The order of splits in TFDS does not matter.
             assert _sorted(x, labels) == _sorted(expected_x, expected_labels)
             continue
         np.testing.assert_array_equal(x, expected_x)
@@ -149,5 +149,5 @@ def test_configs_are_of_the_real_size():
         "weapon_visible",
     ]
     assert issubclass(builder_cls, tfds.core.GeneratorBasedBuilder)
-    # 178 frames of 672 characters, of which 84 tell the weapon.
+    # 178 frames of 672 characters, 84 of which show the weapon.
     assert sprites_dataset_builder._NUM_CHARACTERS == 500 + 72 + 100

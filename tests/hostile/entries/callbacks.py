@@ -1,4 +1,4 @@
-"""Callbacks: what they write into the logs, and their files."""
+"""Callbacks: their logs and files."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the valid calls share: 12 rows of 3 classes, and friends."""
+"""Data of the valid calls: 12 rows of 3 classes, and related arrays."""
 
 import atexit
 import pathlib
@@ -26,14 +26,14 @@ IMAGES = _RNG.integers(0, 256, (4, 8, 16, 1)).astype(np.uint8)
 
 
 def folder() -> pathlib.Path:
-    """A new folder, which is removed when the process ends."""
+    """A new folder that is removed when the process ends."""
     made = pathlib.Path(tempfile.mkdtemp(prefix="hostile"))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
 
 
 def rows(first, second, names, **more):
-    """Hostile values of two arguments that have a row for each example."""
+    """Invalid values of two arguments with one row per example."""
     from tests.hostile.values import Expected
     from tests.hostile.values import Hostile
 

@@ -23,7 +23,7 @@ FOLDER = folder()
 
 
 def exported(model, directory, version, preprocessing, num_samples, **options):
-    """Leaves nothing half-written, whether it fails or not."""
+    """Exports; checks that no incomplete files remain in any case."""
     folder = (
         pathlib.Path(directory)
         if isinstance(directory, str | pathlib.Path) and str(directory)

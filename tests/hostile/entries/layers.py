@@ -25,7 +25,7 @@ from tests.hostile.values import seed
 
 
 def inputs(x, *without):
-    """Keras casts the inputs of a layer, and lets NaN through."""
+    """Keras casts the inputs of a layer and accepts NaN."""
     values = chosen(
         floats(x, nan=Expected.POISON),
         "a list",  # Keras reads nested lists as several inputs
@@ -99,7 +99,7 @@ ENTRIES = {
             "inputs": inputs(X),
             "labels": [
                 *LABELS,
-                # A label outside has no margin; without labels there is none.
+                # An unknown label has no margin; without labels there is none.
                 anything("all different", np.arange(len(Y))),
                 anything("negative", Y - 1),
             ],
@@ -210,7 +210,8 @@ ENTRIES = {
         {"inputs": 100 * IMAGE, "unit_range": "refuse"},
         {
             "inputs": [
-                # It looks at pixels, and leaves the numbers to later layers.
+                # The layer checks pixels and leaves other numbers to later
+                # layers.
                 *chosen(
                     inputs(100 * IMAGE),
                     "complex",
@@ -264,7 +265,7 @@ ENTRIES = {
                     "one more axis",
                     "one axis less",
                     "no columns",
-                    # A variance of 0 is the limit of a small one.
+                    # A variance of 0 is the limit of small variances.
                 ),
                 refused("an odd width", PACKED[:, :3]),
                 refused("no columns", PACKED[:, :0]),

@@ -1,4 +1,4 @@
-"""Losses, as functions and as what `model.compile` is given."""
+"""Losses, as functions and as `model.compile` receives them."""
 
 import functools
 
@@ -34,7 +34,7 @@ LABELS = [
     refused("floats beyond 2^24", Y.astype(np.float32) + 2**24 + 1),
     refused("float16 beyond 2^11", (Y + 5000).astype(np.float16)),
 ]
-# NaN is for the training to notice. An empty batch has an empty loss.
+# NaN is left to the training. The loss of an empty batch is empty.
 EMBEDDINGS = [
     *chosen(floats(X, nan=Expected.POISON), "no rows", "no columns"),
     anything("no columns", X[:, :0]),
@@ -131,7 +131,7 @@ def of_class(name):
 
 
 def in_graph(name):
-    """As in `fit`: traced once for each pair of types, without shapes."""
+    """Like in `fit`: traced once per pair of types, without shapes."""
     make = loss_class(name)
 
     @functools.cache

@@ -1,4 +1,4 @@
-"""Measures."""
+"""Metrics."""
 
 import functools
 
@@ -103,7 +103,7 @@ SEARCH = {
     ],
 }
 PAIRED = rows(X, Y, ("embeddings", "labels"))
-# A pipeline takes long to build.
+# Making a pipeline is slow.
 SLOW_FORMS = (
     "a tensor",
     "Fortran order",
@@ -113,7 +113,7 @@ SLOW_FORMS = (
     "another byte order",
 )
 FEW_SHOT = {
-    # Each call makes a pipeline; other measures try the other types.
+    # Each call makes a pipeline, so other metrics test the other types.
     "embeddings": chosen(
         floats(X), *SLOW_FORMS, "uint8", "booleans", "float16", "long double"
     ),
@@ -162,7 +162,7 @@ def shifted(scores):
         ),
         refused("NaN", np.where(TARGET, np.nan, scores)),
         refused("a matrix", scores.reshape(2, 5)),
-        # Neighbours beyond 2^53 are different scores.
+        # Integers beyond 2^53 that differ by 1 are different scores.
         either("int64 from 2^53", big, np.arange(10)),
         either(
             "uint64 from 2^63",
@@ -195,7 +195,7 @@ COST = {"target_prior": 0.1, "miss_cost": 1.0, "false_alarm_cost": 1.0}
 
 
 def rates(scores, is_target):
-    """Without thresholds, which are scores as they were given."""
+    """Only the rates, since thresholds equal the given scores."""
     found = metrics.det_curve(scores, is_target)
     return found["false_alarm"], found["miss"]
 
@@ -674,7 +674,7 @@ ENTRIES = {
             "block_size": count(5),
         },
         PAIRED,
-        infinite=True,  # the scores of its own score function
+        infinite=True,  # its own score function returns infinity
     ),
     "metrics.stream_trials.update": Entry(
         lambda update: metrics.stream_trials(score, X, Y, update),

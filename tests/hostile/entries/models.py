@@ -34,7 +34,7 @@ def encoder(gaussian=True, dim=2, inputs=4):
 
 
 def trained(**arguments):
-    """The model's embeddings, and its loss on one batch."""
+    """Returns the model's embeddings, and its loss on one batch."""
     model = models.EmbeddingModel(**arguments)
     model.compile("adam")
     before = model.predict_on_batch(X)
@@ -75,7 +75,7 @@ def batch_of(x, y):
 
 
 def vae(images, **arguments):
-    """The published sizes cut down; the likelihood of what it draws."""
+    """A small version of the published model; returns its likelihood."""
     keras.utils.set_random_seed(0)
     small = keras.Sequential(
         [
@@ -108,7 +108,7 @@ def classify(support, labels, query, model=GAUSSIAN, **arguments):
 
 
 def encoding(make):
-    """How large an encoder made with hostile arguments is."""
+    """Returns the size of an encoder with the given arguments."""
 
     def call(**arguments):
         keras.utils.set_random_seed(0)
@@ -212,7 +212,7 @@ ENTRIES = {
                 refused("NaN", Y * np.nan),
             ],
         },
-        # Values of float labels are known when the step runs.
+        # Values of float labels are only known when the step runs.
         raises=(tf.errors.InvalidArgumentError,),
         tolerance=1e-4,
     ),
@@ -243,7 +243,7 @@ ENTRIES = {
                 ),
                 refused("narrower", X[:, :3]),
             ],
-            # Labels are names, so that 0.0 and 0.3 are as good as 0 and 1.
+            # Labels are names, so 0.0 and 0.3 are as valid as 0 and 1.
             "labels": [
                 *chosen(
                     labels(Y, strict=False), "strings", "one class", "fractions"
@@ -254,7 +254,7 @@ ENTRIES = {
                 refused("narrower", X[:, :3]),
                 refused("None", None),
                 refused("NaN", X * np.nan),
-                # No queries have no answers, as in scikit-learn's NumPy.
+                # Without queries the result is empty, as in scikit-learn.
                 anything("no rows", X[:0]),
                 refused("text", "hostile"),
                 refused("one row", X[0]),
@@ -271,7 +271,7 @@ ENTRIES = {
             ],
         },
         rows(X, Y, ("support", "labels")),
-        # Keras says that a model has no `call`.
+        # The error of Keras says that the model has no `call`.
         raises=(NotImplementedError,),
         tolerance=1e-4,
     ),

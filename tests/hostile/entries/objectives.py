@@ -1,4 +1,4 @@
-"""Objectives: as losses, and their methods."""
+"""Objectives: their loss values and their methods."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def embeddings(x, *more):
             "a list",
             "no rows",
             "no columns",
-            # Variances below 0 are none.
+            # A variance must not be negative.
             *(("int8", "booleans", "times 1e38") if x is PACKED else ()),
         ),
         refused("images", x.reshape(12, 2, 2, 1)),
@@ -172,7 +172,7 @@ ENTRIES = {
             "seed": seed(1, optional=True),
         },
         together(PACKED),
-        # Samples depend on the place of a class in the batch.
+        # Samples depend on the position of a class in the batch.
         tolerance=1e-4,
     ),
     "objectives.StochasticPrototypes.prototypes": Entry(
@@ -323,7 +323,7 @@ ENTRIES = {
         },
         {
             "y_true": [
-                # With a classifier, ids are its columns.
+                # With a classifier, class ids are columns of its weights.
                 *(
                     h
                     for h in LABELS_OF_12

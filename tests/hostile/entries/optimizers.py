@@ -45,7 +45,7 @@ ENTRIES = {
         two_steps,
         {"learning_rate": 0.1, "momentum": 0.5, "nesterov": False, "l2": 0.5},
         {
-            # Keras checks the learning rate, and lets any number through.
+            # Keras checks the type of the learning rate, not its value.
             "learning_rate": [refused("text", "fast"), refused("None", None)],
             "momentum": chosen(
                 number(0.5, low=0, high=1),

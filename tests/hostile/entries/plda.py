@@ -44,7 +44,7 @@ def adapt(embeddings, labels, weight):
     return FITTED.adapt(embeddings, labels, weight).score(X, X)
 
 
-# EM amplifies rounding; what is scaled has other iterations.
+# EM amplifies rounding: scaled data takes other iterations.
 ENTRIES = {
     "models.PLDA.fit": Entry(
         fit,

@@ -15,7 +15,7 @@ from tests.hostile.values import same
 from tests.hostile.values import seed
 
 FACTORS = np.stack([Y, np.arange(12) % 2], axis=1)
-# A pipeline takes long to build.
+# Making a pipeline is slow.
 LABELS = chosen(
     labels(Y),
     "one row too few",

@@ -48,7 +48,7 @@ def wave_values(x):
 
 
 def lengths(value, too_many):
-    """Lengths of a batch of one."""
+    """Lengths for a batch of one utterance."""
     return [
         same("a list", [value], np.array([value])),
         same("a tensor", tf.constant([value]), np.array([value])),
@@ -92,13 +92,13 @@ FRONT_END = {
 }
 BATCH = WAVE[np.newaxis]
 TRUTH = [refused("text", "no"), refused("None", None), refused("0.5", 0.5)]
-# What the last sample holds is no part of the recording.
+# Part of the recording is not used: the value of the last sample.
 IN_PADDING = ("NaN", "infinity", "-infinity")
 KEEP = np.arange(9) % 3 > 0
 
 
 class Files:
-    """Small files of each kind, whole and damaged, made once."""
+    """Small valid and damaged files of each kind, made once."""
 
     def __init__(self):
         self.folder = folder()

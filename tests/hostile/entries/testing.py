@@ -1,4 +1,4 @@
-"""Checks of losses, objectives, layers and metrics of one's own."""
+"""Checks of your own losses, objectives, layers and metrics."""
 
 import functools
 
@@ -52,7 +52,7 @@ def arguments():
 
 
 def functions(**returned):
-    """What is no function, and functions that return something else."""
+    """Values that are not functions, and functions with wrong results."""
     return [
         *function(),
         *(
@@ -68,7 +68,7 @@ def functions(**returned):
 
 
 def names_of(check):
-    """A call that returns how many properties were checked."""
+    """Returns a call that counts the checked properties."""
     return lambda **given: len(check(**given))
 
 

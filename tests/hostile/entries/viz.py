@@ -1,4 +1,4 @@
-"""Figures: what is drawn, as numbers."""
+"""Figures: the numbers that they show."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ NO_MAPPING = [
     refused("a number", 3),
     refused("an array", np.ones(3)),
 ]
-# Pictures of valid arguments take long; most forms are those of metrics.
+# Drawing is slow; the metrics already test most forms.
 CHEAP = (
     "a tensor",
     "a list",
@@ -83,7 +83,7 @@ def drawn(make):
 
 
 def fractions(wrap):
-    """Wrong values where runs of fractions are drawn."""
+    """Invalid values for lists of fractions per run."""
     return [
         *NO_MAPPING,
         refused("no run", wrap([])),
@@ -197,7 +197,7 @@ ENTRIES = {
             "aucs": fractions(lambda v: {"a": [v]})
             + [
                 refused("no runs", {"a": []}),
-                # A run of one value; all runs of a method are pooled.
+                # A run with one value; all runs of a method are pooled.
                 anything("a vector", {"a": [0.5]}),
                 refused("text for runs", {"a": "hostile"}),
             ]

@@ -1,4 +1,4 @@
-"""The ceiling that equal images impose on retrieval."""
+"""The ceiling of retrieval if there are equal images."""
 
 import numpy as np
 import pytest
@@ -23,13 +23,13 @@ def test_images_read_when_asked_for():
 
 
 def test_a_twin_of_another_class_is_always_nearest():
-    # Rows 1 and 2 are each other's nearest, and wrong.
+    # Rows 1 and 2 are nearest to each other, in different classes.
     assert ceiling(images(1, 2, 2, 4), np.array([0, 0, 1, 1])) == 0.5
 
 
 def test_equal_images_of_both_classes_share_the_chance():
-    # Two of class 0 and one of class 1 are equal: of the other two, one of
-    # two is right for class 0, none for class 1.
+    # Two images of class 0 and one of class 1 are equal. Of the other two,
+    # one is right for class 0 and none for class 1.
     found = ceiling(images(1, 1, 1, 4), np.array([0, 0, 1, 1]))
     assert found == pytest.approx((0.5 + 0.5 + 0 + 1) / 4)
 
@@ -39,12 +39,12 @@ def test_classes_of_one_image_are_no_queries():
 
 
 def test_the_best_encoder_reaches_it():
-    # One code for each image, next to the others of its class.
+    # One code per image, next to the codes of its class.
     rng = np.random.default_rng(0)
     x = images(*rng.choice(200, 60, replace=False), *range(200, 220))
     classes = np.arange(80) // 4
     x[0], x[17] = x[40], x[50]  # twins across classes
     best = classes * 1000.0 + x[:, 0, 0, 0]
-    best[[0, 40]], best[[17, 50]] = -5000, -9000  # out of others' way
+    best[[0, 40]], best[[17, 50]] = -5000, -9000  # away from other codes
     recall = metrics.recall_at_k(best[:, None], classes)[1]
     assert recall == pytest.approx(ceiling(x, classes)) == 76 / 80

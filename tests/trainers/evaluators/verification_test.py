@@ -25,7 +25,7 @@ NUM_PER_SPEAKER = 5
 
 
 def speech(split):
-    """Utterances of 7 to 30 frames, about a mean of the speaker's own."""
+    """Utterances of 7 to 30 frames with a mean per speaker."""
     rng = np.random.default_rng(0)
     means = 2 * rng.normal(size=(NUM_SPEAKERS, 13))
     speakers = np.repeat(np.arange(NUM_SPEAKERS), NUM_PER_SPEAKER)
@@ -115,7 +115,7 @@ def test_a_learned_distance_is_trained_and_measured(tmp_path, capsys):
         assert 0 <= found[name]["one_minus_auc"] <= 1
         assert 0 <= found[name]["min_dcf"] <= 1
 
-    # One pair after the other, the utterances whole.
+    # Loops over pairs of whole utterances.
     here = of_run("an4_learned_distance", "folds.fold=1")
     model = checkpoint.load_best(run)
     x, speakers = speech("all")
@@ -136,9 +136,9 @@ def test_a_learned_distance_is_trained_and_measured(tmp_path, capsys):
     for name, scores in (
         ("learned_distance", logits),
         ("cosine", cosines),
-        ("fused", fused),  # but for a constant
+        ("fused", fused),  # up to a constant
     ):
-        # Rounding may exchange two of the 190 trials.
+        # Rounding may swap two of the 190 trials.
         assert found[name]["one_minus_auc"] == pytest.approx(
             1 - metrics.roc_auc(scores, is_target), abs=1 / 1000
         )
@@ -146,7 +146,7 @@ def test_a_learned_distance_is_trained_and_measured(tmp_path, capsys):
             metrics.equal_error_rate(scores, is_target)[0], abs=1 / 100
         )
 
-    # The classifier is of the speakers trained on: 16 - 4 - 3.
+    # The classifier has the training speakers: 16 - 4 - 3.
     assert model.objective.num_classes == 9 == len(speakers_of(here, "train"))
     directory = tmp_path / "saved"
     words = ("--workdir", run, "--directory", directory)
