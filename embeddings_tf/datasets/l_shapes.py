@@ -43,7 +43,12 @@ def draw_l_shapes(
     hue = np.asarray(hue, np.float32)
     if hue.ndim == 1:
         hue = hue[:, None, None]
-    return np.rint(255 * ink[..., None] * _rgb(hue)).astype(np.uint8)
+    # Colours are computed where there is ink, in a tenth of the pixels.
+    is_ink = ink > 0
+    colours = _rgb(np.broadcast_to(hue, ink.shape)[is_ink])
+    images = np.zeros((*ink.shape, 3), np.uint8)
+    images[is_ink] = np.rint(255 * ink[is_ink][:, None] * colours)
+    return images
 
 
 def _inside(along, length, across, width):
