@@ -6,7 +6,9 @@ import tensorflow as tf
 from embeddings_tf import metrics
 from embeddings_tf import viz
 from embeddings_tf.datasets import ColourOrientation
+from embeddings_tf.datasets.colour_orientation import CENTRES
 from embeddings_tf.datasets.colour_orientation import bayes_accuracy
+from embeddings_tf.datasets.l_shapes import draw_l_shapes
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
 from trainers.embed import embed
@@ -19,6 +21,8 @@ NUM_CLASSES = 4
 BLOCK = 500
 # The first is the undistorted image.
 HUE_NOISES = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0, 90.0)
+# From one centre to the other.
+GRID = tuple(np.linspace(*CENTRES, 7).tolist())
 LEGS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.1)
 
 validation = few_shot.validation
@@ -61,7 +65,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     supports. Of each split: the accuracy beside the accuracy of the ideal
     classifier on the same images; what each dimension tells about each factor;
     and the mean variance of each dimension when all images have one noise of
-    the hue, or one length of the legs.
+    the hue, or one length of the legs. `grid` has the embeddings of shapes
+    between the centres of the classes.
     """
     wanted, results, figures = run.evaluation, {}, {}
     x, labels = data.split(run.data.split)
@@ -99,7 +104,40 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             dict(zip(FACTORS, factors[rows].T, strict=True)),
             title=f"{run.data.dataset}: {split}",
         )
+    results["grid"] = grid(model, method)
     return results | method.diagnostics(), figures
+
+
+def grid(model, method: Method) -> dict:
+    """Embeddings of whole shapes on a grid of orientations and hues.
+
+    Returns:
+        `degrees`, the orientations and the hues, and `mean`, nested lists
+        `(orientations, hues, dim)`; of Gaussians also `variance`, and in
+        `half_way` the variance of each dimension half-way between two classes
+        of a factor, divided by the variance at their centres.
+    """
+    orientation, hue = np.meshgrid(GRID, GRID, indexing="ij")
+    embeddings = embed(model, draw_l_shapes(orientation.ravel(), hue.ravel()))
+    shape = (len(GRID), len(GRID), -1)
+    mean = np.reshape(method.points(embeddings), shape)
+    found = {"degrees": list(GRID), "mean": mean.tolist()}
+    if method.is_gaussian:
+        variance = np.reshape(gaussian.unpack(embeddings)[1], shape)
+        ends, middle = [0, len(GRID) - 1], len(GRID) // 2
+        corners = variance[np.ix_(ends, ends)].mean(axis=(0, 1))
+        found |= {
+            "variance": variance.tolist(),
+            "half_way": {
+                "orientation": (
+                    variance[middle, ends].mean(axis=0) / corners
+                ).tolist(),
+                "colour": (
+                    variance[ends, middle].mean(axis=0) / corners
+                ).tolist(),
+            },
+        }
+    return found
 
 
 def axes(codes: np.ndarray, factors: np.ndarray) -> dict:
@@ -159,7 +197,7 @@ def summary(results: dict) -> str:
     """The measures of the aims as a text for people."""
     lines = []
     for split, found in results.items():
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or "accuracy" not in found:
             continue
         lines.append(
             f"{split}: accuracy {100 * found['accuracy']:.2f} %, ideal "

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.datasets import ColourOrientation
+from embeddings_tf.datasets.l_shapes import draw_l_shapes
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
@@ -108,6 +109,27 @@ def test_what_is_measured(some, monkeypatch):
     noisy = found["variance"]["hue_noise"]["ratio"]
     assert noisy["colour"] == pytest.approx(1, abs=0.02)
     assert abs(noisy["orientation"] - 1) > 0.2
+
+    on_grid = results["grid"]
+    assert on_grid["degrees"] == [45, 60, 75, 90, 105, 120, 135]
+    for row, orientation in enumerate(on_grid["degrees"]):
+        for column, hue in enumerate(on_grid["degrees"]):
+            packed = model(draw_l_shapes([orientation], [hue]))[0]
+            for name, part in (("mean", packed[:2]), ("variance", packed[2:])):
+                np.testing.assert_allclose(
+                    on_grid[name][row][column], part, rtol=1e-4
+                )
+    variance = np.array(on_grid["variance"])
+    corners = (
+        variance[0, 0] + variance[0, 6] + variance[6, 0] + variance[6, 6]
+    ) / 4
+    for name, sides in (
+        ("orientation", variance[3, 0] + variance[3, 6]),
+        ("colour", variance[0, 3] + variance[6, 3]),
+    ):
+        np.testing.assert_allclose(
+            on_grid["half_way"][name], sides / 2 / corners, rtol=1e-5
+        )
 
     text = colour_orientation.summary(results)
     assert f"accuracy {100 * found['accuracy']:.2f} %" in text
