@@ -13,6 +13,7 @@ from benchmarks import distributed_step
 from benchmarks import f_statistic_loss
 from benchmarks import image_folder
 from benchmarks import kill_runs
+from benchmarks import prediction_samplers
 from benchmarks import prototype_choices
 from benchmarks import recall_at_k
 from benchmarks import rival_losses
@@ -233,7 +234,14 @@ def test_the_tables_of_the_cost_model_are_those_of_its_formulas():
 
 
 @pytest.mark.parametrize(
-    "module", [batch_size, distributed_step, kill_runs, prototype_choices]
+    "module",
+    [
+        batch_size,
+        distributed_step,
+        kill_runs,
+        prediction_samplers,
+        prototype_choices,
+    ],
 )
 def test_tables_of_measurements_are_of_the_result_files(module):
     between = read_between(module.PAGE, module.BEGIN, module.END)
