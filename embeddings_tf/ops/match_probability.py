@@ -178,13 +178,14 @@ def log_average(first, second, scale, offset, sign, of_probability):
             )
             most = tf.minimum(most, 0)
             part = tf.exp(most)
-            (total,) = loop(
-                lambda i, j, total: (
-                    total + 1 / (tf.exp(most - logits(i, j)[-1]) + part),
-                ),
-                zeros,
+
+            def relative(logit):
+                return 1 / (tf.exp(most - logit) + part)
+
+            (added,) = loop(
+                lambda i, j, added: (added + relative(logits(i, j)[-1]),), zeros
             )
-            total = most + tf.math.log(total)
+            total = most + tf.math.log(added)
         else:
             (total,) = loop(
                 lambda i, j, total: (
@@ -198,7 +199,7 @@ def log_average(first, second, scale, offset, sign, of_probability):
                 a, b, distance, logit = logits(i, j)
                 share = 1 / tf.cast(num_pairs, dtype)
                 if of_probability:
-                    share = tf.exp(tf.math.log_sigmoid(logit) - total)
+                    share = relative(logit) / added
                 by_logit = upstream * share * sign * tf.sigmoid(-logit)
                 by_square = tf.cast(
                     tf.math.divide_no_nan(-scale * by_logit, distance),
