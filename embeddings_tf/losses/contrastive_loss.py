@@ -139,6 +139,7 @@ class ContrastiveLoss(EmbeddingLoss):
     def batch_diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of negative pairs within the margin."""
         labels, embeddings = labelled_batch(labels, embeddings)
+        embeddings = tf.cast(embeddings, self.dtype)
         square = distances.squared_l2_within(embeddings)
         _, negative = pairs.positive_and_negative(labels)
         is_active = distances.square_root(square) < self.margin

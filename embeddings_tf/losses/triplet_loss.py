@@ -259,6 +259,7 @@ class TripletLoss(EmbeddingLoss):
     def batch_diagnostics(self, labels, embeddings) -> dict:
         """Returns the share of mined triplets with a hinge above 0."""
         labels, embeddings = labelled_batch(labels, embeddings)
+        embeddings = tf.cast(embeddings, self.dtype)
         d = distances.WITHIN[self.distance](embeddings)
         positive, negative = pairs.positive_and_negative(labels)
         if self.mining == "all":

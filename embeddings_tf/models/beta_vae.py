@@ -16,6 +16,7 @@ from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
+from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.labelled_batch import real_numbers
 
 
@@ -145,8 +146,19 @@ class BetaVAE(OwnLossModel):
 
         Returns:
             `(batch,)`, the sum over pixels and channels.
+
+        Raises:
+            ValueError: If images or codes are no real numbers or have another
+                shape than the model's, or there are more of one.
         """
         images = real_numbers("Images", images, "float32")
+        require_input_shape("images", images, self, exact=True)
+        code = real_matrix("Codes", code)
+        if not images.shape[:1].is_compatible_with(code.shape[:1]):
+            raise ValueError(
+                f"Each image has a code; received {images.shape[0]} images and "
+                f"{code.shape[0]} codes."
+            )
         target = self.rescaling(self.pixel_range(images))
         logits = tf.cast(self.decoder(code, training=training), "float32")
         log_bright = tf.math.log_sigmoid(logits)
@@ -160,6 +172,7 @@ class BetaVAE(OwnLossModel):
 
     def decode(self, code) -> tf.Tensor:
         """Images of codes `(batch, dim)`, pixels 0 to 255."""
+        code = real_matrix("Codes", code)
         return 255 * tf.sigmoid(tf.cast(self.decoder(code), "float32"))
 
     def compute_loss(

@@ -224,6 +224,12 @@ class FewShotClassifier(keras.layers.Layer):
     def _embed_batch(self, name: str, x, first: int) -> np.ndarray:
         batch = array(name, x[first : first + self.batch_size])
         require_input_shape(name, batch, self.model)
+        if batch.dtype.kind == "c":  # TensorFlow would only warn
+            raise ValueError(
+                f"`{name}` must be real numbers; received the type "
+                f"{batch.dtype}. The imaginary part would get lost: give both "
+                "parts as numbers of their own."
+            )
         # Inputs too: max-pooling and ReLU can swallow a NaN.
         _require_finite("Input", batch, first)
         embeddings = self.model.predict_on_batch(batch)

@@ -14,6 +14,7 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.labelled_batch import require_one_length
 from embeddings_tf.ops.seed_pair import seed_pair
 
 
@@ -166,11 +167,7 @@ class HedgedInstances(MatchObjective):
             packed_first, packed_second, num_samples, seed
         )
         first, second = (samples.shape[1:2] for samples in pair[:2])
-        if not first.is_compatible_with(second):
-            raise ValueError(
-                f"Pairs are compared row by row; received {first[0]} and "
-                f"{second[0]} rows. For all pairs take match_log_probability."
-            )
+        require_one_length(first, second)
         return self._finite(match_probability.logit_by_row(*pair))
 
     def score_pairs(
@@ -196,6 +193,10 @@ class HedgedInstances(MatchObjective):
                 packed_first, packed_second, num_samples, seed
             )
         )
+
+    def represent(self, embeddings, class_ids, num_classes) -> tuple:
+        gaussian.unpack(embeddings)  # refuses points of an odd width
+        return super().represent(embeddings, class_ids, num_classes)
 
     def log_prob(
         self,

@@ -15,6 +15,7 @@ from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.distances import unit_rows
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.pair_divergence import pair_divergence
 from embeddings_tf.ops.pair_divergence import require_classes
 from embeddings_tf.ops.pair_divergence import smoothed_cross_entropy
@@ -204,18 +205,17 @@ class LearnedDistance(EmbeddingObjective):
             logits = self.classifier(embeddings, labels)
         else:
             logits = self.classifier(unit_rows(embeddings))
-        return smoothed_cross_entropy(
-            tf.nn.log_softmax(logits),
-            labels,
-            self.label_smoothing if training else 0.0,
-        )
+        log_prob = tf.nn.log_softmax(logits)
+        smoothing = self.label_smoothing if training else 0.0
+        return smoothed_cross_entropy(log_prob, labels, smoothing)
 
     def score_pairs(self, first, second) -> tf.Tensor:
         """Log-likelihood ratio that two rows are of one class, row by row.
 
         Two sets `(n, dim)` give the logits of `distance`, `(n,)`.
         """
-        return self.distance((first, second), training=False)
+        pair = real_matrix("first", first), real_matrix("second", second)
+        return self.distance(pair, training=False)
 
     def score_all_pairs(self, first, second) -> tf.Tensor:
         """`score_pairs` of each row of one set with each of another.

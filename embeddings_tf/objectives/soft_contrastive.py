@@ -8,6 +8,7 @@ from embeddings_tf.ops import match_probability
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
+from embeddings_tf.ops.labelled_batch import require_one_length
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -86,11 +87,7 @@ class SoftContrastive(MatchObjective):
         """
         pair = self._points_and_weights(first, second)
         first, second = (points.shape[1:2] for points in pair[:2])
-        if not first.is_compatible_with(second):
-            raise ValueError(
-                f"Pairs are compared row by row; received {first[0]} and "
-                f"{second[0]} rows. For all pairs take score_all_pairs."
-            )
+        require_one_length(first, second)
         return self._finite(match_probability.logit_by_row(*pair))
 
     def score_pairs(self, first, second) -> tf.Tensor:

@@ -19,6 +19,7 @@ from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
+from embeddings_tf.ops.labelled_batch import require_one_length
 from embeddings_tf.ops.prototypes import finite
 from embeddings_tf.ops.prototypes import require_support
 
@@ -239,11 +240,11 @@ class StochasticPrototypes(EmbeddingObjective):
     def score_pairs(self, packed_first, packed_second) -> tf.Tensor:
         """Log-density of one row given a class with one support, row by row.
 
-        `log_evidence` of the first for a class enrolled by the second alone.
-        Not a log-likelihood ratio: the prototype has no prior. Two sets
-        `(n, 2 * dim)` give `(n,)`.
+        `log_evidence` of the first for a class enrolled by the second alone,
+        no likelihood ratio. Sets `(n, 2 * dim)` give `(n,)`.
         """
         first, second = self._two_sets(packed_first, packed_second)
+        require_one_length(first.shape[:1], second.shape[:1])
         mean, variance, other_mean, other_variance, noise = (
             tf.cast(tensor, tf.float64)
             for tensor in (
@@ -252,9 +253,8 @@ class StochasticPrototypes(EmbeddingObjective):
                 self.noise_variance,
             )
         )
-        density = gaussian.log_density(
-            mean - other_mean, variance + other_variance + 2 * noise
-        )
+        spread = variance + other_variance + 2 * noise
+        density = gaussian.log_density(mean - other_mean, spread)
         return finite(density, first.dtype)
 
     def diagnostics(self) -> dict:

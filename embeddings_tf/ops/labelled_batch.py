@@ -163,6 +163,21 @@ def real_matrix(name: str, values, dtype=None) -> tf.Tensor:
     return values
 
 
+def require_one_length(first: tf.TensorShape, second: tf.TensorShape) -> None:
+    """ValueError unless two sets that are compared by row have as many rows.
+
+    Args:
+        first: Number of rows, a shape of rank 1.
+        second: The same of the other set.
+    """
+    if not first.is_compatible_with(second):
+        raise ValueError(
+            f"Pairs are compared row by row; received {first[0]} and "
+            f"{second[0]} rows. Give as many of both; `score_all_pairs` "
+            "compares each with each."
+        )
+
+
 def _tensor(name: str, values, expected: str, cure: str) -> tf.Tensor:
     """Returns `values` as a tensor; ValueError if that is impossible."""
     is_list = isinstance(values, (list, tuple))

@@ -8,6 +8,7 @@ from tests.hostile.entries.data import FRAMES
 from tests.hostile.entries.data import IMAGES
 from tests.hostile.entries.data import X
 from tests.hostile.entries.data import Y
+from tests.hostile.entries.data import folder
 from tests.hostile.entries.speech import FILES
 from tests.hostile.judging import Entry
 from tests.hostile.values import HUGE
@@ -39,6 +40,40 @@ def photographs(read, num_images, size, seed, index, **more):
     return datasets.Images(read, num_images, size, seed, **more)[index]
 
 
+def photographs_of(path, split, label):
+    """All images of a folder, and their labels, if they are numbers."""
+    x, labels = datasets.load(f"image_folder:{path}", split, label=label)
+    return x[np.arange(len(x))], labels
+
+
+def photo_folders():
+    """Folders of images: a good one, and one for each way to be bad."""
+    made = folder()
+    image = tf.io.encode_png(IMAGES[0][:, :8]).numpy()
+
+    def write(path, content=image):
+        path = made / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    for name in ("good", "empty_class", "loose", "mixed", "deep"):
+        for file in ("a/0.png", "b/0.png"):
+            write(f"{name}/{file}")
+    for name in ("damaged", "nothing"):
+        write(f"{name}/a/0.png")
+    (made / "empty").mkdir()
+    (made / "empty_class" / "c").mkdir()
+    write("loose/0.png")
+    write("mixed/train/a/0.png")
+    write("deep/a/inner/0.png")
+    write("damaged/b/0.png", image[:-20])
+    write("nothing/b/0.png", b"")
+    write("names/a $\n%s{}/'0'.PNG")
+    write("names/\u00fc\U0001f600/ .png")
+    return made
+
+
+PHOTOS = photo_folders()
 FOLDER = [IMAGES[0], np.repeat(IMAGES[1], 2, axis=0)]
 TRUTH = [refused("text", "no"), refused("None", None), refused("0.5", 0.5)]
 NOT_IMAGES = [
@@ -155,6 +190,32 @@ ENTRIES = {
         {"index": INDEX},
         {"index": indices(INDEX, 2)},
         raises=(IndexError,),
+    ),
+    "datasets.Images.with_size": Entry(
+        lambda size, seed, crop: datasets.Images(
+            FOLDER.__getitem__, 2
+        ).with_size(size, seed, crop=crop)[INDEX],
+        {"size": 4, "seed": 3, "crop": True},
+        {
+            "size": [
+                *chosen(count(4, optional=True), "huge", "beyond int64"),
+                refused("None", None),
+            ],
+            "seed": chosen(seed(3, optional=True), "-1") + [refused("-1", -1)],
+            "crop": TRUTH,
+        },
+    ),
+    "datasets.Utterances.with_num_frames": Entry(
+        lambda num_frames, seed: datasets.Utterances(
+            FRAMES, np.array([4, 5])
+        ).with_num_frames(num_frames, seed)[INDEX],
+        {"num_frames": 3, "seed": 3},
+        {
+            "num_frames": chosen(
+                count(3, optional=True), "huge", "beyond int64"
+            ),
+            "seed": chosen(seed(3, optional=True), "-1") + [refused("-1", -1)],
+        },
     ),
     "datasets.Images.cached": Entry(
         lambda num_bytes: datasets.Images(FOLDER.__getitem__, 2).cached(
@@ -352,6 +413,44 @@ ENTRIES = {
                 refused("None", None),
             ],
             "label": [refused("unknown", "hostile")],
+        },
+        raises=(OSError,),
+    ),
+    "datasets.load.image_folder": Entry(
+        lambda path, split, label: photographs_of(path, split, label),
+        {"path": PHOTOS / "good", "split": "all", "label": None},
+        {
+            "path": [
+                refused("missing", PHOTOS / "missing"),
+                refused("a file", PHOTOS / "good" / "a" / "0.png"),
+                refused("no path", ""),
+                refused("a NUL", "a\0b"),
+                refused("a newline", f"{PHOTOS / 'good'}\n"),
+                refused("longer than any path", "a/" * 5000),
+                refused("no classes", PHOTOS / "good" / "a"),
+                refused("an empty class", PHOTOS / "empty_class"),
+                refused("empty", PHOTOS / "empty"),
+                refused("images beside classes", PHOTOS / "loose"),
+                refused("splits beside classes", PHOTOS / "mixed"),
+                refused("folders in classes", PHOTOS / "deep"),
+                refused("an image cut short", PHOTOS / "damaged"),
+                refused("an empty image", PHOTOS / "nothing"),
+                same("with an end", f"{PHOTOS / 'good'}/", PHOTOS / "good"),
+                same("unusual names", PHOTOS / "names", PHOTOS / "good"),
+            ],
+            "split": [
+                refused("unknown", "hostile"),
+                refused("empty", ""),
+                refused("a slice", "all[:1]"),
+                refused("a number", 3),
+                refused("None", None),
+                refused("of two classes", "train"),
+            ],
+            "label": [
+                refused("unknown", "hostile"),
+                refused("empty", ""),
+                refused("a number", 3),
+            ],
         },
         raises=(OSError,),
     ),

@@ -217,3 +217,26 @@ for _name, (_valid, _hostile) in ARGUMENTS.items():
         },
         raises=(tf.errors.InvalidArgumentError,),
     )
+
+
+def diagnosed(make):
+    return lambda labels, embeddings: make().batch_diagnostics(
+        labels, embeddings
+    )
+
+
+for _class in (losses.ContrastiveLoss, losses.TripletLoss):
+    ENTRIES[f"losses.{_class.__name__}.batch_diagnostics"] = Entry(
+        diagnosed(_class),
+        {"labels": Y, "embeddings": X},
+        {
+            "labels": LABELS,
+            "embeddings": [
+                h
+                for h in EMBEDDINGS
+                # A share of pairs says nothing of a number that is none.
+                if h.name not in ("NaN", "infinity", "-infinity", "all NaN")
+            ],
+        },
+        rows(X, Y, ("embeddings", "labels"))[1:],
+    )

@@ -10,6 +10,7 @@ from embeddings_tf import models
 from embeddings_tf import objectives
 from tests.hostile.entries.data import X
 from tests.hostile.entries.data import Y
+from tests.hostile.entries.data import folder
 from tests.hostile.entries.data import rows
 from tests.hostile.judging import Entry
 from tests.hostile.values import Expected
@@ -97,9 +98,54 @@ def vae(images, **arguments):
     return model.test_on_batch(images)
 
 
+def vae_method(name):
+    """A method of a small BetaVAE of images 2 x 2 x 1 and codes of 2."""
+    keras.utils.set_random_seed(0)
+    decoder = keras.Sequential(
+        [
+            keras.Input((2,)),
+            keras.layers.Dense(4),
+            keras.layers.Reshape((2, 2, 1)),
+        ]
+    )
+    small = keras.Sequential(
+        [
+            keras.Input((2, 2, 1)),
+            keras.layers.Flatten(),
+            layers.GaussianEmbedding(2),
+        ]
+    )
+    return getattr(models.BetaVAE(small, decoder), name)
+
+
+CODES = X[:3, :2].copy()
+BAD_CODES = [
+    *(
+        h
+        for h in floats(CODES, nan=Expected.POISON)
+        if h.name
+        in (
+            "a tensor",
+            "float64",
+            "complex",
+            "strings",
+            "text",
+            "None",
+            "a ragged list",
+            "one axis less",
+            "a scalar",
+            "times 1e19",
+        )
+    ),
+    refused("wider", X[:3, :3]),
+]
 FEW = models.EmbeddingModel(encoder(False), losses.PrototypicalLoss(2))
 GAUSSIAN = models.EmbeddingModel(encoder(), objectives.StochasticPrototypes(2))
 GAUSSIAN(X)
+
+
+FITTED = models.FewShotClassifier(GAUSSIAN, num_samples=4, seed=1).fit(X, Y)
+FOLDER = folder()
 
 
 def classify(support, labels, query, model=GAUSSIAN, **arguments):
@@ -156,6 +202,25 @@ ENTRIES = {
             "seed": seed(1, optional=True),
             "encoder": [*NO_MODELS, refused("without variances", FEW.encoder)],
             "decoder": [*NO_MODELS, refused("of other codes", encoder())],
+        },
+    ),
+    "models.BetaVAE.decode": Entry(
+        vae_method("decode"), {"code": CODES}, {"code": BAD_CODES}
+    ),
+    "models.BetaVAE.log_likelihood": Entry(
+        vae_method("log_likelihood"),
+        {"images": IMAGES, "code": CODES},
+        {
+            "images": [
+                refused("one axis less", IMAGES[..., 0]),
+                refused("another size", IMAGES[:, :1]),
+                refused("fewer", IMAGES[:2]),
+                refused("text", "hostile"),
+                refused("None", None),
+                refused("complex", IMAGES + 1j),
+                anything("black", IMAGES * 0),
+            ],
+            "code": BAD_CODES,
         },
     ),
     "models.EmbeddingModel": Entry(
@@ -231,7 +296,6 @@ ENTRIES = {
                 *chosen(
                     floats(X),
                     "one axis less",
-                    "complex",
                     "a list",
                     "complex without imaginary part",
                     "long double",
@@ -274,6 +338,48 @@ ENTRIES = {
         # The error of Keras says that the model has no `call`.
         raises=(NotImplementedError,),
         tolerance=1e-4,
+    ),
+    **{
+        f"models.FewShotClassifier.{name}": Entry(
+            lambda query, name=name: getattr(FITTED, name)(query),
+            {"query": X[:5]},
+            {
+                "query": [
+                    refused("narrower", X[:, :3]),
+                    refused("None", None),
+                    refused("NaN", X * np.nan),
+                    anything("no rows", X[:0]),
+                    refused("text", "hostile"),
+                    refused("one row", X[0]),
+                    refused("complex", X + 1j),
+                    same("float64", X[:5].astype(float), X[:5]),
+                    anything("times 1e19", X * np.float32(1e19)),
+                ]
+            },
+            tolerance=1e-4,
+        )
+        for name in (
+            "predict",
+            "predict_log_evidence",
+            "predict_log_proba",
+            "predict_proba",
+        )
+    },
+    "models.FewShotClassifier.save": Entry(
+        FITTED.save,
+        {"path": FOLDER / "saved.keras"},
+        {
+            "path": [
+                refused("another ending", FOLDER / "saved.npz"),
+                refused("a folder", FOLDER),
+                refused("no such folder", FOLDER / "a" / "b.keras"),
+                refused("None", None),
+                refused("a number", 3),
+                refused("empty", ""),
+                anything("text", str(FOLDER / "again.keras")),
+            ]
+        },
+        raises=(OSError,),
     ),
     "models.bird_features_encoder": Entry(
         encoding(models.bird_features_encoder), {"dim": 3}, DIM

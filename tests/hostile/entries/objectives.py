@@ -123,7 +123,7 @@ IDS = [
         "a ragged list",
     )
 ]
-ROWS = (
+USUAL_ROWS = (
     "a tensor",
     "float64",
     "float16",
@@ -140,11 +140,81 @@ ROWS = (
     "times 1e-40",
     "times 1e19",
 )
-PACKED_ROWS = [
-    *(h for h in chosen(floats(PACKED, nan=Expected.POISON)) if h.name in ROWS),
-    ODD,
+
+
+def few(x):
+    """The values of `floats` that differ most from each other."""
+    values = floats(x, nan=Expected.POISON)
+    return [value for value in values if value.name in USUAL_ROWS]
+
+
+PACKED_ROWS = [*few(PACKED), ODD]
+POINTS = few(X)
+NUM_CLASSES = [
+    *chosen(count(3), "True", "huge", "beyond int64"),
+    refused("a class without support", 4),
 ]
-POINTS = [h for h in chosen(floats(X, nan=Expected.POISON)) if h.name in ROWS]
+OF_THREE = [*IDS, refused("a class beyond", Y + 1), refused("negative", Y - 1)]
+NUM_SAMPLES = chosen(count(3, optional=True), "huge", "beyond int64")
+
+
+def stochastic_method(name):
+    return lambda **a: getattr(objectives.StochasticPrototypes(2), name)(**a)
+
+
+def hedged_method(name):
+    return lambda **a: getattr(objectives.HedgedInstances(4), name)(**a)
+
+
+def soft_method(name):
+    return lambda **a: getattr(objectives.SoftContrastive(), name)(**a)
+
+
+def learned_method(name):
+    def call(**arguments):
+        distance = layers.PairDistance((4,), seed=1)
+        objective = objectives.LearnedDistance(distance)
+        return getattr(objective, name)(**arguments)
+
+    return call
+
+
+def methods(name, method, x, embeddings, shapes):
+    """Entries of the methods that every objective calls alike.
+
+    Args:
+        name: The class.
+        method: Function from a name to a call of the method.
+        x: Valid embeddings.
+        embeddings: Hostile ones.
+        shapes: Names of the embeddings in `represent` and in a pair of sets.
+    """
+    one, first, second = shapes
+    samples = {}
+    if name == "HedgedInstances":
+        samples = {"num_samples": 2, "seed": 1}
+    represent = {one: x, "class_ids": Y, "num_classes": 3}
+    pair = {first: x, second: x[::-1].copy()}
+    return {
+        f"objectives.{name}.represent": Entry(
+            method("represent"),
+            represent,
+            {
+                one: embeddings,
+                "class_ids": OF_THREE,
+                "num_classes": NUM_CLASSES,
+            },
+        ),
+        f"objectives.{name}.score_pairs": Entry(
+            method("score_pairs"),
+            {**pair, **samples},
+            {
+                first: [*embeddings, refused("fewer", x[:5])],
+                second: [*few(x[::-1].copy()), refused("narrower", x[:, :2])],
+            },
+        ),
+    }
+
 
 ENTRIES = {
     "objectives.StochasticPrototypes": Entry(
@@ -348,6 +418,130 @@ ENTRIES = {
         },
         together(X),
     ),
+    **methods(
+        "StochasticPrototypes",
+        stochastic_method,
+        PACKED,
+        PACKED_ROWS,
+        ("packed", "packed_first", "packed_second"),
+    ),
+    "objectives.StochasticPrototypes.log_evidence": Entry(
+        stochastic_method("log_evidence"),
+        {"packed_queries": PACKED, "packed_prototypes": PACKED[::4]},
+        {
+            "packed_queries": PACKED_ROWS,
+            "packed_prototypes": [
+                *few(PACKED[::4]),
+                refused("narrower", PACKED[:, :2]),
+            ],
+        },
+    ),
+    **methods(
+        "HedgedInstances",
+        hedged_method,
+        PACKED,
+        PACKED_ROWS,
+        ("embeddings", "packed_first", "packed_second"),
+    ),
+    **{
+        f"objectives.HedgedInstances.{name}": Entry(
+            hedged_method(name),
+            {
+                "packed_first": PACKED[:5],
+                "packed_second": PACKED,
+                "num_samples": 2,
+                "seed": 1,
+            },
+            {
+                "packed_first": PACKED_ROWS,
+                "packed_second": [*few(PACKED), refused("odd", PACKED[:, :3])],
+                "num_samples": NUM_SAMPLES,
+                "seed": chosen(seed(1, optional=True)),
+            },
+        )
+        for name in ("match_log_probability", "score_all_pairs")
+    },
+    "objectives.HedgedInstances.log_evidence": Entry(
+        hedged_method("log_evidence"),
+        {
+            "packed_queries": PACKED[:5],
+            "packed_supports": PACKED,
+            "support_labels": Y,
+            "num_classes": 3,
+            "num_samples": 2,
+            "seed": 1,
+        },
+        {
+            "packed_queries": PACKED_ROWS,
+            "packed_supports": few(PACKED),
+            "support_labels": OF_THREE,
+            "num_classes": NUM_CLASSES,
+            "num_samples": NUM_SAMPLES,
+        },
+    ),
+    **methods(
+        "SoftContrastive",
+        soft_method,
+        X,
+        POINTS,
+        ("embeddings", "first", "second"),
+    ),
+    "objectives.SoftContrastive.score_all_pairs": Entry(
+        soft_method("score_all_pairs"),
+        {"first": X[:5], "second": X},
+        {
+            "first": POINTS,
+            "second": [*POINTS, refused("narrower", X[:, :2])],
+        },
+    ),
+    "objectives.SoftContrastive.log_evidence": Entry(
+        soft_method("log_evidence"),
+        {
+            "queries": X[:5],
+            "supports": X,
+            "support_labels": Y,
+            "num_classes": 3,
+        },
+        {
+            "queries": [*POINTS, refused("narrower", X[:, :2])],
+            "supports": POINTS,
+            "support_labels": OF_THREE,
+            "num_classes": NUM_CLASSES,
+        },
+    ),
+    **methods(
+        "LearnedDistance",
+        learned_method,
+        X,
+        POINTS,
+        ("embeddings", "first", "second"),
+    ),
+    "objectives.LearnedDistance.score_all_pairs": Entry(
+        learned_method("score_all_pairs"),
+        {"first": X[:5], "second": X},
+        {
+            "first": few(X),
+            "second": [*few(X), refused("narrower", X[:, :2])],
+        },
+    ),
+    **{
+        f"objectives.LearnedDistance.{name}": Entry(
+            learned_method(name),
+            {
+                "queries": X[:5],
+                "supports": X,
+                "class_ids": Y,
+                "num_classes": 3,
+            },
+            {
+                "queries": [*few(X), refused("narrower", X[:, :2])],
+                "supports": few(X),
+                "class_ids": OF_THREE,
+                "num_classes": NUM_CLASSES,
+            },
+        )
+        for name in ("log_prob", "log_evidence")
+    },
     "objectives.LearnedDistance.distance": Entry(
         distance_or,
         {"distance": "valid"},
