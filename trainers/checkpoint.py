@@ -17,7 +17,9 @@ from trainers.monitor import best_epoch
 from trainers.monitor import direction
 from trainers.monitor import is_better
 from trainers.monitor import worst
+from trainers.own_code import import_own_code
 from trainers.plain_copy import random_state
+from trainers.run_config import config_of
 from trainers.workdir import run_of_workdir
 
 STATE = "training_state.json"
@@ -220,8 +222,8 @@ def _check_state(state) -> None:
 def load_best(workdir: pathlib.Path):
     """Loads the model of the best epoch of a run.
 
-    If the recipe is a Python file, the file is run first, because it may
-    register classes with Keras.
+    If the recipe is a Python file, or the run names Python files, the files are
+    run first, because they may register classes with Keras.
 
     Raises:
         ValueError: If there is no checkpoint yet, its file is damaged, or it
@@ -235,7 +237,8 @@ def load_best(workdir: pathlib.Path):
         )
     recipe = ""
     if (workdir / "config.json").exists():
-        recipe, _ = run_of_workdir(workdir)
+        recipe, run = run_of_workdir(workdir)
+        import_own_code(config_of(run))
     is_file = recipe.endswith(".py")
     if is_file and pathlib.Path(recipe).is_file():
         load_function(recipe, None, "get_config", "recipe", [])

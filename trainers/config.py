@@ -2,19 +2,22 @@
 
 import difflib
 import importlib
-import importlib.util
 import json
 import pathlib
 from collections.abc import Mapping
 
+from trainers.own_code import own_object
+from trainers.own_code import require_saved_arguments
+from trainers.own_code import run_file
+from trainers.own_code import split_name
+from trainers.places import PLACES
+from trainers.places import place_of
 from trainers.recipes import every_recipe
 from trainers.run import Part
 from trainers.run import Run
 from trainers.run_checks import check_run
 from trainers.run_config import apply_override
 from trainers.run_config import run_from_config
-from trainers.run_fields import PLACES
-from trainers.run_fields import place_of
 from trainers.signatures import signature
 
 
@@ -139,21 +142,15 @@ def load_function(
             define the function; the message contains `kind`.
     """
     path = pathlib.Path(name)
-    if path.suffix != ".py" and folder is not None:
+    is_file = path.suffix == ".py"
+    if not is_file and folder is not None:
         path = folder / f"{name}.py"
-    if path.suffix != ".py" or not path.is_file():
+    if not (is_file or path.suffix == ".py" and path.is_file()):
         raise ValueError(
             f"unknown {kind} {name!r}: it is neither a Python file nor one "
             f"of {', '.join(known)}"
         )
-    spec = importlib.util.spec_from_file_location(f"{kind}_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ValueError(
-            f"{path} cannot be read: {type(error).__name__}: {error}"
-        ) from error
+    module = run_file(path, f"{kind}_{path.stem}")
     if not hasattr(module, function):
         raise ValueError(
             f"{name} is not a {kind}: it defines no function {function}()"
@@ -174,23 +171,31 @@ def build(part: Part, field: str, *leading, **extra):
     Raises:
         ValueError: If the name does not exist, or has other arguments.
     """
-    names = PLACES[place_of(part, field)]
-    modules = [importlib.import_module(name) for name in names]
-    found = [module for module in modules if part.name in _own(module)]
-    if not found:
-        known = [name for module in modules for name in _own(module)]
-        raise ValueError(
-            f"{' and '.join(names)} has no {part.name!r}; it has "
-            f"{', '.join(known)}"
-        )
+    function = _named(part.name, PLACES[place_of(part, field)])
     arguments = {
         name: build(value, name) if isinstance(value, Part) else value
         for name, value in part.arguments.items()
     }
     try:
-        return getattr(found[0], part.name)(*leading, **arguments, **extra)
+        made = function(*leading, **arguments, **extra)
     except TypeError as error:
         raise ValueError(f"{part.name}: {error}") from error
+    require_saved_arguments(made, part.name, part.arguments)
+    return made
+
+
+def _named(name: str, places: tuple[str, ...]):
+    """The class or function of that name."""
+    if split_name(name):
+        return own_object(name)
+    modules = [importlib.import_module(place) for place in places]
+    for module in modules:
+        if name in _own(module):
+            return getattr(module, name)
+    known = [known for module in modules for known in _own(module)]
+    raise ValueError(
+        f"{' and '.join(places)} has no {name!r}; it has {', '.join(known)}"
+    )
 
 
 def _own(module) -> list[str]:

@@ -13,6 +13,7 @@ from embeddings_tf.datasets.builders import IMAGE_FOLDER
 from trainers import folds
 from trainers.config import build
 from trainers.examples import examples_of_folds
+from trainers.examples import load
 from trainers.examples import read_examples
 from trainers.examples import take
 from trainers.recordings import MANUAL_VARIABLE
@@ -187,9 +188,7 @@ class Data:
             whether both examples are in one class.
         """
         folder = self._place[1] or os.environ.get(MANUAL_VARIABLE, "")
-        _, names = datasets.load(
-            self.run.data.dataset, split, *self._place, label="name"
-        )
+        _, names = load(self.run.data.dataset, split, self._place, label="name")
         first, second, is_target = speech.read_trials(
             pathlib.Path(folder) / path, names
         )

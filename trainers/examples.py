@@ -7,9 +7,39 @@ import numpy as np
 
 from embeddings_tf import datasets
 from trainers import folds
+from trainers.own_code import own_object
+from trainers.own_code import split_name
 from trainers.recordings import features
 from trainers.run import Label
 from trainers.run import Part
+
+
+def load(dataset: str, split: str, place: tuple, **label):
+    """Examples and labels of a split, of `datasets.load` or own code.
+
+    A `FILE.py:FUNCTION` is called with the split, and with `label` if the run
+    names a feature as label.
+
+    Raises:
+        ValueError: If the set or split is not there, or the function fails.
+    """
+    if not split_name(dataset):
+        return datasets.load(dataset, split, *place, **label)
+    try:
+        x, labels = own_object(dataset)(split, **label)
+        x = x if hasattr(x, "take") else np.asarray(x)
+        labels = np.asarray(labels)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{dataset} must return examples and labels (x, labels) of the "
+            f"split {split!r}; {type(error).__name__}: {error}"
+        ) from error
+    if len(x) != len(labels):
+        raise ValueError(
+            f"{dataset} must return as many labels as examples; received "
+            f"{len(labels)} labels of {len(x)} examples of {split!r}"
+        )
+    return x, labels
 
 
 def read_examples(
@@ -18,7 +48,7 @@ def read_examples(
     """Reads a split of a data set, its labels, and its groups if any.
 
     Args:
-        dataset: A name that `datasets.load` knows.
+        dataset: A name that `datasets.load` knows, or `FILE.py:FUNCTION`.
         split: A split of the data set.
         place: `data_dir` and `manual_dir`, None for the default.
         label: The feature used as label; without a name the set's own label.
@@ -27,8 +57,8 @@ def read_examples(
 
     def read(wanted):
         if not wanted.feature:
-            return datasets.load(dataset, split, *place)
-        return datasets.load(dataset, split, *place, label=wanted.feature)
+            return load(dataset, split, place)
+        return load(dataset, split, place, label=wanted.feature)
 
     x, values = read(label)
     labels = _matched(values, label)

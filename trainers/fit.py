@@ -23,6 +23,7 @@ from trainers.loop import loop
 from trainers.model import build_model
 from trainers.model import dtype_policy
 from trainers.monitor import require_logged
+from trainers.own_code import import_own_code
 from trainers.plain_copy import OnPlainCopy
 from trainers.plain_copy import all_variables
 from trainers.plain_copy import assign
@@ -30,6 +31,7 @@ from trainers.plateau import ReduceOnPlateau
 from trainers.provenance import provenance
 from trainers.run import Run
 from trainers.run_checks import check_run
+from trainers.run_config import config_of
 
 
 def fit(run: Run, recipe: str, workdir: pathlib.Path | None) -> dict:
@@ -60,6 +62,7 @@ def _fit(run: Run, recipe, workdir, strategy) -> dict:
     if workdir is not None:
         is_claimed = workdirs.require_free(workdir, recipe, run)
         checkpoints = workdir / "checkpoints"
+        import_own_code(config_of(run))
         with dtype_policy(fields.precision):
             found = checkpoint.restore(checkpoints)
         restored, state = found or (None, None)

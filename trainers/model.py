@@ -74,7 +74,8 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
         model.compile(optimizer=optimizer, loss=loss)
         # Made in the first step, its variables would have it traced twice.
         optimizer.build(model.trainable_variables)
-        watch_teachable_rows(model, loss)
+        if hasattr(loss, "batch_needs"):
+            watch_teachable_rows(model, loss)
     return model
 
 

@@ -126,7 +126,9 @@ class DataFields:
     """The data set and the processing of its examples."""
 
     dataset: str = field(
-        "", "Name that datasets.load knows, or image_folder:PATH."
+        "",
+        "Name that datasets.load knows, image_folder:PATH, or "
+        "FILE.py:FUNCTION of your own, from a split to (x, labels).",
     )
     split: str = field("train", "Split to train on.")
     data_dir: str = field(
@@ -204,10 +206,13 @@ class Run:
     batches: Part = field(
         Part("class_balanced_batches"), "Sampler of embeddings_tf.sampling."
     )
-    encoder: Part = field(Part(), "Encoder of embeddings_tf.models.")
+    encoder: Part = field(
+        Part(), "Encoder of embeddings_tf.models, or FILE.py:FUNCTION."
+    )
     method: Method = field(
         Method(),
-        "Loss or objective that trains the encoder, or an autoencoder.",
+        "Loss or objective that trains the encoder, or an autoencoder; "
+        "FILE.py:CLASS for your own.",
     )
     optimizer: Part = field(
         Part("Adam"), "Optimizer of Keras or of embeddings_tf.optimizers."

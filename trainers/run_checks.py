@@ -1,12 +1,14 @@
 """Checks of a run beyond the types of its fields."""
 
+from trainers.own_code import split_name
+from trainers.places import PLACES
+from trainers.places import place_of
 from trainers.run import Part
 from trainers.run import Run
-from trainers.run_fields import PLACES
 from trainers.run_fields import join
-from trainers.run_fields import place_of
 from trainers.signatures import REQUIRED
 from trainers.signatures import settable
+from trainers.signatures import signature
 
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
@@ -21,8 +23,11 @@ def check_run(run: Run) -> None:
     if not run.data.dataset:
         raise ValueError(
             "config.dataset is empty; name a data set that "
-            "embeddings_tf.datasets.load knows, or image_folder:PATH"
+            "embeddings_tf.datasets.load knows, image_folder:PATH, or "
+            "FILE.py:FUNCTION"
         )
+    if split_name(run.data.dataset):
+        signature((), run.data.dataset)
     method = run.method.kind
     parts = {
         "batches": run.batches,

@@ -18,19 +18,19 @@ import dataclasses
 from collections.abc import Mapping
 
 from trainers.evaluation_fields import Evaluation
+from trainers.places import METHODS
+from trainers.places import method_kind
 from trainers.run import DataFields
 from trainers.run import Method
 from trainers.run import Part
 from trainers.run import Run
 from trainers.run import TrainingFields
-from trainers.run_fields import METHODS
-from trainers.run_fields import PLACES
 from trainers.run_fields import field_types
 from trainers.run_fields import part
 from trainers.run_fields import replaced
 from trainers.run_fields import section
 from trainers.run_fields import unknown_field
-from trainers.signatures import signature
+from trainers.run_fields import with_defaults
 
 _DATA, _TRAINING = field_types(DataFields), field_types(TrainingFields)
 _PARTS = ("batches", "encoder", "optimizer")
@@ -92,13 +92,14 @@ def _method(values: Mapping) -> Method:
     (kind,) = given
     if kind == "method":
         name = dict(values[kind]).get("name", "")
-        kinds = [k for k in METHODS if signature(PLACES[k], name)]
-        if not kinds:
+        kind = method_kind(name)
+        if kind is None:
             raise ValueError(
                 f"config.method.name={name!r} is not a loss, objective or "
-                "autoencoder of embeddings_tf; name one of them"
+                "autoencoder of embeddings_tf, and not a class derived from "
+                "keras.losses.Loss, Layer or Model; name one of them, or say "
+                "what it makes: --config.loss.name"
             )
-        kind = kinds[0]
     found = part(values[given[0]], kind, kind)
     arguments = dict(found.arguments)
     if "decoder" in values:
@@ -132,6 +133,18 @@ def config_of(run: Run) -> dict:
     if "folds" in found and not run.data.folds.group.feature:
         del found["folds"]["group"]
     return found
+
+
+def complete(run: Run) -> Run:
+    """The run with the defaults of the arguments that it leaves out."""
+    data = dataclasses.replace(
+        run.data,
+        front_end=with_defaults(run.data.front_end, "front_end"),
+        preprocess=with_defaults(run.data.preprocess, "preprocess"),
+    )
+    parts = {name: with_defaults(getattr(run, name), name) for name in _PARTS}
+    method = with_defaults(run.method, "method")
+    return dataclasses.replace(run, data=data, method=method, **parts)
 
 
 def _unused(run: Run) -> list[str]:

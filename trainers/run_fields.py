@@ -14,35 +14,15 @@ from trainers.field_types import converted
 from trainers.field_types import field_type
 from trainers.field_types import parsed
 from trainers.field_types import type_of_value
+from trainers.places import PLACES
+from trainers.places import method_kind
+from trainers.places import place_of
 from trainers.run import Method
 from trainers.run import Part
+from trainers.signatures import REQUIRED
+from trainers.signatures import Expression
 from trainers.signatures import settable
 from trainers.signatures import signature
-
-# Modules with the object of a section or argument, searched in order.
-PLACES = {
-    "autoencoder": ("embeddings_tf.models",),
-    "batches": ("embeddings_tf.sampling",),
-    "decoder": ("embeddings_tf.models",),
-    "distance": ("embeddings_tf.layers",),
-    "encoder": ("embeddings_tf.models",),
-    "front_end": ("embeddings_tf.datasets.speech",),
-    "learning_rate": (
-        "embeddings_tf.optimizers",
-        "keras.optimizers.schedules",
-    ),
-    "loss": ("embeddings_tf.losses",),
-    "objective": ("embeddings_tf.objectives",),
-    "optimizer": ("embeddings_tf.optimizers", "keras.optimizers"),
-    "preprocess": ("embeddings_tf.datasets",),
-    "projection": ("embeddings_tf.models",),
-}
-METHODS = ("objective", "loss", "autoencoder")
-
-
-def place_of(part: Part, field: str) -> str:
-    """Returns the key of `PLACES` for the part in a field."""
-    return part.kind if isinstance(part, Method) else field
 
 
 @functools.cache
@@ -153,6 +133,20 @@ def part(values, place: str, prefix: str) -> Part:
     return Part(name, arguments)
 
 
+def with_defaults(part: Part, field: str) -> Part:
+    """The part with every argument that its signature has a value for."""
+    found = settable(PLACES[place_of(part, field)], part.name)
+    arguments = {
+        name: with_defaults(value, name) if isinstance(value, Part) else value
+        for name, value in part.arguments.items()
+    }
+    for name, argument in found.arguments.items() if found else ():
+        is_value = argument.default is not REQUIRED
+        if is_value and not isinstance(argument.default, Expression):
+            arguments.setdefault(name, argument.default)
+    return dataclasses.replace(part, arguments=arguments)
+
+
 def argument_type(
     name: str, place: str, argument: str, field: str
 ) -> FieldType:
@@ -258,8 +252,7 @@ def _renamed(old: Part, name: str, field: str) -> Part:
     changes = {}
     place = place_of(old, field)
     if isinstance(old, Method):
-        kinds = [kind for kind in METHODS if signature(PLACES[kind], name)]
-        place = changes["kind"] = kinds[0] if kinds else old.kind
+        place = changes["kind"] = method_kind(name) or old.kind
     found = signature(PLACES[place], name)
     arguments = {
         argument: value

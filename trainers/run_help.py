@@ -1,6 +1,7 @@
 """Prints the fields of a run: `--config RECIPE --help`."""
 
 import dataclasses
+import json
 import shlex
 import textwrap
 import typing
@@ -8,12 +9,13 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from trainers.field_types import type_of_value
+from trainers.places import PLACES
+from trainers.places import place_of
 from trainers.run import Part
 from trainers.run import Run
-from trainers.run_fields import PLACES
 from trainers.run_fields import field_types
 from trainers.run_fields import join
-from trainers.run_fields import place_of
 from trainers.signatures import REQUIRED
 from trainers.signatures import settable
 
@@ -85,7 +87,9 @@ def lines_of_part(
 ) -> Iterator[Line]:
     """Yields the name and every argument of an object, also defaults."""
     modules = PLACES[place_of(part, field)]
-    text = help or f"What it is: a name in {' or '.join(modules)}."
+    text = help or (
+        f"What it is: a name in {' or '.join(modules)}, or FILE.py:NAME."
+    )
     yield Line(join(prefix, "name"), part.name, "str", text)
     found = settable(modules, part.name)
     arguments = found.arguments if found else {}
@@ -96,21 +100,31 @@ def lines_of_part(
         if isinstance(value, Part):
             yield from lines_of_part(value, name, inner, help)
         else:
-            kinds = " | ".join(getattr(wanted, "kinds", ())) or "any"
-            yield Line(inner, value, kinds, help)
+            kinds = getattr(wanted, "kinds", ()) or type_of_value(value).kinds
+            # Keras's own that it does not explain, such as clipvalue.
+            if kinds or help or name in part.arguments:
+                yield Line(inner, value, " | ".join(kinds) or "any", help)
 
 
 def _type_text(kind) -> str:
     return str(kind) if typing.get_args(kind) else kind.__name__
 
 
+def _literal(value) -> str:
+    """A value as it is set; texts in a tuple have double quotes."""
+    if not isinstance(value, tuple):
+        return str(value)
+    items = [
+        json.dumps(v) if isinstance(v, str) else _literal(v) for v in value
+    ]
+    return f"({', '.join(items)}{',' * (len(items) == 1)})"
+
+
 def _text(line: Line) -> str:
-    value = "" if line.value is REQUIRED else line.value
+    value = "" if line.value is REQUIRED else _literal(line.value)
     word = f"--config.{line.name}={value}"
-    if isinstance(value, tuple):
-        word = f"--config.{line.name}={shlex.quote(str(value))}"
-    elif word != shlex.quote(word):
-        word = f"--config.{line.name}={shlex.quote(str(value))}"
+    if value and word != shlex.quote(word):
+        word = f"--config.{line.name}={shlex.quote(value)}"
     needed = ", has to be set" if line.value is REQUIRED else ""
     head = f"  {word}  ({line.type}{needed})"
     if not line.help:

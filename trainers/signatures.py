@@ -11,10 +11,13 @@ from typing import NamedTuple
 from trainers.field_types import FieldType
 from trainers.field_types import field_type
 from trainers.field_types import type_of_value
+from trainers.own_code import split_name
 
 REQUIRED = ...  # the default of a required argument
 # Arguments that the training sets, and arguments of every Keras object.
 _FILLED_IN = {
+    "activity_regularizer",
+    "autocast",
     "dtype",
     "encoder",
     "factors",
@@ -25,6 +28,7 @@ _FILLED_IN = {
     "name",
     "reduction",
     "start",
+    "trainable",
     "waveform",
 }
 
@@ -50,11 +54,17 @@ def signature(modules: tuple[str, ...], name: str) -> Signature | None:
 
     Args:
         modules: Dotted names of public modules, searched in order.
-        name: The class or function.
+        name: The class or function, or `FILE.py:NAME`.
 
     Returns:
         None if no module defines or imports that name.
+
+    Raises:
+        ValueError: If a `FILE.py` is not there, or does not define `NAME`.
     """
+    own = split_name(name)
+    if own:
+        return _signature(*_own_definition(*own))
     for module in modules:
         found = _definition(module, name)
         if found is not None:
@@ -62,9 +72,37 @@ def signature(modules: tuple[str, ...], name: str) -> Signature | None:
     return None
 
 
+def ancestors(name: str) -> list[str]:
+    """A class of the user's own, and its first base classes, by name."""
+    module, last = split_name(name)
+    found, names = _own_definition(module, last), []
+    while found and isinstance(found[1], ast.ClassDef) and found[1].bases:
+        place, _, last = ast.unparse(found[1].bases[0]).rpartition(".")
+        names.append(last)
+        found = _definition(place or found[0], last)
+    return names
+
+
+def _own_definition(file: str, name: str):
+    found = _definition(file, name)
+    if found is None:
+        known = [
+            node.name
+            for node in _source(file).body
+            if isinstance(node, ast.ClassDef | ast.FunctionDef)
+        ]
+        raise ValueError(
+            f"{file} defines no class or function {name!r}; it has "
+            f"{', '.join(known) or 'none'}"
+        )
+    return found
+
+
 @functools.cache
 def _source(module: str) -> ast.Module | None:
-    """Parses the source of a module without importing it."""
+    """Parses the source of a module or file without importing it."""
+    if module.endswith(".py"):
+        return _source_of_file(module)
     package, *rest = module.split(".")
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
@@ -74,6 +112,17 @@ def _source(module: str) -> ast.Module | None:
         if file.is_file():
             return ast.parse(file.read_text(encoding="utf-8"))
     return None
+
+
+def _source_of_file(path: str) -> ast.Module:
+    if not pathlib.Path(path).is_file():
+        raise ValueError(f"there is no file {path}")
+    try:
+        return ast.parse(pathlib.Path(path).read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError, ValueError) as error:
+        raise ValueError(
+            f"{path} cannot be read: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _definition(module: str, name: str):
@@ -139,11 +188,15 @@ def _of_function(node: ast.FunctionDef, docstring: str | None) -> Signature:
     return Signature(arguments, found.kwarg is not None)
 
 
+class Expression(str):
+    """The source of a default that is no Python literal."""
+
+
 def _value(node):
     try:
         return ast.literal_eval(node)
     except ValueError:
-        return ast.unparse(node)
+        return Expression(ast.unparse(node))
 
 
 def _help(docstring: str) -> dict[str, str]:

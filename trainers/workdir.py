@@ -7,6 +7,7 @@ import os
 import pathlib
 
 from trainers.run import Run
+from trainers.run_config import complete
 from trainers.run_config import config_of
 from trainers.run_config import run_from_config
 
@@ -241,8 +242,8 @@ def resolved(config: dict) -> dict:
 
 
 def as_json(run: Run) -> dict:
-    """Returns the config of a run as from JSON: tuples become lists."""
-    return json.loads(json.dumps(config_of(run)))
+    """Returns the config of a run, with every default, as from JSON."""
+    return json.loads(json.dumps(config_of(complete(run))))
 
 
 def recipe_fields(run: Run) -> dict:

@@ -1,0 +1,101 @@
+"""Keras objects, functions and data of the user's own: `FILE.py:NAME`.
+
+A relative path starts in the folder in which the command is started.
+"""
+
+import functools
+import importlib.util
+import pathlib
+import re
+import sys
+from collections.abc import Mapping
+
+
+def split_name(name: str) -> tuple[str, str] | None:
+    """`FILE.py` and `NAME` of `FILE.py:NAME`; None for other names."""
+    found = re.fullmatch(r"(.+\.py):(\w+)", name)
+    return found and found.groups()
+
+
+def run_file(path: pathlib.Path, module: str):
+    """The module that a Python file makes.
+
+    Raises:
+        ValueError: If the file is not there or cannot be run.
+    """
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(module, path)
+    found = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(found)
+    except Exception as error:
+        raise ValueError(
+            f"{path} cannot be read: {type(error).__name__}: {error}"
+        ) from error
+    return found
+
+
+def own_object(name: str):
+    """What `FILE.py:NAME` names.
+
+    Raises:
+        ValueError: If there is no such file or name.
+    """
+    path, attribute = split_name(name)
+    module = _module(pathlib.Path(path).absolute())
+    if not callable(getattr(module, attribute, None)):
+        known = [n for n, v in vars(module).items() if _is_own(v, module)]
+        raise ValueError(
+            f"{path} defines no class or function {attribute!r}; it has "
+            f"{', '.join(known) or 'none'}"
+        )
+    return getattr(module, attribute)
+
+
+def import_own_code(config: Mapping) -> None:
+    """Runs every file that a config names, so that Keras knows its classes."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            import_own_code(value)
+        elif key == "name" and isinstance(value, str) and split_name(value):
+            own_object(value)
+
+
+def require_saved_arguments(made, name: str, arguments) -> None:
+    """Raises unless a reloaded object has the arguments of the run.
+
+    Raises:
+        ValueError: If `get_config()` leaves an argument out.
+    """
+    if not (split_name(name) and hasattr(made, "get_config")):
+        return
+    missing = sorted(set(arguments) - set(made.get_config()))
+    if missing and type(made).__module__.startswith("own_code_"):
+        raise ValueError(
+            f"{type(made).__name__}.get_config() leaves out "
+            f"{', '.join(missing)}, which a resumed run would forget; return "
+            "{**super().get_config(), ...} with every argument"
+        )
+
+
+@functools.cache
+def _module(path: pathlib.Path):
+    """Run once for each process: a class exists once."""
+    import keras
+
+    name = f"own_code_{path.stem}"
+    module = run_file(path, name)
+    sys.modules[name] = module
+    for value in vars(module).values():
+        if _is_own(value, module) and hasattr(value, "get_config"):
+            if keras.saving.get_registered_name(value) == value.__name__:
+                register = keras.saving.register_keras_serializable
+                register(package=path.stem)(value)
+    return module
+
+
+def _is_own(value, module) -> bool:
+    return getattr(value, "__module__", "") == module.__name__ and callable(
+        value
+    )
