@@ -26,14 +26,7 @@ def parser() -> argparse.ArgumentParser:
         "the recipe except folds.fold can be set: --config.field=value. "
         "`python -m trainers.train --list` shows the recipes.",
     )
-    result.add_argument(
-        "--config",
-        required=True,
-        metavar="RECIPE",
-        help="name of a recipe with folds, path of a Python file with "
-        "get_config(), or config.json of a workdir; with --help, lists every "
-        "field",
-    )
+    command_line.add_recipe(result, " with folds")
     result.add_argument(
         "--workdir", required=True, help="folder of the folds' runs"
     )

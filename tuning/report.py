@@ -2,8 +2,8 @@
 
 import csv
 import io
-import json
 import pathlib
+import pprint
 
 from keras_tuner.engine.trial import TrialStatus
 
@@ -139,6 +139,7 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
     Folders of data and the strategy are left out, as in every recipe.
     """
     config = {**config_of(run), **PLACE_FIELDS}
+    source = pprint.pformat(config, width=72, sort_dicts=False)
     lines = [
         f'"""The best of {len(oracle.end_order)} trials of a random search.',
         "",
@@ -155,30 +156,11 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
         "",
         "def get_config():",
         "    return ml_collections.ConfigDict(",
-        f"        {_literal(config, 8)}",
+        *("        " + line for line in source.splitlines()),
         "    )",
         "",
     ]
     return "\n".join(lines)
-
-
-def _literal(value, indent: int) -> str:
-    """Returns Python source of nested dictionaries, one field per line."""
-    if isinstance(value, dict) and value:
-        inner = " " * (indent + 4)
-        lines = [
-            f"{inner}{_literal(name, 0)}: {_literal(field, indent + 4)},\n"
-            for name, field in value.items()
-        ]
-        return "{\n" + "".join(lines) + " " * indent + "}"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, tuple | list):
-        items = ", ".join(_literal(item, indent) for item in value)
-        if isinstance(value, list):
-            return f"[{items}]"
-        return f"({items},)" if len(value) == 1 else f"({items})"
-    return repr(value)
 
 
 def kept_in_full(overrides: list[str]) -> list[str]:

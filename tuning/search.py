@@ -45,13 +45,7 @@ def parser() -> argparse.ArgumentParser:
         + ", ".join(space_names())
         + ". `python -m trainers.train --list` shows the recipes.",
     )
-    result.add_argument(
-        "--config",
-        required=True,
-        metavar="RECIPE",
-        help="name of a recipe, path of a Python file with get_config(), or "
-        "config.json of a workdir; with --help, lists every field",
-    )
+    command_line.add_recipe(result)
     result.add_argument(
         "--space",
         required=True,
