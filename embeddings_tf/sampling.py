@@ -67,7 +67,8 @@ def class_balanced_batches(
         num_per_class: Instances per class (at most, with `allow_fewer=True`).
         seed: Integer. Batch number `step` depends on `(seed, step)` only.
         start: Step of the first batch; the way to resume.
-        allow_fewer: Whether to follow the published epoch, see above.
+        allow_fewer: Whether to follow the published epoch: without
+            replacement, in batches of any length.
 
     Returns:
         An infinite `tf.data.Dataset` of int32 indices into `labels`, of shape
@@ -205,7 +206,8 @@ def factor_batches(
         num_per_value: Instances per value (at most, with `allow_fewer=True`).
         seed: Integer. Batch number `step` depends on `(seed, step)` only.
         start: Step of the first batch; the way to resume.
-        allow_fewer: Whether to follow the published epoch, see above.
+        allow_fewer: Whether to follow the published epoch: without
+            replacement, in batches of any length.
 
     Returns:
         An infinite `tf.data.Dataset` of `(indices, factor)`: int32 indices

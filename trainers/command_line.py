@@ -9,6 +9,18 @@ import shutil
 import sys
 
 
+def add_recipe(parser: argparse.ArgumentParser, with_folds="") -> None:
+    """Adds the flag `--config RECIPE`."""
+    parser.add_argument(
+        "--config",
+        required=True,
+        metavar="RECIPE",
+        help=f"name of a recipe{with_folds}, path of a Python file with "
+        "get_config(), or config.json of a workdir; with --help, lists every "
+        "field",
+    )
+
+
 def parse(parser: argparse.ArgumentParser, words=None):
     """Parses known flags and the `--config.field=value` overrides.
 
@@ -20,6 +32,9 @@ def parse(parser: argparse.ArgumentParser, words=None):
     words = sys.argv[1:] if words is None else words
     if not {"-h", "--help"}.isdisjoint(words):
         _list_fields(parser, words)
+    for word in words:
+        if word.startswith(prefix) and "=" not in word:
+            parser.error(f"{word} needs a value after `=`: {word}=VALUE")
     # argparse would treat an override that contains a space as a value.
     arguments, unknown = parser.parse_known_args(
         [word for word in words if not word.startswith(prefix)]

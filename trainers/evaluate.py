@@ -66,6 +66,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         from trainers.data import Data
 
         started = time.monotonic()
+        print(f"Evaluating the best epoch of {path}.", flush=True)
         module, data = evaluator(run), Data(run)
         section = "evaluation"
         if module is not evaluator(own):

@@ -1,31 +1,30 @@
 """Prints the recipes as a table."""
 
-import posixpath
+import itertools
+import pathlib
 
 from trainers.recipe import Recipe
 from trainers.run_config import run_from_config
 
-RESULTS = "benchmarks/results"
-
 
 def recipe_list(recipes: dict[str, Recipe]) -> str:
-    """Returns name, data set, method and status of each recipe, line by line.
+    """Name, method and status of each recipe, below its data set.
 
-    The status is the place of the results in the repository, or says that the
-    recipe has not been run.
+    The status is the folder of `benchmarks/results` that has the first of the
+    results, or that the recipe has not been run.
     """
-    rows = [("recipe", "data set", "method", "results")]
+    rows = []
     for name, recipe in recipes.items():
         run = run_from_config(recipe.config())
-        paths = [
-            posixpath.normpath(f"{RESULTS}/{path}") for path in recipe.results
+        folders = [pathlib.Path(path).parent.name for path in recipe.results]
+        status = folders[0] if folders else "not run"
+        rows.append((run.data.dataset, name, run.method.name, status))
+    widths = [max(len(row[i]) for row in rows) for i in (1, 2)]
+    lines = ["recipes of each data set; method; folder of benchmarks/results"]
+    for dataset, group in itertools.groupby(rows, lambda row: row[0]):
+        lines += ["", dataset]
+        lines += [
+            f"  {name:<{widths[0]}}  {method:<{widths[1]}}  {status}"
+            for _, name, method, status in group
         ]
-        status = ", ".join(paths) or "not run"
-        rows.append((name, run.data.dataset, run.method.name, status))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    )
+    return "\n".join(lines)

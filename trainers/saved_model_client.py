@@ -7,6 +7,7 @@ EXAMPLES.npz contains `support`, `support_labels`, `query` and, to count hits,
 show that an exported model does not need them.
 """
 
+import argparse
 import os
 import pathlib
 import sys
@@ -36,8 +37,24 @@ def classify(saved_model: str, examples: str) -> dict[str, np.ndarray]:
     return {name: value.numpy() for name, value in results.items()}
 
 
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python saved_model_client.py",
+        description="Classify with an exported model in a process that has "
+        f"only TensorFlow: imports of {', '.join(BLOCKED)} fail.",
+    )
+    result.add_argument("saved_model", help="version folder of the model")
+    result.add_argument(
+        "examples",
+        help="npz file with the arrays support, support_labels, query and, to "
+        "count hits, query_labels",
+    )
+    return result
+
+
 def main() -> None:
-    saved_model, examples = sys.argv[1:3]
+    arguments = parser().parse_args()
+    saved_model, examples = arguments.saved_model, arguments.examples
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # None in sys.modules makes imports fail.
     sys.modules.update(dict.fromkeys(BLOCKED))

@@ -17,6 +17,8 @@ from trainers.recipes import every_recipe
 
 # Share of the step time spent waiting for input, above which a hint is printed.
 LARGE_WAIT = 0.2
+# A shorter training says little about its input.
+SHORT_SECONDS = 60
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,13 +29,7 @@ def parser() -> argparse.ArgumentParser:
         "--config.section.field=value. `--config RECIPE --help` lists every "
         "field with its type, value and meaning.",
     )
-    result.add_argument(
-        "--config",
-        required=True,
-        metavar="RECIPE",
-        help="name of a recipe, path of a Python file with get_config(), or "
-        "config.json of a workdir; with --help, lists every field",
-    )
+    command_line.add_recipe(result)
     result.add_argument(
         "--workdir",
         required=True,
@@ -80,7 +76,8 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         from trainers.fit import fit
 
         training = fit(run, name, path)["training"]
-    if training.get("input_wait", 0) > LARGE_WAIT:
+    is_long = training["seconds"] > SHORT_SECONDS
+    if is_long and training.get("input_wait", 0) > LARGE_WAIT:
         print(
             f"\n{100 * training['input_wait']:.0f} % of the step time was "
             "spent waiting for input. Keep decoded examples in memory or in a "

@@ -56,9 +56,9 @@ class LearnedDistance(EmbeddingObjective):
             `all_pairs(first, second, training)` and its `build`.
         num_classes: Number of classes of the auxiliary classifier, at least
             2; ignored without a classifier.
-        auxiliary: None; `"softmax"`, a dense layer; `"additive_margin"`,
-            `embeddings_tf.layers.AdditiveMargin`. The paper trains with one,
-            which steadies the encoder's first steps.
+        auxiliary: Classifier beside the distance: None, `"softmax"` (a dense
+            layer) or `"additive_margin"` (`layers.AdditiveMargin`).
+            The paper trains with one, which steadies the first steps.
         projection: None, or a Keras layer from embeddings to the input of
             the auxiliary classifier; the distance reads the embeddings.
         label_smoothing: s in [0, 1), in training only. The classifier's

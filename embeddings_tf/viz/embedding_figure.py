@@ -111,6 +111,10 @@ def embedding_figure(
     figure = Figure(figsize=(7.2 * len(factors), 7), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(factors), squeeze=False)[0])
     low, high = np.percentile(mean[:, :2], [0.3, 99.7], axis=0)
+    if variance is not None:
+        low, high = _around_ellipses(
+            mean[shown, :2], np.sqrt(variance[shown, :2]), low, high
+        )
     margin = 0.06 * (high - low) + 1e-6
     for panel, (name, values) in zip(panels, factors.items(), strict=True):
         kinds = np.unique(values)
@@ -187,6 +191,15 @@ def embedding_figure(
     for text in figure.findobj(Text):  # names of folders may have a $
         text.set_parse_math(False)
     return figure
+
+
+def _around_ellipses(centre, stddev, low, high):
+    """Limits that hold whole every ellipse whose centre is inside."""
+    inside = np.all((centre >= low) & (centre <= high), axis=1)
+    return (
+        np.min([low, *(centre - stddev)[inside]], axis=0),
+        np.max([high, *(centre + stddev)[inside]], axis=0),
+    )
 
 
 def _names(name: str, values) -> np.ndarray:

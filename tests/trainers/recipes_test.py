@@ -70,23 +70,16 @@ def test_the_list_has_a_line_for_each_recipe(capsys):
     with pytest.raises(SystemExit) as end:
         train.main(["--list"])
     assert end.value.code == 0
-    head, *lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(RECIPES)
-    starts = [head.index(word) for word in ("data set", "method", "results")]
-    rows = {line.split()[0]: line for line in lines}
-    for line in lines:
-        for start in starts:
-            assert line[start - 1] == " " and line[start] != " ", line
-    cells = [rows["sprites_beta_vae_8"][start:].split()[0] for start in starts]
-    assert cells == [
-        "sprites/all_frames",
-        "BetaVAE",
-        "benchmarks/results/cross_validation/sprites_beta_vae_8-*.json",
-    ]
-    assert rows["cifar10_triplet"].endswith("TripletLoss           not run")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    rows = [line.split() for line in lines if line.startswith("  ")]
+    assert [row[0] for row in rows] == list(RECIPES)
+    cells = {row[0]: row[1:] for row in rows}
+    assert cells["sprites_beta_vae_8"] == ["BetaVAE", "cross_validation"]
+    assert cells["cifar10_triplet"] == ["TripletLoss", "not", "run"]
 
 
-def test_columns_are_as_wide_as_their_longest_cell():
+def test_recipes_stand_below_their_data_set():
     def make(dataset):
         from trainers.recipes import sections
 
@@ -95,14 +88,16 @@ def test_columns_are_as_wide_as_their_longest_cell():
     recipes = {
         "short": Recipe("", make, {"dataset": "mnist"}),
         "a_longer_name": Recipe(
-            "", make, {"dataset": "n_digit/2_number"}, ("a.json", "b/*.json")
+            "", make, {"dataset": "n_digit/2_number"}, ("c/a.json", "b/*.json")
         ),
     }
-    assert recipe_list.recipe_list(recipes).splitlines() == [
-        "recipe         data set          method       results",
-        "short          mnist             TripletLoss  not run",
-        "a_longer_name  n_digit/2_number  TripletLoss  "
-        "benchmarks/results/a.json, benchmarks/results/b/*.json",
+    assert recipe_list.recipe_list(recipes).splitlines()[1:] == [
+        "",
+        "mnist",
+        "  short          TripletLoss  not run",
+        "",
+        "n_digit/2_number",
+        "  a_longer_name  TripletLoss  c",
     ]
 
 

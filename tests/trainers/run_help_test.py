@@ -1,6 +1,7 @@
 """`--config RECIPE --help`: every field with type, value and help."""
 
 import re
+import shlex
 
 import pytest
 
@@ -48,6 +49,32 @@ def test_every_field_of_the_demo(capsys):
         after = out.partition(f"  {line}\n")[2]
         assert after.lstrip().startswith(help), line
     assert max(map(len, out.splitlines())) < 100
+
+
+def test_tuples_are_quoted_for_a_shell():
+    run = load_recipe("demo", ['evaluation.splits=("test",)'])
+    run = apply_override(run, "evaluation.num_classes=(3,)")
+    text = help_of_run("demo", run)
+    assert """  --config.evaluation.splits='("test",)'  (tuple""" in text
+    assert """  --config.evaluation.num_classes='(3,)'  (tuple""" in text
+    (word,) = re.findall(r"--config\.(evaluation.splits=\S+)", text)
+    (word,) = shlex.split(word)
+    assert apply_override(run, word) == run
+
+
+def test_what_keras_does_not_explain_is_left_out():
+    text = help_of_run("demo", load_recipe("demo"))
+    assert "global_clipnorm=10.0  (float)" in text
+    assert "initial_learning_rate=0.003  (float)" in text
+    for name in ("clipvalue", "trainable", "autocast", "loss_scale_factor"):
+        assert name not in text
+
+
+def test_a_value_after_a_space_is_refused(capsys):
+    words = ("--config=demo", "--workdir=x", "--config.num_epochs", "2")
+    code, _, err = printed(capsys, train, *words)
+    assert code == 2
+    assert "--config.num_epochs needs a value after `=`" in err
 
 
 def test_values_are_those_of_the_command(capsys):

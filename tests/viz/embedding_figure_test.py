@@ -45,6 +45,21 @@ def test_gaussian(dim, pixels):
     assert pixels(figure).std() > 10
 
 
+def test_ellipses_are_not_cut():
+    mean, variance = points(), np.full((40, 2), 0.01)
+    variance[np.argmax(mean[:10, 1])] = 9.0
+    figure = viz.embedding_figure(
+        mean, variance, LABELS, SEEN, FACTORS, num_ellipses=2
+    )
+    stddev = np.sqrt(variance[:10])
+    for panel in figure.axes:
+        for axis, (low, high) in enumerate(
+            (panel.get_xlim(), panel.get_ylim())
+        ):
+            assert low < (mean[:10] - stddev)[:, axis].min()
+            assert high > (mean[:10] + stddev)[:, axis].max()
+
+
 def test_point(pixels):
     figure = viz.embedding_figure(points(), None, LABELS, SEEN, FACTORS)
     assert not any(ellipses(panel) for panel in figure.axes)

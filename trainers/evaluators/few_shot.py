@@ -166,6 +166,7 @@ def embed_splits(run, data, model, **options):
         wanted.splits, wanted.num_classes, strict=True
     ):
         x, labels = data.split(name)
+        print(f"Embedding {len(x)} examples of {name}.", flush=True)
         splits.append(
             embed_split(
                 model,

@@ -75,6 +75,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     ks, results, curves = run.evaluation.k, {}, {}
     for split in run.evaluation.splits:
         x, labels = data.split(split)
+        print(f"Embedding {len(x)} examples of {split}.", flush=True)
         classes = class_ids(labels)
         embeddings, own = embed(model, x), own_score(method)
         points = method.points(embeddings).numpy()
