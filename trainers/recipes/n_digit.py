@@ -193,13 +193,14 @@ METHODS = {
     soft_contrastive: "Soft contrastive loss",
     contrastive: "Contrastive loss with a margin",
 }
+RUN = {("prototypical", 2, 2)} | {
+    ("stochastic_prototypes", 2, dim) for dim in (2, 3)
+}
 RESULTS = {
-    ("prototypical", 2, 2): (
-        "n_digit/n_digit_2_dim_2_prototypical_seed_*.json",
-    ),
-    ("stochastic_prototypes", 2, 2): (
-        "n_digit/n_digit_2_dim_2_stochastic_prototypes_seed_*.json",
-    ),
+    (method, num_digits, dim): (
+        f"n_digit/n_digit_{num_digits}_dim_{dim}_{method}_seed_*.json",
+    )
+    for method, num_digits, dim in RUN
 }
 RECIPES = {
     f"n_digit_{num_digits}_dim_{dim}_{method.__name__}": Recipe(
