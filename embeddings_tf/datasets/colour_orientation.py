@@ -11,7 +11,9 @@ from embeddings_tf.ops.arguments import positive_integer
 # Degrees, of hue and of orientation.
 CENTRES = (45.0, 135.0)
 STANDARD_DEVIATION = 22.5
-LARGEST_HUE_NOISE = 90.0
+# The mean hue of a whole shape tells its class with noise of 90 degrees, in
+# 99 % of the shapes with 120 degrees and in 76 % with 150 degrees.
+LARGEST_HUE_NOISE = 180.0
 SHORTEST_AND_LONGEST_LEG = (0.1, 0.98)
 # Images, seed, and share of images with noise.
 SPLITS = {
@@ -34,7 +36,7 @@ class ColourOrientation:
     ```
     class = 2 * (second orientation) + (second hue)
     hue, orientation ~ N(45 or 135 degrees, 22.5 degrees)
-    noisy images:  hue of each pixel ~ N(hue, s), s uniform in 0..90 degrees
+    noisy images:  hue of each pixel ~ N(hue, s), s uniform in 0..180 degrees
                    legs times a factor, uniform in 0.1..0.98
     ```
 

@@ -20,7 +20,7 @@ FACTORS = ("orientation", "colour")
 NUM_CLASSES = 4
 BLOCK = 500
 # The first is the undistorted image.
-HUE_NOISES = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0, 90.0)
+HUE_NOISES = (0.0, 30.0, 60.0, 90.0, 120.0, 150.0, 180.0)
 # From one centre to the other.
 GRID = tuple(np.linspace(*CENTRES, 7).tolist())
 LEGS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.1)

@@ -8,8 +8,11 @@ factor is unclear? Images are drawn while they are read.
 The paper states the intersection sampler, two supports of each class, two
 dimensions, 15 % of noisy images and the learning rate. Its text lost the sizes
 of images and network, the spread of the classes, the number of queries and
-the length of training. Departure from the paper: a fixed number of episodes
-instead of a patience.
+the length of training. The noise of the hue goes up to 180 degrees: with noise
+up to 90 degrees a network averages over the shape and knows the colour, and
+after 1,000 episodes the variance on validation images did not rise with the
+noise. Departure from the paper: a fixed number of episodes instead of a
+patience.
 """
 
 from trainers.recipe import Recipe
