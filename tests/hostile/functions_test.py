@@ -61,6 +61,7 @@ CALLED_BY_KERAS = {
     "compute_output_spec",
     "from_config",
     "load_own_variables",
+    "make_train_function",
     "on_epoch_end",
     "on_train_end",
     "save_own_variables",
