@@ -1,14 +1,19 @@
 """Error of predicted probabilities by sampler and number of samples.
 
     python -m benchmarks.prediction_samplers
+    python -m benchmarks.prediction_samplers --workdir runs/spe_0
 
 Queries among 70 classes on a grid in the plane, narrower than the classes, as
 wide, and wider. The probabilities by each sampler of
 `StochasticPrototypes.log_prob` are compared with the integral on a fine grid.
-Some minutes; writes `benchmarks/results/prediction_samplers.json` and the
-table in `docs/stochastic_prototypes.md`.
+With the workdir of a run of n-digit numbers: the accuracy of its model on
+corrupt queries of unseen numbers. Some minutes each; writes
+`benchmarks/results/prediction_samplers.json` and the tables in
+`docs/stochastic_prototypes.md`.
 """
 
+import argparse
+import functools
 import json
 import pathlib
 import time
@@ -92,18 +97,63 @@ def errors(width: float) -> dict[str, dict[str, float]]:
     return found
 
 
+def accuracies(workdir: str) -> dict:
+    """Accuracy of a trained model by sampler and samples, 20 episodes."""
+    from embeddings_tf import metrics
+    from trainers.checkpoint import load_best
+    from trainers.data import Data
+    from trainers.evaluators.n_digit_few_shot import num_digits
+    from trainers.evaluators.occluded import embed_split
+    from trainers.provenance import provenance
+    from trainers.workdir import read_results
+    from trainers.workdir import run_of_workdir
+
+    path = pathlib.Path(workdir)
+    recipe, run = run_of_workdir(path)
+    model, wanted = load_best(path), run.evaluation
+    x, labels = Data(run).split("test_unseen")
+    num_classes = len(np.unique(labels))
+    split = embed_split(
+        model, "test_unseen", num_classes, x, labels, 1, num_parts=num_digits
+    )
+    objective = model.objective
+
+    def log_prob(support, of_class, query, num_classes, seed, **sampling):
+        prototypes = objective.prototypes(support, of_class, num_classes)
+        return objective.log_prob(query, prototypes, seed=seed, **sampling)
+
+    def accuracy(sampler, count):
+        return metrics.few_shot_accuracy(
+            split.clean,
+            labels,
+            wanted.num_support,
+            wanted.num_query,
+            num_classes,
+            num_episodes=20,
+            log_prob=functools.partial(
+                log_prob, num_samples=count, sampler=sampler
+            ),
+            query_embeddings=split.corrupted[0],
+        )
+
+    return {
+        "recipe": recipe,
+        "seed": read_results(path)["seed"],
+        "accuracy": {
+            sampler: {str(n): float(accuracy(sampler, n)) for n in SAMPLES}
+            for sampler in SAMPLERS
+        },
+        **provenance(),
+    }
+
+
 def load() -> dict:
     return json.loads(RESULT.read_text())
 
 
 def table(result: dict) -> str:
     """The markdown between the marks."""
-    lines = [
-        "| variance of the query, of a class's | sampler | "
-        + " | ".join(f"{count} sample{'s' * (count > 1)}" for count in SAMPLES)
-        + " |",
-        "|---|---|" + "---:|" * len(SAMPLES),
-    ]
+    lines = _head("variance of the query, of a class's")
     for width, by_sampler in result["total_variation"].items():
         for sampler, by_samples in by_sampler.items():
             cells = " | ".join(f"{by_samples[str(n)]:.3f}" for n in SAMPLES)
@@ -115,22 +165,63 @@ def table(result: dict) -> str:
         "`python -m benchmarks.prediction_samplers`, commit "
         f"{result['commit'][:7]}; {hardware([result])}.",
     ]
+    if "trained" in result:
+        trained = result["trained"]
+        lines += ["", *_head("trained model")]
+        for sampler, by_samples in trained["accuracy"].items():
+            cells = " | ".join(
+                f"{100 * by_samples[str(n)]:.1f}" for n in SAMPLES
+            )
+            lines.append(f"| corrupt queries | {sampler} | {cells} |")
+        lines += [
+            "",
+            f"Accuracy in % of `{trained['recipe']}`, seed {trained['seed']}, "
+            "on unseen numbers: 20 episodes with clean supports. The same "
+            f"command with `--workdir`, commit {trained['commit'][:7]}.",
+        ]
     return "\n".join(lines)
 
 
+def _head(first: str) -> list[str]:
+    counts = (f"{count} sample{'s' * (count > 1)}" for count in SAMPLES)
+    return [
+        f"| {first} | sampler | {' | '.join(counts)} |",
+        "|---|---|" + "---:|" * len(SAMPLES),
+    ]
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--workdir", help="of a run of stochastic prototypes")
+    workdir = parser.parse_args().workdir
     import_tensorflow()
+    if workdir:
+        update(load() | {"trained": accuracies(workdir)})
+    else:
+        update(measure())
+
+
+def measure() -> dict:
+    """What the result file has of made-up queries."""
     from trainers.provenance import provenance
-    from trainers.workdir import write_json
 
     started = time.monotonic()
     found = {name: errors(width) for name, width in WIDTHS.items()}
-    result = {
+    return {
         "command": "python -m benchmarks.prediction_samplers",
         "total_variation": found,
         "seconds": round(time.monotonic() - started, 1),
         **provenance(),
     }
+
+
+def update(result: dict) -> None:
+    """Writes the result file and the page."""
+    from trainers.workdir import write_json
+
     write_json(RESULT, result)
     write_between(PAGE, BEGIN, END, table(result))
 
