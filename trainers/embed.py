@@ -10,6 +10,13 @@ from embeddings_tf.models.method import Method
 BLOCK = 256
 
 
+def split_to_embed(data, name: str) -> tuple:
+    """A split of the data, announced: embedding it may take minutes."""
+    x, labels = data.split(name)
+    print(f"Embedding {len(x)} examples of {name}.", flush=True)
+    return x, labels
+
+
 class HeldOutPoints(callbacks.EmbeddingEvaluation):
     """Evaluates points, with each utterance embedded as a whole."""
 

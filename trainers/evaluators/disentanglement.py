@@ -8,6 +8,7 @@ from embeddings_tf import metrics
 from embeddings_tf import viz
 from trainers.embed import HeldOutPoints
 from trainers.embed import embed_points
+from trainers.embed import split_to_embed
 from trainers.folds import class_ids
 from trainers.model import build_model
 
@@ -69,7 +70,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     untrained = build_model(run, num_classes=data.num_classes)
     results = {}
     for split in run.evaluation.splits:
-        x, factors = data.split(split)
+        x, factors = split_to_embed(data, split)
         codes = embed_points(model, x)
         results[split] = _measures(codes, factors)
         results[split]["modularity_of_ideal"] = modularity_of_ideal(factors)

@@ -17,6 +17,7 @@ from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
+from trainers.embed import split_to_embed
 from trainers.evaluators.episodes import Progress
 from trainers.evaluators.episodes import episode_log_prob
 from trainers.evaluators.episodes import episodes
@@ -165,8 +166,7 @@ def embed_splits(run, data, model, **options):
     for name, num_classes in zip(
         wanted.splits, wanted.num_classes, strict=True
     ):
-        x, labels = data.split(name)
-        print(f"Embedding {len(x)} examples of {name}.", flush=True)
+        x, labels = split_to_embed(data, name)
         splits.append(
             embed_split(
                 model,

@@ -13,6 +13,7 @@ from trainers.embed import BLOCK
 from trainers.embed import HeldOutPoints
 from trainers.embed import embed
 from trainers.embed import embed_points
+from trainers.embed import split_to_embed
 from trainers.evaluators.scores import own_score
 from trainers.folds import class_ids
 from trainers.model import build_model
@@ -74,8 +75,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     untrained = build_model(run, num_classes=data.num_classes)
     ks, results, curves = run.evaluation.k, {}, {}
     for split in run.evaluation.splits:
-        x, labels = data.split(split)
-        print(f"Embedding {len(x)} examples of {split}.", flush=True)
+        x, labels = split_to_embed(data, split)
         classes = class_ids(labels)
         embeddings, own = embed(model, x), own_score(method)
         points = method.points(embeddings).numpy()

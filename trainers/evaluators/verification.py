@@ -10,6 +10,7 @@ from embeddings_tf import models
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
 from trainers.embed import embed
+from trainers.embed import split_to_embed
 from trainers.evaluators.scores import all_scores
 from trainers.evaluators.scores import of_points
 from trainers.evaluators.scores import own_score
@@ -123,14 +124,14 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     the score accepts.
     """
     method = Method(model)
-    x, labels = data.split(run.data.split)
+    x, labels = split_to_embed(data, run.data.split)
     plda = models.PLDA(**dataclasses.asdict(run.evaluation.plda))
     embeddings = embed(model, x)
     plda.fit(method.points(embeddings).numpy(), class_ids(labels))
     scores = all_scores(method, plda)
     results, curves, figures = {}, {}, {}
     for split in run.evaluation.splits:
-        x, labels = data.split(split)
+        x, labels = split_to_embed(data, split)
         classes, embeddings = class_ids(labels), embed(model, x)
         num_trials = len(x) * (len(x) - 1) // 2
         pairs_of_class = np.bincount(classes) * (np.bincount(classes) - 1) // 2
