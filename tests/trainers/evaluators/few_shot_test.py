@@ -93,7 +93,7 @@ def test_leave_one_out_under_each_condition(is_gaussian, monkeypatch):
         model = EmbeddingModel(identity(4), HedgedInstances(2), gaussian=True)
     else:
         model = identity(2)
-    split = EmbeddedSplit("test", 5, LABELS, clean, [corrupt], [None])
+    split = EmbeddedSplit("test", 5, LABELS, LABELS, clean, [corrupt], [None])
     sides = {
         "clean": (clean, clean),
         "corrupt_support": (corrupt, clean),
