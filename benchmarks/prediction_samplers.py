@@ -102,8 +102,9 @@ def accuracies(workdir: str) -> dict:
     from embeddings_tf import metrics
     from trainers.checkpoint import load_best
     from trainers.data import Data
+    from trainers.embed import embed
     from trainers.evaluators.n_digit_few_shot import num_digits
-    from trainers.evaluators.occluded import embed_split
+    from trainers.evaluators.occluded import embed_corrupted
     from trainers.provenance import provenance
     from trainers.workdir import read_results
     from trainers.workdir import run_of_workdir
@@ -113,9 +114,8 @@ def accuracies(workdir: str) -> dict:
     model, wanted = load_best(path), run.evaluation
     x, labels = Data(run).split("test_unseen")
     num_classes = len(np.unique(labels))
-    split = embed_split(
-        model, "test_unseen", num_classes, x, labels, 1, num_parts=num_digits
-    )
+    corrupted = embed_corrupted(model, x, 0, num_digits(np.shape(x)[1:]))
+    clean = embed(model, x)
     objective = model.objective
 
     def log_prob(support, of_class, query, num_classes, seed, **sampling):
@@ -124,7 +124,7 @@ def accuracies(workdir: str) -> dict:
 
     def accuracy(sampler, count):
         return metrics.few_shot_accuracy(
-            split.clean,
+            clean,
             labels,
             wanted.num_support,
             wanted.num_query,
@@ -133,7 +133,7 @@ def accuracies(workdir: str) -> dict:
             log_prob=functools.partial(
                 log_prob, num_samples=count, sampler=sampler
             ),
-            query_embeddings=split.corrupted[0],
+            query_embeddings=corrupted,
         )
 
     return {
