@@ -7,6 +7,7 @@ from embeddings_tf.datasets.l_shapes import draw_l_shapes
 from embeddings_tf.ops.arguments import integer_at_least
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import truth
 
 # Degrees, of hue and of orientation.
 CENTRES = (45.0, 135.0)
@@ -75,8 +76,7 @@ class ColourOrientation:
         noisy = number_at_least("noisy", noisy, 0, 1)
         rng = np.random.default_rng(self._seed)
         self.labels = (np.arange(num_images) % 4).astype(np.int32)
-        centres = np.array(CENTRES)[[self.labels // 2, self.labels % 2]]
-        factors = rng.normal(centres, STANDARD_DEVIATION)
+        factors = rng.normal(self._centres(), STANDARD_DEVIATION)
         self.orientation, self.hue = factors % 360
         is_noisy = rng.random(num_images) < noisy
         self.hue_noise = is_noisy * rng.uniform(
@@ -113,13 +113,15 @@ class ColourOrientation:
         return draw_l_shapes(self.orientation[index], hue, self.leg[index])
 
     def distorted(
-        self, hue_noise: float = 0.0, leg: float = 1.0
+        self, hue_noise: float = 0.0, leg: float = 1.0, *, centred: bool = False
     ) -> "ColourOrientation":
         """The same shapes and colours, all with one noise and one length.
 
         Args:
             hue_noise: Standard deviation of the hue over pixels, in degrees.
             leg: Length of the legs, 1 for whole legs.
+            centred: Whether to take the hue and the orientation of the centre
+                of each image's class instead of the image's own.
 
         Example:
 
@@ -133,7 +135,13 @@ class ColourOrientation:
         copy.__dict__.update(self.__dict__)
         copy.hue_noise = np.full(len(self), hue_noise)
         copy.leg = np.full(len(self), leg)
+        if truth("centred", centred):
+            copy.orientation, copy.hue = self._centres()
         return copy
+
+    def _centres(self) -> np.ndarray:
+        """Orientation and hue of the centre of each class, `(2, n)`."""
+        return np.array(CENTRES)[[self.labels // 2, self.labels % 2]]
 
     def ideal_classes(self) -> np.ndarray:
         """The most probable class given hue and orientation, `(num_images,)`.

@@ -106,6 +106,10 @@ def test_distorted_images_are_the_same_shapes():
     # Hues change, edges do not: the brightest channel is the ink.
     np.testing.assert_array_equal(*ink)
     assert (noisy[:8] != x.distorted()[:8]).any(axis=(1, 2, 3)).all()
+    centred = x.distorted(centred=True)
+    np.testing.assert_array_equal(centred.orientation, [45, 45, 135, 135] * 10)
+    np.testing.assert_array_equal(centred.hue, [45, 135] * 20)
+    assert (x.hue != centred.hue).all()
     short = x.distorted(leg=0.2)[:8].max(axis=-1)
     assert (short.sum(axis=(1, 2)) < 0.2 * ink[0].sum(axis=(1, 2))).all()
 

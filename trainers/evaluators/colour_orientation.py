@@ -64,9 +64,9 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     The first `num_support` images of each class of the training split are the
     supports. Of each split: the accuracy beside the accuracy of the ideal
     classifier on the same images; what each dimension tells about each factor;
-    and the mean variance of each dimension when all images have one noise of
-    the hue, or one length of the legs. `grid` has the embeddings of shapes
-    between the centres of the classes.
+    and the mean variance of each dimension at the centres of the classes, when
+    all images have one noise of the hue, or one length of the legs. `grid` has
+    the embeddings of shapes between the centres of the classes.
     """
     wanted, results, figures = run.evaluation, {}, {}
     x, labels = data.split(run.data.split)
@@ -165,6 +165,8 @@ def axes(codes: np.ndarray, factors: np.ndarray) -> dict:
 def variances(model, x: ColourOrientation, num_images: int, axis: dict) -> dict:
     """Mean variance of each factor's axis against noise and leg length.
 
+    Of shapes with the hue and the orientation of the centres of the classes.
+
     Args:
         model: Model of Gaussian embeddings.
         x: Images.
@@ -180,7 +182,7 @@ def variances(model, x: ColourOrientation, num_images: int, axis: dict) -> dict:
     for name, levels in (("hue_noise", HUE_NOISES), ("leg", LEGS)):
         means = []
         for level in levels:
-            images = x.distorted(**{name: level})[:num_images]
+            images = x.distorted(**{name: level}, centred=True)[:num_images]
             _, variance = gaussian.unpack(embed(model, images))
             means.append(np.mean(variance, axis=0, dtype=np.float64))
         means = np.stack(means)

@@ -146,8 +146,12 @@ ENTRIES = {
         lambda **arguments: datasets.ColourOrientation(2, 0).distorted(
             **arguments
         )[:],
-        {"hue_noise": 20.0, "leg": 0.5},
-        {"hue_noise": number(20.0, low=0), "leg": number(0.5, low=0)},
+        {"hue_noise": 20.0, "leg": 0.5, "centred": True},
+        {
+            "hue_noise": number(20.0, low=0),
+            "leg": number(0.5, low=0),
+            "centred": TRUTH,
+        },
     ),
     "datasets.Images": Entry(
         photographs,
