@@ -20,6 +20,19 @@ def class_ids(labels) -> np.ndarray:
     return rank[inverse.ravel()]
 
 
+def number_classes(*labels) -> list[np.ndarray]:
+    """Returns class numbers `(n,)` of the labels of several splits.
+
+    Equal labels get equal numbers in all splits. Integers keep their values;
+    other labels, and factors `(n, factors)`, are numbered together.
+    """
+    labels = [np.asarray(of_split) for of_split in labels]
+    if all(found.ndim == 1 and found.dtype.kind in "iu" for found in labels):
+        return labels
+    ends = np.cumsum([len(of_split) for of_split in labels])
+    return np.split(class_ids(np.concatenate(labels)), ends[:-1])
+
+
 def split_classes(
     num_classes: int, fold: int, num_folds: int = 5, *, min_num_test: int = 2
 ) -> dict[str, np.ndarray]:

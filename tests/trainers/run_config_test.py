@@ -25,6 +25,7 @@ from trainers.run_config import apply_override
 from trainers.run_config import config_of
 from trainers.run_config import run_from_config
 from trainers.run_fields import field_types
+from trainers.workdir import as_json
 
 ROOT = pathlib.Path(__file__).parents[2]
 SMALL = {
@@ -248,6 +249,13 @@ def _leaf(config, path):
     for name in path:
         config = config[name]
     return config
+
+
+def test_every_recipe_is_made_again_with_its_defaults_written_out():
+    for name in recipe_names():
+        written = as_json(load_recipe(name))
+        assert as_json(run_from_config(written)) == written, name
+    assert as_json(load_recipe("demo"))["optimizer"]["beta_1"] == 0.9
 
 
 def test_a_run_is_made_again_from_its_config_json(tmp_path):

@@ -27,24 +27,11 @@ from trainers.evaluators.occluded import BLOCK
 from trainers.evaluators.occluded import CONDITIONS
 from trainers.evaluators.occluded import embed_split
 from trainers.evaluators.occluded import uncertainty
-from trainers.folds import class_ids
+from trainers.folds import number_classes
 from trainers.held_out import HeldOut
 
 # The legend of a figure has no room for more classes.
 CLASSES_DRAWN = 30
-
-
-def number_classes(*labels) -> list[np.ndarray]:
-    """Returns class numbers `(n,)` of the labels of several splits.
-
-    Equal labels get equal numbers in all splits. Integers keep their values;
-    other labels, and factors `(n, factors)`, are numbered together.
-    """
-    labels = [np.asarray(of_split) for of_split in labels]
-    if all(found.ndim == 1 and found.dtype.kind in "iu" for found in labels):
-        return labels
-    ends = np.cumsum([len(of_split) for of_split in labels])
-    return np.split(class_ids(np.concatenate(labels)), ends[:-1])
 
 
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
