@@ -968,7 +968,8 @@ ENTRIES = [entry for table in TABLES.values() for entry in table]
 
 
 # Properties that take seconds because they trace or compile graphs. `make test`
-# checks them on the first entry of a class, `make test-all` on its variants.
+# checks them on the first entry of a class, `make test-all` on its variants and
+# on the copies that are broken on purpose.
 GRAPH_HEAVY = {
     "bad_embeddings",
     "bad_labels",
@@ -983,9 +984,7 @@ GRAPH_HEAVY = {
     "training_lowers_it",
     "xla",
 }
-VARIANTS = set(ENTRIES) - set(
-    {entry.make.func: entry for entry in reversed(ENTRIES)}.values()
-)
+FIRST = set({entry.make.func: entry for entry in reversed(ENTRIES)}.values())
 
 
 @pytest.fixture(scope="session")
@@ -1005,7 +1004,7 @@ def case(entry, name):
     marks = []
     if "saved_and_loaded" in entry.fixtures(name):
         marks.append(pytest.mark.xdist_group("saved_and_loaded"))
-    if name in GRAPH_HEAVY and entry in VARIANTS:
+    if name in GRAPH_HEAVY and entry not in FIRST:
         marks.append(pytest.mark.slow)
     return pytest.param(entry, name, id=f"{entry}-{name}", marks=marks)
 

@@ -38,7 +38,7 @@ class GraphChecks(Trainable):
         """XLA draws other random numbers; only `quiet` values are compared."""
         labels, z = self.batch()
         expected, _ = self.evaluate(labels, self.quiet(z))
-        compiled = self._compiled(jit_compile=True)
+        compiled = self._compiled(jit_compile=True, autograph=False)
         try:
             values, gradients = compiled(labels, z)
         except tf.errors.InvalidArgumentError as error:

@@ -96,6 +96,7 @@ class Layer(Configurable):
         """Saves a model; returns the results that loading must restore."""
         model = self.functional()
         model.save(folder / "model.keras")
+        model.run_eagerly = True
         inputs = self.inputs()
         output = self.call(model, inputs, "predict", verbose=0)
         return {"inputs": inputs, "output": output}

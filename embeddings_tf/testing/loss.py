@@ -36,6 +36,8 @@ class Loss(
     def model(self, optimizer="sgd", hidden=()):
         model = self.encoder(*hidden)
         model.compile(optimizer, loss=self.make())
+        # Made in the first step, its variables would have it traced twice.
+        model.optimizer.build(model.trainable_variables)
         return model
 
     def weighted(self, labels, z, weight):

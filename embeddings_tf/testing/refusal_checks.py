@@ -29,7 +29,7 @@ class RefusalChecks(Trainable):
         if isinstance(loss, keras.layers.Layer):
             loss.build((None,), (None, z.shape[-1]))
         function = tf.function(
-            lambda y, z: loss(y, z), input_signature=signature
+            lambda y, z: loss(y, z), input_signature=signature, autograph=False
         )
         for what, (y, z) in batches.items():
             try:

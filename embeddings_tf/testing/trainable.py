@@ -84,7 +84,8 @@ class Trainable(Configurable):
         return values, gradients
 
     def values(self, labels, z, loss=None) -> np.ndarray:
-        return self.evaluate(labels, z, loss)[0].numpy()
+        loss = self.new() if loss is None else loss
+        return loss(labels, tf.convert_to_tensor(z)).numpy()
 
     def train(self, model, num_steps, deviation=0.1, run_eagerly=True):
         """Returns the losses of some steps on one batch, separable by default.
