@@ -1,5 +1,6 @@
 """A process with only TensorFlow uses the exported models."""
 
+import functools
 import json
 import os
 import subprocess
@@ -414,7 +415,7 @@ def point_probability(embed, support, query):
 def gaussian_probability(model, embed, support, query, seed=(3, 4)):
     class_ids = [CLASSES.index(label) for label in SUPPORT_LABELS]
     prototypes = model.objective.prototypes(embed(support), class_ids, 3)
-    log_prob = tf.function(model.objective.log_prob)
+    log_prob = tf.function(model.objective.log_prob, autograph=False)
     return np.exp(log_prob(embed(query), prototypes, 200, tf.constant(seed)))
 
 
@@ -874,22 +875,31 @@ class TestModels:
     def test_the_model_can_be_trained_on(self, served):
         """An export does not change the model."""
         model = served.spe
-        model.compile(optimizer="adam")
+        model.compile(optimizer="sgd", run_eagerly=True)
         before = model.encoder.layers[-1].kernel.numpy()
         model.train_on_batch(images(8), np.arange(8) // 4)
         assert (model.encoder.layers[-1].kernel.numpy() != before).any()
 
 
-class TestPixels:
-    """Images of 0 to 1 in a model for images of 0 to 255."""
+@pytest.fixture(scope="module")
+def of_pixels(tmp_path_factory):
+    """From arguments to the loaded export of the same model, made once."""
 
-    def exported(self, folder, **arguments):
+    @functools.cache
+    def exported(**arguments):
         keras.utils.set_random_seed(0)
         encoder = n_digit_encoder(2, image_shape=SHAPE)
         model = EmbeddingModel(encoder, StochasticPrototypes(2))
+        folder = tmp_path_factory.mktemp("pixels")
         return tf.saved_model.load(
             export_saved_model(model, folder, **arguments)
         )
+
+    return exported
+
+
+class TestPixels:
+    """Images of 0 to 1 in a model for images of 0 to 255."""
 
     def calls(self, signatures, scale):
         """Calls all signatures with checks on images times `scale`."""
@@ -904,16 +914,16 @@ class TestPixels:
                 seed=tf.constant([0, 0]),
             )
 
-    def test_warns_on_stderr(self, tmp_path, capfd):
-        loaded = self.exported(tmp_path)
+    def test_warns_on_stderr(self, of_pixels, capfd):
+        loaded = of_pixels()
         for scale, words in ((1 / 255, ["Multiply them by 255"]), (1, [])):
             for call in self.calls(loaded.signatures, scale):
                 call()
                 printed = capfd.readouterr().err
                 assert ("Multiply them by 255" in printed) == bool(words)
 
-    def test_refuses(self, tmp_path):
-        loaded = self.exported(tmp_path, unit_range="refuse")
+    def test_refuses(self, of_pixels):
+        loaded = of_pixels(unit_range="refuse")
         for call in self.calls(loaded.signatures, 1 / 255):
             with pytest.raises(
                 tf.errors.InvalidArgumentError, match="Multiply them by 255"
@@ -931,19 +941,19 @@ class TestPixels:
                 image=tf.constant(images(2) / 255)
             )
 
-    def test_accept(self, tmp_path, capfd):
-        loaded = self.exported(tmp_path, unit_range="accept")
+    def test_accept(self, of_pixels, capfd):
+        loaded = of_pixels(unit_range="accept")
         for call in self.calls(loaded.signatures, 1 / 255):
             call()
         assert "Multiply" not in capfd.readouterr().err
 
-    def test_unknown_choice(self, tmp_path):
+    def test_unknown_choice(self, of_pixels):
         with pytest.raises(ValueError, match="`unit_range` must be one of"):
-            self.exported(tmp_path, unit_range="no")
+            of_pixels(unit_range="no")
 
-    def test_embed_is_without_checks(self, tmp_path):
+    def test_embed_is_without_checks(self, of_pixels):
         """Converters to other engines do not know these operations."""
-        loaded = self.exported(tmp_path, unit_range="refuse")
+        loaded = of_pixels(unit_range="refuse")
         checks = {"Assert", "CheckNumerics", "PrintV2", "If", "StatelessIf"}
         checks |= {"EagerPyFunc", "PyFunc"}
 
@@ -963,30 +973,34 @@ class TestPixels:
             )
 
 
-@pytest.mark.parametrize("objective", [StochasticPrototypes, HedgedInstances])
+@pytest.fixture(scope="module", params=[StochasticPrototypes, HedgedInstances])
+def classified_rows(request, tmp_path_factory):
+    """Supports, and the function from queries to what `classify` says."""
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((2,), name="x")
+    model = EmbeddingModel(
+        keras.Model(inputs, GaussianEmbedding(2)(inputs)), request.param(3)
+    )
+    folder = tmp_path_factory.mktemp("rows")
+    loaded = tf.saved_model.load(export_saved_model(model, folder))
+    x = np.random.default_rng(0).normal(size=(6, 2)).astype("float32")
+
+    def probability(query):
+        return loaded.signatures["classify"](
+            support=tf.constant(x),
+            support_labels=tf.constant([0, 1, 2, 0, 1, 2]),
+            query=tf.constant(query),
+            seed=tf.constant([3, 4]),
+        )["probability"].numpy()
+
+    return x, probability
+
+
 class TestClassifyRows:
     """The result of `classify` for a row does not depend on other rows."""
 
-    def classify(self, folder, objective, **arguments):
-        inputs = keras.Input((2,), name="x")
-        model = EmbeddingModel(
-            keras.Model(inputs, GaussianEmbedding(2)(inputs)), objective(3)
-        )
-        loaded = tf.saved_model.load(export_saved_model(model, folder))
-        x = np.random.default_rng(0).normal(size=(6, 2)).astype("float32")
-
-        def probability(query):
-            return loaded.signatures["classify"](
-                support=tf.constant(x),
-                support_labels=tf.constant([0, 1, 2, 0, 1, 2]),
-                query=tf.constant(query),
-                seed=tf.constant([3, 4]),
-            )["probability"].numpy()
-
-        return x, probability
-
-    def test_position(self, tmp_path, objective):
-        x, probability = self.classify(tmp_path, objective)
+    def test_position(self, classified_rows):
+        x, probability = classified_rows
         together = probability(x)
         np.testing.assert_allclose(probability(x[::-1])[::-1], together, 1e-4)
         for row in range(6):
@@ -995,14 +1009,14 @@ class TestClassifyRows:
             )
 
     @pytest.mark.parametrize("scale", [1e19, 1e30])
-    def test_huge_inputs(self, tmp_path, objective, scale):
-        x, probability = self.classify(tmp_path, objective)
+    def test_huge_inputs(self, classified_rows, scale):
+        x, probability = classified_rows
         found = probability(x * np.float32(scale))
         assert np.isfinite(found).all()
         np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-5)
 
-    def test_too_large_for_the_model(self, tmp_path, objective):
-        x, probability = self.classify(tmp_path, objective)
+    def test_too_large_for_the_model(self, classified_rows):
+        x, probability = classified_rows
         with pytest.raises(
             tf.errors.InvalidArgumentError,
             match="embedding of `query` is not finite",

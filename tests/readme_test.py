@@ -21,18 +21,32 @@ def run(blocks, name, namespace):
         exec(compile(block, name, "exec"), namespace)  # noqa: S102
 
 
-def test_readme_snippets_run_in_order(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    blocks = python_blocks(ROOT / "README.md")
-    assert len(blocks) == 2
-    namespace = {}
-    run(blocks, "README.md", namespace)
+@pytest.fixture(scope="module")
+def readme(tmp_path_factory):
+    """The folder and the names that the snippets of README leave."""
+    folder, namespace = tmp_path_factory.mktemp("readme"), {}
+    keras.utils.set_random_seed(0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run(python_blocks(ROOT / "README.md"), "README.md", namespace)
+    return folder, namespace
+
+
+def test_readme_snippets_run_in_order(readme):
+    folder, namespace = readme
+    assert len(python_blocks(ROOT / "README.md")) == 2
     first, last = namespace["history"].history["loss"]
     assert last < first
     probabilities = namespace["probabilities"]
     assert probabilities.shape == (100, 20)
-    assert (tmp_path / "saved_models" / "mine" / "1").is_dir()
-    # The page on training continues from there.
+    assert (folder / "saved_models" / "mine" / "1").is_dir()
+
+
+@pytest.mark.slow
+def test_the_page_on_training_goes_on_from_there(readme, monkeypatch):
+    folder, namespace = readme
+    monkeypatch.chdir(folder)
+    namespace = dict(namespace)
     run(python_blocks(ROOT / "docs/training.md"), "training", namespace)
     assert namespace["stop"].best > 0
     assert namespace["model"].piece_size == 64
@@ -45,6 +59,7 @@ def test_readme_is_short():
     assert len(lines) <= 150
 
 
+@pytest.mark.slow
 def test_snippet_of_the_start_page_runs(capsys):
     run(python_blocks(ROOT / "docs/index.md"), "index", {})
     recall = eval(capsys.readouterr().out.splitlines()[-1])  # noqa: S307
@@ -65,6 +80,7 @@ def test_snippet_of_the_page_on_folders_runs(tmp_path, monkeypatch, capsys):
     assert set(namespace["names"]) == {n[0] for n in namespace["x"].names}
 
 
+@pytest.mark.slow
 def test_examples_of_the_page_on_own_objectives_run(
     tmp_path, monkeypatch, capsys
 ):
@@ -92,6 +108,7 @@ def test_first_snippet_is_ten_lines():
     assert sum(bool(s) and "import " not in s for s in code) <= 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "is_learned"),
     [
@@ -109,6 +126,7 @@ def test_examples_of_the_page_run(name, is_learned):
     assert is_learned(namespace)
 
 
+@pytest.mark.slow
 def test_example_of_stochastic_prototypes_runs():
     namespace = {}
     page = ROOT / "docs/stochastic_prototypes.md"
@@ -116,6 +134,7 @@ def test_example_of_stochastic_prototypes_runs():
     assert namespace["accuracy"] > 0.5, "of 10 classes"
 
 
+@pytest.mark.slow
 def test_example_of_hedged_instances_runs():
     namespace = {}
     page = ROOT / "docs/hedged_instances.md"
@@ -129,6 +148,7 @@ def test_example_of_hedged_instances_runs():
     assert (namespace["predicted"] == truth).mean() > 0.5, "of 10 classes"
 
 
+@pytest.mark.slow
 def test_examples_of_the_page_of_speech_run():
     page = ROOT / "docs" / "speech.md"
     namespace = {}
@@ -141,6 +161,7 @@ def test_examples_of_the_page_of_speech_run():
     assert (probability > 0).all() and (probability < 1).all()
 
 
+@pytest.mark.slow
 def test_examples_of_the_page_of_the_learned_distance_run():
     page = ROOT / "docs" / "learned_distance.md"
     namespace = {}

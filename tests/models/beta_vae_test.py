@@ -298,6 +298,7 @@ class TestEmbedding:
         model.fit(x, epochs=3, verbose=0)
         model.save(tmp_path / "model.keras")
         loaded = keras.saving.load_model(tmp_path / "model.keras")
+        loaded.run_eagerly = True
         assert (loaded.beta, loaded.likelihood) == (2.5, model.likelihood)
         np.testing.assert_array_equal(
             loaded.predict(x, verbose=0), model.predict(x, verbose=0)

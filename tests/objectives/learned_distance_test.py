@@ -173,7 +173,9 @@ class TestSmoothing:
             distance, label_smoothing=smoothing, divergence=divergence, seed=2
         )
         labels, z = np.array(BATCHES["class by class"]), embeddings()
-        step = tf.function(lambda: loss(labels, z, training=True)[0])
+        step = tf.function(
+            lambda: loss(labels, z, training=True)[0], autograph=False
+        )
         loss.build((None,), z.shape)
         values = np.array([step().numpy() for _ in range(400)])
         assert len(np.unique(values)) > 390
@@ -284,7 +286,9 @@ class TestAuxiliary:
         with pytest.raises(ValueError, match=rf"in \[0, 4\).*Received {label}"):
             loss(labels, z)
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"in \[0, 4"):
-            tf.function(loss)(tf.constant(labels), tf.constant(z))
+            tf.function(loss, autograph=False)(
+                tf.constant(labels), tf.constant(z)
+            )
 
 
 @pytest.mark.parametrize(
@@ -342,7 +346,13 @@ def log_likelihood_ratio(a, b):
     return same.logpdf(pairs) - alone.logpdf(a) - alone.logpdf(b)
 
 
-@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize(
+    "divergence",
+    [
+        "jensen_shannon",
+        pytest.param("kullback_leibler", marks=pytest.mark.slow),
+    ],
+)
 def test_learns_the_true_log_likelihood_ratio(divergence):
     """D never saw the test classes; the encoder is the identity."""
     keras.utils.set_random_seed(0)
@@ -352,9 +362,10 @@ def test_learns_the_true_log_likelihood_ratio(divergence):
     optimizer = keras.optimizers.Adam(
         keras.optimizers.schedules.CosineDecay(1e-2, 250)
     )
+    optimizer.build(loss.trainable_variables)  # or it is traced twice
     labels = tf.repeat(tf.range(48), 4)
 
-    @tf.function
+    @tf.function(autograph=False)
     def step(seed):
         noise = tf.random.stateless_normal([48 * 5], [seed, 1])
         means, around = tf.split(noise, [48, 192])
@@ -429,9 +440,11 @@ class TestModel:
 
     def test_saving(self, tmp_path):
         model, x = self.model(), self.data()
+        model.run_eagerly = True
         model.train_on_batch(x, self.LABELS)
         model.save(tmp_path / "model.keras")
         loaded = keras.saving.load_model(tmp_path / "model.keras")
+        loaded.run_eagerly = True
         assert isinstance(loaded.objective.distance, PairDistance)
         z = loaded.predict(x, verbose=0)
         np.testing.assert_allclose(z, model.predict(x, verbose=0), rtol=1e-6)

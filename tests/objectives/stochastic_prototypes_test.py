@@ -145,7 +145,7 @@ class TestLogProb:
         queries = random_packed(3, dim, seed=8)
         num_samples = 2000
         estimate = tf.exp(
-            tf.function(problem.objective.log_prob)(
+            tf.function(problem.objective.log_prob, autograph=False)(
                 queries, problem.prototypes, num_samples, tf.constant([1, 2])
             )
         )
@@ -229,7 +229,7 @@ class TestLogProb:
             problem.objective.log_prob, sampler=sampler
         )
         if compiled:
-            log_prob = tf.function(log_prob)
+            log_prob = tf.function(log_prob, autograph=False)
 
         def answer(rows):
             return log_prob(queries[rows], problem.prototypes, 11, 5).numpy()
@@ -452,7 +452,7 @@ class TestIntersectionEstimate:
         assert mean == pytest.approx(expected, rel=1e-6)
 
         seeds = 1500
-        step = tf.function(problem.objective)
+        step = tf.function(problem.objective, autograph=False)
         labels = tf.constant(problem.labels)
         packed = tf.constant(problem.packed)
         losses = [step(labels, packed)[0].numpy() for _ in range(seeds)]
@@ -469,7 +469,7 @@ class TestIntersectionEstimate:
             problem.variance,
         )
         naive = tf.exp(
-            tf.function(problem.objective.log_prob)(
+            tf.function(problem.objective.log_prob, autograph=False)(
                 problem.packed[-1:], problem.prototypes, samples, [3, 4]
             )
         )[0, problem.target]

@@ -253,8 +253,9 @@ def test_a_finished_search_says_so_and_a_longer_one_goes_on(
     assert "config.search.search_seed=6" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_search_in_this_process(tmp_path, capsys, monkeypatch):
-    """One trial; its value is in its results. Other tests are slow."""
+    """One trial; its value is in its results."""
     monkeypatch.chdir(ROOT)
     workdir = tmp_path / "search"
     words = [*WORDS, "--trials", "1", "--config.deterministic=False"]
