@@ -78,13 +78,13 @@ def omniglot_encoder(
         if truth("fused", fused)
         else keras.layers.BatchNormalization
     )
-    height, width, _ = image_shape = checked_shape(image_shape)
-    image = keras.Input(image_shape, name="image")
+    shape = checked_shape(image_shape)
+    image = keras.Input(shape, name="image")
     scale, offset = (-1 / 255, 1.0) if dark_ink else (1 / 255, 0.0)
     x = keras.layers.Rescaling(scale, offset=offset)(PixelRange()(image))[
         ..., :1
     ]
-    if (height, width) != (_SIZE, _SIZE):
+    if shape[:2] != (_SIZE, _SIZE):
         x = keras.layers.Resizing(_SIZE, _SIZE, antialias=True)(x)
     embedding = convolution_blocks(
         x,
