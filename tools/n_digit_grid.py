@@ -84,21 +84,27 @@ def table(results: list[dict]) -> str:
 def choose(recipe: str, results: list[dict]) -> list[dict]:
     """The evaluated runs of the setting with the best validation accuracy.
 
-    Among the longest runs; a run with other fields than a search sets is not
-    of the grid. Seeds in order.
+    Among the runs of the most epochs, stopped early or not. A run in which
+    other fields of the training differ from the recipe than a search sets is
+    not of the grid. Seeds in order.
     """
     settings = {}
     for run in results:
         if run["recipe"] != recipe or "evaluation" not in run:
             continue
-        differing = overrides(recipe, run["config"])
+        differing = {
+            name: value
+            for name, value in overrides(recipe, run["config"]).items()
+            if not name.startswith("evaluation.")
+        }
         if set(differing) <= set(SEARCHED):
             differing.pop("seed", None)
-            key = run["training"]["steps"], tuple(sorted(differing.items()))
+            epochs = run["config"]["num_epochs"]
+            key = epochs, tuple(sorted(differing.items()))
             settings.setdefault(key, []).append(run)
     if not settings:
         return []
-    longest = max(steps for steps, _ in settings)
+    longest = max(epochs for epochs, _ in settings)
     of_longest = [runs for key, runs in settings.items() if key[0] == longest]
     best = max(
         of_longest,
@@ -236,6 +242,8 @@ def budgets(chosen: dict[str, list[dict]]) -> list[str]:
         per_class = batches.get("num_per_class")
         if per_class is None:
             per_class = batches["num_support"] + batches["num_query"]
+        # One number if no seed stopped early.
+        steps = dict.fromkeys(str(t["steps"]) for t in training)
         rate = config["optimizer"]["learning_rate"]["initial_learning_rate"]
         found = {"learning rate": rate}
         if "beta" in config.get("objective", {}):
@@ -243,7 +251,7 @@ def budgets(chosen: dict[str, list[dict]]) -> list[str]:
         lines.append(
             f"| `{recipe}` | {', '.join(str(r['seed']) for r in runs)} | "
             + ", ".join(f"{name} {value:g}" for name, value in found.items())
-            + f" | {training[0]['steps']} | "
+            + f" | {' '.join(steps)} | "
             f"{batches['num_classes'] * per_class} | "
             + " ".join(f"{t['seconds'] / 60:.0f}" for t in training)
             + " | "
