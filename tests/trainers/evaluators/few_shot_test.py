@@ -83,7 +83,9 @@ def test_leave_one_out_of_points_that_match():
     assert accuracy == pytest.approx(nearest_other(-distance))
 
 
-@pytest.mark.parametrize("is_gaussian", [False, True])
+@pytest.mark.parametrize(
+    "is_gaussian", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
 def test_leave_one_out_under_each_condition(is_gaussian, monkeypatch):
     """Corrupt supports are a corrupt gallery, corrupt queries are queries."""
     width = 2 + 2 * is_gaussian
