@@ -115,8 +115,10 @@ def shared_log_prob(
     noise = gaussian.standard_normal(
         num_samples, mean.shape[-1], seed, mean.dtype
     )
-    tensors = mean, variance, class_mean, class_variance, noise
-    tensors = [tf.cast(tensor, tf.float64) for tensor in tensors]
+    tensors = [
+        tf.cast(tensor, tf.float64)
+        for tensor in (mean, variance, class_mean, class_variance, noise)
+    ]
     if sampler == "naive":
         log_prob = log_mean_softmax(*tensors)
     else:

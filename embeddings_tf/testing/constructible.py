@@ -104,7 +104,7 @@ def _parameters(make: functools.partial):
     if isinstance(function, type):
         # The signature of __init__: for a subclass without its own __init__,
         # Python 3.11.2 shows Keras' __new__(*args, **kwargs).
-        function = functools.partial(function.__init__, None)
+        function = functools.partial(function.__init__, None)  # type: ignore[misc]
     signature = inspect.signature(function)
     try:
         given = signature.bind_partial(*make.args, **make.keywords)

@@ -118,8 +118,8 @@ def embedding_figure(
     margin = 0.06 * (high - low) + 1e-6
     for panel, (name, values) in zip(panels, factors.items(), strict=True):
         kinds = np.unique(values)
-        of_kinds = kinds if kinds.dtype.kind in "iu" else np.arange(len(kinds))
-        of_kinds = palette[of_kinds % len(palette)]
+        numbers = kinds if kinds.dtype.kind in "iu" else np.arange(len(kinds))
+        of_kinds = palette[numbers % len(palette)]
         colours = of_kinds[np.searchsorted(kinds, values)]
         if variance is not None:
             stddev = np.sqrt(variance[shown, :2])

@@ -217,7 +217,7 @@ def test_labels_are_within_the_figure():
         ({"information": INFORMATION * np.nan}, "must be finite"),
         ({"factor_names": ["hair"]}, "1 names for the 2 factors"),
         ({"num_dims": 0}, "`num_dims` must be an integer"),
-        ({"images": 3}, "`images` must have a row for each input"),
+        ({"images": 3}, "`images` must have one row per input"),
         ({"factors": np.zeros((60, 3), int)}, "3 columns for the 2 factors"),
         ({"factors": np.zeros((59, 2), int)}, "59 rows of `factors`"),
         ({"factors": np.full((60, 2), 0.3)}, "`factors` must be integers"),
