@@ -60,6 +60,7 @@ def test_batches_are_the_same():
     assert batches == [(i, 2 * i) for i in range(5)]
 
 
+@pytest.mark.slow
 def test_where_operations_must_be_deterministic():
     """In a new process, because determinism cannot be switched off."""
     code = """

@@ -2,9 +2,12 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 ROOT = pathlib.Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_a_start_says_nothing_and_imports_what_is_needed():
     """Keras's optional imports happen later, on request."""
     code = (
