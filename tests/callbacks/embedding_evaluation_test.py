@@ -154,7 +154,7 @@ def test_a_metric_that_is_no_number(value):
 
 @pytest.mark.parametrize("x", [None, 3.0, "hostile"])
 def test_inputs_without_rows(x):
-    with pytest.raises(ValueError, match="`x` must have a row for each input"):
+    with pytest.raises(ValueError, match="`x` must have one row per input"):
         EmbeddingEvaluation(x, LABELS)
 
 

@@ -223,8 +223,8 @@ def test_the_plugin_reads_it(tmp_path):
         ({"labels": ["a", "b\tc", "d", "e", "f"]}, r"received 'b\\tc'"),
         ({"name": "a/b"}, "letters, digits, _ and -; received 'a/b'"),
         ({"every": 0}, "`every` must be an integer"),
-        ({"x": None}, "`x` must have a row for each input.*received None"),
-        ({"x": "text"}, "`x` must have a row for each input"),
+        ({"x": None}, "`x` must have one row per input.*received None"),
+        ({"x": "text"}, "`x` must have one row per input"),
         ({"labels": [[1], [1, 2]]}, "`labels` must be an array, or lists"),
         ({"labels": {"a": [[1], [1, 2]]}}, r"`labels\['a'\]` must be an array"),
         ({"name": None}, "`name` must be a string; received None"),
@@ -236,7 +236,7 @@ def test_the_plugin_reads_it(tmp_path):
         ({"images": np.zeros((5, 2, 2, 2))}, "1 or 3 channels"),
         ({"images": np.full((5, 2, 2), 256)}, "values from 256 to 256"),
         ({"images": np.full((5, 2, 2), np.nan)}, "pixels from 0 to 255"),
-        ({"images": np.zeros((5, 1, 2731))}, "sprite of 8193 pixels a side"),
+        ({"images": np.zeros((5, 1, 2731))}, "sprite of 8193 pixels per side"),
     ],
 )
 def test_argument_errors(tmp_path, arguments, message):
