@@ -1,7 +1,7 @@
 """Embeddings you can trust, for TensorFlow and Keras.
 
-Importing this package registers its Keras classes, so that
-`keras.saving.load_model` finds them.
+Importing this package registers its Keras classes, so `keras.saving.load_model`
+can restore them.
 """
 
 from embeddings_tf import callbacks

@@ -1,9 +1,9 @@
-"""Private names of Keras, TensorFlow and other packages, in one place.
+"""All uses of private names of Keras, TensorFlow and other packages.
 
-Each function uses one name that its package does not promise to keep. The rest
-of the code calls these functions, `tests/compat_test.py` checks every name,
-and `setup.py` has an upper bound for each package but TensorFlow, which Keras
-follows. When a test fails after an upgrade, this file is the place to mend it.
+Each function uses one name that its package may change. The rest of the code
+calls these functions, and `tests/compat_test.py` checks every name. `setup.py`
+has an upper bound for each package except TensorFlow, which Keras follows. If a
+test fails after an upgrade, change this file.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import tensorflow as tf
 
 
 def compiles_with_xla() -> bool:
-    """Whether the graph that is traced now is compiled by XLA."""
+    """Whether XLA compiles the graph that is being traced."""
     import tensorflow as tf
     from tensorflow.python.ops import control_flow_util
 
@@ -26,24 +26,24 @@ def compiles_with_xla() -> bool:
 
 
 def every_layer(model) -> list:
-    """All layers of a Keras model, nested ones too, the model itself first."""
+    """Returns all layers of a Keras model, nested ones too, the model first."""
     return list(model._flatten_layers())
 
 
 def stored_value(variable):
-    """The value of a Keras variable in the dtype in which it is stored.
+    """Returns a Keras variable's value in the dtype in which it is stored.
 
-    `variable.value` is cast to half precision inside a layer that computes in
+    Inside a layer that computes in half precision, `variable.value` is cast to
     half precision.
     """
     return variable._value
 
 
 def skip_symbolic_build(model) -> None:
-    """Keeps `fit` from building a model that is built already.
+    """Prevents `fit` from building a model that is already built.
 
-    Keras averages the replicas' pieces of a batch to learn its shape, which
-    fails where the pieces differ in size.
+    Keras averages the replicas' pieces of a batch to get its shape, which fails
+    if the pieces differ in size.
     """
     if not callable(getattr(model, "_maybe_symbolic_build", None)):
         raise AttributeError(
@@ -56,7 +56,7 @@ def skip_symbolic_build(model) -> None:
 def is_traced_for_xla() -> bool:
     """Whether the running code is traced for `tf.function(jit_compile=True)`.
 
-    XLA drops assertions, so what it cannot check is refused while tracing.
+    XLA drops assertions, so inputs that it cannot check are refused in tracing.
     """
     if tf.executing_eagerly():
         return False
@@ -67,11 +67,10 @@ def is_traced_for_xla() -> bool:
 
 
 def model_being_trained() -> tuple[keras.Model | None, bool]:
-    """The model whose `compute_loss` is running, and whether it trains.
+    """Returns the model whose `compute_loss` is running; whether it trains.
 
-    Keras does not tell a loss which model it is compiled into. The call stack
-    does. The model is None outside `compute_loss`; inside `test_step` the
-    model does not train.
+    Keras does not pass the model to a loss, so the call stack is searched. The
+    model is None outside `compute_loss`. In `test_step` it does not train.
     """
     frame: types.FrameType | None = sys._getframe(1)
     model = None
@@ -89,20 +88,20 @@ def model_being_trained() -> tuple[keras.Model | None, bool]:
 def add_metric(model: keras.Model, metric: keras.metrics.Metric) -> None:
     """Adds a metric to a model that may be built; Keras resets it each epoch.
 
-    The public way, an attribute, is closed once a model is built.
+    The public way, an attribute, does not work on a built model.
     """
     model._metrics.append(metric)
 
 
 def checksum_error() -> type[Exception]:
-    """TensorFlow Datasets' error for a file with a wrong checksum."""
+    """Returns TensorFlow Datasets' error for a wrong checksum."""
     from tensorflow_datasets.core.download import download_manager
 
     return download_manager.NonMatchingChecksumError
 
 
 def size_and_checksum(path: Path):
-    """Size and checksum of a file, as TensorFlow Datasets records them."""
+    """Returns size and checksum of a file as TensorFlow Datasets does."""
     from tensorflow_datasets.core.download import checksums
 
     return checksums.compute_url_info(path)
@@ -122,17 +121,17 @@ def no_download_retries() -> Iterator[None]:
 
 
 def trial_folder(oracle, trial_id: str) -> Path:
-    """The folder of a trial of a keras-tuner oracle."""
+    """Returns the folder of a trial of a keras-tuner oracle."""
     return Path(oracle._get_trial_dir(trial_id))
 
 
 def oracle_file(oracle) -> Path:
-    """The file in which a keras-tuner oracle keeps its state."""
+    """Returns the file in which a keras-tuner oracle stores its state."""
     return Path(oracle._get_oracle_fname())
 
 
 def forget_retries(oracle) -> None:
-    """Empties the trials that a keras-tuner oracle would hand to anyone."""
+    """Clears the trials that a keras-tuner oracle would give to any worker."""
     if not isinstance(getattr(oracle, "_retry_queue", None), list):
         raise AttributeError(
             "This version of keras-tuner has no Oracle._retry_queue; see "

@@ -61,12 +61,12 @@ def class_balanced_batches(
     - [Ridgeway and Mozer, 2018](https://arxiv.org/abs/1802.05312)
 
     Args:
-        labels: Class ids, integers of shape `(num_examples,)`. Any ids will
-            do, in any order.
+        labels: Class ids, integers of shape `(num_examples,)`, with any values
+            in any order.
         num_classes: Classes per batch (at most, with `allow_fewer=True`).
         num_per_class: Instances per class (at most, with `allow_fewer=True`).
         seed: Integer. Batch number `step` depends on `(seed, step)` only.
-        start: Step of the first batch; the way to resume.
+        start: Step of the first batch, to resume a run.
         allow_fewer: Whether to follow the published epoch: without
             replacement, in batches of any length.
 
@@ -135,7 +135,7 @@ def episodes(
         num_support: Supports per class.
         num_query: Queries per class.
         seed: Integer. Episode number `step` depends on `(seed, step)` only.
-        start: Step of the first episode; the way to resume.
+        start: Step of the first episode, to resume a run.
 
     Returns:
         An infinite `tf.data.Dataset` of int32 indices into `labels`, of shape
@@ -193,8 +193,8 @@ def factor_batches(
 
     With `allow_fewer=True` every factor follows the published epoch of
     `class_balanced_batches`, in which no instance is used twice for the same
-    factor. Factors take turns until each has finished its own epoch; a factor
-    that has finished is passed over. Then the next epoch begins.
+    factor. Factors take turns until each has finished its own epoch; finished
+    factors are skipped. Then the next epoch begins.
 
     Reference:
 
@@ -205,7 +205,7 @@ def factor_batches(
         num_values: Values per batch, at most.
         num_per_value: Instances per value (at most, with `allow_fewer=True`).
         seed: Integer. Batch number `step` depends on `(seed, step)` only.
-        start: Step of the first batch; the way to resume.
+        start: Step of the first batch, to resume a run.
         allow_fewer: Whether to follow the published epoch: without
             replacement, in batches of any length.
 
@@ -249,7 +249,7 @@ def factor_batches(
         if len(table.ids) < min(2, num_values):
             raise ValueError(
                 f"{name} has a single value, {table.ids[0]}; expected at "
-                "least two, or its batches would have nothing to tell apart. "
+                "least two, because its batches would have only one class. "
                 "Drop this column."
             )
         _check_instances(

@@ -3,12 +3,12 @@
     python examples/retrieval_on_own_images.py
     python examples/retrieval_on_own_images.py --folder photos
 
-Without a folder the script writes one: scikit-learn's handwritten digits as
+Without a folder, the script writes one: scikit-learn's handwritten digits as
 PNG files, each at a random place of a larger picture with noise. It trains an
 encoder on seven of the ten digits, and searches among the other three. It
 downloads nothing and takes about a minute on two cores.
 
-A folder of your own has one subfolder per class, or the same within `train`
+Your own folder has one subfolder per class, or such subfolders within `train`
 and `test`; docs/folder_of_images.md has the details.
 """
 
@@ -47,9 +47,9 @@ def write_digits(folder: pathlib.Path, seed: int = 0) -> None:
 
 
 def load_images(folder: pathlib.Path, split: str):
-    """All images of a split in memory, `(images, SIZE, SIZE, 3)`, and labels.
+    """Loads all images of a split `(images, SIZE, SIZE, 3)`, and labels.
 
-    For a folder larger than memory pass `images.with_size(SIZE)` itself to
+    For a folder larger than memory, pass `images.with_size(SIZE)` to
     `datasets.batches`.
     """
     images, labels = datasets.load(f"image_folder:{folder}", split)

@@ -1,4 +1,4 @@
-"""The model class, few-shot use of it, one file per published encoder."""
+"""Models: training, few-shot classification and published encoders."""
 
 from embeddings_tf.models.beta_vae import BetaVAE
 from embeddings_tf.models.bird_features_encoder import bird_features_encoder

@@ -1,4 +1,4 @@
-"""An encoder and a decoder, trained together without labels."""
+"""The beta-VAE: an encoder and a decoder, trained without labels."""
 
 import math
 
@@ -39,14 +39,14 @@ class BetaVAE(OwnLossModel):
     ```
 
     "bernoulli": `t = x / 255` (the layer `rescaling`), `p = sigmoid(logit)`.
-    "compressed_bernoulli", from the authors' code: both mapped by `v -> (v + 1)
-    / 2`, so black counts as a fair coin, with the same optimum and weaker
-    gradients. (The authors' clips to `[1e-7, 1 - 1e-7]` are left out, because
-    sums of logarithms do not need them.)
+    "compressed_bernoulli", from the authors' code: both are mapped by
+    `v -> (v + 1) / 2`, with the same optimum and weaker gradients. (The
+    authors' clips to `[1e-7, 1 - 1e-7]` are left out, because sums of
+    logarithms do not need them.)
 
     `fit` and `evaluate` log `loss`, `reconstruction` (nats, larger is better)
     and `kl` (nats). `evaluate` and validation decode the mean, without noise,
-    and are deterministic. For early stopping by held-out images use
+    and are deterministic. For early stopping by held-out images, use
     `keras.callbacks.EarlyStopping("val_reconstruction", mode="max")`.
 
     Args:
@@ -88,7 +88,7 @@ class BetaVAE(OwnLossModel):
     (5, 2)
     """
 
-    # Read by `has_gaussian_output`: it gives the mean alone.
+    # Read by `has_gaussian_output`: the output is only the mean.
     gaussian = False
 
     def __init__(
@@ -110,7 +110,7 @@ class BetaVAE(OwnLossModel):
         self.likelihood = one_of(
             "likelihood", likelihood, ("bernoulli", "compressed_bernoulli")
         )
-        # The likelihood reads pixels of 0 to 255, rescaled to 0 to 1.
+        # The likelihood uses pixels of 0 to 255, rescaled to 0 to 1.
         self.pixel_range = PixelRange()
         self.rescaling = keras.layers.Rescaling(1 / 255, dtype="float32")
         self.seed = seed = optional_seed("seed", seed)
@@ -120,7 +120,7 @@ class BetaVAE(OwnLossModel):
         self.build(encoder.input_shape)
 
     def build(self, input_shape):
-        self.built = True  # encoder and decoder are, already
+        self.built = True  # encoder and decoder are already built
 
     def __call__(self, inputs, *args, **kwargs):
         # Keras would cast complex images, and add an axis for the encoder.
@@ -171,7 +171,7 @@ class BetaVAE(OwnLossModel):
         return tf.reduce_sum(by_pixel, axis=tuple(range(1, logits.shape.rank)))
 
     def decode(self, code) -> tf.Tensor:
-        """Images of codes `(batch, dim)`, pixels 0 to 255."""
+        """Returns images of codes `(batch, dim)`, pixels 0 to 255."""
         code = real_matrix("Codes", code)
         return 255 * tf.sigmoid(tf.cast(self.decoder(code), "float32"))
 
@@ -188,8 +188,8 @@ class BetaVAE(OwnLossModel):
                 "A BetaVAE brings its own loss; it was compiled with "
                 f"loss={self.loss!r}. Compile without a loss."
             )
-        # `y_pred`, the mean, lacks the variance. A compiled step encodes
-        # once nevertheless: what nobody uses is not computed.
+        # `y_pred`, the mean, lacks the variance. A compiled step still
+        # encodes once, because unused results are not computed.
         mean, variance = gaussian.unpack(self.encoder(x, training=training))
         code = mean
         if training:
@@ -204,7 +204,7 @@ class BetaVAE(OwnLossModel):
 
     def _noise(self, shape) -> tf.Tensor:
         seed = tf.cast(self.seed_generator.next(), tf.int32)
-        # A SeedGenerator says the same on every replica.
+        # A SeedGenerator draws the same noise on every replica.
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
         seed = tf.random.experimental.stateless_fold_in(
             seed, replica, alg="philox"
@@ -230,7 +230,7 @@ class BetaVAE(OwnLossModel):
 
 
 def _require_pair(encoder, decoder) -> None:
-    """ValueError unless the decoder undoes what the encoder does."""
+    """Raises ValueError unless the shapes of both parts fit together."""
     for name, model in (("encoder", encoder), ("decoder", decoder)):
         if not (getattr(model, "built", False) and hasattr(model, "inputs")):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""The trained part of the encoder of the bird experiments."""
+"""The encoder of the bird experiments, on Inception features."""
 
 import keras
 
@@ -9,8 +9,8 @@ def bird_features_encoder(dim: int = 500) -> keras.Model:
     """Two dense layers on features of Inception v3.
 
     Use it for CUB-200-2011, on the 2048 values of the final pooling layer of
-    an Inception v3 trained on ImageNet and kept as it is. They are used as
-    they come, without scaling.
+    a frozen Inception v3 trained on ImageNet. The features are used without
+    scaling.
 
     ```
     dense 1024 -> ReLU -> embedding

@@ -19,9 +19,9 @@ def cifar_resnet18_encoder(
 ) -> keras.Model:
     """The residual network of 18 layers for images of 32x32 pixels.
 
-    Use it for CIFAR-10 and other small colour images; pixels are 0 to 255,
-    and mean and standard deviation of CIFAR-10 are applied inside, so that
-    what is served is what was trained.
+    Use it for CIFAR-10 and other small colour images. Pixels are 0 to 255.
+    The encoder applies mean and standard deviation of CIFAR-10, so an
+    exported model works on the same images.
 
     ```
     conv 3x3, 64 -> batch normalisation -> ReLU

@@ -15,7 +15,7 @@ def convolution_blocks(
     uniform_biases: bool,
     normalization,
 ):
-    """Embeddings of images, each side halved `num_blocks` times.
+    """Computes embeddings of images; each block halves each side.
 
     ```
     all blocks but the last: conv 3x3, 64 -> normalization -> ReLU

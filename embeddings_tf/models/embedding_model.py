@@ -27,7 +27,7 @@ OBJECTIVES = (keras.layers.Layer, keras.losses.Loss)
 class EmbeddingModel(OwnLossModel):
     """An encoder trained with an objective that owns weights.
 
-    Use it with the layers of `embeddings_tf.objectives`. With a plain loss of
+    Use it with the layers of `embeddings_tf.objectives`. For a plain loss of
     `embeddings_tf.losses`, compile the encoder itself, unless batches are too
     large for memory (`piece_size`). Calling the model, and `predict`, return
     embeddings. `fit`, `evaluate` and `train_on_batch` pass labels and
@@ -50,29 +50,29 @@ class EmbeddingModel(OwnLossModel):
             `build(y_true_shape, y_pred_shape)`, or a `keras.losses.Loss`,
             such as `embeddings_tf.losses.TripletLoss`.
         piece_size: Rows encoded at a time in training; None: all.
-        gaussian: Whether the encoder's embeddings are packed Gaussians, for a
-            last layer of your own. None: they are if the encoder ends in
+        gaussian: Whether the encoder's embeddings are packed Gaussians, for
+            your own last layer. None: they are if the encoder ends in
             `GaussianEmbedding`, see `has_gaussian_output`.
 
     Attributes:
         gaussian: Whether embeddings are packed Gaussians, True or False.
 
     Call arguments:
-        inputs: As the encoder takes them.
+        inputs: The encoder's inputs.
         training: As in Keras.
 
     Output shape: The encoder's.
 
     Raises:
-        ValueError: If `encoder` is no Keras model or layer, if `objective` is
-            neither a layer nor a loss object, if
-            the objective reads Gaussians and the encoder gives points or the
-            other way round (an objective says so by its attribute
-            `is_gaussian`, False by default), or if `piece_size` is not None
-            or a positive integer; in `fit` and `evaluate`, if the model was
-            compiled with a loss (the objective is the loss), or batches have
-            no labels; in `fit` with a `piece_size`, if the encoder draws
-            random numbers without a `keras.random.SeedGenerator` of its own.
+        ValueError: If `encoder` is not a Keras model or layer, or `objective`
+            is neither a layer nor a loss object. If the objective reads
+            Gaussians and the encoder returns points, or the reverse (the
+            objective declares this by its attribute `is_gaussian`, False by
+            default). If `piece_size` is not None or a positive integer. In
+            `fit` and `evaluate`, if the model was compiled with a loss (the
+            objective is the loss), or batches have no labels. In `fit` with
+            a `piece_size`, if the encoder draws random numbers without its
+            own `keras.random.SeedGenerator`.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702)
@@ -89,7 +89,7 @@ class EmbeddingModel(OwnLossModel):
     ... )
     >>> model.compile(optimizer="adam")
 
-    A plain loss on batches of which 64 rows at a time fit into memory:
+    A plain loss on batches of which only 64 rows at a time fit into memory:
 
     >>> model = embeddings_tf.models.EmbeddingModel(
     ...     embeddings_tf.models.mnist_encoder(),
@@ -118,7 +118,7 @@ class EmbeddingModel(OwnLossModel):
         self.piece_size = piece_size
         if piece_size is not None:
             self.piece_size = positive_integer("piece_size", piece_size)
-            # XLA has no arrays of pieces of different length.
+            # XLA does not support arrays of pieces of different length.
             self.supports_jit = False
         if not self._has_loss():
             # All replicas draw the same noise for the global batch.
@@ -164,13 +164,13 @@ class EmbeddingModel(OwnLossModel):
             return self._encode_shapes(input_shape).shape
 
     def _encode_shapes(self, input_shape) -> keras.KerasTensor:
-        """Runs the encoder without data, which builds any encoder."""
+        """Runs the encoder without data; this builds any encoder."""
         return self.encoder(
             keras.tree.map_shape_structure(keras.KerasTensor, input_shape)
         )
 
     def fit(self, *args, callbacks=None, **kwargs):
-        # First, so that all other callbacks see its log.
+        # First, so that other callbacks see its log.
         log = LogTeachableRows()
         if isinstance(callbacks, keras.callbacks.CallbackList):
             callbacks.callbacks.insert(0, log)
@@ -220,7 +220,7 @@ class EmbeddingModel(OwnLossModel):
         config = dict(config)
         for part in ("encoder", "objective"):
             config[part] = keras.saving.deserialize_keras_object(config[part])
-        # Older files do not say; they were trained as the objective reads.
+        # Older files lack it; they were trained as the objective reads.
         config.setdefault("gaussian", reads_gaussians(config["objective"]))
         return cls(**config)
 

@@ -1,4 +1,4 @@
-"""Embeddings of a batch whose activations do not fit into memory at once."""
+"""Encodes batches whose activations do not fit into memory at once."""
 
 import keras
 import tensorflow as tf
@@ -11,32 +11,33 @@ from embeddings_tf.layers import DimensionDropout
 def encode_in_pieces(
     encoder, inputs, piece_size: int
 ) -> tuple[tf.Tensor, tf.Tensor | None]:
-    """Embeds a training batch piece by piece, and once more for the gradient.
+    """Encodes a training batch piece by piece, twice for the gradient.
 
-    The first pass keeps only the embeddings. With the gradient in all
-    embeddings, the second pass encodes each piece again and backpropagates its
-    rows of that gradient into the weights. Compiled, the memory is the
-    activations of one piece, all embeddings, and two copies of the weights'
-    gradient. Eagerly, TensorFlow keeps the activations of the first pass.
+    The first pass keeps only the embeddings. The second pass encodes each piece
+    again and backpropagates its rows of the gradient in the embeddings into the
+    weights. When compiled, memory is the activations of one piece, all
+    embeddings, and two copies of the weights' gradient. In eager mode,
+    TensorFlow keeps the activations of the first pass.
 
-    The second pass repeats the first pass from the same state, for instance
-    the same seeds of dropout. Only the first pass updates state of layers
+    The second pass starts from the same state as the first, for instance the
+    same seeds of dropout. Only the first pass updates the state of layers
     (batch statistics), once per piece.
 
     Args:
         encoder: A built Keras model or layer from inputs to embeddings.
         inputs: A tensor, or a structure of tensors, rows first.
-        piece_size: Rows of a piece; the last may have fewer.
+        piece_size: Rows per piece; the last piece may have fewer.
 
     Returns:
-        Embeddings `(batch, width)`, and the sum of what layers gave to
-        `add_loss`, a mean over pieces by their rows, None if they gave
-        nothing. Gradients flow into the encoder's weights, not into `inputs`.
+        Embeddings `(batch, width)`, and the sum of the values that layers
+        passed to `add_loss`, a mean over pieces weighted by rows, or None
+        without such values. Gradients flow into the encoder's weights, not
+        into `inputs`.
 
     Raises:
-        ValueError: If the encoder changes variables that are not its own, or
-            normalises batches over several replicas, or leaves dimensions
-            out of whole batches (`layers.DimensionDropout`).
+        ValueError: If the encoder changes variables of other objects, or
+            normalises batches over several replicas, or drops dimensions of
+            whole batches (`layers.DimensionDropout`).
     """
     _require_no_synchronized(encoder)
     _require_no_dimension_dropout(encoder)
@@ -49,7 +50,7 @@ def encode_in_pieces(
         return tensor[number * piece_size : (number + 1) * piece_size]
 
     def encode(number, changing=(), state=()):
-        """Embeddings and losses of a piece, and what it would change."""
+        """Returns embeddings and losses of a piece, and its state changes."""
         piece = keras.tree.map_structure(lambda x: rows(x, number), inputs)
         scope = keras.StatelessScope(
             [
@@ -68,7 +69,7 @@ def encode_in_pieces(
             penalty *= tf.cast(share, tf.float32)
         return embeddings, penalty, scope
 
-    # Which variables change is known from the first piece.
+    # The first piece shows which variables change.
     first, penalty, scope = encode(0)
     changing = _changed(encoder, scope)
     before = [tf.convert_to_tensor(stored_value(v)) for v in changing]
@@ -96,7 +97,7 @@ def encode_in_pieces(
         ),
         parallel_iterations=1,
     )
-    # Not in the loop: there, tf.distribute cannot bring replicas together.
+    # Not in the loop, where tf.distribute cannot reduce over replicas.
     for variable, value in zip(changing, after, strict=True):
         variable.assign(value)
     embeddings = tf.ensure_shape(
@@ -141,34 +142,34 @@ def encode_in_pieces(
 
 
 def _require_no_synchronized(encoder) -> None:
-    """Replicas with another number of pieces would wait for each other."""
+    """Replicas with different numbers of pieces would wait forever."""
     if tf.distribute.get_strategy().num_replicas_in_sync == 1:
         return
     for layer in every_layer(encoder):
         if getattr(layer, "synchronized", False):
             raise ValueError(
                 f"The encoder's layer {layer.name!r} normalises the batch of "
-                "all replicas, and `piece_size` encodes that of each in "
-                "pieces. Train without `piece_size`, or with a normalisation "
-                "that does not look at the batch, such as "
+                "all replicas, but `piece_size` encodes the batch of each "
+                "replica in pieces. Train without `piece_size`, or with a "
+                "normalisation that does not look at the batch, such as "
                 "keras.layers.GroupNormalization."
             )
 
 
 def _require_no_dimension_dropout(encoder) -> None:
-    """Each piece would leave out other dimensions."""
+    """Each piece would drop other dimensions."""
     for layer in every_layer(encoder):
         if isinstance(layer, DimensionDropout) and layer.rate > 0:
             raise ValueError(
-                f"The encoder's layer {layer.name!r} leaves the same "
-                "dimensions out of a whole batch, and `piece_size` encodes "
-                "it in pieces, each with a draw of its own. Train without "
+                f"The encoder's layer {layer.name!r} drops the same "
+                "dimensions in a whole batch, but `piece_size` encodes "
+                "it in pieces, each with its own draw. Train without "
                 "`piece_size`, or with the rate 0."
             )
 
 
 def _changed(encoder, scope: keras.StatelessScope) -> list[keras.Variable]:
-    """The encoder's variables that it changed; ValueError for others'."""
+    """Returns the changed variables; ValueError for other objects'."""
     own = [*encoder.variables, *encoder.metrics_variables]
     strangers = set(scope.state_mapping) - {id(v) for v in own}
     if strangers:

@@ -15,13 +15,13 @@ from embeddings_tf.ops.arguments import random_seed
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class FewShotClassifier(keras.layers.Layer):
-    """Learns new classes from a few labelled examples, without training.
+    """Classifies queries from a few labelled examples per class.
 
-    Use it with any trained model of embeddings. `fit` keeps prototypes of the
-    supports, and `predict` classifies queries. The model's objective decides
-    what is compared:
+    Use it with any trained model of embeddings, to recognise new classes
+    without training. `fit` stores prototypes of the supports, and `predict`
+    classifies queries. The model's objective decides what is compared:
 
-    | objective | kept | log-probability of a class |
+    | objective | stored | log-probability of a class |
     |---|---|---|
     | `StochasticPrototypes` | Gaussian prototypes | Eqs. 5 and 7 |
     | `HedgedInstances` | all supports | match with its best support |
@@ -33,37 +33,36 @@ class FewShotClassifier(keras.layers.Layer):
     scaled to length 1 before they are compared.
 
     The log-probabilities are normalised over the classes. Methods have the
-    names of scikit-learn. An objective of your own takes part with its
-    methods `represent`, `log_prob` and `log_evidence`; docs/own_objective.md
-    has an example.
+    names of scikit-learn. Your own objective can implement `represent`,
+    `log_prob` and `log_evidence`; docs/own_objective.md has an example.
 
-    A fitted classifier is saved and loaded by Keras, together with its model:
+    Keras saves and loads a fitted classifier together with its model:
     `classifier.save("animals.keras")` and `keras.saving.load_model`, once
     `embeddings_tf` is imported.
 
     Args:
         model: The trained model.
         num_samples: Samples per query, for objectives that sample. None: 200
-            with `StochasticPrototypes`; with `HedgedInstances`, where each
-            support has as many, the number of training.
-        seed: Seed of the samples, 0 to 2**31 - 1. They are the same for every
-            query: an answer depends neither on `batch_size` nor on other
+            with `StochasticPrototypes`, the number in training with
+            `HedgedInstances`, where each support has as many.
+        seed: Seed of the samples, 0 to 2**31 - 1. All queries share the
+            samples, so a result depends neither on `batch_size` nor on other
             queries.
-        batch_size: Inputs embedded and answered at once.
+        batch_size: Number of inputs embedded and classified at once.
 
     Attributes:
         classes_: The labels seen by `fit`, sorted, `(classes,)`.
         prototypes_: `(classes, 2 * dim)` packed Gaussians, or `(classes,
             dim)` means; with `HedgedInstances`, `SoftContrastive` and
-            `LearnedDistance` a tuple: the supports, their classes as positions
+            `LearnedDistance` a tuple: the supports, their classes as indices
             in `classes_`, and the number of classes.
 
     Raises:
-        ValueError: If supports and labels differ in length or are empty, if
-            labels are not finite, complex or no labels at all, if inputs do
-            not have the model's shape, if an input or an embedding is not
-            finite, if `fit` was not called, or, on saving, if labels are
-            neither numbers nor strings.
+        ValueError: If supports and labels differ in length or are empty, or
+            labels are complex, not finite or not valid. If inputs do not have
+            the model's shape, or an input or embedding is not finite. If
+            `fit` was not called. On saving, if labels are neither numbers nor
+            strings.
 
     Reference:
         - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175)
@@ -96,10 +95,10 @@ class FewShotClassifier(keras.layers.Layer):
             self.num_samples = positive_integer("num_samples", num_samples)
         self.seed = random_seed("seed", seed, 31)
         self.batch_size = positive_integer("batch_size", batch_size)
-        self.built = True  # it has no weights but the model's
+        self.built = True  # it has only the model's weights
 
     def fit(self, support, labels) -> "FewShotClassifier":
-        """Keeps one prototype per distinct label of `(n,)` labels."""
+        """Stores one prototype per distinct label of `(n,)` labels."""
         labels = _class_names(labels)
         num_supports = num_rows("support", support)
         if labels.shape != (num_supports,) or not num_supports:
@@ -125,15 +124,15 @@ class FewShotClassifier(keras.layers.Layer):
         )
 
     def predict_log_evidence(self, query) -> np.ndarray:
-        """Evidence `(queries,)` that a query is of any class, larger for more.
+        """Evidence `(queries,)` that a query is in any class; higher is better.
 
         Use it to answer "unknown": probabilities sum to 1 over the classes even
-        for a query that is far from all of them. A threshold is chosen on
-        examples of classes that were not enrolled. With objectives of pairs
-        (`LearnedDistance`, `HedgedInstances`, `SoftContrastive`) a
-        log-likelihood ratio,
-        with `StochasticPrototypes` a log-density, with plain losses the log of
-        the mean of exp(-distance).
+        for a query that is far from all of them. Choose the threshold on
+        examples of classes that were not enrolled. The evidence is a
+        log-likelihood ratio with objectives of pairs (`LearnedDistance`,
+        `HedgedInstances`, `SoftContrastive`), a log-density with
+        `StochasticPrototypes`, and the log of the mean of exp(-distance) with
+        plain losses.
         """
         self._require_prototypes()
         return self._of_queries(Method(self.model).log_evidence, query, (0,))
@@ -146,7 +145,7 @@ class FewShotClassifier(keras.layers.Layer):
             )
 
     def _of_queries(self, answer, query, shape_of_none) -> np.ndarray:
-        """What `answer` says of all queries, a batch at a time."""
+        """Calls `answer` for all queries, batch by batch."""
         parts = [np.zeros(shape_of_none, "float32")]
         for first in range(0, num_rows("query", query), self.batch_size):
             found = answer(
@@ -227,10 +226,10 @@ class FewShotClassifier(keras.layers.Layer):
         if batch.dtype.kind == "c":  # TensorFlow would only warn
             raise ValueError(
                 f"`{name}` must be real numbers; received the type "
-                f"{batch.dtype}. The imaginary part would get lost: give both "
-                "parts as numbers of their own."
+                f"{batch.dtype}. The imaginary part would be lost: pass both "
+                "parts as separate numbers."
             )
-        # Inputs too: max-pooling and ReLU can swallow a NaN.
+        # Inputs are also checked: max-pooling and ReLU can hide NaN.
         _require_finite("Input", batch, first)
         embeddings = self.model.predict_on_batch(batch)
         _require_finite("The embedding of input", embeddings, first)
@@ -238,9 +237,9 @@ class FewShotClassifier(keras.layers.Layer):
 
 
 def _class_names(labels) -> np.ndarray:
-    """Labels as an array; ValueError unless each is the name of a class."""
+    """Returns labels as an array; ValueError unless they can name classes."""
     labels = array("labels", labels)
-    if labels.dtype.kind == "O":  # as of pandas
+    if labels.dtype.kind == "O":  # for example from pandas
         labels = array("labels", labels.tolist())
     is_name = labels.dtype.kind in "biuSUMm"  # the last are dates and times
     if labels.dtype.kind == "f":
@@ -254,12 +253,12 @@ def _class_names(labels) -> np.ndarray:
 
 
 def _require_finite(what: str, rows: np.ndarray, first: int) -> None:
-    """ValueError naming the first row that contains NaN or infinity."""
+    """Raises ValueError for the first row with NaN or infinity."""
     if not np.issubdtype(rows.dtype, np.floating):
         return
     finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
     if not finite.all():
         raise ValueError(
-            f"{what} {first + int(finite.argmin())} is not finite: it holds "
-            "NaN or infinite values. Remove them first."
+            f"{what} {first + int(finite.argmin())} is not finite: it "
+            "contains NaN or infinite values. Remove them first."
         )

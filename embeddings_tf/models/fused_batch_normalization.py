@@ -9,9 +9,10 @@ class FusedBatchNormalization(keras.layers.BatchNormalization):
     """`keras.layers.BatchNormalization` that trains faster on a CPU.
 
     Use it for images, `(batch, height, width, channels)`. In training on one
-    replica it computes outputs, statistics and gradients in one kernel each,
-    where Keras goes over the batch many times: a step of the Omniglot encoder
-    takes half the time. Weights and results are the same up to rounding.
+    replica, one kernel each computes outputs with statistics, and gradients.
+    Keras reads the batch many times instead: a step of the Omniglot encoder
+    takes half the time with this layer. Weights and results are equal up to
+    rounding.
     """
 
     def call(self, inputs, training=None, mask=None):
@@ -28,7 +29,7 @@ class FusedBatchNormalization(keras.layers.BatchNormalization):
             epsilon=self.epsilon,
             is_training=True,
         )
-        # The kernel gives the variance with Bessel's correction.
+        # The kernel returns the variance with Bessel's correction.
         count = tf.cast(tf.size(x) / tf.shape(x)[-1], tf.float32)
         variance *= (count - 1) / count
         for moving, value in (

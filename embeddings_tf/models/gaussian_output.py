@@ -6,17 +6,17 @@ from embeddings_tf.ops.arguments import keras_layer
 
 
 def has_gaussian_output(model) -> bool:
-    """True if the model's embeddings are means and variances side by side.
+    """Returns True if the model's embeddings are packed Gaussians.
 
-    Use it before reading a model's output: `(batch, 2 * dim)` of means and
+    Use it before you read a model's output: `(batch, 2 * dim)` of means and
     variances, or `(batch, dim)` of points. The output is Gaussian if the last
-    layer has an attribute `gaussian` that is True, as `GaussianEmbedding` has:
-    in Sequential and functional models, and in models nested in them. An
-    `EmbeddingModel` knows from its encoder, or from its argument `gaussian`. A
-    `BetaVAE` gives points, the means of its encoder.
+    layer has an attribute `gaussian` that is True, like `GaussianEmbedding`.
+    This works in Sequential and functional models, and in models nested in
+    them. An `EmbeddingModel` uses its encoder, or its argument `gaussian`. A
+    `BetaVAE` returns points, the means of its encoder.
 
     Raises:
-        ValueError: If `model` is no Keras model or layer.
+        ValueError: If `model` is not a Keras model or layer.
 
     Example:
 
@@ -40,24 +40,24 @@ def has_gaussian_output(model) -> bool:
 def reads_gaussians(objective) -> bool:
     """Whether an objective or a loss takes packed Gaussians, not points.
 
-    Its attribute `is_gaussian` says so; without one it takes points.
+    Its attribute `is_gaussian` declares this; the default is points.
     """
     return bool(getattr(objective, "is_gaussian", False))
 
 
 def require_match(gaussian: bool, objective) -> None:
-    """ValueError unless embeddings are of the kind that `objective` reads.
+    """Raises ValueError unless embeddings are as `objective` expects.
 
-    Any even width passes for a mean and a variance side by side, so a
-    mismatch trains without an error, on NaN or on variances as coordinates.
+    Any even width could be mean and variance, so a mismatch would train
+    without an error, on NaN or on variances as coordinates.
     """
     name = type(objective).__name__
     if reads_gaussians(objective) and not gaussian:
         raise ValueError(
             f"{name} reads Gaussians, a mean and a variance for every input; "
             "the encoder does not end in a GaussianEmbedding layer. End it "
-            "with embeddings_tf.layers.GaussianEmbedding(dim). If its own last "
-            "layer gives packed Gaussians, say so: "
+            "with embeddings_tf.layers.GaussianEmbedding(dim). If your own "
+            "last layer returns packed Gaussians, pass "
             "EmbeddingModel(encoder, objective, gaussian=True)."
         )
     if gaussian and not reads_gaussians(objective):
@@ -65,7 +65,7 @@ def require_match(gaussian: bool, objective) -> None:
             f"{name} compares points; the encoder ends in a Gaussian, and its "
             "variances would count as coordinates. End the encoder with a "
             "layer of points, such as keras.layers.Dense(dim), or use an "
-            "objective that reads Gaussians, such as StochasticPrototypes. An "
-            "objective of your own that reads them has the attribute "
+            "objective that reads Gaussians, such as StochasticPrototypes. "
+            "Your own objective that reads Gaussians needs the attribute "
             "`is_gaussian = True`."
         )

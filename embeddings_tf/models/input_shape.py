@@ -4,22 +4,22 @@ import tensorflow as tf
 
 
 def input_shape(model) -> tf.TensorShape:
-    """Of one input with its batch axis, as far as the model knows it."""
+    """Returns the shape of the single input, as far as it is known."""
     for source in (model, getattr(model, "encoder", None)):
         shape = getattr(source, "input_shape", None)
         if isinstance(shape, tuple):
             try:
                 return tf.TensorShape(shape)
-            except TypeError:  # of several inputs
+            except TypeError:  # several inputs
                 break
     return tf.TensorShape(None)
 
 
 def require_input_shape(name: str, batch, model, exact: bool = False) -> None:
-    """ValueError unless a batch has the shape of the model's inputs.
+    """Raises ValueError unless a batch has the shape of the model's inputs.
 
-    Unless it has to be exact, a last axis of one may be missing, or be one too
-    many: Keras adds or removes it.
+    Unless `exact`, a last axis of one may be missing or added, because Keras
+    adds or removes it.
     """
     expected, received = input_shape(model), tf.TensorShape(batch.shape)
     forms = [received]
@@ -28,6 +28,6 @@ def require_input_shape(name: str, batch, model, exact: bool = False) -> None:
     if not any(map(expected.is_compatible_with, forms)):
         raise ValueError(
             f"`{name}` must have the shape of the model's inputs, "
-            f"{tuple(expected)}; received shape {tuple(received)}. Of a "
+            f"{tuple(expected)}; received shape {tuple(received)}. For a "
             "single example, make a batch: x[None]."
         )

@@ -10,33 +10,33 @@ import tensorflow as tf
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.nearest_class_mean import NearestClassMean
 
-# Signatures that an objective can ask of an export beside the embedding.
+# Signatures that an objective can request for an export.
 SIGNATURES = ("classify", "score_pairs")
 
 
 class Method:
-    """Asks the objective or loss of a model how its embeddings are used.
+    """Defines how a model's embeddings are used, by its objective or loss.
 
-    Few-shot classification, evaluation, export and callbacks ask here and know
-    no objective by name. An objective answers with attributes and methods of
+    Few-shot classification, evaluation, export and callbacks use this class and
+    know no objective by name. An objective implements attributes and methods of
     the same names, without `num_samples` and `seed` if it draws no samples:
 
     - `is_gaussian`: whether it reads packed Gaussians;
     - `represent`, `log_prob` and `log_evidence`, all three or none;
-    - `score_pairs`, and `score_all_pairs` if it can be faster than that;
-    - `signatures`: `"classify"`, `"score_pairs"` or both, what an export has
-      beside the embedding. A method with `"score_pairs"` scores pairs by a
-      log-likelihood ratio, same class over different classes; verification
-      and retrieval then measure that score, too;
+    - `score_pairs`, and `score_all_pairs` if that can be faster;
+    - `signatures`: `"classify"`, `"score_pairs"` or both, the signatures of an
+      export besides the embedding. With `"score_pairs"`, the score of a pair
+      must be a log-likelihood ratio, same class versus different classes;
+      verification and retrieval then also evaluate this score;
     - `reusable_layers`, `diagnostics` and `batch_diagnostics`.
 
-    `NearestClassMean` answers for plain losses, and for what an objective
-    leaves out.
+    `NearestClassMean` is the default for plain losses and for methods that an
+    objective does not implement.
 
     Args:
         model: A Keras model of embeddings, such as an `EmbeddingModel`. Its
-            `objective` is asked, or without one the `loss` it was compiled
-            with.
+            `objective` is used, or without an objective the `loss` of
+            `compile`.
     """
 
     def __init__(self, model: keras.Model):
@@ -58,12 +58,12 @@ class Method:
 
     @property
     def distance(self) -> str:
-        """How `metrics.recall_at_k` compares points: "l2" or "cosine"."""
+        """The distance for `metrics.recall_at_k`: "l2" or "cosine"."""
         return "cosine" if self._default.cosine else "l2"
 
     @property
     def signatures(self) -> tuple[str, ...]:
-        """Names of the signatures of an export beside the embedding."""
+        """Names of the signatures of an export besides the embedding."""
         signatures = self._answer("signatures")
         if isinstance(signatures, str) or not set(signatures) <= {*SIGNATURES}:
             raise ValueError(
@@ -84,7 +84,7 @@ class Method:
         return _takes(self._answer("score_pairs"), "seed")
 
     def points(self, embeddings) -> tf.Tensor:
-        """Embeddings as points: the means, if they are Gaussians."""
+        """Embeddings as points: the means of Gaussians."""
         return self._default.points(embeddings)
 
     def represent(self, embeddings, class_ids, num_classes):
@@ -105,7 +105,7 @@ class Method:
     ) -> tf.Tensor:
         """Log-probabilities `(queries, classes)` of queries `(n, width)`.
 
-        `num_samples` None is the objective's own default.
+        `num_samples` None means the objective's own default.
         """
         return self._given_classes(
             "log_prob", embeddings, represented, num_samples, seed
@@ -114,9 +114,9 @@ class Method:
     def log_evidence(
         self, embeddings, represented, num_samples=None, seed=None
     ) -> tf.Tensor:
-        """Evidence `(queries,)` that a query is of any of the classes.
+        """Evidence `(queries,)` that a query is in any of the classes.
 
-        Larger where more likely. Use it to answer "unknown": `log_prob` sums
+        Higher means more likely. Use it to answer "unknown": probabilities sum
         to 1 over the classes even for a query far from all of them.
         """
         return self._given_classes(
@@ -126,14 +126,14 @@ class Method:
     def score_pairs(
         self, first, second, num_samples=None, seed=None
     ) -> tf.Tensor:
-        """Scores `(n,)` of rows of two sets, larger where more the same."""
+        """Scores `(n,)` of rows of two sets, higher for more similar rows."""
         score = self._answer("score_pairs")
         return score(first, second, **_accepted(score, num_samples, seed))
 
     def score_all_pairs(
         self, first, second, num_samples=None, seed=None
     ) -> tf.Tensor:
-        """Scores `(n, m)` of each row of one set with each of another."""
+        """Scores `(n, m)` of each row of one set with each row of another."""
         score = getattr(self._objective, "score_all_pairs", None)
         if score is None and not hasattr(self._objective, "score_pairs"):
             score = self._default.score_all_pairs
@@ -148,19 +148,19 @@ class Method:
         return tf.map_fn(score_row, first, fn_output_signature=first.dtype)
 
     def reusable_layers(self) -> dict[str, keras.layers.Layer]:
-        """Layers of the objective that do not belong to the training classes.
+        """Layers of the objective that do not depend on the training classes.
 
-        By name. Training on other classes may start from their weights.
+        By name. A training on other classes may start from their weights.
         """
         return self._answer("reusable_layers")()
 
     def diagnostics(self) -> dict[str, float]:
-        """Scalars that the objective has learned, by name."""
+        """Learned scalars of the objective, by name."""
         found = self._answer("diagnostics")()
         return {name: float(value) for name, value in found.items()}
 
     def batch_diagnostics(self, labels, embeddings) -> dict[str, float]:
-        """Scalars that tell how much a batch teaches the loss, by name.
+        """Scalars that show the training signal of a batch, by name.
 
         Args:
             labels: Class ids `(n,)`.
@@ -176,15 +176,15 @@ class Method:
         return answer(embeddings, *represented, **_accepted(answer, *samples))
 
     def _answer(self, name: str):
-        """The objective's attribute or method, or the default one."""
+        """Returns the objective's attribute or method, or the default."""
         if name in ("log_prob", "log_evidence"):
             if not hasattr(self._objective, "represent"):
                 return getattr(self._default, name)
             if not hasattr(self._objective, name):
                 objective = type(self._objective).__name__
                 raise ValueError(
-                    f"{objective} has a method `represent` and none `{name}`, "
-                    "which reads what `represent` returns. Add "
+                    f"{objective} has a method `represent` but no method "
+                    f"`{name}`, which uses the result of `represent`. Add "
                     f"`{objective}.{name}(embeddings, *represented)`."
                 )
         if hasattr(self._objective, name):
@@ -193,9 +193,9 @@ class Method:
 
 
 def _accepted(function: Callable, num_samples, seed) -> dict:
-    """The arguments of sampling that a function takes.
+    """Returns the sampling arguments that a function takes.
 
-    `num_samples` None is left out: the function has a default of its own.
+    `num_samples` None is left out, so the function uses its default.
     """
     arguments = {"seed": seed}
     if num_samples is not None:

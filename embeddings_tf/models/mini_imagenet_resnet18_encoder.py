@@ -10,7 +10,7 @@ from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import image_shape as checked_shape
 from embeddings_tf.ops.arguments import one_of
 
-# Of ImageNet, for pixels of 0 to 1.
+# Mean and standard deviation of ImageNet, for pixels of 0 to 1.
 MEAN = (0.485, 0.456, 0.406)
 STANDARD_DEVIATION = (0.229, 0.224, 0.225)
 
@@ -20,9 +20,9 @@ def mini_imagenet_resnet18_encoder(
 ) -> keras.Model:
     """The residual network of 18 layers for images of 84x84 pixels.
 
-    Use it for mini-ImageNet and other colour images of that size; pixels are
-    0 to 255, and mean and standard deviation of ImageNet are applied inside,
-    so that what is served is what was trained.
+    Use it for mini-ImageNet and other colour images of that size. Pixels are
+    0 to 255. The encoder applies mean and standard deviation of ImageNet, so
+    an exported model works on the same images.
 
     ```
     conv 5x5, 64 (one zero on each side) -> batch normalisation -> ReLU
@@ -35,9 +35,9 @@ def mini_imagenet_resnet18_encoder(
 
     Args:
         image_shape: `(height, width, 3)`.
-        pooling: What the mean is over. `"global"`: all positions. `"authors"`:
-            the upper left 4x4, as in the authors' code, which thereby leaves
-            out 20 of the 36 positions at 84x84; for comparisons with it.
+        pooling: Positions of the final mean. `"global"`: all positions.
+            `"authors"`: the upper left 4x4, as in the authors' code, which
+            ignores 20 of the 36 positions at 84x84; for comparisons with it.
 
     Output shape: `(batch, 512)`, float32 also under mixed precision.
 
@@ -45,8 +45,8 @@ def mini_imagenet_resnet18_encoder(
         A functional `keras.Model` with input `image`.
 
     Raises:
-        ValueError: For another `pooling`, or if there are no 4x4 positions
-            for `"authors"`.
+        ValueError: For another `pooling`, or for `"authors"` with fewer than
+            4x4 positions.
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section 4;
@@ -67,7 +67,7 @@ def mini_imagenet_resnet18_encoder(
         variance=[(255 * deviation) ** 2 for deviation in STANDARD_DEVIATION],
     )(PixelRange()(image))
     x = normalized_relu(convolution(x, 64, 5, padding=1))
-    # No activation is below the zeros around it.
+    # Activations are not negative, so padding with zeros is neutral.
     x = keras.layers.MaxPooling2D(3, strides=2)(
         keras.layers.ZeroPadding2D(1)(x)
     )
@@ -75,8 +75,9 @@ def mini_imagenet_resnet18_encoder(
     if pooling == "authors":
         if any(size is None or size < 4 for size in x.shape[1:3]):
             raise ValueError(
-                'pooling="authors" takes the mean over 4x4 positions, and '
-                f"an image of {image_shape} leaves {tuple(x.shape[1:3])}. "
+                'pooling="authors" needs at least 4x4 positions; received '
+                f"an image of {image_shape}, which leaves "
+                f"{tuple(x.shape[1:3])}. "
                 'Take larger images or pooling="global".'
             )
         x = x[:, :4, :4]

@@ -12,8 +12,8 @@ def mnist_encoder(
 ) -> keras.Model:
     """A small convolutional network for images of single digits.
 
-    Use it to look at an embedding of MNIST without any projection; pixels are
-    0 to 255 and scaled inside, so that what is served is what was trained.
+    Use it to draw an embedding of MNIST without a projection. Pixels are 0 to
+    255; the encoder scales them, so an exported model works on the same images.
 
     ```
     conv 5x5, 32 -> ReLU -> max-pool 2x2 -> conv 5x5, 64 -> ReLU

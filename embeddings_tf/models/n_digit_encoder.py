@@ -18,8 +18,8 @@ def n_digit_encoder(
 ) -> keras.Model:
     """The small convolutional network for images of n digits.
 
-    Use it for `datasets.load("n_digit/...")`; pixels are 0 to 255 and scaled
-    inside, so that what is served is what was trained.
+    Use it for `datasets.load("n_digit/...")`. Pixels are 0 to 255; the encoder
+    scales them, so an exported model works on the same images.
 
     ```
     conv 5x5, 6 -> ReLU -> max-pool 2x2 -> conv 5x5, 16 -> ReLU

@@ -1,4 +1,4 @@
-"""How embeddings are used unless the method says otherwise."""
+"""The default use of embeddings, for methods that define none."""
 
 import tensorflow as tf
 
@@ -10,8 +10,8 @@ from embeddings_tf.ops import prototypes
 class NearestClassMean:
     """Class means and Euclidean distances, for the embeddings of any loss.
 
-    The answers of `Method` for plain losses, and for what an objective leaves
-    out. A loss that compares by cosine says so by an attribute
+    The default of `Method` for plain losses, and for methods that an objective
+    does not implement. A loss that compares by cosine has an attribute
     `distance = "cosine"`; embeddings and class means then have length 1.
 
     Formula, with a class mean `m_c` of C classes and a query `z`:
@@ -22,10 +22,10 @@ class NearestClassMean:
     score of a pair  = -||z_1 - z_2||^2
     ```
 
-    Computed in float64, in which no square of a finite embedding overflows.
+    Computed in float64, where squares of finite embeddings do not overflow.
 
     Args:
-        cosine: Whether embeddings are compared by direction alone.
+        cosine: Whether only the directions of embeddings are compared.
         gaussian: Whether embeddings are packed Gaussians; their means are
             compared.
     """
@@ -37,7 +37,7 @@ class NearestClassMean:
         self.gaussian = gaussian
 
     def points(self, embeddings) -> tf.Tensor:
-        """Embeddings as points: the means, if they are Gaussians."""
+        """Embeddings as points: the means of Gaussians."""
         embeddings = tf.convert_to_tensor(embeddings)
         if self.gaussian:
             embeddings, _ = gaussian.unpack(embeddings)
@@ -74,25 +74,25 @@ class NearestClassMean:
         return prototypes.finite(-tf.reduce_sum(squares, axis=-1), dtype)
 
     def score_all_pairs(self, first, second) -> tf.Tensor:
-        """Minus the squared distance of each row with each, `(n, m)`."""
+        """Minus the squared distance of each row with each row, `(n, m)`."""
         first, dtype = self._compared(first)
         second, _ = self._compared(second)
         return prototypes.finite(-distances.squared_l2(first, second), dtype)
 
     def reusable_layers(self) -> dict:
-        """None beside the encoder."""
+        """Empty: nothing besides the encoder."""
         return {}
 
     def diagnostics(self) -> dict:
-        """None: a plain loss has no weights."""
+        """Empty: a plain loss has no weights."""
         return {}
 
     def batch_diagnostics(self, labels, embeddings) -> dict:
-        """None beside what every embedding has."""
+        """Empty: only the diagnostics of all embeddings."""
         return {}
 
     def _compared(self, embeddings) -> tuple[tf.Tensor, tf.DType]:
-        """Points in float64, and the dtype that they came in."""
+        """Points in float64, and the dtype of the embeddings."""
         points = self.points(embeddings)
         dtype = points.dtype
         points = tf.cast(points, tf.float64)

@@ -11,21 +11,22 @@ from embeddings_tf.ops.arguments import positive_integer
 def person_re_identification_encoder(
     dim: int = 500, image_shape: tuple[int, int, int] = (160, 60, 3)
 ) -> keras.Model:
-    """The network that looks at head, trunk and legs by filters of their own.
+    """The three-part convolutional network for images of persons.
 
     Use it for upright images of persons, CUHK03 `(160, 60, 3)` and
-    Market-1501 `(128, 64, 3)`; pixels are 0 to 255 and scaled inside, so that
-    what is served is what was trained.
+    Market-1501 `(128, 64, 3)`. Pixels are 0 to 255; the encoder scales them,
+    so an exported model works on the same images.
 
-    Three horizontal parts without overlap, two of `height // 3` rows and the
+    The image is divided into three horizontal parts without overlap: two of
+    `height // 3` rows and the rest. Each part passes through:
     rest. Each part:
 
     ```
-    conv 7x7, 64 (one for all parts) -> ReLU -> normalise -> max-pool 7x7 / 2
-    -> conv 5x5, 64 (of its own) -> ReLU -> normalise -> max-pool 5x5 / 2
+    conv 7x7, 64 (shared by all parts) -> ReLU -> normalise -> max-pool 7x7 / 2
+    -> conv 5x5, 64 (one per part) -> ReLU -> normalise -> max-pool 5x5 / 2
     ```
 
-    then all of the three side by side, and the embedding. "Normalise" is
+    then the three parts are concatenated and embedded. "Normalise" is
     `layers.LocalResponseNormalization`.
 
     Args:

@@ -163,10 +163,11 @@ class PLDA:
         Args:
             embeddings: `(n, dim)`.
             labels: Integers `(n,)`.
-            weight: Between 0, only the means are new, and 1, all but LDA is.
+            weight: Between 0 (only the means are new) and 1 (all parameters
+                except LDA are new).
 
         Returns:
-            Another model; this one stays as it is.
+            A new model; this model does not change.
 
         Raises:
             ValueError: As `fit`, if `weight` is out of range, if the model is
@@ -273,7 +274,7 @@ class PLDA:
         self._diagonalize()
 
     def _coordinates(self, name: str, embeddings) -> np.ndarray:
-        """In which both covariances are diagonal, about the mean."""
+        """Transforms embeddings so that both covariances are diagonal."""
         x = bounded(name, embeddings)
         x = plda.processed(
             x, self.offset, self.projection, self.length_normalize
@@ -289,7 +290,7 @@ class PLDA:
     def _check_fitted(self) -> None:
         if not self._fitted:
             raise ValueError(
-                "PLDA must be fitted before; received a new one. Call "
+                "PLDA must be fitted first; received a new one. Call "
                 "fit(embeddings, labels), or PLDA.load(path)."
             )
 

@@ -37,18 +37,18 @@ def write(path: str | os.PathLike, model) -> None:
 
 
 def read(path: str | os.PathLike, make: Callable[..., Any]) -> Any:
-    """The model in a file that `write` wrote, its content checked.
+    """Reads a model that `write` wrote, and checks its content.
 
     Args:
-        path: Of the file.
-        make: Makes a model that is not fitted, such as `PLDA`.
+        path: Path of the file.
+        make: Function that makes an unfitted model, such as `PLDA`.
 
     Raises:
-        OSError: If there is no such file, or it is not such a model.
+        OSError: If the file does not exist, or does not contain such a model.
     """
     path = arguments.path("path", path)
     try:
-        # np.load leaves a broken file open if it opened it itself.
+        # np.load leaves a broken file open if np.load opened it.
         with (
             open(path, "rb") as file,
             np.load(file, allow_pickle=False) as archive,
@@ -101,7 +101,7 @@ def _check_content(model) -> None:
     for name in ("between_covariance", "within_covariance"):
         value = getattr(model, name)
         spread = np.linalg.eigvalsh((value + value.T) / 2)
-        # Rounding may leave a variance of 0 a little below it.
+        # Rounding may make a variance of 0 slightly negative.
         least = -1e-6 * np.max(np.abs(spread), initial=0)
         if not np.allclose(value, value.T) or spread.min() < least:
-            raise ValueError(f"{name} is no covariance")
+            raise ValueError(f"{name} is not a covariance")

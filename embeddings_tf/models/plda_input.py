@@ -1,4 +1,4 @@
-"""Checked embeddings and labels of a PLDA."""
+"""Checks embeddings and labels of a PLDA."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 
-# Squares of larger numbers and sums of them might overflow.
+# Squares of larger numbers, or their sums, might overflow.
 LARGEST = 1e100
 
 
 def labelled_examples(
     embeddings: Any, labels: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Embeddings, and class ids from 0, of which PLDA can be fitted."""
+    """Returns embeddings and class ids from 0, checked for a PLDA fit."""
     embeddings = bounded("embeddings", embeddings)
     labels = arrays.integers("labels", labels, 1, "(n,)")
     arrays.same_length(embeddings=embeddings, labels=labels)
@@ -44,7 +44,7 @@ def require_dim(dim: int, **embeddings) -> None:
         shape = arrays.numbers(name, value, 2, "(n, dim)").shape
         if shape[1] != dim:
             raise ValueError(
-                f"`{name}` must have shape (n, {dim}), as the embeddings "
-                f"that PLDA was fitted to; received shape {shape}. Use "
+                f"`{name}` must have shape (n, {dim}), like the embeddings "
+                f"of the fit; received shape {shape}. Use "
                 "the same encoder."
             )

@@ -1,12 +1,12 @@
-"""The residual network that the encoders of small images share."""
+"""The residual network of the encoders for small images."""
 
 import keras
 
 
 def convolution(x, filters: int, size: int, *, strides: int = 1, padding=0):
-    """A convolution without bias, as many zeros on either side."""
+    """A convolution without bias, with equal zero padding on both sides."""
     if padding:
-        # "same" would pad the right and the lower side alone at stride 2.
+        # At stride 2, "same" would pad only the right and lower side.
         x = keras.layers.ZeroPadding2D(padding)(x)
     return keras.layers.Conv2D(
         filters,
@@ -29,7 +29,7 @@ def normalized_relu(x):
 def residual_stages(x):
     """Four stages of two pre-activation blocks; 64 channels to 512.
 
-    Sides shrink by 8, rounded up. Nothing follows the last sum.
+    Sides shrink by 8, rounded up. No activation follows the last sum.
     """
     for filters, first_strides in ((64, 1), (128, 2), (256, 2), (512, 2)):
         for strides in (first_strides, 1):

@@ -1,4 +1,4 @@
-"""Layers that have to know about the replicas of `tf.distribute`."""
+"""Prepares layers for the replicas of `tf.distribute`."""
 
 import keras
 import tensorflow as tf
@@ -10,15 +10,15 @@ from embeddings_tf.ops.arguments import keras_layer
 def prepare_for_replicas(model: keras.Model) -> keras.Model:
     """Makes an encoder train alike on one replica and on several.
 
-    Under a strategy of several replicas Keras normalises each replica's piece
-    of the batch by itself, and draws the same noise on all of them. After this
-    call `BatchNormalization` has the statistics of the global batch, and
-    dropout, random augmentation and other layers with a `seed_generator` draw
-    other noise on each replica; the first has the noise it always had.
+    Under a strategy of several replicas, Keras normalises each replica's piece
+    of the batch separately, and draws the same noise on all replicas. After
+    this call, `BatchNormalization` uses the statistics of the global batch.
+    Dropout, random augmentation and other layers with a `seed_generator` draw
+    different noise on each replica; the noise of the first does not change.
 
-    `EmbeddingModel` does it to its encoder, and the encoders of this library
-    are made so. Call it on your own encoder that is compiled with a loss,
-    inside the strategy's scope. On one replica nothing changes.
+    `EmbeddingModel` prepares its encoder, and the encoders of this library are
+    already prepared. Call the function on your own encoder that is compiled
+    with a loss, inside the strategy's scope. On one replica nothing changes.
 
     Args:
         model: A Keras model; all its layers are visited.
@@ -27,7 +27,7 @@ def prepare_for_replicas(model: keras.Model) -> keras.Model:
         The same model.
 
     Raises:
-        ValueError: If `model` is no Keras model or layer.
+        ValueError: If `model` is not a Keras model or layer.
 
     Example:
 
@@ -43,13 +43,13 @@ def prepare_for_replicas(model: keras.Model) -> keras.Model:
     for layer in every_layer(model) if several_replicas() else ():
         generator = getattr(layer, "seed_generator", None)
         if type(generator) is keras.random.SeedGenerator:
-            # In place: its state is a variable of the layer already.
+            # In place, because the state is already a variable of the layer.
             generator.__class__ = _SeedGeneratorOfReplica
     return model
 
 
 def synchronize_batch_normalization(model: keras.Model) -> None:
-    """Statistics of the global batch, if there is more than one replica."""
+    """Uses statistics of the global batch if there are several replicas."""
     for layer in every_layer(model) if several_replicas() else ():
         if isinstance(layer, keras.layers.BatchNormalization):
             layer.synchronized = True
@@ -60,7 +60,7 @@ def several_replicas() -> bool:
 
 
 class _SeedGeneratorOfReplica(keras.random.SeedGenerator):
-    """Other seeds on each replica; on the first, those of the base class."""
+    """Different seeds per replica; the first uses the base class's seeds."""
 
     def next(self, ordered=True):
         seed = super().next(ordered)

@@ -7,7 +7,7 @@ from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import image_shape as checked_shape
 from embeddings_tf.ops.arguments import positive_integer
 
-# Of ImageNet, in pixels: blue, green, red, as the pretrained weights want it.
+# Mean of ImageNet in pixels: blue, green, red, as for the pretrained weights.
 MEAN = (103.939, 116.779, 123.68)
 
 
@@ -17,12 +17,11 @@ def resnet50_encoder(
     weights: str | None = "imagenet",
     image_shape: tuple[int, int, int] = (224, 224, 3),
 ) -> keras.Model:
-    """A ResNet-50, trained on ImageNet before, and a projection.
+    """A ResNet-50 pretrained on ImageNet, with a projection.
 
     Use it for photographs, such as CUB-200-2011, Cars196 and Stanford Online
-    Products. Pixels are red, green, blue, 0 to 255; what the pretrained
-    weights expect of them is done inside, so that what is served is what was
-    trained.
+    Products. Pixels are red, green, blue, 0 to 255. The encoder converts them
+    for the pretrained weights, so an exported model works on the same images.
 
     ```
     blue, green, red minus the mean of ImageNet
@@ -52,10 +51,10 @@ def resnet50_encoder(
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section
-          4.4 and Appendix C. Theirs is the ResNet-50 of torchvision, which
-          has its strides in the 3x3 convolutions of blocks where this one, as
-          [He et al., 2015](https://arxiv.org/abs/1512.03385), has them in the
-          first 1x1. The projection's Glorot-uniform weights are ours.
+          4.4 and Appendix C, use the ResNet-50 of torchvision. It has its
+          strides in the 3x3 convolutions of blocks; this network, like
+          [He et al., 2015](https://arxiv.org/abs/1512.03385), has them in
+          the first 1x1. The projection's Glorot-uniform weights are ours.
 
     Example:
 
@@ -76,7 +75,7 @@ def resnet50_encoder(
             name="resnet50",
         )
     except ValueError:
-        raise  # about an argument, and says which
+        raise  # the error names the wrong argument
     except Exception as error:  # Keras reports failed downloads as Exception
         raise OSError(
             f"The weights {weights!r} of ResNet-50 could not be downloaded or "

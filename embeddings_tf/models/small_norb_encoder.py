@@ -11,8 +11,8 @@ from embeddings_tf.ops.arguments import positive_integer
 def small_norb_encoder(dim: int = 20) -> keras.Model:
     """The convolutional network for 96x96 grey images of toys.
 
-    Use it for small NORB; pixels are 0 to 255 and scaled inside, so that what
-    is served is what was trained.
+    Use it for small NORB. Pixels are 0 to 255; the encoder scales them, so an
+    exported model works on the same images.
 
     ```
     conv 7x7, 48, stride 2 -> ReLU -> conv 3x3, 64, stride 2 -> ReLU

@@ -1,4 +1,4 @@
-"""From codes to images of sprites."""
+"""The decoder of the sprites experiments."""
 
 import keras
 
@@ -6,9 +6,9 @@ from embeddings_tf.ops.arguments import positive_integer
 
 
 def sprites_decoder(dim: int = 22, *, width: int = 2048) -> keras.Model:
-    """The mirror image of `sprites_encoder`, from codes to 60x60 images.
+    """Decodes 60x60 images from codes; the reverse of `sprites_encoder`.
 
-    Use it as the decoder of a `BetaVAE`. It gives logits: their sigmoid is
+    Use it as the decoder of a `BetaVAE`. It returns logits: their sigmoid is
     the intensity of a pixel, from 0 to 1.
 
     ```

@@ -22,8 +22,8 @@ def sprites_encoder(
 ) -> keras.Model:
     """The convolutional network for 60x60 images of game characters.
 
-    Use it for `datasets.load("sprites")`; pixels are 0 to 255 and scaled
-    inside, so that what is served is what was trained.
+    Use it for `datasets.load("sprites")`. Pixels are 0 to 255; the encoder
+    scales them, so an exported model works on the same images.
 
     ```
     conv 5x5, 64, stride 2 -> ReLU -> conv 5x5, 32, stride 2 -> ReLU
@@ -38,15 +38,15 @@ def sprites_encoder(
         image_shape: `(height, width, channels)`.
         width: Units of the dense layer.
         initial_variance: As in `GaussianEmbedding`.
-        dimension_dropout: Rate of a `DimensionDropout` at the end; with 0
-            there is none, and with `gaussian` it has to be 0.
+        dimension_dropout: Rate of a `DimensionDropout` at the end; 0 for none.
+            It must be 0 with `gaussian`.
 
     Returns:
         A functional `keras.Model` with input `image`.
 
     Raises:
-        ValueError: If `dimension_dropout` is not in [0, 1), or if both it and
-            `gaussian` are asked for.
+        ValueError: If `dimension_dropout` is not in [0, 1), or if it is
+            combined with `gaussian`.
 
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), after
@@ -65,7 +65,7 @@ def sprites_encoder(
     dimension_dropout = share("dimension_dropout", dimension_dropout)
     if gaussian and dimension_dropout:
         raise ValueError(
-            "`dimension_dropout` leaves out dimensions of points, not of "
+            "`dimension_dropout` drops dimensions of points, not of "
             f"Gaussians; received {dimension_dropout} with gaussian=True. "
             "Set one of the two to 0."
         )

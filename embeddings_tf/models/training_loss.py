@@ -1,4 +1,4 @@
-"""The scalar that a model trains on, from one value per example."""
+"""Computes a model's scalar training loss from one value per example."""
 
 import keras
 import tensorflow as tf
@@ -8,10 +8,10 @@ from embeddings_tf.ops.global_batch import balance_replicas
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class _GivenValues(keras.losses.Loss):
-    """Reduces values computed elsewhere, as every Keras loss is reduced.
+    """Reduces values computed elsewhere like every Keras loss.
 
-    Keras divides the mean by the number of replicas inside its losses only;
-    going through one keeps one replica and N replicas equal.
+    Keras divides the mean by the number of replicas only inside its losses, so
+    this loss keeps one replica and N replicas equal.
     """
 
     def call(self, y_true, y_pred):
@@ -19,9 +19,9 @@ class _GivenValues(keras.losses.Loss):
 
 
 class OwnLossModel(keras.Model):
-    """A model that brings its own loss; `loss` is that of the last `compile`.
+    """A model with its own loss; `loss` is set by the last `compile`.
 
-    Keras keeps the loss of an earlier `compile` where the last has none.
+    Keras keeps the loss of an earlier `compile` if the last has none.
     """
 
     def compile(self, *args, **kwargs):
@@ -38,7 +38,7 @@ class OwnLossModel(keras.Model):
         super().make_train_function(force)
 
     def compile_from_config(self, config):
-        # Keras's own refuses a model whose `compile` is not Keras's.
+        # Keras's own method refuses models that override `compile`.
         self.compile(**keras.saving.deserialize_keras_object(config))
         if self.built:
             self.optimizer.build(self.trainable_variables)

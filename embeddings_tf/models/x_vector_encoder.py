@@ -9,7 +9,7 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import sequence
 from embeddings_tf.ops.arguments import truth
 
-# Kernel, dilation, zeros on either side; layer by layer.
+# Kernel, dilation, zeros on each side, layer by layer.
 DILATED = ((5, 1, 2), (3, 2, 2), (3, 3, 3), (1, 1, 0), (1, 1, 0))
 RELEASED = ((5, 1, 2), (5, 1, 2), (5, 1, 3), (7, 1, 0), (1, 1, 0))
 
@@ -21,7 +21,7 @@ def x_vector_encoder(
     dilated: bool = True,
     channels: tuple[int, int, int, int, int] = (512, 512, 512, 512, 1500),
 ) -> keras.Model:
-    """The time-delay network for utterances: MFCCs in, one vector out.
+    """The x-vector network: MFCCs of an utterance in, one embedding out.
 
     Use it for speakers, with 30 coefficients per frame as for VoxCeleb or any
     other number, and for other sequences with one class each. Utterances may
@@ -64,13 +64,13 @@ def x_vector_encoder(
 
     Args:
         dim: Dimensions of the embedding.
-        num_coefficients: Coefficients of a frame.
+        num_coefficients: Number of coefficients per frame.
         dilated: True: the dilated convolutions of the paper, with the
             contexts of the x-vector. False: the convolutions of the released
             code, which need 5 frames. A shorter utterance in a longer batch
             then has no activations; their mean and deviation are 0.
         channels: Channels of the five convolutions; the published numbers by
-            default. Take fewer for few speakers or a small machine.
+            default. Use fewer for few speakers or a small machine.
 
     Input shape: `(batch, frames, num_coefficients)`.
     Output shape: `(batch, dim)`, float32 also under mixed precision.
@@ -82,9 +82,9 @@ def x_vector_encoder(
         ValueError: If `channels` are not five positive integers.
 
     Reference:
-        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Table 3;
-          kernels of `dilated=False`, which vector is the embedding, and
-          weights uniform within `1 / sqrt(fan_in)` from the authors' code. A
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Table 3.
+          From the authors' code: kernels of `dilated=False`, the choice of
+          the embedding, and weights uniform within `1 / sqrt(fan_in)`. A
           bias before batch normalisation has no effect and is left out.
           The momentum of 0.9 and the epsilon of 1e-5 are the defaults of the
           code's framework.
@@ -103,7 +103,7 @@ def x_vector_encoder(
     widths = sequence("channels", channels)
     if len(widths) != len(DILATED):
         raise ValueError(
-            f"`channels` must be those of {len(DILATED)} convolutions, for "
+            f"`channels` must be a tuple of {len(DILATED)} integers, for "
             f"instance (512, 512, 512, 512, 1500); received {widths!r}."
         )
     ops = keras.ops
@@ -113,7 +113,7 @@ def x_vector_encoder(
     for number, (filters, (size, dilation, padding)) in enumerate(
         zip(widths, DILATED if dilated else RELEASED, strict=True)
     ):
-        # A shorter utterance alone would see zeros past its end.
+        # Without padding, a shorter utterance would see zeros at its end.
         x = ops.where(kept[:, :, None], x, 0)
         if padding:
             x = keras.layers.ZeroPadding1D(padding)(x)
@@ -134,7 +134,7 @@ def x_vector_encoder(
         x = _MaskedBatchNormalization(
             momentum=0.9,
             epsilon=1e-5,
-            # A SavedModel takes no name that begins with the underscore.
+            # Names in a SavedModel must not start with an underscore.
             name=f"masked_batch_normalization_{number}",
         )(x, mask=kept)
         x = keras.layers.ReLU()(x)
@@ -155,7 +155,7 @@ def x_vector_encoder(
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class _MaskedBatchNormalization(keras.layers.BatchNormalization):
-    """Keras ignores `synchronized` where there is a mask; this does not."""
+    """Keras ignores `synchronized` if there is a mask; this layer does not."""
 
     def _moments(self, inputs, mask):
         context = tf.distribute.get_replica_context()

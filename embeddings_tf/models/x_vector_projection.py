@@ -6,11 +6,11 @@ from embeddings_tf.ops.arguments import positive_integer
 
 
 def x_vector_projection(dim: int = 256) -> keras.Sequential:
-    """The last block of the x-vector network, behind the embedding.
+    """The last block of the x-vector network, after the embedding.
 
     Use it as `projection` of `embeddings_tf.objectives.LearnedDistance` with
-    `x_vector_encoder`: only the auxiliary classifier needs it, and what is
-    exported does without it.
+    `x_vector_encoder`. Only the auxiliary classifier needs it, so it is not
+    exported.
 
     ```
     dense 512 -> batch normalisation -> ReLU -> dense, dim
@@ -26,10 +26,10 @@ def x_vector_projection(dim: int = 256) -> keras.Sequential:
         A `keras.Sequential`, built at its first call.
 
     Reference:
-        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Table 3;
-          that the last layer is linear, and weights uniform within
-          `1 / sqrt(fan_in)` from the authors' code. In the paper batch
-          normalisation and ReLU follow it. Its biases of 0 are ours.
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Table 3.
+          From the authors' code: the last layer is linear, and weights are
+          uniform within `1 / sqrt(fan_in)`. In the paper, batch normalisation
+          and ReLU follow it. Its biases of 0 are ours.
 
     Example:
 

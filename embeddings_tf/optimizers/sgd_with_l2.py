@@ -1,4 +1,4 @@
-"""Momentum with weight decay as published trainings have it."""
+"""SGD with weight decay that goes through the momentum."""
 
 import keras
 import tensorflow as tf
@@ -9,13 +9,13 @@ from embeddings_tf.ops.arguments import truth
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class SGDWithL2(keras.optimizers.SGD):
-    """Stochastic gradient descent whose weight decay goes through momentum.
+    """SGD with weight decay as a loss term, through the momentum.
 
-    Use it to repeat trainings whose weight decay is a term `l2 / 2 |w|^2` of
-    the loss, as in the optimiser of the same name of another framework. With
-    momentum m it pulls `1 / (1 - m)` times as hard as `weight_decay` of
-    `keras.optimizers.SGD`, which is taken off the weights apart from the
-    gradient: published values do not carry over from the one to the other.
+    Use it to repeat trainings with a weight decay term `l2 / 2 |w|^2` in the
+    loss, as in torch's SGD. With momentum m, this decay is `1 / (1 - m)` times
+    as strong as `weight_decay` of `keras.optimizers.SGD`, which is subtracted
+    from the weights separately. Published values for one of the two do not fit
+    the other.
 
     Formula, with the gradient g, the velocity v and the learning rate r:
 
@@ -25,15 +25,16 @@ class SGDWithL2(keras.optimizers.SGD):
     w <- w + momentum * v - r (g + l2 w)        nesterov=True
     ```
 
-    As in Keras, the velocity holds the rate of its time, so that a rate that
-    falls acts at once on new gradients only; some frameworks multiply the
-    whole velocity by the present rate. At a constant rate they are the same.
-    Clipping is of g alone, and comes first. As in the published trainings all
-    trainable weights decay, biases and batch normalisation too.
+    As in Keras, the velocity contains the learning rate of its time, so a
+    lower rate only affects new gradients; some frameworks multiply the whole
+    velocity by the current rate. At a constant rate both are equal. Clipping
+    applies only to g, before the decay is added. As in the published
+    trainings, all trainable weights decay, also biases and batch
+    normalisation.
 
     Args:
         learning_rate, momentum, nesterov: As in `keras.optimizers.SGD`.
-        l2: At least 0.
+        l2: Weight of the decay, at least 0.
         kwargs: As in `keras.optimizers.SGD`; `global_clipnorm` clips by the
             norm of all gradients together.
 
@@ -68,8 +69,8 @@ class SGDWithL2(keras.optimizers.SGD):
         if kwargs.get("weight_decay") is not None:
             raise ValueError(
                 "SGDWithL2 decays weights by `l2`; received "
-                f"weight_decay={kwargs['weight_decay']!r}, too. Give one of "
-                "them, or take keras.optimizers.SGD."
+                f"weight_decay={kwargs['weight_decay']!r}, too. Pass only one "
+                "of them, or use keras.optimizers.SGD."
             )
         nesterov = truth("nesterov", nesterov)
         super().__init__(learning_rate, momentum, nesterov, name=name, **kwargs)
@@ -77,7 +78,7 @@ class SGDWithL2(keras.optimizers.SGD):
 
     def update_step(self, gradient, variable, learning_rate):
         if self.l2:
-            # Also of rows of an embedding table: all of them decay.
+            # Also unused rows of an embedding table, since all rows decay.
             gradient = tf.convert_to_tensor(gradient)
             gradient += self.l2 * tf.cast(variable, gradient.dtype)
         super().update_step(gradient, variable, learning_rate)

@@ -1,4 +1,4 @@
-"""The regions that a score of pairs accepts, in a plane of embeddings."""
+"""Draws the regions that a score of pairs accepts in a plane."""
 
 from collections.abc import Callable
 
@@ -10,9 +10,9 @@ from embeddings_tf.ops.arguments import finite_number
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.viz import methods
 
-# Points in each direction; each class has a score for each point.
+# Grid points in each direction, at which each class's score is computed.
 _LARGEST_GRID = 2000
-# Ten hues that stay apart on a light ground; further classes begin again.
+# Ten distinct hues on a light ground, repeated for further classes.
 _COLOURS = (
     "#3366cc #e8743b #19a979 #d62f4b #945ecf "
     "#a0703c #e377a8 #5f6b7a #b0a010 #13a4b4"
@@ -44,11 +44,11 @@ def acceptance_figure(
         labels: Integers `(n,)`.
         score: As in `metrics.score_all_pairs`, of embeddings of two
             dimensions, such as `layers.PairDistance.all_pairs`.
-        threshold: Accepted is a score of at least this; 0 for a log
-            likelihood ratio at equal priors and costs.
-        title: Above the figure.
-        grid_size: Points of the plane at which the score is computed, in
-            each direction, from 2 to 2,000.
+        threshold: Smallest accepted score; 0 for a log-likelihood ratio at
+            equal priors and costs.
+        title: Title of the figure.
+        grid_size: Number of grid points in each direction at which the score
+            is computed, from 2 to 2,000.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
@@ -80,7 +80,7 @@ def acceptance_figure(
     methods.drawable("embeddings", embeddings)
     if embeddings.shape[1] != 2:
         raise ValueError(
-            "A plane needs embeddings of two dimensions; received shape "
+            "`embeddings` must have two dimensions for a plane; received shape "
             f"{embeddings.shape}. Train an encoder with dim=2."
         )
     if not 2 <= positive_integer("grid_size", grid_size) <= _LARGEST_GRID:
@@ -106,7 +106,7 @@ def acceptance_figure(
         accepted = _finite(accepted, threshold).reshape(grid_size, grid_size)
         largest = accepted.max()
         if largest > threshold:
-            # Fewer where numbers next to each other leave no room for five.
+            # Fewer levels if close numbers leave no room for five.
             levels = np.unique(np.linspace(threshold, largest, 5))
             panel.contourf(
                 x,
@@ -159,7 +159,7 @@ def acceptance_figure(
     )
     panel.spines[["top", "right"]].set_visible(False)
     figure.supxlabel(
-        "shaded: what the score accepts as the class of the numbered example",
+        "shaded: regions that the score accepts as the class of the number",
         fontsize=9,
     )
     figure.suptitle(title)
@@ -167,14 +167,14 @@ def acceptance_figure(
 
 
 def _finite(scores: np.ndarray, threshold: float) -> np.ndarray:
-    """float64, infinite scores next to the finite ones or the threshold."""
+    """Returns float64; infinite scores become slightly larger finite ones."""
     scores = scores.astype(np.float64)
     finite = np.append(scores[np.isfinite(scores)], threshold)
     return np.clip(scores, finite.min() - 1, finite.max() + 1)
 
 
 def _centre(points: np.ndarray) -> np.ndarray:
-    """The point with the smallest sum of distances to all points."""
+    """Returns the point with the smallest sum of distances to all points."""
     # At most about 1,000 points, because the cost is quadratic.
     few = points[:: -(-len(points) // 1000)]
     scaled, _ = arrays.scaled(few)
@@ -183,7 +183,7 @@ def _centre(points: np.ndarray) -> np.ndarray:
 
 
 def _limits(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Corners of the axes; a few outliers stay outside of them."""
+    """Corners of the axes; a few outliers may be outside."""
     low, high = np.percentile(points, [0.3, 99.7], axis=0)
     margin = 0.08 * (high - low)
     margin = np.where(margin > 0, margin, 1.0)

@@ -1,4 +1,4 @@
-"""Distribution of single-dimension AUCs over the values of factors."""
+"""Draws the distribution of single-dimension AUCs over factor values."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def auc_distribution_figure(
         aucs: From names of methods to runs, each the `"auc"` of
             `metrics.single_dimension_auc_by_value`, fractions in `[0, 1]`.
             Runs may differ in length.
-        title: Above the figure.
+        title: Title of the figure.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
@@ -57,7 +57,7 @@ def auc_distribution_figure(
         )
     low = min(0.5, *(values[0] for values in pooled.values()))
     edges = np.linspace(low, 1, _NUM_BINS + 1)
-    # Rows of the legend, below the panels; a letter is about 0.1 inches wide.
+    # Rows of the legend below the panels; a letter is about 0.1 inches wide.
     columns = 3 if max(len(str(name)) for name in pooled) <= 24 else 2
     rows = -(-len(pooled) // columns)
     height = max(4.2, 1.2 + 1.05 * len(pooled)) + 0.25 * rows
@@ -104,7 +104,7 @@ def auc_distribution_figure(
         ylim=(low - 0.01, 1.01),
     )
     curves.grid(alpha=0.3)
-    # Below the panels: a curve may pass anywhere in its own.
+    # Below the panels, because curves may be anywhere inside.
     handles, names = curves.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=columns)
     panels[-1].set(

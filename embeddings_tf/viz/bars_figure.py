@@ -1,4 +1,4 @@
-"""Methods side by side, measure by measure."""
+"""Draws metrics of several methods as bars, one panel per metric."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -30,10 +30,10 @@ def bars_figure(
             values of their runs, fractions in `[0, 1]`. All panels have the
             same methods.
         baselines: From names of measures to the values of an untrained
-            network's runs, in `[0, 1]`; what a method has to beat.
+            network's runs, in `[0, 1]`; a method should exceed them.
         starts: From names of measures to the lower end of their axis, in
             `[0, 1)`; 0 if not given. For instance 0.5, chance, for an AUC.
-        title: Above all panels.
+        title: Title above all panels.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
@@ -79,7 +79,7 @@ def bars_figure(
     names = list(next(iter(measures.values())))
     width = max(3.2, 1.2 + 0.55 * len(names))
     stacked = len(names) > 6
-    if stacked:  # Side by side, the letters would be small.
+    if stacked:  # side by side, the letters would be too small
         size, grid = (width, 1.6 + 2.6 * len(measures)), (len(measures), 1)
     else:
         size, grid = (width * len(measures), 4.4), (1, len(measures))
@@ -89,7 +89,7 @@ def bars_figure(
     for panel, (measure, values) in zip(panels, measures.items(), strict=True):
         if set(values) != set(names):
             raise ValueError(
-                f"All measures must be of the same methods; {measure!r} has "
+                f"All measures must have the same methods; {measure!r} has "
                 f"{list(values)}, the first {names}."
             )
         start = methods.fraction("starts", starts.get(measure, 0))
@@ -161,13 +161,13 @@ def _baseline(panel, values: np.ndarray, start: float, measure: str) -> None:
 def _check_visible(what: str, mean: np.ndarray, start: float) -> None:
     if mean < start:
         raise ValueError(
-            f"The axis starts at {start:g}, above {what}, {mean:.3g}, which "
-            "would not be seen. Start lower."
+            f"The axis must start below {what}, {mean:.3g}; received "
+            f"{start:g}. Start lower."
         )
 
 
 def _mark_cut_axis(panel, start: float) -> None:
-    """Two strokes across the foot of the axis, and its start in words."""
+    """Draws two strokes across the foot of the axis, and its start as text."""
     panel.plot(
         [0, 0],
         [0.025, 0.05],

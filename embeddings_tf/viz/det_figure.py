@@ -1,4 +1,4 @@
-"""Misses against false alarms, one curve per score."""
+"""Draws detection error trade-off curves, one per score."""
 
 from collections.abc import Mapping
 
@@ -24,15 +24,15 @@ def det_figure(
     (ppf(false_alarm), ppf(miss)),    ppf = scipy.stats.norm.ppf
     ```
 
-    so that Gaussian scores give straight lines. Rates of 0 and 1, infinitely
-    far away, are drawn outside of the axes, which begin at half the smallest
-    rate above 0, but not below 0.001 %, and end at 60 %.
+    so Gaussian scores give straight lines. Rates of 0 and 1, infinitely far
+    away, are outside the axes. The axes start at half the smallest rate above
+    0, but not below 0.001 %, and end at 60 %.
 
     Args:
         curves: From names of scores to results of `metrics.det_curve`, of
             which `false_alarm` and `miss` are used: vectors of one length, in
             `[0, 1]`.
-        title: Above the figure.
+        title: Title of the figure.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
@@ -59,7 +59,7 @@ def det_figure(
     every = np.concatenate([both.ravel() for both in rates.values()])
     smallest = every[every > 0].min(initial=_HIGHEST)
     lowest = np.clip(smallest / 2, 1e-5, 0.1)
-    # Outside of the axes, but finite, so that lines keep their direction.
+    # Outside the axes, but finite, so that lines keep their direction.
     outside = lowest / 100
     figure = Figure(figsize=(5.6, 5.4), layout="constrained")
     panel = figure.subplots()
@@ -87,7 +87,7 @@ def det_figure(
 
 
 def _rates(name: str, curve: Mapping[str, np.ndarray]) -> np.ndarray:
-    """False alarms and misses `(2, n)`."""
+    """Returns false alarms and misses `(2, n)`."""
     methods.by_name(f"The curve of {name!r}", curve, "one rate")
     for rate in ("false_alarm", "miss"):
         if rate not in curve:
@@ -100,7 +100,7 @@ def _rates(name: str, curve: Mapping[str, np.ndarray]) -> np.ndarray:
     y = methods.fractions(f"{name}: miss", curve["miss"])
     if len(x) != len(y):
         raise ValueError(
-            f"The rates of {name!r} must be of the same thresholds; received "
+            f"The rates of {name!r} must have the same thresholds; received "
             f"{len(x)} false alarms and {len(y)} misses."
         )
     return np.stack([x, y])

@@ -1,4 +1,4 @@
-"""How far a learned distance is from a metric, as histograms."""
+"""Draws histograms of a learned distance's violations of metric axioms."""
 
 from collections.abc import Mapping
 
@@ -21,19 +21,19 @@ def distance_properties_figure(
     num_bins: int = 30,
     title: str = "",
 ):
-    """Draws how often a distance breaks the rules of a metric, and how much.
+    """Draws how often, and how far, a distance violates the metric axioms.
 
-    Use it to see whether an index or a clustering that relies on a metric may
-    use a learned distance: the closer all values are to 0, the better. The
-    figure has three histograms of densities over [0, 1]. The axis is
-    logarithmic, because most values are near 0 and the rare larger values
-    matter. A dashed line is the mean.
+    Use it before you use a learned distance in an index or a clustering that
+    needs a metric: the closer all values are to 0, the better. The figure has
+    three histograms of densities over [0, 1]. The axis is logarithmic, because
+    most values are near 0 and the rare larger values matter. A dashed line is
+    the mean.
 
     Args:
-        properties: What `metrics.distance_properties` returns, of distances
+        properties: The result of `metrics.distance_properties`, for distances
             in [0, 1].
-        num_bins: Bins of each histogram.
-        title: Above all panels.
+        num_bins: Number of bins per histogram.
+        title: Title above all panels.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.

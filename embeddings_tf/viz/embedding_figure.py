@@ -1,4 +1,4 @@
-"""Classes, factors and uncertainty of a 2-D embedding."""
+"""Draws a 2-D embedding with classes, factors and uncertainty."""
 
 from collections.abc import Mapping
 
@@ -22,23 +22,23 @@ def embedding_figure(
 ):
     """Draws a 2-D Gaussian embedding: one panel per factor of the label.
 
-    Use it to see whether classes separate, whether axes mean something, and
-    which inputs the model is unsure of. Points are means; around a few points
-    of each class an ellipse shows one standard deviation; each class's label
-    stands at its centre. Classes seen in training are dots and upright
-    labels, unseen ones are crosses and boxed labels.
+    Use it to see whether classes separate, whether axes have a meaning, and
+    which inputs are uncertain. Points are means. Around a few points of each
+    class, an ellipse shows one standard deviation. The label of a class is at
+    its centre. Classes seen in training have dots and upright labels, unseen
+    classes have crosses and boxed labels.
 
     Args:
         mean: `(n, dim)`; the first two dimensions are drawn.
-        variance: `(n, dim)`, as `mean`, or None for a point embedding (no
-            ellipses).
-        labels: `(n,)` class ids, integers or strings, written at the class
+        variance: `(n, dim)`, like `mean`, or None for a point embedding
+            (without ellipses).
+        labels: `(n,)` class ids, integers or strings, shown at the class
             centres.
-        seen: `(n,)` bool, whether the class was trained on.
+        seen: `(n,)` bool, whether the class was in training.
         factors: From panel titles to `(n,)` small integers or strings, the
             colours: for numbers, the first and the second digit.
-        title: Above all panels.
-        num_ellipses: Ellipses drawn per class, at least 0.
+        title: Title above all panels.
+        num_ellipses: Number of ellipses per class, at least 0.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
@@ -182,7 +182,7 @@ def embedding_figure(
             frameon=False,
             fontsize=8,
         )
-    # One panel is too narrow for the whole key.
+    # One panel is too narrow for the complete key.
     separator = ";\n" if len(panels) == 1 else "; "
     key = "dots, bold: classes seen in training; crosses, boxed: unseen"
     if variance is not None:
@@ -203,7 +203,7 @@ def _around_ellipses(centre, stddev, low, high):
 
 
 def _names(name: str, values) -> np.ndarray:
-    """Integers or strings `(n,)`."""
+    """Returns integers or strings `(n,)`."""
     found = array(name, values)
     if found.dtype.kind in "US" and found.ndim == 1 and found.size:
         return found
@@ -211,13 +211,13 @@ def _names(name: str, values) -> np.ndarray:
 
 
 def _short(name) -> str:
-    """A name that leaves room for the points."""
+    """Shortens a name to leave room for the points."""
     name = str(name)
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def _as_integers(values):
-    """An array of booleans as 0 and 1; the rest as it is."""
+    """Converts booleans to 0 and 1; other arrays stay unchanged."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "b":
         return values.astype(int)
     return values

@@ -1,4 +1,4 @@
-"""Reliability, error versus reject, and uncertainty against occlusion."""
+"""Draws reliability, error versus reject, and uncertainty by occlusion."""
 
 from collections.abc import Mapping
 
@@ -8,12 +8,12 @@ _FEW = 100
 
 
 def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
-    """Draws whether a model's uncertainty can be trusted, in three panels.
+    """Draws whether a model's uncertainty is reliable, in three panels.
 
     Left: accuracy against confidence. A calibrated model follows the diagonal;
-    bins of fewer than 100 queries are left out. Middle: the error rate of the
+    bins with fewer than 100 queries are left out. Middle: the error rate of the
     remaining queries when the least certain queries are rejected. Right: the
-    predicted standard deviation against the occluded part of the image.
+    predicted standard deviation against the occluded share of the image.
     `trainers.evaluate` draws this figure.
 
     Args:

@@ -1,4 +1,4 @@
-"""Learning curves: a measure against the training step."""
+"""Draws learning curves: a metric against the training step."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ def learning_curves_figure(
 ):
     """Draws a measure against the training step, every run and the means.
 
-    Use it before comparing methods, to see whether their curves are flat: a
+    Use it before you compare methods, to see whether their curves are flat: a
     method that still improves was trained for too short a time. Thin lines are
-    runs, and a dot marks the end of each. Thick lines are means over the runs
-    of a method, at the steps that all of its runs have; a mean ends with the
+    runs, with a dot at the end of each run. Thick lines are means over the runs
+    of a method, at the steps that all its runs have; a mean ends with the
     shortest run.
 
     Args:
         curves: From names of methods to runs, each from steps to values.
         measure: Label of the vertical axis, such as `"recall@1"`.
         step: Label of the horizontal axis, such as `"epoch"`.
-        title: Above the figure.
+        title: Title of the figure.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
@@ -37,7 +37,7 @@ def learning_curves_figure(
     Raises:
         ValueError: If there is no method or no run, if runs of a method have
             no step in common, if a value is not finite, or if `measure` or
-            `step` is no text.
+            `step` is not text.
 
     Example:
 
@@ -68,7 +68,7 @@ def learning_curves_figure(
             )
     panel.set(xlabel=step, ylabel=measure)
     panel.grid(alpha=0.3)
-    # Beside the panel: curves end wherever a legend in it would be.
+    # Next to the panel, because curves may be anywhere inside.
     figure.legend(loc="outside right center")
     if any(len(runs) > 1 for runs in lines.values()):
         figure.supxlabel(
@@ -80,15 +80,15 @@ def learning_curves_figure(
 
 
 def _mean(name: str, runs) -> tuple[np.ndarray, np.ndarray]:
-    """The steps that all runs have, and the mean of the runs there."""
+    """Returns the steps that all runs have, and the mean of the runs."""
     shared = runs[0][0]
     for steps, _ in runs[1:]:
         shared = np.intersect1d(shared, steps)
     if not shared.size:
         raise ValueError(
-            f"Runs of {name!r} have no step in common to be averaged at. "
-            "Measure all of them at the same steps, or pass them as methods "
-            "of their own."
+            f"Runs of {name!r} must have steps in common, to be averaged. "
+            "Measure all of them at the same steps, or pass them as "
+            "separate methods."
         )
     values = [value[np.isin(steps, shared)] for steps, value in runs]
     scaled, exponent = arrays.scaled(np.array(values))

@@ -1,4 +1,4 @@
-"""Checks and styles that the figures of several methods share."""
+"""Common checks and styles of figures of several methods."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -8,9 +8,10 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 
-# Okabe and Ito's colours for the colour-blind, but grey for their black, which
-# hides error bars, and Tol's wine and olive for their yellow, which is lost on
-# white. With dashes and markers, 28 methods differ, also in grey.
+# Okabe and Ito's colours for the colour-blind, with grey instead of black,
+# which
+# hides error bars, and Tol's wine and olive instead of yellow, which is hard to
+# see on white. With dashes and markers, 28 methods differ, also in grey.
 _COLOURS = (
     "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #777777 #882255 #999933"
 ).split()
@@ -29,7 +30,7 @@ def style(index: int) -> dict[str, Any]:
 
 
 def not_empty(name: str, value: Any, one: str) -> None:
-    """ValueError unless `value` is a sequence with something to draw."""
+    """Raises ValueError unless `value` is a non-empty sequence."""
     if not hasattr(value, "__len__") or isinstance(value, str):
         raise ValueError(
             f"{name} must be a sequence of at least {one}; received {value!r}."
@@ -39,17 +40,17 @@ def not_empty(name: str, value: Any, one: str) -> None:
 
 
 def by_name(name: str, value: Any, one: str) -> None:
-    """ValueError unless `value` is a mapping with something to draw."""
+    """Raises ValueError unless `value` is a non-empty mapping."""
     if not isinstance(value, Mapping):
         raise ValueError(
-            f"{name} must be a dictionary, from names to what is drawn; "
+            f"{name} must be a dictionary from names to data; "
             f"received {value!r}."
         )
     not_empty(name, value, one)
 
 
 def columns(name: str, value: Any, of: Sequence[str]) -> list[np.ndarray]:
-    """The vectors named `of` in `value`, finite and of one length."""
+    """Returns the vectors named `of` in `value`, finite and equally long."""
     by_name(name, value, "one entry")
     missing = [column for column in of if column not in value]
     if missing:
@@ -66,7 +67,7 @@ def columns(name: str, value: Any, of: Sequence[str]) -> list[np.ndarray]:
 
 
 def fractions(name: str, values: Any) -> np.ndarray:
-    """`values` as a vector of numbers in [0, 1]; a single one is a vector."""
+    """Returns a vector of numbers in [0, 1], also for a single number."""
     values = arrays.numbers(name, np.atleast_1d(values), 1, "(num_runs,)")
     if values.min() < 0 or values.max() > 1:
         outside = values[(values < 0) | (values > 1)][0]
@@ -78,7 +79,7 @@ def fractions(name: str, values: Any) -> np.ndarray:
 
 
 def drawable(name: str, values: np.ndarray) -> None:
-    """ValueError if axes cannot be as long as `values` are large."""
+    """Raises ValueError if values are too large for the axes."""
     largest = float(np.abs(values).max())
     if largest > _LARGEST:
         raise ValueError(
@@ -88,7 +89,7 @@ def drawable(name: str, values: np.ndarray) -> None:
 
 
 def fraction(name: str, value: Any) -> float:
-    """`value` as a float in [0, 1]."""
+    """Returns `value` as a float in [0, 1]."""
     found = fractions(name, value)
     if len(found) != 1:
         raise ValueError(f"`{name}` must be one fraction; received {value!r}.")
@@ -98,14 +99,14 @@ def fraction(name: str, value: Any) -> float:
 def curves(
     name: str, runs: Sequence[Mapping]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The points `(x, y)` of each run, from mappings of x to y, x ascending."""
+    """Returns points `(x, y)` of each run, x ascending, from mappings."""
     not_empty(f"`{name}`", runs, "one run")
     points = []
     for run in runs:
         if not isinstance(run, Mapping):
             raise ValueError(
-                f"Each run of `{name}` must be a dictionary, its values by "
-                f"their place on the horizontal axis; received {run!r}."
+                f"Each run of `{name}` must be a dictionary from positions "
+                f"on the horizontal axis to values; received {run!r}."
             )
         x = arrays.numbers(name, list(run), 1, "(num_points,)")
         y = arrays.numbers(name, list(run.values()), 1, "(num_points,)")
@@ -115,7 +116,7 @@ def curves(
 
 
 def mean_and_error(runs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Mean over the first axis and its standard error, None of a single run."""
+    """Mean over the first axis and its standard error, None for one run."""
     mean = np.mean(runs, axis=0)
     if len(runs) == 1:
         return mean, None

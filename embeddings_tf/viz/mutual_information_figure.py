@@ -1,4 +1,4 @@
-"""Information of each dimension about each factor, as a heat map."""
+"""Draws the information of dimensions about factors as a heat map."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,10 +8,10 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import one_of
 
-# More rows or columns than these are drawn without numbers.
+# Larger tables are drawn without numbers.
 _ROWS_WITH_NUMBERS, _COLUMNS_WITH_NUMBERS = 32, 12
 _ROWS_WITH_NAMES = 64
-# Rounding of 0.
+# Tolerance for rounding errors of 0.
 _NOTHING = 1e-12
 
 
@@ -44,9 +44,9 @@ def mutual_information_figure(
         factors: Integers `(n, num_factors)`, as for `information`; None:
             colours are information, on one scale for all factors.
         chance: `(dims, num_factors)` in nats, as from
-            `metrics.chance_information`; None: no row of chance.
-        unit: `"nats"` or `"bits"`, the unit of the drawn numbers.
-        title: Above the figure.
+            `metrics.chance_information`; None: no row for chance.
+        unit: `"nats"` or `"bits"`, the unit of the shown numbers.
+        title: Title of the figure.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it. The numbers are
@@ -88,7 +88,7 @@ def mutual_information_figure(
     is_noise = np.zeros(shown.shape, bool)
     if chance is not None:
         is_noise = shown <= chance[order]
-        # Below all dimensions: the mean over them.
+        # Below all dimensions: the mean over dimensions.
         shown = np.vstack([shown, chance.mean(axis=0)])
         is_noise = np.vstack([is_noise, np.ones((1, num_factors), bool)])
     numbers = (
@@ -104,7 +104,7 @@ def mutual_information_figure(
         colours, largest = shown, max(shown.max(), _NOTHING)
         meaning = f"mutual information in {unit}"
     else:
-        # A factor of one value has nothing to tell.
+        # A constant factor has no entropy.
         colours = shown / np.where(entropy > _NOTHING, entropy, np.inf)
         largest, meaning = 1.0, "share of the factor's entropy"
     image = panel.imshow(
@@ -128,7 +128,7 @@ def mutual_information_figure(
                 fontsize=8,
                 color="white" if dark else light,
             )
-    # Between the blocks of rows that tell most about the same factor.
+    # Between the blocks of rows with most information about one factor.
     for row in np.flatnonzero(np.diff(factor[order])):
         panel.axhline(row + 0.5, color="black", linewidth=0.8)
     if chance is not None:
@@ -172,8 +172,9 @@ def entropies(factors: Any, num_factors: int) -> np.ndarray:
     factors = arrays.integers("factors", factors, 2, "(n, num_factors)")
     if factors.shape[1] != num_factors:
         raise ValueError(
-            f"`factors` has {factors.shape[1]} columns for the {num_factors} "
-            "factors of `information`; pass those it was computed from."
+            f"`factors` must have {num_factors} columns, like "
+            f"`information`; received {factors.shape[1]}. Pass the factors "
+            "of `information`."
         )
     found = []
     for column in factors.T:
@@ -203,7 +204,7 @@ def checked_information(
     if information.min() < 0:
         raise ValueError(
             "`information` must be at least 0; received "
-            f"{information.min():g}. metrics.mutual_information gives it."
+            f"{information.min():g}. Pass metrics.mutual_information."
         )
     if not hasattr(factor_names, "__len__"):
         raise ValueError(
@@ -212,8 +213,8 @@ def checked_information(
         )
     if information.shape[1] != len(factor_names):
         raise ValueError(
-            f"`factor_names` has {len(factor_names)} names for the "
-            f"{information.shape[1]} factors of `information`; give one for "
-            "each."
+            f"`factor_names` must have one name per factor of "
+            f"`information`, {information.shape[1]}; received "
+            f"{len(factor_names)}."
         )
     return information

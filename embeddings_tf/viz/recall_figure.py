@@ -1,4 +1,4 @@
-"""Recall@k against k, one line per method."""
+"""Draws recall@k against k, one line per method."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ import numpy as np
 
 from embeddings_tf.viz import methods
 
-# From this ratio of the largest to the smallest k on, the axis is logarithmic.
+# From this ratio of the largest and smallest k, the axis is logarithmic.
 _WIDE = 20
-# As a fraction of the axis; where k are closer, not each has a label.
+# As a fraction of the axis; labels of closer k are left out.
 _LABEL_WIDTH = 0.04
 
 
@@ -38,10 +38,10 @@ def recall_figure(
         recalls: From names of methods to runs, each a result of
             `metrics.recall_at_k`: from k to a fraction in `[0, 1]`. Runs of a
             method have the same k; methods may differ.
-        ceiling: A fraction, drawn at the smallest k: what it is at most
+        ceiling: A fraction, drawn at the smallest k: the upper limit of recall
             there, for instance because equal images of different classes
-            cannot be told apart.
-        title: Above the figure.
+            cannot be distinguished.
+        title: Title of the figure.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.

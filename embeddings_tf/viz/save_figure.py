@@ -1,4 +1,4 @@
-"""Figures as files and in TensorBoard."""
+"""Saves figures as files and for TensorBoard."""
 
 import errno
 import os
@@ -12,19 +12,19 @@ from embeddings_tf.ops import arguments
 def save_figure(
     figure, path: str | os.PathLike, log_dir=None, step: int = 0
 ) -> str:
-    """Writes a figure as PNG, and to TensorBoard if a log folder is given.
+    """Saves a figure as PNG, and for TensorBoard if a log folder is given.
 
     Args:
         figure: A `matplotlib.figure.Figure`.
-        path: The PNG's path; written atomically.
+        path: Path of the PNG file; written atomically.
         log_dir: TensorBoard folder; the image's tag is the file's stem.
-        step: The image's step there.
+        step: Step of the image in TensorBoard.
 
     Returns:
         The path.
 
     Raises:
-        ValueError: If `figure`, `path` or `log_dir` is none.
+        ValueError: If `figure`, `path` or `log_dir` is invalid.
         OSError: If the file cannot be written, or `log_dir` is a file.
 
     Example:

@@ -1,4 +1,4 @@
-"""Images along single dimensions of an embedding."""
+"""Draws real images along single dimensions of an embedding."""
 
 import collections
 import itertools
@@ -19,12 +19,12 @@ from embeddings_tf.viz.traversal_indices import reference_point
 from embeddings_tf.viz.traversal_indices import squared_distances
 from embeddings_tf.viz.traversal_indices import traversal_indices
 
-# Between images, as a fraction of their width.
+# Gap between images, as a fraction of their width.
 _GAP = 0.06
-# On paper, in inches: an image, and the values below it.
+# Sizes in inches: an image, and the values below it.
 _IMAGE_WIDTH = 0.95
 _STRIP = 0.2
-# In points, of which an inch has 72.
+# Font size in points, 72 per inch.
 _LETTERS = 9
 
 
@@ -56,17 +56,17 @@ def traversal_figure(
     reference, in standard deviations. At a distance of about 1, a row shows
     random images in the order of the dimension.
 
-    With `factors` the value of the row's factor stands below each image, and
-    the entropy of the factor, which is all there is to tell, beside the
-    information.
+    With `factors`, the value of the row's factor is shown below each image.
+    The label then also contains the entropy of the factor, the upper limit of
+    the information.
 
-    With `decode` a second row under each shows decoded codes: the reference
-    with the dimension alone moved to its values in the images above.
+    With `decode`, a second row shows decoded codes: the reference with only the
+    row's dimension set to its values in the images above.
 
     Args:
         images: `n` images, `(height, width)` or with 1 or 3 channels, pixels
-            0 to 255. Only those shown are read, one by one, so this may be a
-            data set on disk.
+            0 to 255. Only the shown images are read, one by one, so this may
+            be a data set on disk.
         codes: `(n, dims)`, the embedding of the images.
         information: `(dims, num_factors)` in nats, as from
             `metrics.mutual_information`.
@@ -108,13 +108,13 @@ def traversal_figure(
     information = checked_information(information, factor_names)
     if arguments.num_rows("images", images) != len(codes):
         raise ValueError(
-            f"`images` has {len(images)} entries for {len(codes)} codes; give "
-            "one for each."
+            "`images` and `codes` must have the same length; received "
+            f"{len(images)} and {len(codes)}."
         )
     if len(information) != codes.shape[1]:
         raise ValueError(
-            f"`information` has {len(information)} rows for codes of "
-            f"{codes.shape[1]} dimensions; compute it from these codes."
+            f"`information` must have one row per dimension of the codes, "
+            f"{codes.shape[1]}; received {len(information)}."
         )
     entropy = None
     if factors is not None:
@@ -149,7 +149,7 @@ def traversal_figure(
             decoded = np.asarray(decode(points.astype(codes.dtype)))
             if decoded.shape[:1] != (num_steps,):
                 raise ValueError(
-                    f"`decode` must give an image for each of {num_steps} "
+                    f"`decode` must return an image for each of {num_steps} "
                     f"codes; received shape {decoded.shape}."
                 )
             rows.append(_as_colours(decoded))
@@ -176,7 +176,7 @@ def traversal_figure(
 
 
 def _factors_in_turn(information: np.ndarray) -> list[int]:
-    """Each factor's most informative dimension, each one's second, ..."""
+    """Each factor's most informative dimension, then each second, ..."""
     by_factor = collections.defaultdict(list)
     for dim in np.argsort(-information.max(axis=1), kind="stable"):
         by_factor[information[dim].argmax()].append(int(dim))
@@ -185,9 +185,9 @@ def _factors_in_turn(information: np.ndarray) -> list[int]:
 
 
 def _draw_sheet(figure, rows, labels, captions, top_margin: float) -> None:
-    """All images as one, at a fixed size on paper, labels beside the rows.
+    """Draws all images as one, at a fixed size, with labels beside the rows.
 
-    A row that has captions, one per image, has a white strip for them below.
+    Captions of a row, one per image, are in a white strip below.
     """
     from matplotlib.textpath import TextPath
 
@@ -199,7 +199,7 @@ def _draw_sheet(figure, rows, labels, captions, top_margin: float) -> None:
     ]
     bottoms = np.cumsum([height + strip + gap for strip in strips])
     tops = np.append(0, bottoms[:-1])
-    # Grey between the images, which may be white at their borders.
+    # Grey between the images, whose borders may be white.
     sheet = np.full(
         (bottoms[-1] - gap, num_steps * (width + gap) - gap, 3), 0.8
     )

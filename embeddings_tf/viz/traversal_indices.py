@@ -1,4 +1,4 @@
-"""Real examples along which a single dimension moves."""
+"""Finds real examples along which a single dimension moves."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import positive_integer
 
-# In standard deviations; sums of squares of it are finite.
+# In standard deviations; sums of squares of this value are finite.
 _FURTHEST = 1e100
 
 
@@ -114,7 +114,7 @@ def squared_distances(codes: np.ndarray, reference: Any) -> np.ndarray:
 
 
 def reference_point(codes: np.ndarray, reference: Any) -> np.ndarray:
-    """The given point or the median; ValueError if it does not fit."""
+    """Returns the given point or the median; ValueError if it does not fit."""
     if reference is None:
         scaled, exponent = arrays.scaled(codes, axis=0)
         return np.ldexp(np.median(scaled, axis=0), exponent)

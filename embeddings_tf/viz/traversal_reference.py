@@ -1,4 +1,4 @@
-"""A reference for traversals of single dimensions."""
+"""Finds a reference for traversals of single dimensions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,12 +19,12 @@ def traversal_reference(
     *,
     max_candidates: int = 256,
 ) -> np.ndarray:
-    """A good code to start traversals of single dimensions from.
+    """Finds a good code from which traversals of single dimensions start.
 
     Use it as the `reference` of `traversal_figure`. The default there is the
     median, which may be far from all examples, between two values of a factor.
     This function returns the code of an example from which other examples
-    differ in one dimension only, as far as the data allow.
+    differ in only one dimension, as far as the data allow.
 
     Formula, with the examples that `traversal_indices` chooses for a
     reference:
@@ -39,7 +39,7 @@ def traversal_reference(
         codes: `(n, dims)`, at least `num_steps` examples.
         dims: Dimensions to move, from 0; None: all.
         num_steps: Examples per dimension.
-        max_candidates: So many examples, evenly spaced, are tried.
+        max_candidates: Number of examples that are tried, evenly spaced.
 
     Returns:
         `(dims,)`, a row of `codes`.
