@@ -252,17 +252,20 @@ def bad_inputs():
     return {
         "image nan": (
             {"image": holed},
-            "`image` holds NaN or infinity",
+            "`image` contains NaN or infinity",
         ),
         "image inf": (
             {"image": endless},
-            "`image` holds NaN or infinity",
+            "`image` contains NaN or infinity",
         ),
-        "query nan": ({"query": holed}, "`query` holds NaN or infinity"),
-        "support inf": ({"support": endless}, "`support` holds NaN"),
+        "query nan": ({"query": holed}, "`query` contains NaN or infinity"),
+        "support inf": ({"support": endless}, "`support` contains NaN"),
         "no support": (none, "`classify` needs at least one support"),
-        "few labels": ({"support_labels": unlabelled}, "differ in length"),
-        "few supports": ({"support": images(5)}, "differ in length"),
+        "few labels": (
+            {"support_labels": unlabelled},
+            "must have the same length",
+        ),
+        "few supports": ({"support": images(5)}, "must have the same length"),
     }
 
 
@@ -271,9 +274,9 @@ def bad_pairs():
     holed = images(5)
     holed[3, 2, 5] = np.nan
     return {
-        "first nan": (holed, images(5), "`first` holds NaN or infinity"),
-        "second nan": (images(5), holed, "`second` holds NaN or infinity"),
-        "lengths": (images(5), images(4), "`first` and `second` differ in"),
+        "first nan": (holed, images(5), "`first` contains NaN or infinity"),
+        "second nan": (images(5), holed, "`second` contains NaN or infinity"),
+        "lengths": (images(5), images(4), "`first` and `second` must have"),
     }
 
 
@@ -290,9 +293,9 @@ def bad_recordings():
         "no samples": ((waveforms[:, :0], 0 * lengths), "too short for a"),
         "silence": ((silent, lengths), "no speech in it, only silence"),
         "in -1..1": ((quiet, lengths), "multiply those in -1..1 by 32768"),
-        "nan": ((holed, lengths), "`second` holds NaN or infinity"),
+        "nan": ((holed, lengths), "`second` contains NaN or infinity"),
         "too long": ((waveforms, too_long), "check `length`"),
-        "few": ((waveforms[:2], lengths[:2]), "`first` and `second` differ"),
+        "few": ((waveforms[:2], lengths[:2]), "`first` and `second` must"),
         "few lengths": ((waveforms, lengths[:2]), "one entry for each utter"),
     }
 
@@ -782,7 +785,7 @@ class TestVersions:
             (tmp_path / "1" / "saved_model.pb").write_text("theirs")
 
         replace_write_out(monkeypatch, write_out)
-        with pytest.raises(FileExistsError, match="appeared while"):
+        with pytest.raises(FileExistsError, match="by another process"):
             export_saved_model(tiny_model(), tmp_path)
         assert (tmp_path / "1" / "saved_model.pb").read_text() == "theirs"
         assert os.listdir(tmp_path) == ["1"]

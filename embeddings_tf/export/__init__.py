@@ -1,4 +1,4 @@
-"""SavedModels that need TensorFlow alone."""
+"""Export of trained models that need only TensorFlow to run."""
 
 from embeddings_tf.export.saved_model import export_saved_model
 

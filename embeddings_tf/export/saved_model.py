@@ -1,4 +1,4 @@
-"""SavedModels that need TensorFlow alone."""
+"""Export of a trained model as a SavedModel that needs only TensorFlow."""
 
 import os
 import pathlib
@@ -28,60 +28,61 @@ def export_saved_model(
     num_samples: int | None = None,
     unit_range: str = "warn",
 ) -> str:
-    """Writes a trained model for TensorFlow Serving and TensorFlow users.
+    """Exports a trained model as a SavedModel for TensorFlow Serving.
 
-    Use it after training. What it writes runs in a process that has neither
-    Keras nor TFP nor this library. The version folder appears whole or not
-    at all, and an existing one is never touched.
+    Use it after training. The exported model runs in a process without Keras,
+    TensorFlow Probability and this library. The version folder is written
+    completely or not at all, and an existing version is never overwritten.
 
-    Signatures, each with any number of rows:
+    Signatures, each for any number of rows:
 
-    - `serving_default`: the model's input by its name, to `embedding`
+    - `serving_default`: the model's input, under its name. Outputs: `embedding`
       `(batch, dim)` and, for a Gaussian embedding, `variance` `(batch, dim)`.
-    - `embed`: the same without checks of the input, for converters to other
+    - `embed`: the same, without checks of the input, for converters to other
       engines.
     - `classify`: `support` inputs, `support_labels` int32 `(supports,)` (any
-      ids), `query` inputs and `seed` int32 `(2,)`, to `probability`
-      `(queries, classes)` and `classes` int32 `(classes,)`, sorted. With
-      `StochasticPrototypes` by the naive sampler and with `HedgedInstances`
-      by the support that matches best, repeatable for one seed: the samples
-      are the same for every query, so that an answer does not depend on the
-      other rows. Otherwise `seed` changes nothing: with `SoftContrastive` the
-      nearest support decides, with plain losses the nearest class mean.
-    - `score_pairs`: inputs `first` and `second`, paired row by row, to `logit`
-      and `probability` `(pairs,)`, the same-class probability under equal
-      priors; exp(logit) is the likelihood ratio. `LearnedDistance` has it
-      instead of `classify`, `SoftContrastive` beside it, and
-      `HedgedInstances` beside it with a `seed`.
+      ids), `query` inputs and `seed` int32 `(2,)`. Outputs: `probability`
+      `(queries, classes)` and `classes` int32 `(classes,)`, sorted.
+      `StochasticPrototypes` uses the naive sampler, and `HedgedInstances` the
+      support that matches best. Both use the same samples for every query, so a
+      result is repeatable for one seed and does not depend on the other rows.
+      Other models ignore `seed`: with `SoftContrastive` the nearest support
+      decides, with plain losses the nearest class mean.
+    - `score_pairs`: inputs `first` and `second`, paired row by row. Outputs:
+      `logit` and `probability` `(pairs,)`, the same-class probability under
+      equal priors; exp(logit) is the likelihood ratio. `LearnedDistance` has
+      it instead of `classify`, `SoftContrastive` in addition, and
+      `HedgedInstances` in addition, with a `seed`.
 
-    An objective of your own has the signatures that its attribute `signatures`
-    names, `("classify",)` by default; its `score_pairs` takes a `seed` if the
-    method of that name does.
+    Your own objective has the signatures listed in its attribute `signatures`,
+    `("classify",)` by default. Its signature `score_pairs` has an input `seed`
+    if its method `score_pairs` has one.
 
-    A `preprocessing` of several inputs, such as waveforms and their lengths,
-    makes them inputs of every signature: `waveform` and `length` of
+    If `preprocessing` has several inputs, such as waveforms and their lengths,
+    they become inputs of every signature: `waveform` and `length` of
     `serving_default`, `first`, `first_length`, `second` and `second_length` of
     `score_pairs`, `support_length` and `query_length` of `classify`.
 
     All signatures except `embed` raise an `InvalidArgumentError` for inputs
-    with NaN or infinity, inputs so large that their embedding is not finite, a
-    `classify` without supports, and `first` and `second` of unequal lengths.
-    Where the model has a `layers.PixelRange`, as the published encoders of
-    images have, images of floats in [0, 1] are warned about on stderr, or
-    refused with `unit_range="refuse"`.
+    with NaN or infinity, for inputs so large that their embedding is not
+    finite, for `classify` without supports, and for `first` and `second` of
+    different lengths. If the model has a `layers.PixelRange`, like the
+    published encoders of images, images of floats in [0, 1] cause a warning on
+    stderr, or an error with `unit_range="refuse"`.
 
     Args:
         model: A built `EmbeddingModel`, or any Keras model from one input to
             embeddings.
         directory: The model's base path; versions are folders in it.
-        version: Positive integer. None: one above the highest there.
+        version: Positive integer. None: the highest existing version plus one.
         preprocessing: Function or Keras layer from raw inputs to the model's
-            inputs, exported in front of the model; it has the model's input
-            signature unless it is a built layer or model with its own, or a
-            `tf.function` with an `input_signature`: of one or several inputs,
-            all named, with the batch first. A function has no variables.
+            inputs, exported in front of the model. It has the model's input
+            signature, unless it is a built layer or model with its own inputs
+            or a `tf.function` with an `input_signature`. Such a signature has
+            one or several named inputs, with the batch as the first axis. A
+            function must not have variables.
         num_samples: Samples per compared input. None: 200 per query with
-            `StochasticPrototypes`, the number of training with
+            `StochasticPrototypes`; as many as in training with
             `HedgedInstances`.
         unit_range: The action of exported `layers.PixelRange` for images of
             floats in [0, 1]: `"warn"`, `"refuse"` or `"accept"`. A layer that
@@ -91,11 +92,11 @@ def export_saved_model(
         Path of the version folder, `directory/version`.
 
     Raises:
-        ValueError: If the model is not built, has several inputs, the
-            `input_signature` of `preprocessing` is not as described, or what
-            it returns does not fit the model,
-            `version` is not a positive integer of 64 bits, or `unit_range` is
-            not one of these.
+        ValueError: If the model is not built or has several inputs, if
+            `version` is not a positive integer of 64 bits, or if `unit_range`
+            is not one of the values above. Also if the `input_signature` of
+            `preprocessing` is not as described, or if its result does not fit
+            the model.
         FileExistsError: If the version exists.
 
     Reference:
@@ -114,7 +115,7 @@ def export_saved_model(
     >>> served.signatures["serving_default"](image=images)["variance"].shape
     TensorShape([3, 2])
 
-    From recordings to the score of a pair, with `speech` for
+    From recordings to the score of a pair; `speech` stands for
     `embeddings_tf.datasets.speech`::
 
         @tf.function(

@@ -1,4 +1,4 @@
-"""What an exported model answers, as functions of tensors."""
+"""Signatures of an exported model, as functions of tensors."""
 
 import tensorflow as tf
 
@@ -10,7 +10,7 @@ from embeddings_tf.ops.labelled_batch import real_numbers
 
 
 def input_specs(model, preprocessing) -> list[tf.TensorSpec]:
-    """The inputs, of any batch size, under the names they were given."""
+    """Returns the input specs, with any batch size, under their names."""
     own = getattr(preprocessing, "input_signature", None)
     if own is not None:
         _check_input_signature(own)
@@ -23,7 +23,7 @@ def input_specs(model, preprocessing) -> list[tf.TensorSpec]:
     inputs = getattr(source, "inputs", None) or []
     if len(inputs) != 1:
         raise ValueError(
-            "The exported model takes one input tensor; received a model with "
+            "The exported model needs one input tensor; received a model with "
             f"{len(inputs)} declared inputs. Use a functional or Sequential "
             "encoder that starts with keras.Input."
         )
@@ -51,9 +51,9 @@ def _check_input_signature(signature) -> None:
 
 
 def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
-    """Functions of tensors and their input signatures, by name of signature.
+    """Returns functions of tensors and their specs, by name of signature.
 
-    The arguments are those of `export_saved_model`, and `specs` of
+    Arguments are as in `export_saved_model`; `specs` are from
     `input_specs`.
     """
     method = Method(model)
@@ -61,7 +61,7 @@ def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
     def encode(inputs, specs):
         inputs = [
             tf.debugging.assert_all_finite(
-                x, f"`{spec.name}` holds NaN or infinity"
+                x, f"`{spec.name}` contains NaN or infinity"
             )
             if x.dtype.is_floating
             else x
@@ -79,11 +79,11 @@ def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
         x = inputs[0]
         if preprocessing is not None:
             x = real_numbers(
-                "What `preprocessing` returns", preprocessing(*inputs)
+                "The result of `preprocessing`", preprocessing(*inputs)
             )
             require_input_shape("preprocessing(...)", x, model)
-        # TensorFlow's convolutions on an empty batch give the wrong shape
-        # (oneDNN): such a batch passes as one row, which is dropped.
+        # TensorFlow's convolutions on an empty batch return the wrong shape
+        # (oneDNN), so one row is added here and removed from the result.
         rows, shape = tf.shape(x)[0], x.shape
         one_if_empty = tf.cast(tf.equal(rows, 0), tf.int32)
         x = tf.pad(x, [[0, one_if_empty]] + [[0, 0]] * (shape.rank - 1))
@@ -91,7 +91,7 @@ def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
         return model(x, training=False)[:rows]
 
     def named(name):
-        """The specs of one input among others: `name`, `name_length`."""
+        """Specs of one input among several: `name`, `name_length`."""
         first, *others = specs
         renamed = [(first, name)]
         renamed += [(spec, f"{name}_{spec.name}") for spec in others]
@@ -127,7 +127,7 @@ def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
         same = tf.debugging.assert_equal(
             tf.shape(supports[0])[0],
             tf.size(labels),
-            "`support` and `support_labels` differ in length",
+            "`support` and `support_labels` must have the same length",
         )
         with tf.control_dependencies([some, same]):
             classes = tf.sort(tf.unique(labels).y)
@@ -145,7 +145,7 @@ def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
         same = tf.debugging.assert_equal(
             tf.shape(firsts[0])[0],
             tf.shape(seconds[0])[0],
-            "`first` and `second` differ in length",
+            "`first` and `second` must have the same length",
         )
         with tf.control_dependencies([same]):
             return encode(firsts, first), encode(seconds, second)

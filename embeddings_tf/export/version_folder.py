@@ -1,4 +1,4 @@
-"""Numbered folders of a model, as TensorFlow Serving reads them."""
+"""Numbered folders of model versions, for TensorFlow Serving."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ _LARGEST_VERSION = 2**63 - 1
 
 
 def version_folder(directory: pathlib.Path, version) -> pathlib.Path:
-    """The folder of a new version; None: one above the highest there.
+    """Returns the folder of a new version; None: the highest plus one.
 
     Raises:
         ValueError: If `version` is not a positive integer of 64 bits.
@@ -49,13 +49,13 @@ def _is_version(name: str) -> bool:
 
 
 def rename_new(source: pathlib.Path, target: pathlib.Path) -> None:
-    """Renames a folder; fails if somebody made the target meanwhile."""
+    """Renames a folder; fails if another process created the target."""
     try:
         os.rename(source, target)
     except OSError as error:
         if target.exists():
             raise FileExistsError(
-                f"{target} appeared while it was being written; a version is "
-                "never overwritten. Export again for the next one."
+                f"{target} was created by another process during the export; a "
+                "version is never overwritten. Export again for the next one."
             ) from error
         raise

@@ -74,7 +74,7 @@ def test_saved_and_loaded():
     [
         ({"l2": -1e-3}, "`l2`"),
         ({"l2": float("nan")}, "`l2`"),
-        ({"l2": 0.1, "weight_decay": 0.1}, "Give one of them"),
+        ({"l2": 0.1, "weight_decay": 0.1}, "Pass only one of them"),
     ],
 )
 def test_bad_arguments(arguments, message):
