@@ -64,5 +64,7 @@ def test_bad_arguments():
     with pytest.raises(ValueError, match=r"received shape \(8, 8, 3\)"):
         shift_and_mirror(np.zeros((8, 8, 3)), [0, 0])
     for padding in (-1, 0.5):
-        with pytest.raises(ValueError, match="`padding` must be at least 0"):
+        with pytest.raises(
+            ValueError, match="`padding` must be an integer of at least 0"
+        ):
             shift_and_mirror(np.zeros((1, 8, 8, 3)), [0, 0], padding)

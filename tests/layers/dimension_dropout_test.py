@@ -101,7 +101,7 @@ def test_a_rate_is_a_probability_below_one(rate):
 def test_pieces_are_refused():
     model = EmbeddingModel(encoder(), FStatisticLoss(), piece_size=5)
     model.compile("sgd")
-    with pytest.raises(ValueError, match="for a whole batch"):
+    with pytest.raises(ValueError, match="in a whole batch"):
         model.fit(images(), LABELS, batch_size=24, verbose=0)
     model = EmbeddingModel(encoder(rate=0), FStatisticLoss(), piece_size=5)
     model.compile("sgd")

@@ -57,7 +57,7 @@ def test_triplets_are_of_a_random_sample():
         (np.zeros((3, 4)), {}, "a square matrix"),
         (np.zeros((2, 2)), {}, "at least 3"),
         (np.full((3, 3), np.nan), {}, "be finite"),
-        (np.zeros((3, 3)), {"num_items": 2}, "a triplet"),
+        (np.zeros((3, 3)), {"num_items": 2}, "at least 3"),
         (np.zeros((3, 3)), {"num_items": 2.5}, "an integer"),
     ],
 )

@@ -352,10 +352,10 @@ class TestErrors:
     @pytest.mark.parametrize("x", [None, 3.0, "text", np.zeros(())], ids=repr)
     def test_inputs_without_rows(self, identity, x):
         classifier = FewShotClassifier(identity)
-        with pytest.raises(ValueError, match="`support` must have a row"):
+        with pytest.raises(ValueError, match="`support` must have one row"):
             classifier.fit(x, NAMES)
         classifier.fit(points(7), NAMES)
-        with pytest.raises(ValueError, match="`query` must have a row"):
+        with pytest.raises(ValueError, match="`query` must have one row"):
             classifier.predict(x)
 
     @pytest.mark.parametrize("shape", [(4,), (7, 3), (7, 2, 2)])

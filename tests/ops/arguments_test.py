@@ -122,7 +122,7 @@ def test_number_of_rows():
         0,
     ]
     for bad in (None, 3, "text", b"text", np.float32(1), np.zeros(())):
-        with pytest.raises(ValueError, match="`x` must have a row") as caught:
+        with pytest.raises(ValueError, match="`x` must have one row") as caught:
             num_rows("x", bad)
         assert repr(bad) in str(caught.value)
 

@@ -108,10 +108,13 @@ def test_many_methods(pixels):
         ({"starts": {"modulation": 0.5}}, "`starts` names .'modulation'."),
         ({"starts": {"modularity": -1}}, "`starts` must be fractions"),
         ({"starts": {"modularity": 1}}, "must start below 1"),
-        ({"starts": {"modularity": 0.9}}, "0.9, above modularity of 'triplet'"),
+        (
+            {"starts": {"modularity": 0.9}},
+            "below modularity of 'triplet', 0.85; received 0.9",
+        ),
         (
             {"starts": {"modularity": 0.8}, "baselines": {"modularity": [0.7]}},
-            "above the baseline of modularity, 0.7",
+            "below the baseline of modularity, 0.7",
         ),
     ],
 )

@@ -57,7 +57,7 @@ def test_one_run_and_many_methods(pixels):
         ({"a": []}, "`a` must have at least one run"),
         ({"a": [{}]}, "`a` must have shape"),
         ({"a": [[1, 2]]}, "must be a dictionary"),
-        ({"a": [{0: 1, 2: 3}, {1: 1, 3: 3}]}, "'a' have no step in common"),
+        ({"a": [{0: 1, 2: 3}, {1: 1, 3: 3}]}, "'a' must have steps in common"),
         ({"a": [{0: np.nan}]}, "`a` must be finite; received nan"),
         ({"a": [{0: np.inf}]}, "`a` must be finite; received inf"),
     ],

@@ -202,7 +202,7 @@ def test_labels_are_within_the_figure():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"images": IMAGES[1:]}, "`images` has 59 entries for 60 codes"),
+        ({"images": IMAGES[1:]}, "same length; received 59 and 60"),
         ({"images": IMAGES * 2.0}, "from 0 to 255; received .* to 5"),
         ({"images": IMAGES * np.nan}, "from 0 to 255; received .*nan"),
         ({"images": -IMAGES.astype(int)}, "from 0 to 255; received .*-2"),
@@ -213,12 +213,18 @@ def test_labels_are_within_the_figure():
             "must have the same shape",
         ),
         ({"codes": CODES * np.nan}, "`codes` must be finite"),
-        ({"information": INFORMATION[:2]}, "2 rows for codes of 3 dimensions"),
+        (
+            {"information": INFORMATION[:2]},
+            "one row per dimension.*, 3; received 2",
+        ),
         ({"information": INFORMATION * np.nan}, "must be finite"),
-        ({"factor_names": ["hair"]}, "1 names for the 2 factors"),
+        ({"factor_names": ["hair"]}, "one name per factor.*, 2; received 1"),
         ({"num_dims": 0}, "`num_dims` must be an integer"),
         ({"images": 3}, "`images` must have one row per input"),
-        ({"factors": np.zeros((60, 3), int)}, "3 columns for the 2 factors"),
+        (
+            {"factors": np.zeros((60, 3), int)},
+            "must have 2 columns.*received 3",
+        ),
         ({"factors": np.zeros((59, 2), int)}, "59 rows of `factors`"),
         ({"factors": np.full((60, 2), 0.3)}, "`factors` must be integers"),
         ({"decode": "decoder"}, "`decode` must be a function"),
