@@ -175,8 +175,8 @@ def variances(model, x: ColourOrientation, num_images: int, axis: dict) -> dict:
 
     Returns:
         `hue_noise` and `leg`: the `levels`, of each factor the mean variances
-        `(levels,)`, and in `ratio` the mean over all levels but the first,
-        divided by the first.
+        `(levels,)`, in `ratio` the mean over all levels but the first, divided
+        by the first, and in `increase` this mean minus the first.
     """
     results = {}
     for name, levels in (("hue_noise", HUE_NOISES), ("leg", LEGS)):
@@ -186,11 +186,15 @@ def variances(model, x: ColourOrientation, num_images: int, axis: dict) -> dict:
             _, variance = gaussian.unpack(embed(model, images))
             means.append(np.mean(variance, axis=0, dtype=np.float64))
         means = np.stack(means)
-        ratio = means[1:].mean(axis=0) / means[0]
+        distorted = means[1:].mean(axis=0)
+        ratio, increase = distorted / means[0], distorted - means[0]
         results[name] = {
             "levels": list(levels),
             **{factor: means[:, axis[factor]].tolist() for factor in FACTORS},
             "ratio": {factor: float(ratio[axis[factor]]) for factor in FACTORS},
+            "increase": {
+                factor: float(increase[axis[factor]]) for factor in FACTORS
+            },
         }
     return results
 

@@ -106,6 +106,10 @@ def test_what_is_measured(some, monkeypatch):
             np.testing.assert_allclose(curve[factor], means, rtol=1e-4)
             ratio = np.mean(means[1:]) / means[0]
             assert curve["ratio"][factor] == pytest.approx(ratio, rel=1e-4)
+            increase = np.mean(means[1:]) - means[0]
+            assert curve["increase"][factor] == pytest.approx(
+                increase, abs=1e-6
+            )
     # Shorter legs have less ink; noisy hues as much, and more blue.
     assert found["variance"]["leg"]["ratio"]["colour"] < 0.7
     noisy = found["variance"]["hue_noise"]["ratio"]
