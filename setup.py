@@ -65,7 +65,7 @@ EXTRAS_REQUIRE = {
         "wheel>=0.44",
     ],
 }
-# Every data file of a package that is no test data must match one of these;
+# Every data file of a package, except test data, must match one of these;
 # tests/packaging_test.py compares the wheel with the tree.
 DATA_FILES = [
     "**/*.bib",

@@ -31,7 +31,7 @@ BANDWIDTHS = (80, 100, 140)
 
 
 def random_speaker(rng) -> dict:
-    """What stays the same in all recordings of a speaker."""
+    """Properties common to all recordings of a speaker."""
     return {
         "pitch": rng.uniform(90, 250),
         "tract": rng.uniform(0.75, 1.3),

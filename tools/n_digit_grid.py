@@ -228,7 +228,7 @@ def commands(chosen: dict[str, list[dict]]) -> list[str]:
 
 
 def budgets(chosen: dict[str, list[dict]]) -> list[str]:
-    """What the training of each recipe took, and what a search has set."""
+    """Training time of each recipe, and the settings from a search."""
     lines = [
         "| recipe | seeds | set by search | steps | images a step | minutes "
         "| validation |",

@@ -189,7 +189,7 @@ def _of_function(node: ast.FunctionDef, docstring: str | None) -> Signature:
 
 
 class Expression(str):
-    """The source of a default that is no Python literal."""
+    """The source of a default that is not a Python literal."""
 
 
 def _value(node):

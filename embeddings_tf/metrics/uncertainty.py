@@ -44,7 +44,7 @@ def recall_auroc(
       the measure of the URL benchmark
 
     Args:
-        uncertainty: Of the queries, `(n,)`; larger means less certain.
+        uncertainty: One value per query, `(n,)`; larger means less certain.
         embeddings: Queries, `(n, dim)`.
         labels: Integers `(n,)`.
         distance: As in `recall_at_k`.
@@ -136,7 +136,7 @@ def area_under_risk_coverage(uncertainty: Any, is_error: Any) -> float:
 def out_of_distribution_auroc(known: Any, unknown: Any) -> float:
     """OOD AUROC: does the uncertainty tell unknown inputs from known inputs?
 
-    Use it to test a score that shall answer "unknown": predicted variance,
+    Use it to test a score that must detect unknown classes: predicted variance,
     entropy, minus `FewShotClassifier.predict_log_evidence`.
 
     Formula:

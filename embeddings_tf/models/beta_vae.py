@@ -148,7 +148,7 @@ class BetaVAE(OwnLossModel):
             `(batch,)`, the sum over pixels and channels.
 
         Raises:
-            ValueError: If images or codes are no real numbers or have another
+            ValueError: If images or codes are not real numbers or have another
                 shape than the model's, or there are more of one.
         """
         images = real_numbers("Images", images, "float32")

@@ -20,15 +20,14 @@ from embeddings_tf.ops.seed_pair import seed_pair
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
 class HedgedInstances(MatchObjective):
-    """Gaussian embeddings and the probability that two inputs match.
+    """Trains Gaussian embeddings and the probability that two inputs match.
 
     Use it for pairs of inputs that may be unclear: an unclear input gets a
     wide Gaussian. For classes with several examples each,
     `StochasticPrototypes` needs fewer samples and has no constant to choose.
-    Join it to an encoder that ends in
-    `GaussianEmbedding` with `embeddings_tf.models.EmbeddingModel`, and feed
-    batches of several classes with several rows each
-    (`embeddings_tf.sampling.class_balanced_batches`).
+    Combine it with an encoder that ends in `GaussianEmbedding` in
+    `embeddings_tf.models.EmbeddingModel`, and feed batches of several classes
+    with several rows each (`embeddings_tf.sampling.class_balanced_batches`).
 
     Formula, with `a > 0` and `b` trained (`scale` and `offset`) and K samples
     z of each row's Gaussian:
@@ -41,17 +40,17 @@ class HedgedInstances(MatchObjective):
       + 2 beta mean over rows of KL(N(mean, variance) || N(0, I))
     ```
 
-    Pairs are all pairs of two rows of the batch, positive if of one class.
-    The half of a kind that the batch has no pair of is 0. Under
-    `tf.distribute` the pairs are the pairs of the global batch. What happens
-    to rows that coincide and to variances of 0: `docs/hedged_instances.md`.
+    Pairs are all pairs of two rows of the batch. A pair is positive if both
+    rows have the same class. If the batch has no pairs of one kind, that half
+    is 0. Under `tf.distribute`, the pairs are all pairs of the global batch.
+    `docs/hedged_instances.md` describes equal rows and variances of 0.
 
     Args:
-        num_samples: K, samples per row. Time grows with its square, memory
-            does not: a few times `batch * batch` floats.
+        num_samples: K, samples per row. Time grows with the square of K.
+            Memory does not depend on K: a few times `batch * batch` floats.
         beta: Weight of the divergence, 0 to 1e18. With 0 the Gaussians shrink
-            to points; with a large one all inputs get the same Gaussian. The
-            default is the paper's for digits; try 1e-6 to 1e-2.
+            to points; with a large weight all inputs get the same Gaussian.
+            The default is the paper's value for digits; try 1e-6 to 1e-2.
         average: `"probability"`, as above, or `"loss"`, the mean of
             `-ln p(match | z_1, z_2)`: the variational bound, which rewards
             narrow Gaussians.
@@ -69,13 +68,14 @@ class HedgedInstances(MatchObjective):
         `(batch,)`, float32, `v` in every entry.
 
     Raises:
-        ValueError: If an argument is not of the kind above, if the last axis
-            of `y_pred` is odd, or if a method's labels leave a class without
+        ValueError: If an argument is not as described, if the last axis of
+            `y_pred` has an odd size, or if a class of a method's labels has no
             support.
 
     Reference:
-        - [Oh et al., 2019](https://arxiv.org/abs/1810.00319). How pairs are
-          weighted, and how a stays above 0 (softplus), are choices made here.
+        - [Oh et al., 2019](https://arxiv.org/abs/1810.00319). The weights of
+          pairs and the softplus that keeps `a` above 0 are choices of this
+          library.
 
     Example:
 
@@ -122,7 +122,7 @@ class HedgedInstances(MatchObjective):
             self.average == "probability",
         )
         if self.beta:
-            # Squares of embeddings beyond 1e19 leave float32.
+            # Squares of embeddings above 1e19 overflow float32.
             divergence = gaussian.kl_to_standard_normal(
                 tf.cast(mean, tf.float64), tf.cast(variance, tf.float64)
             )
@@ -133,18 +133,18 @@ class HedgedInstances(MatchObjective):
     def match_log_probability(
         self, packed_first, packed_second, num_samples=None, seed=None
     ) -> tf.Tensor:
-        """Log-probability that each row of one set matches each of another.
+        """Log-probability that each row of one set matches each row of another.
 
-        1 minus the probability that a row matches itself tells how unclear
-        it is. The answer for a pair depends on the seed, not on the other
+        1 minus the probability that a row matches itself measures how unclear
+        the input is. The result of a pair depends on the seed, but not on other
         rows. Every finite embedding has a finite log-probability.
 
         Args:
             packed_first: `(first, 2 * dim)`.
             packed_second: `(second, 2 * dim)`.
             num_samples: Samples of each row; None: as many as in training.
-            seed: int or int32 `(2,)`, for a repeatable answer. None: a new
-                one each time.
+            seed: int or int32 `(2,)`, for a repeatable result. None: a new
+                seed in each call.
 
         Returns:
             `(first, second)`. Memory is a few times `first * second` floats,
@@ -160,7 +160,7 @@ class HedgedInstances(MatchObjective):
     ) -> tf.Tensor:
         """ln(p / (1 - p)) of the match of two sets of rows, row by row.
 
-        Two sets `(n, 2 * dim)` give `(n,)`; the other arguments are those of
+        Two sets `(n, 2 * dim)` give `(n,)`. `num_samples` and `seed` are as in
         `match_log_probability`.
         """
         pair = self._samples_and_weights(
@@ -179,9 +179,9 @@ class HedgedInstances(MatchObjective):
     def score_all_pairs(
         self, packed_first, packed_second, num_samples=None, seed=None
     ) -> tf.Tensor:
-        """`match_logit` of each row of one set with each of another.
+        """`match_logit` of each row of one set with each row of another.
 
-        Arguments, shapes and memory are those of `match_log_probability`.
+        Arguments, shapes and memory are as in `match_log_probability`.
         """
         return self._finite(
             self._all_logits(packed_first, packed_second, num_samples, seed)
@@ -249,10 +249,10 @@ class HedgedInstances(MatchObjective):
         num_samples=None,
         seed=None,
     ) -> tf.Tensor:
-        """Log-likelihood ratio that a query is of any class, against none.
+        """Log-likelihood ratio: the query is in any class, versus in none.
 
-        The classes are equally likely; each answers by the support that
-        matches best.
+        The classes are equally likely. The score of a class is the score of
+        its best matching support.
 
         ```
         ln mean over classes y of max over supports i of y of

@@ -30,11 +30,11 @@ class LearnedDistance(EmbeddingObjective):
 
     Use it to accept or reject pairs whose classes were not in training, when
     you do not know which distance suits the embeddings. It trains on all pairs
-    of a batch, without mining. Join it to an encoder with
+    of a batch, without mining. Combine it with an encoder in
     `embeddings_tf.models.EmbeddingModel`; feed it class-balanced batches.
 
     Formula, with D = sigmoid(x) of the logit x of `distance`, ordered pairs
-    (a, b) of two rows, and y' the projected embedding at length 1:
+    (a, b) of two rows, and y' the projected embedding, normalised to length 1:
 
     ```
     v   = 1/2 mean over positive pairs of -ln D
@@ -44,7 +44,8 @@ class LearnedDistance(EmbeddingObjective):
 
     v is half of the paper's Eq. 3, as in the authors' code. v is ln 2 for an
     untrained D, and ln 2 - JS(positive || negative), Jensen-Shannon in nats,
-    for the best D of an encoder (Eq. 7). A half without pairs is 0.
+    for the best D of an encoder (Eq. 7). If the batch has no pairs of one
+    kind, that half is 0.
 
     For each divergence the best logit is the log-likelihood ratio, ln p(pair |
     same class) - ln p(pair | different classes). The decision is "same" above
@@ -56,21 +57,22 @@ class LearnedDistance(EmbeddingObjective):
             `all_pairs(first, second, training)` and its `build`.
         num_classes: Number of classes of the auxiliary classifier, at least
             2; ignored without a classifier.
-        auxiliary: Classifier beside the distance: None, `"softmax"` (a dense
-            layer) or `"additive_margin"` (`layers.AdditiveMargin`).
-            The paper trains with one, which steadies the first steps.
+        auxiliary: Classifier in addition to the distance: None, `"softmax"` (a
+            dense layer) or `"additive_margin"` (`layers.AdditiveMargin`).
+            The paper trains with a classifier; it stabilises the first steps.
         projection: None, or a Keras layer from embeddings to the input of
             the auxiliary classifier; the distance reads the embeddings.
         label_smoothing: s in [0, 1), in training only. The classifier's
             targets are 1 - s for the true class, and s / (num_classes - 1) for
-            the others. The targets of pairs are drawn anew each step: uniform
-            in [1 - s/2, 1] for positive and [0, s/2] for negative pairs.
+            other classes. The targets of pairs are drawn anew each step:
+            uniform in [1 - s/2, 1] for positive and [0, s/2] for negative
+            pairs.
         pair_weighting: `"balanced"`, as above, or `"authors"`: a pair counts
             once per triplet (anchor, later row of its class, negative) that
             contains it.
         divergence: `"jensen_shannon"`, as above, or `"kullback_leibler"`:
             -(1 + x) and exp(x) replace the two logarithms. It still grows
-            where Jensen-Shannon has reached its limit of ln 2, but is noisier.
+            after Jensen-Shannon has reached its limit of ln 2, but is noisier.
         seed: Seed of the random targets and of the classifier's initial
             weights; None: from Keras's global seed.
 
@@ -83,9 +85,9 @@ class LearnedDistance(EmbeddingObjective):
         `(batch,)`, float32: v in every entry, plus its own cross-entropy.
 
     Raises:
-        ValueError: For an argument of another kind, a classifier without
-            `num_classes`, a projection without `auxiliary`, a label outside
-            `[0, num_classes)`, or a class without support.
+        ValueError: If an argument is not as described. Also for a classifier
+            without `num_classes`, a projection without `auxiliary`, a label
+            outside `[0, num_classes)`, or a class without support.
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469)
@@ -142,7 +144,7 @@ class LearnedDistance(EmbeddingObjective):
                 f"auxiliary={auxiliary!r}."
             )
         self.distance = distance
-        # A number wherever there is an auxiliary classifier.
+        # A number if there is an auxiliary classifier.
         self.num_classes: Any = num_classes
         self.projection = projection
         self.label_smoothing = share("label_smoothing", label_smoothing)
@@ -218,7 +220,7 @@ class LearnedDistance(EmbeddingObjective):
         return self.distance(pair, training=False)
 
     def score_all_pairs(self, first, second) -> tf.Tensor:
-        """`score_pairs` of each row of one set with each of another.
+        """`score_pairs` of each row of one set with each row of another.
 
         Sets `(n, dim)` and `(m, dim)` give `(n, m)`.
         """
@@ -260,7 +262,7 @@ class LearnedDistance(EmbeddingObjective):
     def log_evidence(
         self, queries, supports, class_ids, num_classes
     ) -> tf.Tensor:
-        """Log-likelihood ratio that a query is of any class, against none.
+        """Log-likelihood ratio: the query is in any class, versus in none.
 
         The classes are equally likely, with the scores of `log_prob`. The
         arguments are the first four of `log_prob`; returns `(queries,)`.
@@ -275,7 +277,7 @@ class LearnedDistance(EmbeddingObjective):
         return mean_of_class(logits, class_ids, num_classes)
 
     def reusable_layers(self) -> dict:
-        """The distance; an auxiliary classifier knows its classes alone."""
+        """The distance; an auxiliary classifier is not reusable."""
         return {"learned distance": self.distance}
 
     def get_config(self):

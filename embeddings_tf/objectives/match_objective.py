@@ -9,10 +9,10 @@ from embeddings_tf.ops import prototypes
 
 
 class MatchObjective(EmbeddingObjective):
-    """Owns scale `a` and offset `b` of `sigmoid(b - a * distance)`.
+    """Contains scale `a` and offset `b` of `sigmoid(b - a * distance)`.
 
-    In few-shot use a class is all of its supports, and answers by the support
-    that matches best.
+    In few-shot classification, all supports represent a class. Its score is
+    the score of the support that matches best.
     """
 
     signatures = ("classify", "score_pairs")
@@ -31,11 +31,11 @@ class MatchObjective(EmbeddingObjective):
 
     @property
     def scale(self) -> tf.Tensor:
-        """The trainable `a`, how fast a match fades with distance; above 0."""
+        """The trainable `a`, positive: a larger one makes fewer matches."""
         return tf.nn.softplus(tf.convert_to_tensor(self.raw_scale))
 
     def represent(self, embeddings, class_ids, num_classes) -> tuple:
-        """Represents classes in few-shot use by all of their supports.
+        """Represents classes by all of their supports.
 
         Returns:
             The arguments of `log_prob` after the queries: the supports, their

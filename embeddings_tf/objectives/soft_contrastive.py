@@ -16,10 +16,10 @@ class SoftContrastive(MatchObjective):
     """Contrastive loss with a learned scale and offset instead of a margin.
 
     Use it for the probability that two clear inputs match. It is
-    `HedgedInstances` for points: nothing is sampled and there is no constant
-    to choose. If inputs may be unclear, take `HedgedInstances`; for a fixed
-    radius around a query, `ContrastiveLoss`. Join it to an encoder of points
-    with `embeddings_tf.models.EmbeddingModel`, and feed batches of several
+    `HedgedInstances` for points, without samples and without a constant to
+    choose. If inputs may be unclear, use `HedgedInstances`; for a fixed radius
+    around a query, use `ContrastiveLoss`. Combine it with an encoder of points
+    in `embeddings_tf.models.EmbeddingModel`, and feed batches of several
     classes with several rows each
     (`embeddings_tf.sampling.class_balanced_batches`).
 
@@ -31,10 +31,10 @@ class SoftContrastive(MatchObjective):
       + 1/2 mean over negative pairs of -ln(1 - p(match))
     ```
 
-    Pairs are all pairs of two rows of the batch, positive if of one class.
-    The half of a kind that the batch has no pair of is 0. Two rows that
-    coincide have a distance of 0, whose gradient is 0. Under `tf.distribute`
-    the pairs are the pairs of the global batch.
+    Pairs are all pairs of two rows of the batch. A pair is positive if both
+    rows have the same class. If the batch has no pairs of one kind, that half
+    is 0. Equal rows have the distance 0 with gradient 0. Under
+    `tf.distribute`, the pairs are all pairs of the global batch.
 
     Args:
         dtype, name: As in `keras.layers.Layer`. The default is float32,
@@ -53,12 +53,12 @@ class SoftContrastive(MatchObjective):
 
     Raises:
         ValueError: If labels are not class ids, embeddings not `(batch, dim)`,
-            or a method's labels leave a class without support.
+            or a class of a method's labels has no support.
 
     Reference:
         - [Oh et al., 2019](https://arxiv.org/abs/1810.00319), the baseline.
-          How pairs are weighted, and how a stays above 0 (softplus), are
-          choices made here.
+          The weights of pairs and the softplus that keeps `a` above 0 are
+          choices of this library.
 
     Example:
 
@@ -69,7 +69,7 @@ class SoftContrastive(MatchObjective):
     """
 
     def build(self, y_true_shape, y_pred_shape):
-        """Nothing: the weights do not depend on the embeddings."""
+        """Does nothing: the weights do not depend on the embeddings."""
 
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)
@@ -83,7 +83,7 @@ class SoftContrastive(MatchObjective):
         """ln(p / (1 - p)) of the match of two sets of rows, row by row.
 
         Two sets `(n, dim)` give `(n,)`. Every finite embedding has a finite
-        answer.
+        result.
         """
         pair = self._points_and_weights(first, second)
         first, second = (points.shape[1:2] for points in pair[:2])
@@ -95,9 +95,10 @@ class SoftContrastive(MatchObjective):
         return self.match_logit(first, second)
 
     def score_all_pairs(self, first, second) -> tf.Tensor:
-        """`match_logit` of each row of one set with each of another, `(n, m)`.
+        """`match_logit` of each row of one set with each row of another.
 
-        Memory is a few times `n * m` floats, for any dimension.
+        Returns `(n, m)`. Memory is a few times `n * m` floats, for any
+        dimension.
         """
         pair = self._points_and_weights(first, second)
         return self._finite(match_probability.logit_of_all_pairs(*pair))
@@ -138,10 +139,10 @@ class SoftContrastive(MatchObjective):
     def log_evidence(
         self, queries, supports, support_labels, num_classes
     ) -> tf.Tensor:
-        """Log-likelihood ratio that a query is of any class, against none.
+        """Log-likelihood ratio: the query is in any class, versus in none.
 
-        The classes are equally likely; each answers by its nearest support:
-        the log of the mean over classes of the largest `p / (1 - p)`.
+        The classes are equally likely. The result is the log of the mean, over
+        classes, of the largest `p / (1 - p)`, the one of the nearest support.
 
         Args:
             queries: `(queries, dim)`.
@@ -164,7 +165,7 @@ class SoftContrastive(MatchObjective):
         )
         if not first.shape[-1:].is_compatible_with(second.shape[-1:]):
             raise ValueError(
-                "Embeddings that are compared must have one width; received "
+                "Compared embeddings must have the same width; received "
                 f"shapes {first.shape} and {second.shape}. Embed both with one "
                 "encoder."
             )

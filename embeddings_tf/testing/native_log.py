@@ -1,4 +1,4 @@
-"""Log lines of TensorFlow that are no news in a check."""
+"""Log lines of TensorFlow that a check ignores."""
 
 import contextlib
 import os

@@ -194,7 +194,7 @@ def embedding_figure(
 
 
 def _around_ellipses(centre, stddev, low, high):
-    """Limits that hold whole every ellipse whose centre is inside."""
+    """Limits that contain every ellipse with a centre inside."""
     inside = np.all((centre >= low) & (centre <= high), axis=1)
     return (
         np.min([low, *(centre - stddev)[inside]], axis=0),

@@ -77,7 +77,7 @@ def test_it_is_hedged_instances_of_points_without_a_divergence():
 
 
 def test_the_largest_embeddings_have_finite_losses_and_gradients():
-    """Of one sign: their sum is no float32."""
+    """All have the same sign: their sum overflows float32."""
     z = tf.constant([[3e38], [2e38], [2.5e38], [1e38]])
     with tf.GradientTape() as tape:
         tape.watch(z)

@@ -24,7 +24,7 @@ QUICK = ("class_ids", "config", "one_class", "saving", "vector", "zeros")
 
 @pytest.fixture(scope="module")
 def page():
-    """What the code of the page defines."""
+    """The names that the code of the page defines."""
     text = (ROOT / "docs" / "own_loss.md").read_text(encoding="utf-8")
     namespace = {"__name__": "own_loss"}
     for block in re.findall(r"```python\n(.*?)```", text, re.S):

@@ -618,7 +618,7 @@ def test_a_claim_says_what_differs(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_few_shot_of_any_classes(tmp_path, capsys, monkeypatch):
-    """Images of 12 x 10 pixels, class numbers that are no digits."""
+    """Images of 12 x 10 pixels, class numbers that are not digits."""
     x, labels = images(12, 40, (12, 10, 3))
     labels = 1000 * labels - 7
 
