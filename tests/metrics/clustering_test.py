@@ -184,7 +184,10 @@ def test_assigned_by_a_score_that_has_an_order(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: k_means_centroids(np.zeros((4, 2)), 2), "only 1 distinct"),
+        (
+            lambda: k_means_centroids(np.zeros((4, 2)), 2),
+            "at most 1, the distinct",
+        ),
         (lambda: k_means_centroids(np.zeros((4, 2)), 0), "at least 1"),
         (lambda: k_means_centroids(np.zeros(4), 1), "shape"),
         (lambda: class_means(np.zeros((4, 2)), [0, 1]), "4 rows"),

@@ -68,7 +68,7 @@ class TestFuseScores:
             ([3.0], [0.0], "sigmoid"),
             ([np.nan], [0.0], "`probability` must be finite"),
             ([0.5], [1.5], "between -1 and 1"),
-            ([0.5], [0.0, 0.0], "shapes"),
+            ([0.5], [0.0, 0.0], "one shape"),
             ([], [], "not be empty"),
             ([0.5], [0.5 + 1j], "must be real numbers"),
             (["0.5"], [0.5], "must be numbers"),

@@ -52,7 +52,7 @@ def test_a_disk_that_fills_leaves_the_checkpoints_before(saved):
     model.layers[0].bias.assign(np.full(400, 3))
     for limit in (0, 10_000, len(before["latest.keras"]) - 1):
         with files_of_at_most(limit):
-            with pytest.raises(OSError, match="of epoch 3 to .* is kept"):
+            with pytest.raises(OSError, match="of epoch 3 to .* are kept"):
                 checkpoint.save(model, state_of(3), directory)
         after = {name: (directory / name).read_bytes() for name in names(saved)}
         assert after == before

@@ -165,7 +165,7 @@ def test_different_sizes_need_a_size(sizes):
             lambda folder: None,
             (),
             r"Images differ in size: Image 0 (a/0.png) has shape (9, 12, 3), "
-            "Image 2 (a/x.png) has shape (20, 10, 3); say x.with_size(...), "
+            "Image 2 (a/x.png) has shape (20, 10, 3); call x.with_size(...), "
             "which crops and resizes (config.images.size in a recipe).",
         ),
         (
