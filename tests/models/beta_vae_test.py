@@ -227,6 +227,7 @@ class TestTraining:
         values = [float(m.compute_loss(x=images())) for m in (one, same, other)]
         assert values[0] == values[1] != values[2]
 
+    @pytest.mark.slow
     def test_replicas(self, strategy):
         x = images()
         with strategy.scope():

@@ -137,6 +137,7 @@ class TestEquality:
         for a, b in zip(got[1], expected[1], strict=True):
             np.testing.assert_allclose(a, b, atol=0.01)
 
+    @pytest.mark.slow
     def test_two_replicas(self, strategy):
         with strategy.scope():
             two = new_model(4, *dense_layers())

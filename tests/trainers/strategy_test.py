@@ -129,6 +129,7 @@ def test_what_the_chief_has(strategy):
         assert got.dtype == tf.convert_to_tensor(value).dtype
 
 
+@pytest.mark.slow
 def test_the_loop_is_fit_bit_for_bit_on_one_replica():
     run = load_recipe(TINY)
     histories, weights = [], []
