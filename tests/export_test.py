@@ -841,7 +841,7 @@ class TestModels:
         ("preprocessing", "message"),
         [
             (3, "`preprocessing` must be a function"),
-            (lambda x: None, "`preprocessing` returns must be .*NoneType"),
+            (lambda x: None, "result of `preprocessing` must be .*NoneType"),
             (lambda x: x[:, :3], r"\(None, 8, 16, 1\); received .*3, 16, 1\)"),
         ],
         ids=["a number", "nothing", "another shape"],

@@ -263,16 +263,17 @@ def _log_sum_over_samples(sample, log_term, classes, noise):
     noise = tf.reshape(
         tf.pad(noise, [[0, padding], [0, 0]]), [num_blocks, block, dim]
     )
+    # Numbered outside the loop: inside, XLA would not know the block's length.
+    number = tf.reshape(tf.range(num_blocks * block), [num_blocks, block])
     precision = 1 / class_variance
     log_volume = tf.reduce_sum(tf.math.log(class_variance), axis=-1)
 
     def add_block(index, total):
-        numbers = index * block + tf.range(block)
-        z = sample(noise[index], numbers)
+        z = sample(noise[index], number[index])
         square = tf.math.squared_difference(z[:, :, None], class_mean)
         exponent = tf.reduce_sum(square * precision, axis=-1) + log_volume
         terms = log_term(-exponent / 2)
-        is_sample = (numbers < num_samples)[:, None, None]
+        is_sample = (number[index] < num_samples)[:, None, None]
         terms = tf.where(is_sample, terms, -np.inf)
         total = tf.concat([total[None], terms], axis=0)
         return index + 1, tf.reduce_logsumexp(total, axis=0)

@@ -173,7 +173,7 @@ class TestPairs:
     def test_rows_that_are_no_pairs(self):
         with pytest.raises(ValueError, match="received 4 and 3 rows"):
             trained().match_logit(self.first, self.second)
-        with pytest.raises(ValueError, match="one width"):
+        with pytest.raises(ValueError, match="the same width"):
             trained().score_all_pairs(self.first, self.second[:, :2])
 
 

@@ -162,6 +162,25 @@ class TestLogProb:
             assert (error > 1e-4).all()
             assert (np.abs(row - expected) < 4 * error).all()
 
+    def test_xla_after_a_graph_of_open_shapes(self):
+        """XLA takes the samples in a loop that export traced before."""
+        objective = StochasticPrototypes(2)
+        queries, supports = random_packed(5), random_packed(4, seed=1)
+
+        def log_prob(queries, supports):
+            prototypes = objective.prototypes(supports, [0, 0, 1, 1], 2)
+            return objective.log_prob(queries, prototypes, 20, (0, 0))
+
+        rows = tf.TensorSpec((None, 4))
+        traced = tf.function(
+            log_prob, input_signature=[rows, rows], autograph=False
+        )
+        expected = traced(queries, supports)
+        compiled = tf.function(log_prob, jit_compile=True, autograph=False)
+        np.testing.assert_allclose(
+            compiled(queries, supports), expected, atol=1e-5
+        )
+
     @pytest.mark.parametrize("num_samples", [1, 3])
     def test_same_noise(self, num_samples):
         """An average of softmaxes at the samples, in NumPy."""
