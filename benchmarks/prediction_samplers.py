@@ -205,7 +205,7 @@ def main() -> None:
 
 
 def measure() -> dict:
-    """What the result file has of made-up queries."""
+    """The part of the result file about made-up queries."""
     from trainers.provenance import provenance
 
     started = time.monotonic()

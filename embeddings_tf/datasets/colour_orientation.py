@@ -29,9 +29,9 @@ class ColourOrientation:
 
     Use it to see what an embedding does with two factors and with unclear
     images. The four classes are two hues times two orientations. Hue and
-    orientation of an image are Gaussian around those of its class, so classes
-    overlap and the accuracy of the ideal classifier is known. An image is
-    drawn when it is read: there are no files, and image `i` depends on the
+    orientation of an image are Gaussian around the centre of its class, so
+    classes overlap and the accuracy of the ideal classifier is known. An image
+    is drawn when it is read: there are no files, and image `i` depends on the
     seed and on `i` alone. Pass it to `datasets.batches` as `x`.
 
     ```
@@ -163,9 +163,9 @@ def bayes_accuracy(
 ) -> float:
     """Accuracy of the ideal classifier of two binary factors on circles.
 
-    The nearer of two centres is the more probable one, so on each circle an
-    angle is classified rightly on the arc between the two points that are as
-    far from one centre as from the other.
+    The ideal classifier takes the nearer of two centres. On each circle two
+    points are equally far from both centres. An angle is classified correctly
+    if it is on the same arc between these points as the centre of its class.
 
     Args:
         distance: Degrees between the centres of a factor, up to 180.

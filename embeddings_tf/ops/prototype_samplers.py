@@ -109,8 +109,8 @@ def shared_log_prob(
 
     The draws are scaled by each query's own variance, so an answer does not
     depend on the other queries. Probabilities are computed in float64, and
-    the answer is finite. Arguments and result are those of `naive_log_prob`,
-    and the `sampler`, a name of `SAMPLERS`.
+    the answer is finite. `sampler` is a name of `SAMPLERS`. The other arguments
+    and the result are as in `naive_log_prob`.
     """
     noise = gaussian.standard_normal(
         num_samples, mean.shape[-1], seed, mean.dtype
@@ -186,10 +186,9 @@ def _log_weighted_softmax(
 ):
     """As `log_mean_softmax`, with samples of intersections, and weights.
 
-    The products of a query's Gaussian with those of all classes, added up, are
-    `N(z; query) * sum over c of N(z; c)`. Divided by its integral this is the
-    density that samples are drawn from, so that their weights are 1 over the
-    sum.
+    Samples are drawn from the density that is proportional to
+    `N(z; query) * sum over c of N(z; c)`. So the weight of a sample z is
+    1 / sum over c of N(z; c).
 
     Args:
         mean, variance, class_mean, class_variance, noise: As in

@@ -133,7 +133,7 @@ def test_bayes_accuracy_by_sampling(distance, deviation):
 
 
 def test_bayes_accuracy_by_integration():
-    """Of the larger of two densities of wrapped Gaussians, squared."""
+    """The larger of two densities of wrapped Gaussians, added up, squared."""
     angles = np.linspace(0, 360, 200_001)[:-1]
     turns = 360 * np.arange(-5, 6)[:, None]
     densities = [

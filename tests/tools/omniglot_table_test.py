@@ -84,7 +84,7 @@ def test_cells_and_differences():
     assert (
         "| clean | PN, 64 dimensions | **90.0** |  | **70.0** |  |  |"
     ) in rows
-    # Of the one seed that both have.
+    # The difference is over the one seed that both methods have.
     assert (
         "| corrupt support | **+10.0** [+10.0] (+0.7) | (+8.0) "
         "| **+10.0** [+10.0] (+2.0) | (+9.9) |"

@@ -116,7 +116,7 @@ def code(tmp_path):
 
 
 def words(code, *more):
-    """What trains own data, encoder and loss on top of a recipe."""
+    """Overrides that train own data, encoder and loss on top of a recipe."""
     return [
         f"dataset={code}:points",
         "data.label.feature=",

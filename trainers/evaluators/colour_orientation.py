@@ -21,7 +21,7 @@ NUM_CLASSES = 4
 BLOCK = 500
 # The first is the undistorted image.
 HUE_NOISES = (0.0, 30.0, 60.0, 90.0, 120.0, 150.0, 180.0)
-# From one centre to the other.
+# From the first to the second centre.
 GRID = tuple(np.linspace(*CENTRES, 7).tolist())
 LEGS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.1)
 
@@ -62,11 +62,11 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     """All measures of one trained model, and its figures by name.
 
     The first `num_support` images of each class of the training split are the
-    supports. Of each split: the accuracy beside the accuracy of the ideal
-    classifier on the same images; what each dimension tells about each factor;
-    and the mean variance of each dimension at the centres of the classes, when
-    all images have one noise of the hue, or one length of the legs. `grid` has
-    the embeddings of shapes between the centres of the classes.
+    supports. Results of each split are: the accuracy beside the accuracy of the
+    ideal classifier on the same images; the single-dimension AUC of each
+    factor; and the mean variance of each dimension at the centres of the
+    classes, for each noise of the hue and for each length of the legs. `grid`
+    has the embeddings of shapes between the centres of the classes.
     """
     wanted, results, figures = run.evaluation, {}, {}
     x, labels = data.split(run.data.split)
@@ -171,7 +171,7 @@ def variances(model, x: ColourOrientation, num_images: int, axis: dict) -> dict:
         model: Model of Gaussian embeddings.
         x: Images.
         num_images: How many of them.
-        axis: Of each factor the dimension, as `axes` gives it.
+        axis: The dimension of each factor, as `axes` returns it.
 
     Returns:
         `hue_noise` and `leg`: the `levels`, of each factor the mean variances

@@ -1,9 +1,9 @@
 """Colour and orientation: Scott, Ridgeway & Mozer 2019, 4.1.
 
 An embedding of two dimensions for four classes of coloured shapes, two hues
-times two orientations. The questions: is the accuracy that of the ideal
-classifier, does each axis tell one factor, and does a variance rise where its
-factor is unclear? Images are drawn while they are read.
+times two orientations. The questions are: does the accuracy reach the
+accuracy of the ideal classifier, does each axis tell one factor, and does a
+variance rise where its factor is unclear? Images are drawn while they are read.
 
 The paper states the intersection sampler, two supports of each class, two
 dimensions, 15 % of noisy images and the learning rate. Its text lost the sizes

@@ -27,7 +27,7 @@ def scan(character, drawing):
 
 
 class Omniglot:
-    """What the builder reads of TFDS's: names, in TFDS's order, and scans."""
+    """What our builder needs of TFDS's builder: names in its order, scans."""
 
     def __init__(self, characters, names=NAMES):
         self.characters = characters
