@@ -57,6 +57,7 @@ def test_what_is_left_out_has_no_gradient():
     assert change.max() > 1e-4
 
 
+@pytest.mark.slow
 def test_replicas_leave_out_the_same(strategy):
     """Two replicas take the same steps as one; the second is uneven."""
     x, labels = images(47), np.concatenate([LABELS, LABELS[:-1]])

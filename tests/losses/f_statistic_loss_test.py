@@ -223,7 +223,9 @@ def exact_loss(a, b, direction):
 
 
 @pytest.mark.parametrize("direction", ["separate", "merge"])
-@pytest.mark.parametrize("sizes", [(3, 1), (5, 5), (21, 21)])
+@pytest.mark.parametrize(
+    "sizes", [(3, 1), (5, 5), pytest.param((21, 21), marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     "distance", [1e-10, 1e-7, 1e-4, 1e-2, 1, 3, 10, 30, 1e3, 1e6, 1e9, 1e12]
 )
@@ -400,7 +402,9 @@ def test_not_a_number_is_not_hidden(labels, options):
         assert np.isnan(value) and np.isnan(gradient).any(), (row, column)
 
 
-@pytest.mark.parametrize("equal_variance", [True, False])
+@pytest.mark.parametrize(
+    "equal_variance", [True, pytest.param(False, marks=pytest.mark.slow)]
+)
 def test_not_a_number_is_not_hidden_by_xla(equal_variance):
     compiled = tf.function(f_statistic_loss, jit_compile=True)
     for column in range(4):

@@ -135,6 +135,7 @@ def test_other_answers_of_the_model_stay(tmp_path):
     assert len(found) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [plain, joined])
 @pytest.mark.parametrize("labels", [SINGLETONS, LABELS], ids=["bad", "good"])
 def test_replicas(make, labels, strategy):

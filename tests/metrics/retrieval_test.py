@@ -262,7 +262,16 @@ def hostile_set(seed):
 class TestHostileEmbeddings:
     """No outlier, offset, twin, tie or narrow cone changes the answer."""
 
-    @pytest.mark.parametrize("seeds", np.split(np.arange(500), 10))
+    @pytest.mark.parametrize(
+        "seeds",
+        [
+            range(50),
+            *(
+                pytest.param(range(first, first + 50), marks=pytest.mark.slow)
+                for first in range(50, 500, 50)
+            ),
+        ],
+    )
     def test_500_random_sets_against_brute_force(self, seeds):
         for seed in seeds:
             x, labels, distance = hostile_set(int(seed))

@@ -83,6 +83,7 @@ def x_vector():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoder", [normalized_dense, x_vector])
 def test_batch_normalisation_is_of_the_global_batch(strategy, encoder):
     """Equal weights and moving statistics after a step on uneven pieces."""

@@ -97,7 +97,9 @@ def test_cross_validation_of_a_folder(digits, tmp_path, capsys):
     assert "has no folds" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("num_folds", [0, 3])
+@pytest.mark.parametrize(
+    "num_folds", [0, pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_a_picture_has_the_names_of_the_folders(num_folds, tmp_path):
     """Test classes are not the first ones, so positions tell nothing."""
     names = [f"{animal} of {place}" for animal in "abc" for place in "xyz"]

@@ -171,6 +171,7 @@ def test_batches_hold_all_words():
         assert np.bincount(labels).tolist() == [3] * 10
 
 
+@pytest.mark.slow
 def test_copies_before_babble_and_in_rooms(tmp_path, monkeypatch):
     """Copies follow the recordings, and use only training speakers."""
     folder = tmp_path / "rooms" / "small"

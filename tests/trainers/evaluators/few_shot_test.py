@@ -203,6 +203,7 @@ def test_features_have_nothing_to_occlude(monkeypatch):
     assert all(isinstance(figure, Figure) for figure in figures.values())
 
 
+@pytest.mark.slow
 def test_more_tasks_on_the_same_embeddings(monkeypatch):
     """As a run of that task alone, beside the first; leave-one-out once."""
     embedded = []
