@@ -4,6 +4,7 @@ import numpy as np
 
 from embeddings_tf.datasets.l_shapes import SIZE
 from embeddings_tf.datasets.l_shapes import draw_l_shapes
+from embeddings_tf.datasets.row_numbers import row_numbers
 from embeddings_tf.ops.arguments import integer_at_least
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
@@ -90,23 +91,11 @@ class ColourOrientation:
 
     def __getitem__(self, index) -> np.ndarray:
         """One image for an integer, a batch for an integer vector or slice."""
-        if isinstance(index, slice):
-            index = np.arange(len(self))[index]
-        index = np.asarray(index)
-        if index.dtype.kind not in "iu" or index.ndim > 1:
-            raise TypeError(
-                "expected an integer, an integer vector or a slice; received "
-                f"shape {index.shape} and dtype {index.dtype}."
-            )
-        beyond = index[(index < -len(self)) | (index >= len(self))]
-        if beyond.size:
-            raise IndexError(
-                f"there are {len(self)} images; received {beyond.flat[0]}."
-            )
+        index = row_numbers(index, len(self))
         if index.ndim == 0:
             return self[index[None]][0]
         hue = np.tile(self.hue[index, None, None], (1, SIZE, SIZE))
-        for row, i in enumerate(np.arange(len(self))[index]):
+        for row, i in enumerate(index):
             if self.hue_noise[i]:
                 rng = np.random.default_rng([self._seed, i])
                 hue[row] += self.hue_noise[i] * rng.normal(size=hue[row].shape)

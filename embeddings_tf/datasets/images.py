@@ -9,6 +9,7 @@ import numpy as np
 from embeddings_tf.datasets.crops import middle_crop
 from embeddings_tf.datasets.crops import random_crop
 from embeddings_tf.datasets.crops import resize
+from embeddings_tf.datasets.row_numbers import row_numbers
 from embeddings_tf.ops.arguments import integer_at_least
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import number_at_least
@@ -99,8 +100,7 @@ class Images:
         if names is not None and num_rows("names", names) != self._num_images:
             raise ValueError(
                 f"names must be one for each of {self._num_images} images; "
-                "received "
-                f"{len(names)}."
+                f"received {len(names)}."
             )
         self.size = size
         self.names = names
@@ -113,16 +113,7 @@ class Images:
 
     def __getitem__(self, index) -> np.ndarray:
         """Returns one image for an integer, a batch for a vector or slice."""
-        if isinstance(index, slice):
-            index = np.arange(len(self))[index]
-        index = np.asarray(index)
-        if index.dtype.kind not in "iu" or index.ndim > 1:
-            raise TypeError(
-                "expected an integer, an integer vector or a slice; received "
-                f"shape {index.shape} and dtype {index.dtype}; take(indices) "
-                "gives some of the images."
-            )
-        index = self._checked(index)
+        index = row_numbers(index, len(self))
         if index.ndim == 0:
             return self._image(index)
         if self.size is None:
@@ -181,7 +172,7 @@ class Images:
                 f"{len(self)}; received shape {indices.shape} and dtype "
                 f"{indices.dtype}."
             )
-        indices = self._checked(indices)
+        indices = row_numbers(indices, len(self))
         read, names = self._read, self.names
         return Images(
             lambda number: read(int(indices[number])),
@@ -191,16 +182,6 @@ class Images:
             names=None if names is None else [names[i] for i in indices],
             crop=self._crop,
         )
-
-    def _checked(self, index):
-        if index.size and not (
-            -len(self) <= index.min() and index.max() < len(self)
-        ):
-            raise IndexError(
-                f"indices must be in 0..{len(self) - 1}; received "
-                f"{index.min()} to {index.max()}."
-            )
-        return np.where(index < 0, index + len(self), index)
 
     def _image(self, number):
         image = np.asarray(self._read(int(number)))

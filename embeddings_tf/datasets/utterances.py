@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from embeddings_tf.datasets.row_numbers import row_numbers
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import function as checked_function
 from embeddings_tf.ops.arguments import positive_integer
@@ -122,14 +123,7 @@ class Utterances:
 
     def __getitem__(self, index) -> np.ndarray:
         """Returns one utterance for an integer, a batch for a vector."""
-        index = np.asarray(index)
-        if index.dtype.kind not in "iu" or index.ndim > 1:
-            raise TypeError(
-                "expected an integer or an integer vector; received shape "
-                f"{index.shape} and dtype {index.dtype}; take(indices) gives "
-                "some of the utterances."
-            )
-        index = self._checked(index)
+        index = row_numbers(index, len(self), slices=False)
         if index.ndim == 0:
             return np.array(self._utterance(index))
         if self.num_frames is None:
@@ -187,7 +181,7 @@ class Utterances:
                 f"all {len(self)}; received shape {indices.shape} and dtype "
                 f"{indices.dtype}."
             )
-        indices = self._checked(indices)
+        indices = row_numbers(indices, len(self))
         values: Any
         if callable(self._values):
             read = self._values
@@ -236,16 +230,6 @@ class Utterances:
             self.num_frames,
             self._seed,
         )
-
-    def _checked(self, index):
-        if index.size and not (
-            -len(self) <= index.min() and index.max() < len(self)
-        ):
-            raise IndexError(
-                f"indices must be in 0..{len(self) - 1}; received "
-                f"{index.min()} to {index.max()}."
-            )
-        return np.where(index < 0, index + len(self), index)
 
     def _utterance(self, number):
         if not callable(self._values):

@@ -53,6 +53,21 @@ def test_half_precision():
     np.testing.assert_allclose(output, expected, atol=0.01)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "mask"),
+    [({"axis": 1}, None), ({"scale": False}, None), ({"center": False}, None)]
+    + [({}, np.arange(60).reshape(5, 4, 3) % 3 > 0)],
+    ids=["another axis", "no scale", "no centre", "a mask"],
+)
+def test_other_arguments_train_like_keras(arguments, mask):
+    x = X[..., :2].repeat(2, axis=-1)  # as many channels as rows
+    found, expected = (
+        layer(**arguments)(x, training=True, mask=mask)
+        for layer in (FusedBatchNormalization, keras.layers.BatchNormalization)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("way", ["frozen", "synchronized"])
 def test_what_the_kernel_cannot_is_left_to_keras(way, monkeypatch):
     layer = FusedBatchNormalization(synchronized=way == "synchronized")
