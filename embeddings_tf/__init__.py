@@ -14,6 +14,7 @@ from embeddings_tf import models
 from embeddings_tf import objectives
 from embeddings_tf import optimizers
 from embeddings_tf import sampling
+from embeddings_tf import scoring
 from embeddings_tf import testing
 from embeddings_tf import viz
 from embeddings_tf.version import __version__
@@ -30,6 +31,7 @@ __all__ = [
     "objectives",
     "optimizers",
     "sampling",
+    "scoring",
     "testing",
     "viz",
 ]

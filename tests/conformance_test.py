@@ -1057,6 +1057,7 @@ PUBLIC = {
         "models",
         "metrics",
         "sampling",
+        "scoring",
         "datasets",
         "datasets.speech",
         "callbacks",

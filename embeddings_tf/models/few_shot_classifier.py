@@ -4,13 +4,18 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.models.input_shape import require_input_shape
+from embeddings_tf.models.embed_batch import embed_batch
+from embeddings_tf.models.embed_batch import embedded_rows
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import keras_layer
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import truth
+
+# Numbers of queries times numbers that represent the classes, at once.
+_BLOCK = 2**22
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -48,7 +53,10 @@ class FewShotClassifier(keras.layers.Layer):
         seed: Seed of the samples, 0 to 2**31 - 1. All queries share the
             samples, so a result depends neither on `batch_size` nor on other
             queries.
-        batch_size: Number of inputs embedded and classified at once.
+        batch_size: Number of inputs embedded and classified at once; with many
+            classes, fewer are classified at once.
+        embedded: Whether supports and queries are embeddings of the model
+            already, for example from `scoring.embed`.
 
     Attributes:
         classes_: The labels seen by `fit`, sorted, `(classes,)`.
@@ -86,6 +94,7 @@ class FewShotClassifier(keras.layers.Layer):
         num_samples: int | None = None,
         seed: int = 0,
         batch_size: int = 256,
+        embedded: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -95,11 +104,12 @@ class FewShotClassifier(keras.layers.Layer):
             self.num_samples = positive_integer("num_samples", num_samples)
         self.seed = random_seed("seed", seed, 31)
         self.batch_size = positive_integer("batch_size", batch_size)
+        self.embedded = truth("embedded", embedded)
         self.built = True  # it has only the model's weights
 
     def fit(self, support, labels) -> "FewShotClassifier":
         """Stores one prototype per distinct label of `(n,)` labels."""
-        labels = _class_names(labels)
+        labels = class_names(labels)
         num_supports = num_rows("support", support)
         if labels.shape != (num_supports,) or not num_supports:
             raise ValueError(
@@ -147,14 +157,18 @@ class FewShotClassifier(keras.layers.Layer):
     def _of_queries(self, answer, query, shape_of_none) -> np.ndarray:
         """Calls `answer` for all queries, batch by batch."""
         parts = [np.zeros(shape_of_none, "float32")]
+        numbers = sum(np.size(p) for p in tf.nest.flatten(self.prototypes_))
+        size = max(1, _BLOCK // numbers)
         for first in range(0, num_rows("query", query), self.batch_size):
-            found = answer(
-                self._embed_batch("query", query, first),
-                self.prototypes_,
-                self.num_samples,
-                tf.constant([self.seed, 0]),
-            )
-            parts.append(np.asarray(found))
+            embeddings = self._embed_batch("query", query, first)
+            for start in range(0, len(embeddings), size):
+                found = answer(
+                    embeddings[start : start + size],
+                    self.prototypes_,
+                    self.num_samples,
+                    tf.constant([self.seed, 0]),
+                )
+                parts.append(np.asarray(found))
         return np.concatenate(parts)
 
     def predict_proba(self, query) -> np.ndarray:
@@ -177,6 +191,7 @@ class FewShotClassifier(keras.layers.Layer):
             "num_samples": self.num_samples,
             "seed": self.seed,
             "batch_size": self.batch_size,
+            "embedded": self.embedded,
             "classes": self._classes_for_json(),
         }
 
@@ -221,22 +236,13 @@ class FewShotClassifier(keras.layers.Layer):
         )
 
     def _embed_batch(self, name: str, x, first: int) -> np.ndarray:
-        batch = array(name, x[first : first + self.batch_size])
-        require_input_shape(name, batch, self.model)
-        if batch.dtype.kind == "c":  # TensorFlow would only warn
-            raise ValueError(
-                f"`{name}` must be real numbers; received the type "
-                f"{batch.dtype}. The imaginary part would be lost: pass both "
-                "parts as separate numbers."
-            )
-        # Inputs are also checked: max-pooling and ReLU can hide NaN.
-        _require_finite("Input", batch, first)
-        embeddings = self.model.predict_on_batch(batch)
-        _require_finite("The embedding of input", embeddings, first)
-        return embeddings
+        rows = slice(first, first + self.batch_size)
+        if self.embedded:
+            return embedded_rows(name, self.model, x, rows)
+        return embed_batch(name, self.model, x, rows)
 
 
-def _class_names(labels) -> np.ndarray:
+def class_names(labels) -> np.ndarray:
     """Returns labels as an array; ValueError unless they can name classes."""
     labels = array("labels", labels)
     if labels.dtype.kind == "O":  # for example from pandas
@@ -250,15 +256,3 @@ def _class_names(labels) -> np.ndarray:
             f"{labels.tolist()}. Leave examples without a class out."
         )
     return labels
-
-
-def _require_finite(what: str, rows: np.ndarray, first: int) -> None:
-    """Raises ValueError for the first row with NaN or infinity."""
-    if not np.issubdtype(rows.dtype, np.floating):
-        return
-    finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
-    if not finite.all():
-        raise ValueError(
-            f"{what} {first + int(finite.argmin())} is not finite: it "
-            "contains NaN or infinite values. Remove them first."
-        )

@@ -1,0 +1,86 @@
+"""Embeds one batch of inputs, checked before and after."""
+
+import numpy as np
+
+from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.models.input_shape import require_input_shape
+from embeddings_tf.ops.arguments import array
+
+
+def embed_batch(name: str, model, x, rows: slice) -> np.ndarray:
+    """Embeds `x[rows]`, checked for shape, type and finite numbers.
+
+    Args:
+        name: Name of the argument `x` in error messages.
+        model: A Keras model of embeddings.
+        x: Inputs of the model, all of one shape.
+        rows: The rows of the batch.
+
+    Raises:
+        ValueError: If inputs do not have the model's shape or are complex, or
+            an input or an embedding is not finite.
+    """
+    batch = array(name, x[rows])
+    require_input_shape(name, batch, model)
+    require_real(name, batch)
+    # Inputs are also checked: max-pooling and ReLU can hide NaN.
+    require_finite("Input", batch, rows.start)
+    embeddings = model.predict_on_batch(batch)
+    require_finite("The embedding of input", embeddings, rows.start)
+    return embeddings
+
+
+def embedded_rows(name: str, model, x, rows: slice) -> np.ndarray:
+    """Returns `x[rows]`, which are already embeddings of the model.
+
+    Raises:
+        ValueError: If they do not have the width of the model's output, or are
+            not finite real numbers.
+    """
+    batch = array(name, x[rows])
+    width = _width(model)
+    if batch.ndim != 2 or width not in (None, batch.shape[1]):
+        kind = "packed Gaussians" if has_gaussian_output(model) else "rows"
+        raise ValueError(
+            f"`{name}` must be embeddings of the model, {kind} of shape "
+            f"(n, {width or 'dim'}); received shape {batch.shape}. Embed them "
+            "with this model."
+        )
+    require_real(name, batch)
+    if batch.dtype.kind not in "biuf":
+        raise ValueError(
+            f"`{name}` must be numbers; received dtype {batch.dtype}."
+        )
+    require_finite("The embedding", batch, rows.start)
+    return batch
+
+
+def _width(model) -> int | None:
+    """Returns the width of the model's embeddings, if it is known."""
+    for source in (model, getattr(model, "encoder", None)):
+        shape = getattr(source, "output_shape", None)
+        if isinstance(shape, tuple):
+            return shape[-1]
+    return None
+
+
+def require_real(name: str, batch: np.ndarray) -> None:
+    """Raises ValueError for complex numbers; TensorFlow would only warn."""
+    if batch.dtype.kind == "c":
+        raise ValueError(
+            f"`{name}` must be real numbers; received the type "
+            f"{batch.dtype}. The imaginary part would be lost: pass both "
+            "parts as separate numbers."
+        )
+
+
+def require_finite(what: str, rows: np.ndarray, first: int) -> None:
+    """Raises ValueError for the first row with NaN or infinity."""
+    if not np.issubdtype(rows.dtype, np.floating):
+        return
+    finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
+    if not finite.all():
+        raise ValueError(
+            f"{what} {first + int(finite.argmin())} is not finite: it "
+            "contains NaN or infinite values. Remove them first."
+        )

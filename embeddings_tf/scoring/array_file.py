@@ -1,0 +1,70 @@
+"""Files of named arrays and settings, which NumPy alone can read."""
+
+import io
+import json
+import os
+import pathlib
+import zipfile
+from collections.abc import Mapping
+
+import numpy as np
+
+SETTINGS = "settings"
+
+
+def write(path: pathlib.Path, arrays: Mapping, settings: Mapping) -> None:
+    """Writes an `.npz` file atomically: a reader sees all of it or none.
+
+    Args:
+        path: The file; an existing file is replaced.
+        arrays: Arrays of numbers or strings by name.
+        settings: Values for JSON, stored as an array of one string.
+    """
+    text = json.dumps(settings, allow_nan=False)
+    content = io.BytesIO()
+    np.savez(content, **{**arrays, SETTINGS: np.array(text)})
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content.getvalue())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path: pathlib.Path, kind: str, needed) -> tuple[dict, dict]:
+    """Returns arrays and settings of a file that `write` wrote.
+
+    Nothing in the file is executed or unpickled.
+
+    Args:
+        path: The file.
+        kind: What the file should be, for error messages.
+        needed: Names of the arrays that it must contain.
+
+    Raises:
+        ValueError: If the file is damaged or of another kind.
+        OSError: If it cannot be read.
+    """
+    wrong = f"{path} is not {kind}: {{}}. Make it again."
+    try:
+        with open(path, "rb") as opened:
+            file = np.load(opened, allow_pickle=False)
+            if isinstance(file, np.ndarray):
+                raise ValueError(wrong.format("it contains a single array"))
+            arrays = {name: file[name] for name in file.files}
+        settings = json.loads(str(arrays.pop(SETTINGS)))
+    except KeyError as error:
+        raise ValueError(wrong.format(f"it lacks {error}")) from error
+    except (EOFError, ValueError, zipfile.BadZipFile) as error:
+        if str(error).startswith(f"{path} is not"):
+            raise
+        raise ValueError(wrong.format("it is damaged or foreign")) from error
+    if not isinstance(settings, dict) or settings.get("kind") != kind:
+        raise ValueError(wrong.format("it has other contents"))
+    missing = [name for name in needed if name not in arrays]
+    if missing:
+        raise ValueError(wrong.format(f"it lacks {', '.join(missing)}"))
+    return arrays, settings

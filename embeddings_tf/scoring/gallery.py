@@ -1,0 +1,299 @@
+"""A gallery of enrolled classes that answers "unknown" for others."""
+
+import numpy as np
+
+from embeddings_tf.models.few_shot_classifier import FewShotClassifier
+from embeddings_tf.ops import arguments
+from embeddings_tf.scoring import gallery_file
+from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
+from embeddings_tf.scoring.labelled_embeddings import embed_inputs
+from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
+from embeddings_tf.scoring.labelled_embeddings import some
+from embeddings_tf.scoring.open_set import SCORES
+from embeddings_tf.scoring.open_set import calibrated
+from embeddings_tf.scoring.open_set import open_set_scores
+
+
+class Gallery:
+    """Recognises enrolled classes, and answers "unknown" for other classes.
+
+    Use it with any trained model of embeddings, for classes that were not in
+    training. `enroll` adds labelled examples and needs no training. `calibrate`
+    sets the threshold below which the answer is "unknown". Methods have the
+    names of scikit-learn. A `FewShotClassifier` chooses the class, so the
+    model's objective decides how classes are represented and compared.
+
+    An input is accepted if its score reaches the threshold. Both scores work
+    for every method:
+
+    - `"log_evidence"`: evidence that the input is in any enrolled class,
+      `FewShotClassifier.predict_log_evidence`;
+    - `"nearest_distance"`: minus the distance to the nearest enrolled example,
+      by the method's own distance.
+
+    The threshold promises the false-accept rate of classes that are not
+    enrolled, on average over exchangeable classes, by split conformal
+    prediction over the calibration classes: with N of them, of which class c
+    has the share `r_c(t)` of scores of at least t,
+
+    ```
+    threshold = smallest t with (1 + sum over c of r_c(t)) / (N + 1) <= rate
+    ```
+
+    So a rate below `1 / (N + 1)` is refused. The threshold is computed again
+    after each change of the enrolled classes. Calibration classes that become
+    enrolled no longer count.
+
+    Args:
+        model: The trained model.
+        score: `"log_evidence"` or `"nearest_distance"`.
+        unknown: The answer for other classes. None: "unknown" if the labels are
+            strings, -1 if they are integers.
+        num_samples, seed, batch_size: As in `FewShotClassifier`.
+        embedded: Whether inputs are embeddings already, from `scoring.embed`.
+
+    Attributes:
+        classes_: The enrolled labels, sorted, `(classes,)`.
+        examples_: `embeddings`, `labels` and `names` of the enrolled examples.
+        threshold_: The smallest accepted score; None before `calibrate`.
+        calibration_: How the threshold was obtained: promised rate, method,
+            calibration classes and examples that count, and the accepted share
+            of these classes' examples. None before `calibrate`.
+        source: Where the model is, for readers of the file; "" at first.
+
+    Raises:
+        ValueError: If labels are neither strings nor integers, or change their
+            kind; if a label is not enrolled, or equals `unknown`. If too few
+            calibration classes are left for the promised rate. If the file of a
+            gallery is damaged, or its embeddings are of another model.
+
+    Reference:
+        - [Vovk, Gammerman & Shafer, 2005](https://doi.org/10.1007/b106715)
+        - [Angelopoulos et al., 2022](https://arxiv.org/abs/2208.02814)
+
+    Example:
+
+    >>> encoder = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    >>> gallery = embeddings_tf.scoring.Gallery(encoder)
+    >>> support = np.array([[0, 0], [9, 9]], "float32")
+    >>> gallery = gallery.enroll(support, ["low", "high"])
+    >>> others = np.array([[0, 9], [9, 0], [5, 4]], "float32")
+    >>> gallery = gallery.calibrate(others, ["a", "b", "c"], 0.25)
+    >>> gallery.predict([[1.0, 0.0], [0.0, 8.0]]).tolist()
+    ['low', 'unknown']
+    """
+
+    def __init__(
+        self,
+        model,
+        *,
+        score: str = "log_evidence",
+        unknown: str | int | None = None,
+        num_samples: int | None = None,
+        seed: int = 0,
+        batch_size: int = 256,
+        embedded: bool = False,
+    ):
+        self.score = arguments.one_of("score", score, SCORES)
+        is_label = isinstance(unknown, str | int | None)
+        if not is_label or isinstance(unknown, bool):
+            raise ValueError(
+                "`unknown` must be a string, an integer or None; received "
+                f"{unknown!r}."
+            )
+        self.unknown = unknown
+        self.embedded = arguments.truth("embedded", embedded)
+        self.source = ""
+        self.sampling = {
+            "num_samples": num_samples,
+            "seed": seed,
+            "batch_size": batch_size,
+        }
+        # It compares embeddings, and is fitted to all enrolled examples.
+        empty = FewShotClassifier(model, embedded=True, **self.sampling)
+        self._set(empty, None, None, None, None)
+
+    @property
+    def model(self):
+        return self._classifier.model
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return np.unique(self.examples_.labels)
+
+    @property
+    def examples_(self) -> LabelledEmbeddings:
+        if self._examples is None:
+            raise ValueError(
+                "The gallery is empty: call enroll(x, labels) first."
+            )
+        return self._examples
+
+    def fit(self, x, labels, names=None) -> "Gallery":
+        """Enrolls classes, and forgets the classes enrolled before."""
+        added = labelled_embeddings(self._embed(x), labels, names)
+        return self._change(added, self._held_out)
+
+    def enroll(self, x, labels, names=None) -> "Gallery":
+        """Adds examples of new or enrolled classes; needs no training.
+
+        Args:
+            x: Inputs of the model, or embeddings with `embedded=True`.
+            labels: Strings or integers, `(n,)`.
+            names: Strings `(n,)` to find the examples again, such as paths.
+        """
+        added = labelled_embeddings(self._embed(x), labels, names)
+        if self._examples is not None:
+            added = self._examples.plus(added)
+        return self._change(added, self._held_out)
+
+    def remove(self, label) -> "Gallery":
+        """Removes a class and its examples."""
+        known = self.classes_.tolist()
+        if label not in known:
+            raise ValueError(
+                f"{label!r} is not enrolled; the gallery has {some(known)}."
+            )
+        if len(known) == 1:
+            raise ValueError(
+                f"{label!r} is the only class, and a gallery needs at least "
+                "one. Call fit to replace it."
+            )
+        kept = np.flatnonzero(self.examples_.labels != label)
+        return self._change(self.examples_.take(kept), self._held_out)
+
+    def calibrate(
+        self, x, labels, false_accept_rate: float = 0.05
+    ) -> "Gallery":
+        """Sets the threshold, from examples of classes that are not enrolled.
+
+        Args:
+            x: Inputs of held-out classes, on which the model was not trained.
+            labels: Their classes, strings or integers `(n,)`.
+            false_accept_rate: Promised share of accepted inputs among inputs
+                of classes that are not enrolled, between 0 and 1.
+        """
+        rate = arguments.number_between(
+            "false_accept_rate", false_accept_rate, 0, 1
+        )
+        held_out = labelled_embeddings(self._embed(x), labels)
+        return self._change(self.examples_, (held_out, rate))
+
+    def score_samples(self, x) -> np.ndarray:
+        """The scores `(n,)`, higher for inputs of enrolled classes."""
+        return self._scores(self._embed(x))
+
+    def decision_function(self, x) -> np.ndarray:
+        """The scores minus the threshold, `(n,)`; negative means unknown."""
+        if self.threshold_ is None:
+            raise ValueError(
+                "The gallery has no threshold yet: call calibrate(x, labels, "
+                "false_accept_rate) with classes that are not enrolled."
+            )
+        return self.score_samples(x) - self.threshold_
+
+    def predict_proba(self, x) -> np.ndarray:
+        """Probabilities `(n, classes)`, given that the class is enrolled."""
+        self.examples_  # noqa: B018  refuses an empty gallery
+        return self._classifier.predict_proba(self._embed(x))
+
+    def predict(self, x) -> np.ndarray:
+        """The label of each input or `unknown`, `(n,)`.
+
+        Without a threshold, no input is unknown.
+        """
+        return self.identify(x)["answer"]
+
+    def identify(self, x) -> dict[str, np.ndarray]:
+        """Answers, with the numbers behind each answer, as columns `(n,)`.
+
+        Returns:
+            `answer`: the label or `unknown`; `class`: the most probable
+            enrolled label; `probability`: of this class, given that the class
+            is enrolled; `score`; `accepted`: whether the score reaches the
+            threshold.
+        """
+        embeddings = self._embed(x)
+        scores = self._scores(embeddings)
+        log_prob = self._classifier.predict_log_proba(embeddings)
+        best = self.classes_[log_prob.argmax(axis=1)]
+        accepted = np.ones(len(scores), bool)
+        if self.threshold_ is not None:
+            accepted = scores >= self.threshold_
+        return {
+            "answer": np.where(accepted, best, self._unknown(best)),
+            "class": best,
+            "probability": np.exp(log_prob.max(axis=1)),
+            "score": scores,
+            "accepted": accepted,
+        }
+
+    def save(self, path, *, include_model: bool = False) -> None:
+        """Writes the gallery to one file of arrays, atomically.
+
+        Args:
+            path: The file, usually `NAME.npz`; an existing file is replaced.
+            include_model: Whether the file contains the model. Otherwise it
+                contains the model's fingerprint, and `load` needs the model.
+        """
+        gallery_file.save(self, path, include_model)
+
+    @classmethod
+    def load(cls, path, model=None, *, embedded: bool = False) -> "Gallery":
+        """Reads a file of `save`. Nothing in the file is executed.
+
+        Args:
+            path: The file.
+            model: The model whose embeddings are in the file; not needed if
+                the file contains the model.
+            embedded: As in the constructor.
+        """
+        return gallery_file.load(cls, path, model, embedded)
+
+    def _embed(self, x) -> np.ndarray:
+        batch_size = self._classifier.batch_size
+        return embed_inputs(self.model, x, batch_size, self.embedded)
+
+    def _scores(self, embeddings) -> np.ndarray:
+        examples = self.examples_
+        return open_set_scores(
+            self.score, self._classifier, examples, embeddings
+        )
+
+    def _unknown(self, labels):
+        """The answer "unknown" for labels of this kind."""
+        is_text = labels.dtype.kind == "U"
+        if self.unknown is None:
+            return "unknown" if is_text else -1
+        if isinstance(self.unknown, str) != is_text:
+            raise ValueError(
+                f"`unknown` must be of the kind of the labels, {labels.dtype}; "
+                f"received {self.unknown!r}."
+            )
+        return self.unknown
+
+    def _change(self, examples, held_out) -> "Gallery":
+        """Sets the enrolled examples and the calibration; all or nothing."""
+        unknown = self._unknown(examples.labels)
+        if unknown in examples.labels:
+            raise ValueError(
+                f"The label {unknown!r} is the answer for other classes. "
+                "Rename the class, or set Gallery(..., unknown=...)."
+            )
+        classifier = self._fitted(examples)
+        found = (None, None)
+        if held_out is not None:
+            found = calibrated(self.score, classifier, examples, *held_out)
+        self._set(classifier, examples, held_out, *found)
+        return self
+
+    def _fitted(self, examples) -> FewShotClassifier:
+        classifier = FewShotClassifier(
+            self.model, embedded=True, **self.sampling
+        )
+        return classifier.fit(examples.embeddings, examples.labels)
+
+    def _set(self, classifier, examples, held_out, threshold, calibration):
+        self._classifier, self._examples = classifier, examples
+        self._held_out = held_out
+        self.threshold_, self.calibration_ = threshold, calibration

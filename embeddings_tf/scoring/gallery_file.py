@@ -1,0 +1,125 @@
+"""Writes and reads the file of a gallery."""
+
+import pathlib
+import tempfile
+
+import keras
+import numpy as np
+
+from embeddings_tf.ops import arguments
+from embeddings_tf.scoring import array_file
+from embeddings_tf.scoring.fingerprint import fingerprint
+from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
+from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
+
+KIND = "a gallery of embeddings_tf"
+_PARTS = ("embeddings", "labels", "names")
+
+
+def save(gallery, path, include_model: bool) -> None:
+    """Writes a gallery; `Gallery.save` describes it."""
+    path = arguments.path("path", path)
+    include_model = arguments.truth("include_model", include_model)
+    arrays = {part: getattr(gallery.examples_, part) for part in _PARTS}
+    held_out = gallery._held_out
+    if held_out is not None:
+        for part in _PARTS[:2]:
+            arrays[f"calibration_{part}"] = getattr(held_out[0], part)
+    if include_model:
+        arrays["model"] = _model_as_bytes(gallery.model)
+    settings = {
+        "kind": KIND,
+        "fingerprint": fingerprint(gallery.model),
+        "source": gallery.source,
+        "score": gallery.score,
+        "unknown": gallery.unknown,
+        "sampling": gallery.sampling,
+        "threshold": gallery.threshold_,
+        "calibration": gallery.calibration_,
+    }
+    array_file.write(path, arrays, settings)
+
+
+def load(cls, path, model, embedded: bool):
+    """Reads a gallery; `Gallery.load` describes it."""
+    path = arguments.path("path", path)
+    arrays, settings = array_file.read(path, KIND, _PARTS)
+    if model is None:
+        if "model" not in arrays:
+            raise ValueError(
+                f"{path} does not contain its model; pass the model, of "
+                f"{settings['source'] or 'the training'}, or save the gallery "
+                "with include_model=True."
+            )
+        model = _model_of_bytes(path, arrays["model"])
+    require_fingerprint(path, settings, model)
+    gallery = cls(
+        model,
+        score=settings["score"],
+        unknown=settings["unknown"],
+        embedded=embedded,
+        **settings["sampling"],
+    )
+    gallery.source = settings["source"]
+    examples = labelled_embeddings(*(arrays[part] for part in _PARTS))
+    held_out = None
+    if settings["calibration"] is not None:
+        held_out = (
+            labelled_embeddings(
+                arrays["calibration_embeddings"], arrays["calibration_labels"]
+            ),
+            settings["calibration"]["false_accept_rate"],
+        )
+    gallery._set(
+        gallery._fitted(examples),
+        examples,
+        held_out,
+        settings["threshold"],
+        settings["calibration"],
+    )
+    return gallery
+
+
+def examples_of(path, model=None) -> tuple[LabelledEmbeddings, dict]:
+    """Returns the enrolled examples in a file, and its settings.
+
+    Raises:
+        ValueError: If the file is not a gallery, or of another model.
+    """
+    path = arguments.path("path", path)
+    arrays, settings = array_file.read(path, KIND, _PARTS)
+    if model is not None:
+        require_fingerprint(path, settings, model)
+    return labelled_embeddings(*(arrays[part] for part in _PARTS)), settings
+
+
+def require_fingerprint(path, settings: dict, model) -> None:
+    """Raises ValueError unless the file's embeddings are of this model."""
+    found = fingerprint(arguments.keras_layer("model", model))
+    if found != settings.get("fingerprint"):
+        raise ValueError(
+            f"{path} contains embeddings of another model (fingerprint "
+            f"{settings.get('fingerprint')}; this model has {found}). Use the "
+            f"model of {settings.get('source') or 'its training'}, or enroll "
+            "again with this one."
+        )
+
+
+def _model_as_bytes(model) -> np.ndarray:
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "model.keras"
+        keras.saving.save_model(model, path)
+        return np.frombuffer(path.read_bytes(), np.uint8)
+
+
+def _model_of_bytes(path, content: np.ndarray):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "model.keras"
+        file.write_bytes(content.tobytes())
+        try:
+            return keras.saving.load_model(file, compile=False)
+        except (KeyError, TypeError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ValueError(
+                f"The model in {path} cannot be loaded: {reason}"
+            ) from error

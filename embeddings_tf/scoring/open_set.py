@@ -1,0 +1,64 @@
+"""Whether an input is in any enrolled class: scores and their threshold."""
+
+import numpy as np
+
+from embeddings_tf.models.few_shot_classifier import FewShotClassifier
+from embeddings_tf.models.method import Method
+from embeddings_tf.scoring.conformal_threshold import conformal_threshold
+from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
+from embeddings_tf.scoring.nearest_rows import nearest_by_distance
+
+SCORES = ("log_evidence", "nearest_distance")
+
+
+def open_set_scores(
+    score: str,
+    classifier: FewShotClassifier,
+    examples: LabelledEmbeddings,
+    embeddings: np.ndarray,
+) -> np.ndarray:
+    """Returns scores `(n,)`, higher for inputs of enrolled classes.
+
+    Args:
+        score: A name of `SCORES`.
+        classifier: Fitted to the embeddings of the enrolled examples.
+        examples: The enrolled examples.
+        embeddings: Queries `(n, width)`.
+    """
+    if score == "log_evidence":
+        return classifier.predict_log_evidence(embeddings).astype(np.float64)
+    if not len(embeddings):
+        return np.zeros(0)
+    distances, _ = nearest_by_distance(
+        Method(classifier.model), embeddings, examples.embeddings, 1
+    )
+    return -distances[:, 0]
+
+
+def calibrated(
+    score: str,
+    classifier: FewShotClassifier,
+    examples: LabelledEmbeddings,
+    held_out: LabelledEmbeddings,
+    rate: float,
+) -> tuple[float, dict]:
+    """Returns the threshold for a rate, and how it was obtained.
+
+    Classes of `held_out` that are enrolled do not count.
+
+    Raises:
+        ValueError: If too few classes are left for the rate.
+    """
+    is_other = ~np.isin(
+        held_out.labels.astype(str), examples.labels.astype(str)
+    )
+    others = held_out.take(np.flatnonzero(is_other))
+    scores = open_set_scores(score, classifier, examples, others.embeddings)
+    threshold = conformal_threshold(scores, others.labels, rate)
+    return threshold, {
+        "false_accept_rate": rate,
+        "method": "split conformal over classes that are not enrolled",
+        "num_classes": len(np.unique(others.labels)),
+        "num_examples": len(others),
+        "accepted": float(np.mean(scores >= threshold)),
+    }

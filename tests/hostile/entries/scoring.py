@@ -1,0 +1,225 @@
+"""Galleries and embeddings."""
+
+import keras
+import numpy as np
+
+from embeddings_tf import scoring
+from tests.hostile.entries.data import X
+from tests.hostile.entries.data import Y
+from tests.hostile.entries.data import folder
+from tests.hostile.entries.data import rows
+from tests.hostile.judging import Entry
+from tests.hostile.values import anything
+from tests.hostile.values import choice
+from tests.hostile.values import chosen
+from tests.hostile.values import count
+from tests.hostile.values import function
+from tests.hostile.values import labels
+from tests.hostile.values import number
+from tests.hostile.values import refused
+from tests.hostile.values import same
+from tests.hostile.values import seed
+
+ENCODER = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
+FOLDER = folder()
+HELD_OUT = X + 9, Y + 10
+
+
+def fitted():
+    gallery = scoring.Gallery(ENCODER).enroll(X, Y)
+    return gallery.calibrate(*HELD_OUT, 0.5)
+
+
+def answers(gallery):
+    """Answers with the number of the class instead of its name."""
+    found = gallery.identify(X)
+    number = np.searchsorted(gallery.classes_, found["class"])
+    return [number, *(found[n] for n in ("probability", "score", "accepted"))]
+
+
+def made(model=ENCODER, x=X, y=Y, unknown=None, **arguments):
+    gallery = scoring.Gallery(model, unknown=unknown, **arguments)
+    return answers(gallery.enroll(x, y).calibrate(*HELD_OUT, 0.5))
+
+
+def saved(name="valid.npz", **arguments):
+    path = FOLDER / name
+    fitted().save(path, **arguments)
+    return path
+
+
+def loaded(path, model=ENCODER, embedded=False):
+    return answers(scoring.Gallery.load(path, model, embedded=embedded))
+
+
+NO_MODELS = [
+    refused("text", "hostile"),
+    refused("a number", 3),
+    refused("an array", X),
+]
+INPUTS = [
+    refused("narrower", X[:, :3]),
+    refused("None", None),
+    refused("NaN", X * np.nan),
+    anything("no rows", X[:0]),
+    refused("text", "hostile"),
+    refused("one row", X[0]),
+    refused("complex", X + 1j),
+    same("float64", X.astype(float), X),
+    anything("times 1e19", X * np.float32(1e19)),
+]
+EXAMPLES = [
+    refused("narrower", X[:, :3]),
+    refused("None", None),
+    refused("NaN", X * np.nan),
+    refused("text", "hostile"),
+    refused("complex", X + 1j),
+    same("float64", X.astype(float), X),
+    same("a list", X.tolist(), X),
+]
+NAMES = [
+    *chosen(labels(Y, strict=False), "strings", "one class", "fractions"),
+    anything("strings", Y.astype(str)),
+]
+PATHS = [
+    refused("a folder", FOLDER),
+    refused("no such folder", FOLDER / "a" / "b.npz"),
+    refused("None", None),
+    refused("a number", 3),
+    refused("empty", ""),
+]
+TRUTH = [refused("text", "no"), refused("None", None), refused("0.5", 0.5)]
+
+ENTRIES = {
+    "scoring.Gallery": Entry(
+        made,
+        {
+            "model": ENCODER,
+            "score": "log_evidence",
+            "unknown": None,
+            "num_samples": None,
+            "seed": 1,
+            "batch_size": 3,
+            "embedded": False,
+        },
+        {
+            "model": [*NO_MODELS, refused("None", None)],
+            "score": choice("log_evidence"),
+            "unknown": [
+                refused("a label", 1),
+                refused("text", "unknown"),
+                refused("a fraction", 0.5),
+                refused("True", True),
+                anything("another number", -7),
+            ],
+            "num_samples": chosen(
+                count(4, optional=True), "huge", "beyond int64"
+            ),
+            "seed": seed(1),
+            "batch_size": chosen(count(3), "beyond int64"),
+            "embedded": TRUTH,
+        },
+    ),
+    "scoring.Gallery.enroll": Entry(
+        lambda x, labels, names: answers(fitted().enroll(x, labels, names)),
+        {"x": X, "labels": Y, "names": None},
+        {
+            "x": EXAMPLES,
+            "labels": [refused("strings", Y.astype(str))],
+            "names": [
+                refused("numbers", Y),
+                refused("too few", ["a"]),
+                refused("text", "abc"),
+                same("strings", [str(y) for y in Y], None),
+            ],
+        },
+        rows(X, Y, ("x", "labels")),
+    ),
+    "scoring.Gallery.fit": Entry(
+        lambda x, labels: answers(scoring.Gallery(ENCODER).fit(x, labels)),
+        {"x": X, "labels": Y},
+        {"x": EXAMPLES, "labels": NAMES},
+        rows(X, Y, ("x", "labels")),
+    ),
+    "scoring.Gallery.calibrate": Entry(
+        lambda x, labels, false_accept_rate: answers(
+            fitted().calibrate(x, labels, false_accept_rate)
+        ),
+        {"x": HELD_OUT[0], "labels": HELD_OUT[1], "false_accept_rate": 0.5},
+        {
+            "x": [h for h in EXAMPLES if h.name not in ("float64", "a list")],
+            "labels": [
+                refused("enrolled", Y),
+                refused("None", None),
+                refused("too few", [7]),
+                refused("NaN", Y * np.nan),
+            ],
+            "false_accept_rate": [
+                *number(0.5, low=0, high=1),
+                refused("0", 0.0),
+                refused("1", 1.0),
+                refused("too small", 0.1),
+            ],
+        },
+    ),
+    "scoring.Gallery.remove": Entry(
+        lambda label: answers(fitted().remove(label)),
+        {"label": 1},
+        {
+            "label": [
+                refused("unknown", 7),
+                refused("text", "1"),
+                refused("None", None),
+                refused("NaN", np.nan),
+                same("int64", np.int64(1), 1),
+            ]
+        },
+    ),
+    **{
+        f"scoring.Gallery.{name}": Entry(
+            lambda x, name=name: getattr(fitted(), name)(x),
+            {"x": X},
+            {"x": INPUTS},
+            tolerance=1e-4,
+        )
+        for name in (
+            "decision_function",
+            "identify",
+            "predict",
+            "predict_proba",
+            "score_samples",
+        )
+    },
+    "scoring.Gallery.load": Entry(
+        loaded,
+        {"path": saved(), "model": ENCODER, "embedded": False},
+        {
+            "path": [*PATHS, refused("no such file", FOLDER / "none.npz")],
+            "model": [*NO_MODELS, refused("None", None)],
+            "embedded": TRUTH,
+        },
+        raises=(OSError,),
+    ),
+    "scoring.Gallery.save": Entry(
+        fitted().save,
+        {"path": FOLDER / "saved.npz", "include_model": False},
+        {
+            "path": [*PATHS, anything("text", str(FOLDER / "again.npz"))],
+            "include_model": TRUTH,
+        },
+        raises=(OSError,),
+    ),
+    "scoring.embed": Entry(
+        scoring.embed,
+        {"model": ENCODER, "x": X, "batch_size": 5, "progress": None},
+        {
+            "model": [*NO_MODELS, refused("None", None)],
+            "x": [
+                *(h for h in INPUTS if h.name != "no rows"),
+                refused("no rows", X[:0]),
+            ],
+            "batch_size": chosen(count(5), "beyond int64"),
+            "progress": [h for h in function() if h.value is not None],
+        },
+    ),
+}

@@ -1,0 +1,50 @@
+import keras
+import numpy as np
+import pytest
+
+from embeddings_tf.datasets import Images
+from embeddings_tf.datasets import Utterances
+from embeddings_tf.scoring import embed
+
+X = np.random.default_rng(0).normal(size=(7, 3)).astype("float32")
+
+
+def test_batches_give_the_same_embeddings():
+    encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    kernel, bias = encoder.get_weights()
+    done = []
+    found = embed(encoder, X, batch_size=3, progress=done.append)
+    np.testing.assert_allclose(found, X @ kernel + bias, rtol=1e-5, atol=1e-6)
+    assert done == [3, 3, 1]
+
+
+def test_images_are_read_batch_by_batch():
+    pictures = [np.full((2, 2, 1), n, "uint8") for n in range(5)]
+    encoder = keras.Sequential([keras.Input((2, 2, 1)), keras.layers.Flatten()])
+    found = embed(encoder, Images(pictures.__getitem__, 5), batch_size=2)
+    np.testing.assert_array_equal(
+        found, np.repeat(np.arange(5), 4).reshape(5, 4)
+    )
+
+
+def test_utterances_are_embedded_at_full_length():
+    lengths = [4, 2, 5]
+    frames = np.random.default_rng(0).normal(size=(11, 3)).astype("float32")
+    encoder = keras.Sequential(
+        [keras.Input((None, 3)), keras.layers.GlobalAveragePooling1D()]
+    )
+    found = embed(encoder, Utterances(frames, lengths))
+    parts = np.split(frames, np.cumsum(lengths)[:-1])
+    np.testing.assert_allclose(
+        found, [part.mean(axis=0) for part in parts], rtol=1e-5
+    )
+
+
+def test_refusals():
+    encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    with pytest.raises(ValueError, match="at least one input"):
+        embed(encoder, X[:0])
+    with pytest.raises(ValueError, match="Input 5 is not finite"):
+        embed(encoder, np.where(np.arange(7)[:, None] == 5, np.nan, X))
+    with pytest.raises(ValueError, match="shape of the model's inputs"):
+        embed(encoder, X[:, :2])

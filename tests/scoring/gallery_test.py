@@ -1,0 +1,298 @@
+import json
+
+import keras
+import numpy as np
+import pytest
+from scipy import special
+
+from embeddings_tf.layers import PairDistance
+from embeddings_tf.losses import TripletLoss
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models import FewShotClassifier
+from embeddings_tf.objectives import HedgedInstances
+from embeddings_tf.objectives import LearnedDistance
+from embeddings_tf.objectives import StochasticPrototypes
+from embeddings_tf.scoring import Gallery
+
+RNG = np.random.default_rng(0)
+# Centres of classes on a grid, four per row; the first row is enrolled.
+CENTRES = 10.0 * np.stack([np.arange(12) % 4, np.arange(12) // 4], axis=1)
+LABELS = np.repeat([f"class {n:02}" for n in range(12)], 6)
+X = (np.repeat(CENTRES, 6, axis=0) + RNG.normal(size=(72, 2))).astype("float32")
+ENROLLED = slice(0, 24)
+HELD_OUT = slice(24, 60)
+UNKNOWN = slice(60, 72)
+
+
+@pytest.fixture(scope="module")
+def identity():
+    """A model whose input is the embedding."""
+    return keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+
+
+@pytest.fixture
+def gallery(identity):
+    gallery = Gallery(identity).enroll(X[ENROLLED], LABELS[ENROLLED])
+    return gallery.calibrate(X[HELD_OUT], LABELS[HELD_OUT], 0.3)
+
+
+def methods():
+    packed = np.hstack([X, 0.1 + np.abs(X)]).astype("float32")
+    gaussian = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
+    points = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    learned = LearnedDistance(PairDistance(hidden_units=(4,)))
+    learned.build((None,), (None, 2))
+    return {
+        "a plain loss": (EmbeddingModel(points, TripletLoss()), X),
+        "a cosine": (EmbeddingModel(points, TripletLoss(distance="cosine")), X),
+        "stochastic prototypes": (
+            EmbeddingModel(gaussian, StochasticPrototypes(2), gaussian=True),
+            packed,
+        ),
+        "hedged instances": (
+            EmbeddingModel(gaussian, HedgedInstances(4), gaussian=True),
+            packed,
+        ),
+        "learned distance": (EmbeddingModel(points, learned), X),
+    }
+
+
+METHODS = methods()
+
+
+class TestEveryMethod:
+    @pytest.mark.parametrize("name", METHODS)
+    def test_answers_are_the_classifiers(self, name):
+        model, x = METHODS[name]
+        gallery = Gallery(model).enroll(x[ENROLLED], LABELS[ENROLLED])
+        classifier = FewShotClassifier(model)
+        classifier.fit(x[ENROLLED], LABELS[ENROLLED])
+        np.testing.assert_array_equal(gallery.predict(x), classifier.predict(x))
+        np.testing.assert_allclose(
+            gallery.score_samples(x),
+            classifier.predict_log_evidence(x),
+            rtol=1e-5,
+        )
+
+    @pytest.mark.parametrize("score", ["log_evidence", "nearest_distance"])
+    @pytest.mark.parametrize("name", METHODS)
+    def test_the_threshold_keeps_its_promise_on_the_calibration(
+        self, name, score
+    ):
+        model, x = METHODS[name]
+        gallery = Gallery(model, score=score, num_samples=4)
+        gallery.enroll(x[ENROLLED], LABELS[ENROLLED])
+        gallery.calibrate(x[HELD_OUT], LABELS[HELD_OUT], 0.4)
+        accepted = gallery.decision_function(x[HELD_OUT]) >= 0
+        assert (1 + accepted.reshape(6, 6).mean(axis=1).sum()) / 7 <= 0.4
+        unknown = gallery.predict(x[HELD_OUT]) == "unknown"
+        np.testing.assert_array_equal(unknown, ~accepted)
+
+
+class TestAnswers:
+    def test_known_and_unknown(self, gallery):
+        answers = gallery.predict(X[ENROLLED])
+        known = answers != "unknown"
+        assert known.mean() > 0.9
+        np.testing.assert_array_equal(answers[known], LABELS[ENROLLED][known])
+        assert (gallery.predict(X[UNKNOWN]) == "unknown").mean() > 0.5
+
+    def test_columns_by_loop(self, gallery):
+        found = gallery.identify(X[UNKNOWN])
+        means = X[ENROLLED].reshape(4, 6, 2).mean(axis=1)
+        for row, x in enumerate(X[UNKNOWN]):
+            logits = -np.square(x - means).sum(axis=1)
+            assert found["class"][row] == f"class {np.argmax(logits):02}"
+            np.testing.assert_allclose(
+                found["probability"][row],
+                special.softmax(logits).max(),
+                rtol=1e-4,
+            )
+            evidence = special.logsumexp(logits) - np.log(4)
+            np.testing.assert_allclose(found["score"][row], evidence, rtol=1e-4)
+            accepted = found["score"][row] >= gallery.threshold_
+            assert found["accepted"][row] == accepted
+            answer = found["class"][row] if accepted else "unknown"
+            assert found["answer"][row] == answer
+
+    def test_nearest_distance_by_loop(self, identity):
+        gallery = Gallery(identity, score="nearest_distance")
+        gallery.enroll(X[ENROLLED], LABELS[ENROLLED])
+        for x, score in zip(
+            X[UNKNOWN], gallery.score_samples(X[UNKNOWN]), strict=True
+        ):
+            nearest = np.linalg.norm(X[ENROLLED] - x, axis=1).min()
+            np.testing.assert_allclose(score, -nearest, rtol=1e-5)
+
+    def test_cosine_distance_by_loop(self):
+        model, _ = METHODS["a cosine"]
+        gallery = Gallery(model, score="nearest_distance")
+        gallery.enroll(X[ENROLLED], LABELS[ENROLLED])
+        lengths = np.linalg.norm(X, axis=1)
+        cosines = X @ X[ENROLLED].T / lengths[:, None] / lengths[ENROLLED]
+        np.testing.assert_allclose(
+            gallery.score_samples(X), cosines.max(axis=1) - 1, atol=1e-6
+        )
+
+    def test_integers_stay_integers(self, identity):
+        numbers = np.repeat(np.arange(12), 6)
+        gallery = Gallery(identity).enroll(X[ENROLLED], numbers[ENROLLED])
+        gallery.calibrate(X[HELD_OUT], numbers[HELD_OUT], 0.3)
+        answers = gallery.predict(X)
+        assert answers.dtype.kind == "i"
+        assert set(answers[UNKNOWN]) == {-1}
+
+    def test_without_calibration_nothing_is_unknown(self, identity):
+        gallery = Gallery(identity).enroll(X[ENROLLED], LABELS[ENROLLED])
+        assert "unknown" not in gallery.predict(X)
+        with pytest.raises(ValueError, match="calibrate"):
+            gallery.decision_function(X)
+
+    def test_embeddings_instead_of_inputs(self):
+        encoder = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)])
+        embeddings = encoder.predict_on_batch(X)
+        one = Gallery(encoder).enroll(X[ENROLLED], LABELS[ENROLLED])
+        other = Gallery(encoder, embedded=True)
+        other.enroll(embeddings[ENROLLED], LABELS[ENROLLED])
+        np.testing.assert_allclose(
+            one.score_samples(X), other.score_samples(embeddings), rtol=1e-5
+        )
+        with pytest.raises(ValueError, match=r"shape \(n, 3\)"):
+            other.predict(X)
+
+
+class TestEnrolment:
+    def test_adding_is_fitting_all(self, identity, gallery):
+        gallery.enroll(X[UNKNOWN], LABELS[UNKNOWN])
+        gallery.enroll(X[:1] + 0.1, ["class 00"])
+        whole = Gallery(identity).fit(
+            np.concatenate([X[ENROLLED], X[UNKNOWN], X[:1] + 0.1]),
+            [*LABELS[ENROLLED], *LABELS[UNKNOWN], "class 00"],
+        )
+        whole.calibrate(X[HELD_OUT], LABELS[HELD_OUT], 0.3)
+        assert gallery.classes_.tolist() == whole.classes_.tolist()
+        assert gallery.threshold_ == whole.threshold_
+        np.testing.assert_array_equal(
+            gallery.predict_proba(X), whole.predict_proba(X)
+        )
+
+    def test_removing_undoes_adding(self, gallery):
+        before = gallery.identify(X)
+        gallery.enroll(X[60:66], LABELS[60:66])
+        assert gallery.predict(X[60:61])[0] == "class 10"
+        gallery.remove("class 10")
+        for name, column in gallery.identify(X).items():
+            np.testing.assert_array_equal(column, before[name])
+
+    def test_a_calibration_class_that_is_enrolled_no_longer_counts(
+        self, gallery
+    ):
+        gallery.enroll(X[24:30], LABELS[24:30])
+        assert gallery.calibration_["num_classes"] == 5
+        others = gallery.score_samples(X[30:60])
+        accepted = others >= gallery.threshold_
+        assert (1 + accepted.reshape(5, 6).mean(axis=1).sum()) / 6 <= 0.3
+
+    def test_a_change_that_is_refused_changes_nothing(self, gallery):
+        before = gallery.identify(X)
+        with pytest.raises(ValueError, match="2 calibration classes"):
+            gallery.enroll(X[24:48], LABELS[24:48])
+        with pytest.raises(ValueError, match="1 / "):
+            gallery.calibrate(X[HELD_OUT], LABELS[HELD_OUT], 0.1)
+        assert gallery.calibration_["false_accept_rate"] == 0.3
+        for name, column in gallery.identify(X).items():
+            np.testing.assert_array_equal(column, before[name])
+
+    def test_refusals(self, identity, gallery):
+        with pytest.raises(ValueError, match="'nobody' is not enrolled"):
+            gallery.remove("nobody")
+        with pytest.raises(ValueError, match="answer for other classes"):
+            gallery.enroll(X[:1], ["unknown"])
+        with pytest.raises(ValueError, match="kind of the enrolled labels"):
+            gallery.enroll(X[:1], [3])
+        with pytest.raises(ValueError, match="at least one example"):
+            gallery.enroll(X[:2], ["class 00"])
+        with pytest.raises(ValueError, match="is empty"):
+            Gallery(identity).predict(X)
+        with pytest.raises(ValueError, match="not finite"):
+            gallery.predict(X * np.nan)
+        with pytest.raises(ValueError, match="only class"):
+            Gallery(identity).enroll(X[:6], LABELS[:6]).remove("class 00")
+        with pytest.raises(ValueError, match="`unknown` must be of the kind"):
+            Gallery(identity, unknown=-1).enroll(X[:1], ["a"])
+
+
+class TestFile:
+    def test_round_trip(self, identity, gallery, tmp_path):
+        gallery.source = "runs/a"
+        gallery.enroll(X[:1], ["class 00"], ["a/1.png"])
+        gallery.save(tmp_path / "all.npz")
+        loaded = Gallery.load(tmp_path / "all.npz", identity)
+        assert loaded.source == "runs/a"
+        assert loaded.examples_.names[-1] == "a/1.png"
+        assert loaded.calibration_ == gallery.calibration_
+        for name, column in loaded.identify(X).items():
+            np.testing.assert_array_equal(column, gallery.identify(X)[name])
+        # The calibration goes on after loading.
+        loaded.enroll(X[60:66], LABELS[60:66])
+        gallery.enroll(X[60:66], LABELS[60:66])
+        assert loaded.threshold_ == gallery.threshold_
+
+    def test_with_the_model_in_the_file(self, tmp_path):
+        model, x = METHODS["stochastic prototypes"]
+        gallery = Gallery(model, num_samples=5, seed=3)
+        gallery.enroll(x[ENROLLED], LABELS[ENROLLED])
+        gallery.save(tmp_path / "all.npz", include_model=True)
+        loaded = Gallery.load(tmp_path / "all.npz")
+        np.testing.assert_allclose(
+            loaded.predict_proba(x), gallery.predict_proba(x), rtol=1e-6
+        )
+
+    def test_numpy_reads_it_without_pickle(self, gallery, tmp_path):
+        gallery.save(tmp_path / "all.npz")
+        with np.load(tmp_path / "all.npz", allow_pickle=False) as file:
+            np.testing.assert_array_equal(file["embeddings"], X[ENROLLED])
+            assert file["labels"].tolist() == LABELS[ENROLLED].tolist()
+            settings = json.loads(str(file["settings"]))
+        assert settings["threshold"] == gallery.threshold_
+
+    def test_another_model_is_refused(self, gallery, tmp_path):
+        gallery.save(tmp_path / "all.npz")
+        with pytest.raises(ValueError, match="does not contain its model"):
+            Gallery.load(tmp_path / "all.npz")
+        encoder = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2)])
+        with pytest.raises(ValueError, match="of another model"):
+            Gallery.load(tmp_path / "all.npz", encoder)
+
+    def test_damaged_files_are_refused(self, identity, gallery, tmp_path):
+        path = tmp_path / "all.npz"
+        gallery.save(path)
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2])
+        with pytest.raises(ValueError, match="is not a gallery"):
+            Gallery.load(path, identity)
+        np.savez(path, embeddings=X)
+        with pytest.raises(ValueError, match="lacks 'settings'"):
+            Gallery.load(path, identity)
+        np.savez(path, settings=np.array([{}], object))
+        with pytest.raises(ValueError, match="damaged or foreign"):
+            Gallery.load(path, identity)
+        np.save(path.with_suffix(".npy"), X)
+        with pytest.raises(ValueError, match="a single array"):
+            Gallery.load(path.with_suffix(".npy"), identity)
+
+    def test_a_full_disk_keeps_the_old_file(
+        self, gallery, tmp_path, monkeypatch
+    ):
+        path = tmp_path / "all.npz"
+        gallery.save(path)
+        before = path.read_bytes()
+
+        def full(descriptor):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            gallery.remove("class 00").save(path)
+        assert path.read_bytes() == before
+        assert [p.name for p in tmp_path.iterdir()] == ["all.npz"]
