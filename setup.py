@@ -33,6 +33,8 @@ INSTALL_REQUIRES = [
     "scipy>=1.14",
 ]
 EXTRAS_REQUIRE = {
+    # Recordings that are not WAV.
+    "audio": ["soundfile>=0.13"],
     # TFDS reads the segmentation masks of CUB-200-2011 with it.
     "birds": ["opencv-python-headless>=4.10"],
     "cuda": ["tensorflow[and-cuda]>=2.21; sys_platform == 'linux'"],
@@ -45,6 +47,7 @@ EXTRAS_REQUIRE = {
         "audioop-lts>=0.2; python_version >= '3.13'",
         "pydub>=0.25.1",
     ],
+    "tables": ["pandas>=2.2"],
     "dev": [
         "build>=1.2",
         "dill>=0.3.9",  # The test case of TFDS imports it.

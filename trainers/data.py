@@ -9,9 +9,10 @@ import tensorflow as tf
 
 from embeddings_tf import datasets
 from embeddings_tf.datasets import speech
-from embeddings_tf.datasets.builders import IMAGE_FOLDER
+from embeddings_tf.datasets.own_data import has_all_examples
 from trainers import folds
 from trainers.config import build
+from trainers.examples import Place
 from trainers.examples import examples_of_folds
 from trainers.examples import load
 from trainers.examples import read_examples
@@ -82,27 +83,24 @@ class Data:
     def class_names(self, labels: np.ndarray) -> np.ndarray:
         """Returns readable names of the classes of labels, `(n,)`.
 
-        For a folder of images, the names of its subfolders. Other labels are
-        their own names; factors `(n, factors)` become "value,value,...".
+        For data of the user's own, the names of folders or in files. Other
+        labels are their own names; factors become "value,value,...".
         """
         if labels.ndim == 2:
             return np.array([",".join(map(str, row)) for row in labels])
-        if self._folder_names is None or labels.dtype.kind not in "iu":
+        if labels.dtype.kind not in "iu" or not self._own_names:
             return labels
-        return self._folder_names[labels]
+        return np.array([self._own_names[label] for label in labels.tolist()])
 
     @functools.cached_property
-    def _folder_names(self):
-        """Returns the subfolders of a folder of images by label, else None."""
+    def _own_names(self) -> dict[int, str]:
+        """Returns names by label of data of the user's own, else none."""
         fields = self.run.data
-        if fields.label.feature or not fields.dataset.startswith(
-            f"{IMAGE_FOLDER}:"
-        ):
-            return None
-        _, names = datasets.load(
-            fields.dataset, "all", *self._place, label="class"
-        )
-        return np.unique(names)
+        if fields.label.feature or not has_all_examples(fields.dataset):
+            return {}
+        _, labels = load(fields.dataset, "all", self._place)
+        _, names = load(fields.dataset, "all", self._place, label="class")
+        return dict(zip(labels.tolist(), names.tolist(), strict=True))
 
     @functools.cached_property
     def num_classes(self) -> int:
@@ -187,7 +185,7 @@ class Data:
             `(x, first, second, is_target)`: examples, indices into `x`, and
             whether both examples are in one class.
         """
-        folder = self._place[1] or os.environ.get(MANUAL_VARIABLE, "")
+        folder = self._place.manual_dir or os.environ.get(MANUAL_VARIABLE, "")
         _, names = load(self.run.data.dataset, split, self._place, label="name")
         first, second, is_target = speech.read_trials(
             pathlib.Path(folder) / path, names
@@ -202,8 +200,14 @@ class Data:
         return take(self.split(split)[0], used), first, second, is_target
 
     @property
-    def _place(self) -> tuple[str | None, str | None]:
-        return self.run.data.data_dir or None, self.run.data.manual_dir or None
+    def _place(self) -> Place:
+        fields = self.run.data
+        return Place(
+            fields.data_dir or None,
+            fields.manual_dir or None,
+            fields.division.by,
+            fields.division.seed,
+        )
 
     @functools.cached_property
     def _training(self):

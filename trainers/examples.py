@@ -2,55 +2,43 @@
 
 import functools
 import re
+from typing import NamedTuple
 
 import numpy as np
 
 from embeddings_tf import datasets
 from trainers import folds
-from trainers.own_code import own_object
-from trainers.own_code import split_name
 from trainers.recordings import features
 from trainers.run import Label
 from trainers.run import Part
 
 
-def load(dataset: str, split: str, place: tuple, **label):
-    """Examples and labels of a split, of `datasets.load` or own code.
+class Place(NamedTuple):
+    """Where a data set is, and how it is divided, as for `datasets.load`."""
 
-    A `FILE.py:FUNCTION` is called with the split, and with `label` if the run
-    names a feature as label.
+    data_dir: str | None = None
+    manual_dir: str | None = None
+    divide: str = "classes"
+    seed: int = 0
 
-    Raises:
-        ValueError: If the set or split is not there, or the function fails.
-    """
-    if not split_name(dataset):
-        return datasets.load(dataset, split, *place, **label)
-    try:
-        x, labels = own_object(dataset)(split, **label)
-        x = x if hasattr(x, "take") else np.asarray(x)
-        labels = np.asarray(labels)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{dataset} must return examples and labels (x, labels) of the "
-            f"split {split!r}; {type(error).__name__}: {error}"
-        ) from error
-    if len(x) != len(labels):
-        raise ValueError(
-            f"{dataset} must return as many labels as examples; received "
-            f"{len(labels)} labels of {len(x)} examples of {split!r}"
-        )
-    return x, labels
+
+def load(dataset: str, split: str, place: Place, **label):
+    """Examples and labels of a split of a data set, by `datasets.load`."""
+    division = {"divide": place.divide, "seed": place.seed}
+    return datasets.load(
+        dataset, split, place.data_dir, place.manual_dir, **label, **division
+    )
 
 
 def read_examples(
-    dataset: str, split: str, place: tuple, label: Label, group: Label
+    dataset: str, split: str, place: Place, label: Label, group: Label
 ):
     """Reads a split of a data set, its labels, and its groups if any.
 
     Args:
-        dataset: A name that `datasets.load` knows, or `FILE.py:FUNCTION`.
+        dataset: A name that `datasets.load` knows.
         split: A split of the data set.
-        place: `data_dir` and `manual_dir`, None for the default.
+        place: Where the data set is, and how it is divided.
         label: The feature used as label; without a name the set's own label.
         group: The feature used as group; without a name no groups.
     """
@@ -87,7 +75,7 @@ def _matched(values, wanted: Label):
 def examples_of_folds(
     dataset: str,
     split: str,
-    place: tuple,
+    place: Place,
     label: Label,
     group: Label,
     num_per_class: int,

@@ -3,11 +3,9 @@
 A relative path starts in the folder in which the command is started.
 """
 
-import functools
 import importlib.util
 import pathlib
 import re
-import sys
 from collections.abc import Mapping
 
 
@@ -18,7 +16,7 @@ def split_name(name: str) -> tuple[str, str] | None:
 
 
 def run_file(path: pathlib.Path, module: str):
-    """The module that a Python file makes.
+    """The module that a recipe's Python file makes, without TensorFlow.
 
     Raises:
         ValueError: If the file is not there or cannot be run.
@@ -37,20 +35,15 @@ def run_file(path: pathlib.Path, module: str):
 
 
 def own_object(name: str):
-    """What `FILE.py:NAME` names.
+    """What `FILE.py:NAME` names, as `embeddings_tf.ops.own_code` finds it.
 
     Raises:
         ValueError: If there is no such file or name.
     """
-    path, attribute = split_name(name)
-    module = _module(pathlib.Path(path).absolute())
-    if not callable(getattr(module, attribute, None)):
-        known = [n for n, v in vars(module).items() if _is_own(v, module)]
-        raise ValueError(
-            f"{path} defines no class or function {attribute!r}; it has "
-            f"{', '.join(known) or 'none'}"
-        )
-    return getattr(module, attribute)
+    # Imported here because it imports TensorFlow.
+    from embeddings_tf.ops.own_code import own_object
+
+    return own_object(name)
 
 
 def import_own_code(config: Mapping) -> None:
@@ -77,25 +70,3 @@ def require_saved_arguments(made, name: str, arguments) -> None:
             f"{', '.join(missing)}, which a resumed run would forget; return "
             "{**super().get_config(), ...} with every argument"
         )
-
-
-@functools.cache
-def _module(path: pathlib.Path):
-    """Run once for each process: a class exists once."""
-    import keras
-
-    name = f"own_code_{path.stem}"
-    module = run_file(path, name)
-    sys.modules[name] = module
-    for value in vars(module).values():
-        if _is_own(value, module) and hasattr(value, "get_config"):
-            if keras.saving.get_registered_name(value) == value.__name__:
-                register = keras.saving.register_keras_serializable
-                register(package=path.stem)(value)
-    return module
-
-
-def _is_own(value, module) -> bool:
-    return getattr(value, "__module__", "") == module.__name__ and callable(
-        value
-    )

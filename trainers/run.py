@@ -77,6 +77,18 @@ class Folds:
 
 
 @dataclasses.dataclass(frozen=True)
+class Division:
+    """Splits of data of your own that has no splits."""
+
+    by: str = field(
+        "classes",
+        "classes: a class is in one split, for new classes later. examples: "
+        "every class is in all splits, for closed sets and few classes.",
+    )
+    seed: int = field(0, "Random seed of the division.")
+
+
+@dataclasses.dataclass(frozen=True)
 class Images:
     """Images that are read on demand."""
 
@@ -127,8 +139,8 @@ class DataFields:
 
     dataset: str = field(
         "",
-        "Name that datasets.load knows, image_folder:PATH, or "
-        "FILE.py:FUNCTION of your own, from a split to (x, labels).",
+        "Name that datasets.load knows; of your own: image_folder:PATH, "
+        "audio_folder:PATH, csv:FILE, arrays:FILE.npz, FILE.py:FUNCTION.",
     )
     split: str = field("train", "Split to train on.")
     data_dir: str = field(
@@ -143,6 +155,9 @@ class DataFields:
         Label(), "Feature used as label, if not the set's own label."
     )
     folds: Folds = field(Folds(), "Cross-validation by class.")
+    division: Division = field(
+        Division(), "Splits of data of your own that has none."
+    )
     images: Images = field(Images(), "Images that are read on demand.")
     front_end: Part = field(
         Part(), "Function of datasets.speech that makes features."

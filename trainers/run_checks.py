@@ -23,8 +23,8 @@ def check_run(run: Run) -> None:
     if not run.data.dataset:
         raise ValueError(
             "config.dataset is empty; name a data set that "
-            "embeddings_tf.datasets.load knows, image_folder:PATH, or "
-            "FILE.py:FUNCTION"
+            "embeddings_tf.datasets.load knows, or data of your own "
+            "(docs/own_data.md), for example image_folder:PATH"
         )
     if split_name(run.data.dataset):
         signature((), run.data.dataset)
@@ -85,6 +85,13 @@ def _check_numbers(run: Run) -> None:
         raise ValueError(
             "config.folds.num_folds must be at least 2, or 0 for the splits of "
             f"the data set; received {folds.num_folds}"
+        )
+    division = run.data.division
+    if division.by not in ("classes", "examples") or division.seed < 0:
+        raise ValueError(
+            "config.division.by must be classes or examples, and "
+            f"config.division.seed at least 0; received {division.by!r} and "
+            f"{division.seed}"
         )
     if folds.num_per_class < 0:
         raise ValueError(

@@ -21,6 +21,7 @@ from trainers.evaluation_fields import Evaluation
 from trainers.places import METHODS
 from trainers.places import method_kind
 from trainers.run import DataFields
+from trainers.run import Division
 from trainers.run import Method
 from trainers.run import Part
 from trainers.run import Run
@@ -153,6 +154,7 @@ def _unused(run: Run) -> list[str]:
     is_used = {
         "label": data.label.feature,
         "folds": data.folds.num_folds,
+        "division": data.division != Division(),
         "front_end": data.front_end.name,
         "utterances": data.utterances.num_frames,
         "augmentation": data.augmentation,

@@ -19,7 +19,14 @@ IN_MEMORY = {
 IN_PLACE = ("kaldi", "voxceleb1", "voxceleb2")
 # A set that is drawn while it is read.
 COLOUR_ORIENTATION = "colour_orientation"
-IMAGE_FOLDER = "image_folder"
+# Data of the user's own, as in messages.
+OWN_DATA = (
+    "image_folder:PATH",
+    "audio_folder:PATH",
+    "csv:FILE",
+    "arrays:FILE.npz",
+    "FILE.py:FUNCTION",
+)
 
 
 def own_builders():
@@ -55,7 +62,7 @@ def unknown_name(name, theirs):
             *own_builders(),
             *IN_PLACE,
             COLOUR_ORIENTATION,
-            f"{IMAGE_FOLDER}:PATH",
+            *OWN_DATA,
         ]
     )
     close = difflib.get_close_matches(name, [*ours, *sorted(theirs)])

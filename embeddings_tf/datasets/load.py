@@ -6,9 +6,9 @@ import pathlib
 import numpy as np
 
 from embeddings_tf.datasets.builders import COLOUR_ORIENTATION
-from embeddings_tf.datasets.builders import IMAGE_FOLDER
 from embeddings_tf.datasets.builders import IN_MEMORY
 from embeddings_tf.datasets.builders import IN_PLACE
+from embeddings_tf.datasets.builders import OWN_DATA
 from embeddings_tf.datasets.builders import make_builder
 from embeddings_tf.datasets.builders import own_builders
 from embeddings_tf.datasets.builders import subfolder_if_there
@@ -26,10 +26,11 @@ from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
 from embeddings_tf.datasets.n_digit.scikit_learn_digits import (
     n_digit_from_scikit_learn,
 )
+from embeddings_tf.datasets.own_data import is_own_data
+from embeddings_tf.datasets.own_data import own_data
 from embeddings_tf.datasets.prepare import DATA_VARIABLE
 from embeddings_tf.datasets.prepare import MANUAL_VARIABLE
 from embeddings_tf.datasets.prepare import prepare
-from embeddings_tf.datasets.read_image_folder import read_image_folder
 from embeddings_tf.datasets.read_prepared import read_split
 from embeddings_tf.datasets.speech import read_kaldi
 from embeddings_tf.datasets.speech import read_recordings
@@ -43,6 +44,8 @@ def load(
     manual_dir: str | os.PathLike | None = None,
     *,
     label: str | None = None,
+    divide: str = "classes",
+    seed: int = 0,
 ) -> tuple[np.ndarray | ColourOrientation | Images | Utterances, np.ndarray]:
     """Loads a split of a data set: images, features or utterances, and labels.
 
@@ -75,17 +78,24 @@ def load(
     `kaldi`, from which their relative paths start. The label is the speaker;
     `label="name"` returns the names that lists of trials use.
 
-    Your own images: `"image_folder:PATH"` reads `PATH/class/*.jpg`, or
-    `PATH/train/class/*.jpg` with the splits `"train"`, `"validation"` and
-    `"test"`. Names end in .jpg, .jpeg or .png. Without split folders, the
-    classes are divided by their names: 60 % in `"train"`, 20 % in
-    `"validation"` and 20 % in `"test"`. `"all"` contains every image;
-    `label="class"` returns the names of the classes, `label="name"` the paths
-    of the images. docs/folder_of_images.md has the details.
+    Data of your own, see docs/own_data.md:
+
+    | name | contains |
+    |---|---|
+    | `"image_folder:PATH"` | `PATH/class/*.jpg` |
+    | `"audio_folder:PATH"` | `PATH/speaker/**/*.wav` |
+    | `"csv:FILE"` | paths or features, and labels |
+    | `"arrays:FILE.npz"` | arrays `x` and `labels` |
+    | `"FILE.py:FUNCTION"` | what `FUNCTION()` returns: `(x, labels)` |
+
+    Without splits of their own, the classes are divided by their names: 60 %
+    in `"train"`, 20 % in `"validation"` and 20 % in `"test"`. With
+    `divide="examples"`, the examples of every class are divided instead.
+    `"all"` contains every example.
 
     Args:
         name: `"builder/config"`, or `"builder"` for its default config; or
-            `"image_folder:PATH"`, the path from the current folder.
+            data of your own, with a path from the current folder.
         split: A split of the data set, for example `"train"`. Data sets that
             are prepared on disk also accept slices such as `"train[:10%]"`,
             sums such as `"train+test"`, and `"all"`.
@@ -99,7 +109,12 @@ def load(
             in the subfolder of their name, then in the folder itself.
         label: Another feature of the data set to use as the label, for example
             `"audio/filename"` of `"spoken_digit"`, which contains the speaker.
-            By default the data set's own label.
+            `"class"` returns the names of the classes, `str` of shape
+            `(examples,)`, for every data set. By default the data set's own
+            label.
+        divide: For data of your own without splits: `"classes"` holds out
+            whole classes, `"examples"` holds out a part of every class.
+        seed: Random seed of this division.
 
     Returns:
         The examples and labels, in the order of the data set. Examples are
@@ -115,8 +130,8 @@ def load(
             contents.
         OSError: If a file is missing and cannot be downloaded, or the prepared
             data cannot be written or read.
-        ImportError: If preparing a data set needs a package that is missing:
-            pydub for recordings, OpenCV for CUB-200-2011.
+        ImportError: If a package is missing: pydub for preparing recordings,
+            OpenCV for CUB-200-2011, pandas for tables, soundfile for FLAC.
 
     Example:
 
@@ -141,22 +156,22 @@ def load(
             raise ValueError(
                 f"{argument} must be a string; received {value!r}."
             )
+    if is_own_data(name):
+        return own_data(name, split, label, divide, seed)
+    if divide != "classes" or seed != 0:
+        raise ValueError(
+            f"{name!r} has splits of its own; divide and seed are for "
+            f"{', '.join(OWN_DATA)} without splits."
+        )
     if name == COLOUR_ORIENTATION:
         _check_split(name, split, _COLOUR_ORIENTATION_SPLITS, label)
         x = ColourOrientation(*_COLOUR_ORIENTATION_SPLITS[split])
-        return x, x.labels
+        return x, x.labels.astype(np.str_) if label == "class" else x.labels
     if name in IN_MEMORY:
         num_digits, gap = IN_MEMORY[name]
         _check_split(name, split, _SCIKIT_LEARN_SPLITS[gap], label)
-        return n_digit_from_scikit_learn(num_digits, gap, split)
-    kind, _, path = name.partition(":")
-    if kind == IMAGE_FOLDER:
-        if not path:
-            raise ValueError(
-                f"{name!r} lacks the path of a folder: expected "
-                "image_folder:PATH, for example image_folder:photos."
-            )
-        return read_image_folder(path, split, label)
+        x, labels = n_digit_from_scikit_learn(num_digits, gap, split)
+        return x, labels.astype(np.str_) if label == "class" else labels
     manual_dir = _folder(manual_dir, MANUAL_VARIABLE)
     if name in IN_PLACE:
         return _read_in_place(name, split, manual_dir, label)
@@ -182,7 +197,7 @@ def load(
 def _check_split(name, split, known, label):
     if split not in known:
         raise ValueError(unknown_split(name, split, known))
-    if label is not None:
+    if label not in (None, "class"):
         raise ValueError(
             f"{name!r} has one label; received label={label!r}; leave it out."
         )
@@ -197,9 +212,10 @@ def _folder(path, variable):
 
 def _read_in_place(name, split, manual_dir, label):
     """Returns utterances in files, and their speakers or names."""
-    if label not in (None, "speaker", "name"):
+    if label not in (None, "class", "speaker", "name"):
         raise ValueError(
-            f"{name} has no label {label!r}: expected one of speaker, name."
+            f"{name} has no label {label!r}: expected one of class, speaker, "
+            "name."
         )
     if manual_dir is None:
         raise FileNotFoundError(
@@ -222,7 +238,7 @@ def _read_in_place(name, split, manual_dir, label):
         x, speakers, names = read_recordings(folder / "wav")
     if label == "name":
         return x, names
-    if label == "speaker":
+    if label in ("class", "speaker"):
         return x, speakers
     return x, np.unique(speakers, return_inverse=True)[1].astype(np.int32)
 

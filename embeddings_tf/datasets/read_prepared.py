@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from embeddings_tf.datasets.builders import unknown_split
 from embeddings_tf.datasets.images import Images
+from embeddings_tf.datasets.named_classes import joined
 from embeddings_tf.datasets.tfrecords import image_reader
 from embeddings_tf.datasets.utterances import Utterances
 
@@ -36,8 +37,10 @@ def read_split(tfds, builder, split, label):
             f"{builder.info.full_name} has no {x_key!r} and {label_key!r} to "
             f"load, only {', '.join(features)}; read it with tfds.load."
         )
-    if label is not None:
+    own_names = label == "class"
+    if label is not None and not own_names:
         known = [key for key in features if _is_label(tfds, features[key])]
+        known = ["class", *known]
         if label not in known:
             raise ValueError(
                 f"{builder.info.full_name} has no label {label!r}: expected "
@@ -102,6 +105,8 @@ def read_split(tfds, builder, split, label):
         raise OSError(_damaged(builder))
     if is_text:
         labels = np.char.decode(labels.astype(np.bytes_), "utf-8")
+    if own_names:
+        labels = _names(features[label_key], labels)
     if has_length:
         x = Utterances(
             np.concatenate(x),
@@ -134,6 +139,21 @@ def _is_label(tfds, feature):
             or np.issubdtype(feature.np_dtype, np.integer)
         )
     )
+
+
+def _names(feature, labels):
+    """Returns the names of the classes of labels, `(examples,)`."""
+    if labels.ndim == 2:
+        return joined(labels)
+    if not hasattr(feature, "int2str"):
+        return labels.astype(np.str_)
+    found, inverse = np.unique(labels, return_inverse=True)
+    # A label of -1 stands for none.
+    known = [
+        feature.int2str(int(label)) if label >= 0 else str(label)
+        for label in found
+    ]
+    return np.array(known, np.str_)[inverse.ravel()]
 
 
 def _damaged(builder):

@@ -54,6 +54,9 @@ def test_cifar_fs(manual, monkeypatch):
     np.testing.assert_array_equal(
         coarse, load("cifar100/cifar_fs", "test")[1] // 5
     )
+    numbers = load("cifar100/cifar_fs", "test")[1]
+    own_names = load("cifar100/cifar_fs", "test", label="class")[1]
+    assert own_names.tolist() == [names[number] for number in numbers]
     # The data set's own split still works.
     assert len(load("cifar100", "test")[1]) == 100 * files.CIFAR["test"]
     for name, split in (("cifar_fs", "val"), ("few_shot", "train")):

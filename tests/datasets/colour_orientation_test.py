@@ -165,3 +165,6 @@ def test_loaded_by_name_and_read_in_batches():
         load("colour_orientation", "dev")
     with pytest.raises(ValueError, match="has one label; received label='hue'"):
         load("colour_orientation", "test", label="hue")
+    _, labels = load("colour_orientation", "test")
+    _, names = load("colour_orientation", "test", label="class")
+    assert names[:9].tolist() == [str(label) for label in labels[:9]]

@@ -226,6 +226,10 @@ def test_sets_in_memory_need_nothing(no_network, tmp_path):
     )
     np.testing.assert_array_equal(x, expected_x)
     np.testing.assert_array_equal(labels, expected_labels)
+    names = load("n_digit/digits_3_number", "test_unseen", label="class")[1]
+    assert names.tolist() == [str(number) for number in expected_labels]
+    with pytest.raises(ValueError, match="has splits of its own; divide and"):
+        load("n_digit/digits_3_number", "train", divide="examples")
     assert not list(tmp_path.iterdir())
 
 

@@ -102,10 +102,16 @@ class TestClasses:
         )
         fails(folder, "Unknown split 'train.:5.'", "train[:5]")
         fails(folder, "no label 'speaker'.* class, name", label="speaker")
+        fails(folder, "divide must be one of classes, ex", divide="files")
+        fails(folder, "seed.* at least 0; received -1", seed=-1)
 
     def test_too_few_to_divide(self, folder):
         write_classes(folder, CLASSES[:5])
-        fails(folder, "photos has .* 5 classes cannot .*split all", "train")
+        fails(
+            folder,
+            "photos has .* 5 classes cannot .*examples instead.*split all",
+            "train",
+        )
         assert len(read(folder)[0]) == 10
 
     def test_a_class_called_train(self, folder):

@@ -31,7 +31,7 @@ def squares():
 
 @pytest.fixture(autouse=True)
 def generated_data(monkeypatch):
-    monkeypatch.setattr(data.datasets, "load", lambda *_: squares())
+    monkeypatch.setattr(data.datasets, "load", lambda *_, **__: squares())
     examples_of_folds.cache_clear()
     yield
     examples_of_folds.cache_clear()

@@ -222,7 +222,7 @@ def test_what_is_wrong_is_said_in_one_line(
 
 def test_a_size_is_for_images_read_when_needed(monkeypatch):
     arrays = np.zeros((2, 4, 4, 3), np.uint8), np.zeros(2, np.int32)
-    monkeypatch.setattr(datasets, "load", lambda *_: arrays)
+    monkeypatch.setattr(datasets, "load", lambda *_, **__: arrays)
     run = load_recipe("mini_imagenet_triplet", ["images.size=4"])
     with pytest.raises(ValueError, match="config.images.size=4 is for images"):
         data.Data(run).split("train")

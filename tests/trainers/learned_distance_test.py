@@ -40,7 +40,7 @@ def digits():
         "omniglot": images(10, 12, (105, 105, 3), seed=1),
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(data.datasets, "load", lambda name, *_: sets[name])
+        patch.setattr(data.datasets, "load", lambda name, *_, **__: sets[name])
         examples_of_folds.cache_clear()
         yield sets
     examples_of_folds.cache_clear()

@@ -16,6 +16,7 @@ from trainers import evaluate
 from trainers import train
 from trainers.config import build
 from trainers.config import load_recipe
+from trainers.examples import Place
 from trainers.examples import load
 from trainers.own_code import own_object
 from trainers.run import Part
@@ -177,14 +178,14 @@ def test_tensorflow_is_not_imported_for_it(code):
         ("method.name={}:encoder", "config.loss.dim; .*encoder needs it"),
         ("dataset=none.py:points", "there is no file"),
         ("dataset={}:point", "no class or function 'point'; it has"),
-        ("dataset={}:uneven", "received 2 labels of 3 examples of 'train'"),
+        ("dataset={}:uneven", "received 2 labels of 3 examples"),
         ("dataset={}:encoder", "must return examples and labels"),
     ],
 )
 def test_wrong_names(code, word, message):
     with pytest.raises(ValueError, match=message):
         run = own_run(code, word.format(code))
-        load(run.data.dataset, "train", ())
+        load(run.data.dataset, "train", Place())
 
 
 def test_a_file_that_cannot_be_read(code, tmp_path):

@@ -60,7 +60,7 @@ def generated_data(monkeypatch):
     """Counts how often the recordings are read."""
     reads = []
 
-    def load(name, split, *_, label=None):
+    def load(name, split, *_, label=None, **__):
         assert (name, split) == ("spoken_digit", "train")
         reads.append(label)
         if label is None:
@@ -316,7 +316,9 @@ def bad_data():
 @pytest.mark.parametrize("name", bad_data())
 def test_bad_recordings(name, monkeypatch, tmp_path, capsys):
     x, message = bad_data()[name]
-    monkeypatch.setattr(data.datasets, "load", lambda *_, label: (x, NAMES))
+    monkeypatch.setattr(
+        data.datasets, "load", lambda *_, label, **__: (x, NAMES)
+    )
     words = ("--config", "spoken_digit_triplet", "--workdir", str(tmp_path))
     assert train.main([*words, *overrides()]) == 1
     assert re.search(message, capsys.readouterr().err)

@@ -54,8 +54,12 @@ def test_load(tmp_path, samples, monkeypatch):
     _, names = load("voxceleb1", "test", manual_dir=tmp_path, label="name")
     assert names.tolist() == list(NAMES)
     _, text = load("voxceleb1", "test", manual_dir=tmp_path, label="speaker")
+    _, same = load("voxceleb1", "test", manual_dir=tmp_path, label="class")
+    assert same.tolist() == text.tolist()
     assert text.tolist() == ["id10270", "id10270", "id10271"]
-    with pytest.raises(ValueError, match="expected one of speaker, name"):
+    with pytest.raises(
+        ValueError, match="expected one of class, speaker, name"
+    ):
         load("voxceleb1", "test", manual_dir=tmp_path, label="video")
     with pytest.raises(
         FileNotFoundError, match=r"dev is not a folder.*contains test"

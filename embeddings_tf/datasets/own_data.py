@@ -1,0 +1,48 @@
+"""Data of the user's own: folders, files and functions, by name."""
+
+import numpy as np
+
+from embeddings_tf.datasets.images import Images
+from embeddings_tf.datasets.read_arrays import read_arrays
+from embeddings_tf.datasets.read_audio_folder import read_audio_folder
+from embeddings_tf.datasets.read_csv import read_csv
+from embeddings_tf.datasets.read_function import read_function
+from embeddings_tf.datasets.read_function import returns_all
+from embeddings_tf.datasets.read_image_folder import read_image_folder
+from embeddings_tf.datasets.source import select
+from embeddings_tf.datasets.utterances import Utterances
+from embeddings_tf.ops.own_code import split_name
+
+_READERS = {
+    "image_folder": read_image_folder,
+    "audio_folder": read_audio_folder,
+    "csv": read_csv,
+    "arrays": read_arrays,
+}
+
+
+def is_own_data(name: str) -> bool:
+    """Whether a name of a data set is a path or a function of the user's."""
+    return name.partition(":")[0] in _READERS or split_name(name) is not None
+
+
+def has_all_examples(name: str) -> bool:
+    """Whether a name is data of the user's own with the split `all`."""
+    if name.partition(":")[0] in _READERS:
+        return True
+    return split_name(name) is not None and returns_all(name)
+
+
+def own_data(
+    name: str, split: str, label: str | None, divide: str, seed: int
+) -> tuple[np.ndarray | Images | Utterances, np.ndarray]:
+    """Returns a split of data of the user's own; arguments as for `load`."""
+    kind, _, path = name.partition(":")
+    if kind not in _READERS:
+        return read_function(name, split, label, divide, seed)
+    if not path:
+        raise ValueError(
+            f"{name!r} lacks a path: expected {kind}:PATH, for example "
+            f"{kind}:photos."
+        )
+    return select(_READERS[kind](path), split, label, divide, seed)

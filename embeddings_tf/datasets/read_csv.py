@@ -1,0 +1,250 @@
+"""Reads tables: files or features, with labels."""
+
+import csv
+import os
+import pathlib
+
+import numpy as np
+
+from embeddings_tf.datasets import image_files
+from embeddings_tf.datasets import sound_files
+from embeddings_tf.datasets.listed import listed
+from embeddings_tf.datasets.named_classes import joined
+from embeddings_tf.datasets.named_classes import number_names
+from embeddings_tf.datasets.source import Source
+
+_PATH, _LABEL, _SPLIT = "path", "label", "split"
+_FIRST_ROW = 2  # line of the first row, below the names of the columns
+
+
+def read_csv(file: str | os.PathLike) -> Source:
+    """Reads a table of paths or features, with their labels.
+
+    `load("csv:FILE", split)` calls it. The first line names the columns:
+
+    | column | contains |
+    |---|---|
+    | `path` | a JPEG, PNG, WAV, FLAC or Ogg file, from the table's folder on |
+    | `label` | the class |
+    | `label_NAME` | a factor; without `label`, the factors are the labels |
+    | `split` | optional: the split of the row |
+    | every other column | without `path`, a feature: a number |
+
+    With `path`, `label="COLUMN"` of `load` returns any other column.
+
+    Args:
+        file: The table: text in UTF-8, separated by commas.
+
+    Returns:
+        `Images`, `Utterances`, or `float32` features of shape `(rows, dim)`.
+        Labels are positions among the sorted names of the classes, or for
+        each factor among its values. The column `"class"` contains the names;
+        of several factors, as "value,value". The column `"name"` contains the
+        paths, or "line 2", ...
+
+    Raises:
+        ValueError: If a column is missing or occurs twice, a cell is empty or
+            not a number, a path occurs twice, or the text is not a table.
+        OSError: If the file is missing.
+        ImportError: If pandas is not installed.
+    """
+    file = pathlib.Path(file).expanduser()
+    columns = _columns(file)
+    names = [name for name in columns if name.startswith(f"{_LABEL}_")]
+    label = [_LABEL] if _LABEL in columns else names
+    if not label:
+        raise ValueError(
+            f"{file} has no column label: expected label, or label_NAME for "
+            f"each of several factors; it has {listed(columns)}. Rename the "
+            "column that contains the classes."
+        )
+    is_text = _PATH in columns
+    features = [
+        name
+        for name in columns
+        if not is_text and name not in (_LABEL, _SPLIT, *names)
+    ]
+    if not is_text and not features:
+        raise ValueError(
+            f"{file} has neither a column path nor columns of features; it has "
+            f"{listed(columns)}."
+        )
+    texts, x = _read(file, columns, features)
+    num_rows = len(texts[label[0]])
+    if not num_rows:
+        raise ValueError(f"{file} has no rows below the names of its columns.")
+    for name in (*label, _PATH, _SPLIT):
+        _require_no_empty(file, name, texts.get(name))
+    values = np.stack([texts[name] for name in label], axis=1)
+    numbers = np.stack([number_names(column) for column in values.T], axis=1)
+    is_single = label == [_LABEL]
+    if is_text:
+        _require_different(file, texts[_PATH])
+        x = _files(file, texts[_PATH].tolist())
+        row_names = texts[_PATH]
+    else:
+        row_names = np.array(
+            [f"line {line + _FIRST_ROW}" for line in range(num_rows)]
+        )
+    more = {
+        name: column
+        for name, column in texts.items()
+        if name not in (_PATH, _SPLIT)
+    }
+    return Source(
+        str(file),
+        x,
+        numbers[:, 0] if is_single else numbers,
+        {
+            **more,
+            "class": values[:, 0] if is_single else joined(values),
+            "name": row_names,
+        },
+        texts.get(_SPLIT),
+    )
+
+
+def _pandas():
+    # Imported here because only tables need it.
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "Reading a table needs pandas: pip install 'embeddings_tf[tables]'."
+        ) from error
+    return pandas
+
+
+def _columns(file):
+    """Returns the names of the columns, which must differ."""
+    if not file.exists():
+        raise FileNotFoundError(
+            f"There is no file {file}; expected csv:FILE with the path of a "
+            "table, absolute or from the current folder."
+        )
+    try:
+        with open(file, encoding="utf-8-sig", newline="") as lines:
+            columns = next(csv.reader(lines), [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(_not_a_table(file, error)) from error
+    if not columns:
+        raise ValueError(
+            f"{file} is empty; expected a line with the names of the columns."
+        )
+    for name in columns:
+        if columns.count(name) > 1 or not name.strip():
+            raise ValueError(
+                f"{file} has the column {name!r} {columns.count(name)} times; "
+                "expected a different name for each column, in the first line."
+            )
+    return columns
+
+
+def _read(file, columns, features):
+    """Returns columns of text by name, and features `(rows, dim)`."""
+    pandas = _pandas()
+    kinds = {name: np.float32 if name in features else str for name in columns}
+    try:
+        with np.errstate(over="ignore"):
+            found = _parsed(file, kinds)
+    except (UnicodeDecodeError, pandas.errors.ParserError) as error:
+        raise ValueError(_not_a_table(file, error)) from error
+    except (ValueError, OverflowError):
+        _raise_no_number(file, columns, features)
+        raise
+    if not isinstance(found.index, pandas.RangeIndex):
+        raise ValueError(
+            _not_a_table(file, "rows have more cells than the first line")
+        )
+    x = np.ascontiguousarray(found[features].to_numpy(np.float32))
+    if not np.isfinite(x).all():
+        _raise_no_number(file, columns, features)
+    texts = {
+        name: found[name].to_numpy(np.str_)
+        for name in columns
+        if name not in features
+    }
+    return texts, x
+
+
+def _parsed(file, kinds):
+    return _pandas().read_csv(
+        file,
+        dtype=kinds,
+        encoding="utf-8-sig",
+        na_filter=False,
+        skip_blank_lines=False,
+    )
+
+
+def _raise_no_number(file, columns, features):
+    """Raises for the first cell that is not a finite number, if any."""
+    found = _parsed(file, dict.fromkeys(columns, str))
+    for name in features:
+        for row, cell in enumerate(found[name]):
+            try:
+                with np.errstate(over="ignore"):
+                    is_finite = np.isfinite(np.float32(cell))
+            except ValueError:
+                is_finite = False
+            if not is_finite:
+                raise ValueError(
+                    f"{file}, line {row + _FIRST_ROW}: the feature {name!r} is "
+                    f"{str(cell)!r}, expected a finite number. A column that "
+                    "is not a feature is called path, label, label_NAME or "
+                    "split; remove other columns."
+                )
+
+
+def _require_no_empty(file, name, cells):
+    if cells is None:
+        return
+    empty = np.flatnonzero(np.char.strip(cells) == "")
+    if len(empty):
+        raise ValueError(
+            f"{file}, line {empty[0] + _FIRST_ROW}: the column {name} is "
+            "empty; fill it, or remove the row."
+        )
+
+
+def _require_different(file, paths):
+    found, first, counts = np.unique(
+        paths, return_index=True, return_counts=True
+    )
+    twice = np.flatnonzero(counts > 1)
+    if len(twice):
+        path = found[twice[0]]
+        lines = np.flatnonzero(paths == path)[:2] + _FIRST_ROW
+        raise ValueError(
+            f"{file} has {str(path)!r} twice, in the lines {lines[0]} and "
+            f"{lines[1]}; a file in two rows may be in training and test."
+        )
+
+
+def _files(file, paths):
+    """Returns the files that the table names."""
+    kinds = {
+        image_files.EXTENSIONS: image_files.image_files,
+        sound_files.EXTENSIONS: sound_files.sound_files,
+    }
+    for extensions, read in kinds.items():
+        is_kind = [path.lower().endswith(extensions) for path in paths]
+        if all(is_kind):
+            return read(file.parent, paths)
+        if any(is_kind):
+            row = is_kind.index(False)
+            raise ValueError(
+                f"{file}, line {row + _FIRST_ROW}: {paths[row]!r} ends in none "
+                f"of {', '.join(extensions)}, as the files of other rows do."
+            )
+    raise ValueError(
+        f"{file}, line {_FIRST_ROW}: {paths[0]!r} is neither an image "
+        f"({', '.join(image_files.EXTENSIONS)}) nor a recording "
+        f"({', '.join(sound_files.EXTENSIONS)})."
+    )
+
+
+def _not_a_table(file, error):
+    return f"{file} is not a table of text in UTF-8, separated by commas: " + (
+        " ".join(str(error).split())
+    )

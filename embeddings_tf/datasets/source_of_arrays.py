@@ -1,0 +1,82 @@
+"""Checks examples and labels in memory."""
+
+import numpy as np
+
+from embeddings_tf.datasets.named_classes import joined
+from embeddings_tf.datasets.named_classes import number_names
+from embeddings_tf.datasets.source import Source
+
+
+def source_of_arrays(place: str, x, labels) -> Source:
+    """Returns a source of arrays.
+
+    Args:
+        place: The file or function, for messages.
+        x: Numbers of shape `(examples, ...)`, or an object with `take` that
+            reads examples when they are needed, such as `Images`.
+        labels: Integers or text of shape `(examples,)`, or `(examples,
+            factors)`.
+
+    Raises:
+        ValueError: If the shapes or types are others, or `x` contains NaN or
+            infinity.
+    """
+    labels = np.asarray(labels)
+    if hasattr(x, "__array__") or not hasattr(x, "take"):
+        x = _numbers(place, x)
+    if labels.ndim not in (1, 2) or labels.dtype.kind not in "iuU":
+        raise ValueError(
+            f"{place}: labels must be integers or text of shape (examples,) or "
+            f"(examples, factors); received dtype {labels.dtype} and shape "
+            f"{labels.shape}."
+        )
+    if len(x) != len(labels) or not labels.size:
+        raise ValueError(
+            f"{place} must have as many labels as examples, at least one; "
+            f"received {len(labels)} labels of {len(x)} examples."
+        )
+    names = labels.astype(np.str_)
+    if labels.dtype.kind != "U":
+        limits = np.iinfo(np.int32)
+        if labels.min() < limits.min or labels.max() > limits.max:
+            raise ValueError(
+                f"{place}: labels must fit in 32 bits; received "
+                f"{labels.min()} to {labels.max()}."
+            )
+        numbers = labels.astype(np.int32)
+    elif labels.ndim == 1:
+        numbers = number_names(labels)
+    else:
+        columns = [number_names(column) for column in labels.T]
+        numbers = np.stack(columns, axis=1)
+    columns = {
+        "class": names if labels.ndim == 1 else joined(names),
+        "name": np.arange(len(labels)).astype(np.str_),
+    }
+    return Source(place, x, numbers, columns)
+
+
+def _numbers(place, x):
+    try:
+        x = np.asarray(x)
+    except ValueError as error:
+        raise ValueError(
+            f"{place}: the examples differ in shape ({error}); give them one "
+            "shape, or return datasets.Images or datasets.Utterances."
+        ) from error
+    if x.ndim < 1 or x.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{place}: x must be numbers of shape (examples, ...); received "
+            f"dtype {x.dtype} and shape {x.shape}."
+        )
+    if x.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            x = x.astype(np.float32)
+    if x.dtype.kind == "f" and x.size:
+        finite = np.isfinite(x).reshape(len(x), -1).all(axis=1)
+        if not finite.all():
+            raise ValueError(
+                f"{place}: example {np.argmin(finite)} contains NaN or "
+                "infinity; remove or repair it."
+            )
+    return x

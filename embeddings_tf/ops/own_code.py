@@ -1,0 +1,98 @@
+"""Classes and functions of the user's own, in a file or a module."""
+
+import functools
+import importlib
+import importlib.util
+import pathlib
+import re
+import sys
+from typing import Any
+
+import keras
+
+_NAME = re.compile(r"(.+\.py|[A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+
+
+def split_name(name: str) -> tuple[str, str] | None:
+    """`FILE.py` or `MODULE`, and `NAME`, of both; None for other names."""
+    found = _NAME.fullmatch(name)
+    return found and (found.group(1), found.group(2))
+
+
+def own_object(name: str) -> Any:
+    """Returns the class or function of `FILE.py:NAME` or `MODULE:NAME`.
+
+    A relative path starts in the current folder. A file is run once in each
+    process, and its Keras classes are registered, so that a model with them
+    can be loaded.
+
+    Raises:
+        ValueError: If there is no such file, module or name, or the code
+            cannot be run.
+    """
+    place, attribute = split_name(name) or (name, "")
+    if place.endswith(".py"):
+        module = _of_file(pathlib.Path(place).absolute())
+    else:
+        module = _of_module(place)
+    if not callable(getattr(module, attribute, None)):
+        known = [n for n, v in vars(module).items() if _is_own(v, module)]
+        raise ValueError(
+            f"{place} defines no class or function {attribute!r}; it has "
+            f"{', '.join(known) or 'none'}"
+        )
+    return getattr(module, attribute)
+
+
+@functools.cache
+def _of_file(path: pathlib.Path):
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    name = f"own_code_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    with _readable(path):
+        spec.loader.exec_module(module)
+    sys.modules[name] = module
+    _register(module, path.stem)
+    return module
+
+
+@functools.cache
+def _of_module(name: str):
+    with _readable(name):
+        module = importlib.import_module(name)
+    _register(module, name)
+    return module
+
+
+class _readable:
+    """Raises errors of the user's code as ValueError."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if isinstance(error, Exception):
+            raise ValueError(
+                f"{self.place} cannot be read: {kind.__name__}: {error}"
+            ) from error
+
+
+def _register(module, package):
+    """Registers classes, so that Keras can load models that contain them."""
+    for value in vars(module).values():
+        if _is_own(value, module) and hasattr(value, "get_config"):
+            if keras.saving.get_registered_name(value) == value.__name__:
+                keras.saving.register_keras_serializable(package)(value)
+
+
+def _is_own(value, module) -> bool:
+    return getattr(value, "__module__", "") == module.__name__ and callable(
+        value
+    )

@@ -1,0 +1,144 @@
+import builtins
+
+import numpy as np
+import pytest
+
+from embeddings_tf.datasets import load
+from tests.datasets.image_folders import write_image
+from tests.datasets.speech_files import write_wav
+
+FEATURES = "label,width,height\nbee,1,2.5\nant,3,-4e0\nbee,5,6\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    return tmp_path / "table.csv"
+
+
+def read(table, text=None, split="all", **arguments):
+    if text is not None:
+        table.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return load(f"csv:{table}", split, **arguments)
+
+
+def fails(table, text, message, split="all", error=ValueError, **arguments):
+    with pytest.raises(error, match=message) as raised:
+        read(table, text, split, **arguments)
+    assert "\n" not in str(raised.value)
+
+
+def test_features(table):
+    x, labels = read(table, FEATURES)
+    assert x.dtype == np.float32 and labels.dtype == np.int32
+    assert x.tolist() == [[1, 2.5], [3, -4], [5, 6]]
+    assert labels.tolist() == [1, 0, 1]
+    assert read(table, label="class")[1].tolist() == ["bee", "ant", "bee"]
+    names = read(table, label="name")[1].tolist()
+    assert names == ["line 2", "line 3", "line 4"]
+
+
+def test_names_of_classes_stay_as_they_are_written(table):
+    text = "label,x\n007,1\nNA,2\n1e3,3\n007,4\n"
+    assert read(table, text, label="class")[1].tolist() == [
+        *("007", "NA"),
+        *("1e3", "007"),
+    ]
+
+
+def test_split_column(table):
+    text = "x,label,split\n1,a,train\n2,b,dev\n3,a,train\n"
+    x, labels = read(table, text, "train")
+    assert x.tolist() == [[1], [3]] and labels.tolist() == [0, 0]
+    assert read(table, split="dev", label="class")[1].tolist() == ["b"]
+    fails(table, None, "Unknown split 'test' .* train, dev, all", "test")
+    text = "x,label,split\n1,a,train\n2,b,\n"
+    fails(table, text, "table.csv, line 3: the column split is empty")
+
+
+def test_divided_by_class(table):
+    rows = "".join(f"class {n % 10},{n}\n" for n in range(30))
+    parts = [
+        set(read(table, f"label,x\n{rows}", split, label="class")[1])
+        for split in ("train", "validation", "test")
+    ]
+    assert [len(part) for part in parts] == [6, 2, 2]
+    assert len(set.union(*parts)) == 10
+
+
+def test_several_factors(table):
+    text = "label_colour,x,label_shape\nred,1,box\nblue,2,box\nred,3,arc\n"
+    x, labels = read(table, text)
+    assert x.tolist() == [[1], [2], [3]]
+    assert labels.tolist() == [[1, 1], [0, 1], [1, 0]]
+    names = read(table, label="class")[1].tolist()
+    assert names == ["red,box", "blue,box", "red,arc"]
+    shapes = read(table, label="label_shape")[1].tolist()
+    assert shapes == ["box", "box", "arc"]
+
+
+def test_images(table):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (2, 4, 5, 3))
+    for number, image in enumerate(images):
+        write_image(table.parent / "inner" / f"{number}.png", image)
+    text = "path,label,place\ninner/1.png,b,x\ninner/0.png,a,y\n"
+    x, labels = read(table, text)
+    np.testing.assert_array_equal(x[:], images[[1, 0]])
+    assert labels.tolist() == [1, 0]
+    assert read(table, label="place")[1].tolist() == ["x", "y"]
+    assert read(table, label="name")[1].tolist() == x.names
+    (table.parent / "inner" / "1.png").unlink()
+    x, _ = read(table)
+    with pytest.raises(OSError, match="inner/1.png cannot be read"):
+        x[0]
+
+
+def test_recordings(table):
+    samples = np.arange(300)
+    write_wav(table.parent / "1.wav", samples)
+    x, _ = read(table, "path,label\n1.wav,a\n")
+    np.testing.assert_array_equal(x[0], samples)
+    fails(table, "path,label\n2.wav,a\n", "2.wav", error=OSError)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty; expected a line with the names"),
+        ("label,x\n", "has no rows below"),
+        ("class,x\na,1\n", "no column label: .*it has class, x. Rename"),
+        ("label\na\n", "neither a column path nor columns of features"),
+        ("label,x,x\na,1,2\n", "has the column 'x' 2 times"),
+        ("label,x,\na,1,2\n", "has the column '' 1 times"),
+        ("label,x\na,1\n,2\n", "line 3: the column label is empty"),
+        ("label,x\na,1\nb,two\n", "line 3: the feature 'x' is 'two', exp"),
+        ("label,x\na,\nb,2\n", "line 2: the feature 'x' is '', expected"),
+        ("label,x\na,inf\n", "line 2: the feature 'x' is 'inf', expected"),
+        ("label,x\na,1e99\n", "line 2: the feature 'x' is '1e99', expected"),
+        ("label,x\na,1\nb,2,3\n", "not a table .*line 3, saw 3"),
+        ("label,x\na,1\n\nb,2\n", "line 3: the feature 'x' is '', expected"),
+        ("x,label\n1,a\n2\n", "line 3: the column label is empty"),
+        ("label,x\na,1\nb\n", "line 3: the feature 'x' is '', expected"),
+        ("label,x\na,1,7\nb,2,7\n", "rows have more cells than the first"),
+        (b"label,x\n\xff\xfe,1\n", "is not a table of text in UTF-8"),
+        ("path,label\n1.png,a\n1.png,b\n", "'1.png' twice, in the lines 2 and"),
+        ("path,label\n1.png,a\n2.wav,b\n", "line 3: '2.wav' ends in none"),
+        ("path,label\n1.gif,a\n", "line 2: '1.gif' is neither an image"),
+    ],
+)
+def test_refused(table, text, message):
+    fails(table, text, message)
+
+
+def test_no_file_and_no_package(table, monkeypatch):
+    fails(table, None, "There is no file .*csv:FILE", error=FileNotFoundError)
+    real = builtins.__import__
+
+    def without(name, *arguments, **more):
+        if name == "pandas":
+            raise ImportError(name)
+        return real(name, *arguments, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    message = r"needs pandas: .*\[tables\]"
+    fails(table, FEATURES, message, error=ImportError)

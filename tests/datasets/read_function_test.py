@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+
+from embeddings_tf.datasets import load
+
+CODE = """
+import numpy as np
+
+
+def everything():
+    labels = np.repeat([f"class {n}" for n in range(10)], 2)
+    return np.arange(40.0).reshape(20, 2), labels
+
+
+def one_split(split):
+    number = {"train": 0, "test": 1}[split]
+    return np.full((3, 2), number), [number, number, 9]
+
+
+def with_names(split, label=None):
+    return np.zeros((2, 2)), [1, 2] if label is None else [label, split]
+
+
+def ragged():
+    return [[1], [1, 2]], [0, 1]
+
+
+def nothing():
+    pass
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(CODE)
+    return path
+
+
+def test_all_examples_are_divided(file):
+    x, labels = load(f"{file}:everything", "all")
+    assert x.dtype == np.float32 and labels.tolist() == [
+        n for n in range(10) for _ in range(2)
+    ]
+    parts = [
+        load(f"{file}:everything", split, label="class")[1]
+        for split in ("train", "validation", "test")
+    ]
+    assert [len(part) for part in parts] == [12, 4, 4]
+    assert set(np.concatenate(parts)) == {f"class {n}" for n in range(10)}
+
+
+def test_one_split(file):
+    x, labels = load(f"{file}:one_split", "test")
+    assert x.tolist() == [[1, 1]] * 3 and labels.tolist() == [1, 1, 9]
+    names = load(f"{file}:one_split", "test", label="class")[1]
+    assert names.tolist() == ["1", "1", "9"]
+    with pytest.raises(ValueError, match="has no label 'colour'"):
+        load(f"{file}:one_split", "test", label="colour")
+    with pytest.raises(ValueError, match="one split, so divide='examples' can"):
+        load(f"{file}:one_split", "test", divide="examples")
+    _, names = load(f"{file}:with_names", "test", label="class")
+    assert names.tolist() == ["class", "test"]
+
+
+def test_of_a_module(file, monkeypatch):
+    monkeypatch.syspath_prepend(file.parent)
+    file.rename(file.with_name("my_data_module.py"))
+    x, _ = load("my_data_module:everything", "all")
+    assert x.shape == (20, 2)
+    with pytest.raises(ValueError, match="no_such_module cannot be read"):
+        load("no_such_module:everything", "all")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ragged", "must return examples and labels.*ValueError"),
+        ("nothing", "must return examples and labels.*TypeError"),
+        ("no_such", "no class or function 'no_such'; it has everything"),
+    ],
+)
+def test_refused(file, name, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        load(f"{file}:{name}", "all")
+    assert "\n" not in str(raised.value)
+    assert "mine.py" in str(raised.value)
