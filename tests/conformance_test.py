@@ -947,6 +947,7 @@ PLAIN_FUNCTIONS = {
     metrics.assign_clusters: "gives clusters, not a measure",
     metrics.chance_information: "the floor of a measure, not a measure",
     metrics.class_means: "gives centroids, not a measure",
+    metrics.conformal_threshold: "gives a threshold, not a measure",
     metrics.cosine_score_pairs: "gives scores, not a measure",
     metrics.cosine_scores: "gives scores, not a measure",
     metrics.distance_properties: "gives distances, not one number",

@@ -8,6 +8,7 @@ from embeddings_tf.metrics.clustering import assign_clusters
 from embeddings_tf.metrics.clustering import class_means
 from embeddings_tf.metrics.clustering import k_means_centroids
 from embeddings_tf.metrics.clustering import normalized_mutual_information
+from embeddings_tf.metrics.conformal_threshold import conformal_threshold
 from embeddings_tf.metrics.cosine import cosine_score_pairs
 from embeddings_tf.metrics.cosine import cosine_scores
 from embeddings_tf.metrics.cosine import fuse_scores
@@ -47,6 +48,7 @@ __all__ = [
     "chance_information",
     "class_means",
     "confidence_interval",
+    "conformal_threshold",
     "cosine_score_pairs",
     "cosine_scores",
     "det_curve",

@@ -96,6 +96,24 @@ def integers(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     return array
 
 
+def numbered_classes(name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers the classes `(n,)` from 0; returns them and their sizes.
+
+    Raises:
+        ValueError: Unless classes are integers or strings.
+    """
+    array = _shaped(name, value, 1, "(n,)")
+    if array.dtype.kind not in "iuU":
+        raise ValueError(
+            f"`{name}` must be integers or strings; received dtype "
+            f"{array.dtype}. Convert them, for instance by astype(str)."
+        )
+    _, numbers, sizes = np.unique(
+        array, return_inverse=True, return_counts=True
+    )
+    return numbers, sizes
+
+
 def same_length(**arrays: Sized) -> None:
     """Raises ValueError unless all arrays have the same number of rows."""
     if len({len(array) for array in arrays.values()}) > 1:

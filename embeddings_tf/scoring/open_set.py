@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from embeddings_tf.metrics import conformal_threshold
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.models.method import Method
-from embeddings_tf.scoring.conformal_threshold import conformal_threshold
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.nearest_rows import nearest_by_distance
 
@@ -54,11 +54,10 @@ def calibrated(
     )
     others = held_out.take(np.flatnonzero(is_other))
     scores = open_set_scores(score, classifier, examples, others.embeddings)
-    threshold = conformal_threshold(scores, others.labels, rate)
+    found = conformal_threshold(scores, others.labels, rate)
+    threshold = found.pop("threshold")
     return threshold, {
-        "false_accept_rate": rate,
+        **found,
         "method": "split conformal over classes that are not enrolled",
-        "num_classes": len(np.unique(others.labels)),
         "num_examples": len(others),
-        "accepted": float(np.mean(scores >= threshold)),
     }

@@ -241,6 +241,12 @@ def two(function, tolerance=1e-5):
     )
 
 
+def conformal(**arguments):
+    """Only the rate, since thresholds equal the given scores."""
+    return metrics.conformal_threshold(**arguments)["calibration_rate"]
+
+
+CALIBRATION = np.arange(12) % 4
 NAMES = [f"r{i}" for i in range(12)]
 TRIALS = [("r0", "r1"), ("r0", "r5"), ("r7", "r2")]
 UNIT = np.linspace(0.01, 0.99, 12, dtype=np.float32)
@@ -332,6 +338,17 @@ ENTRIES = {
         {"embeddings": X, "labels": Y},
         {"embeddings": floats(X), "labels": labels(Y)},
         PAIRED,
+    ),
+    "metrics.conformal_threshold": Entry(
+        conformal,
+        {"scores": X[:, 0], "classes": CALIBRATION, "false_accept_rate": 0.4},
+        {
+            "scores": floats(X[:, 0]),
+            "classes": chosen(labels(CALIBRATION), "strings", "a column")
+            + [same("strings", CALIBRATION.astype(str), CALIBRATION)],
+            "false_accept_rate": number(0.4, low=0, high=1, includes_low=False),
+        },
+        rows(X[:, 0], CALIBRATION, ("scores", "classes")),
     ),
     "metrics.confidence_interval": Entry(
         metrics.confidence_interval,
