@@ -323,6 +323,48 @@ OBJECTIVES = [
     )
     for sampler, num_samples in [("intersection", 1), ("naive", 3)]
 ]
+
+
+def full_gaussians():
+    """Returns labels, and means with raw variances and correlations."""
+    labels, mean = made_up_batches.points()
+    raw = np.random.default_rng(1).uniform(0.1, 1, (NUM_ROWS, 3))
+    return labels, np.concatenate([mean, raw], 1).astype("float32")
+
+
+def full_without_variance(packed):
+    """The smallest variances: samples are nearly the means."""
+    mean, raw = np.split(np.asarray(packed), [2], axis=-1)
+    return np.concatenate([mean, raw * 0 + [-30, -30, 0]], -1).astype("f4")
+
+
+def scaled_full_gaussians(packed, factor):
+    """Scales means only; without variance if that matters."""
+    z = packed if factor > 1 else full_without_variance(packed)
+    return np.concatenate([z[:, :2] * factor, z[:, 2:]], -1).astype("f4")
+
+
+OBJECTIVES += [
+    Objective(
+        partial(objectives.FullCovariancePrototypes, num_support=2, seed=7),
+        batch=full_gaussians,
+        quiet=full_without_variance,
+        narrow=full_without_variance,
+        scale=scaled_full_gaussians,
+        head=partial(keras.layers.Dense, 5, dtype="float32"),
+        arguments={"num_samples": 4},
+        documented={
+            "one_class": 0.0,
+            "singletons": 0.0,
+            "no_queries": 0.0,
+            "coinciding_points": LOG_NUM_CLASSES,
+            "tiny_scale": LOG_NUM_CLASSES,
+            # Distances grow by the square of the scale, variances do not.
+            "huge_scale": lambda entry: 1e18 * entry.value_at_scale(1e9),
+        },
+        not_applicable={"order_within_class": SUPPORTS_COME_FIRST},
+    )
+]
 OBJECTIVES += [
     Objective(
         WithOwnLayers(
