@@ -22,6 +22,7 @@ tf.config.set_logical_device_configuration(
 SHARED = {
     "characters_run",
     "classified_rows",
+    "colours",
     "of_pixels",
     "readme",
     "search_run",

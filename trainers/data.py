@@ -65,6 +65,11 @@ class Data:
             self._splits[name] = self._long_enough(x), labels
         return self._splits[name]
 
+    def prepared(self, x):
+        """Returns other examples, processed like the splits of the run."""
+        x = features(x, self.run.data.front_end)
+        return self._long_enough(self._sized(x))
+
     def unprocessed(self, name: str):
         """Returns examples and labels of a split without processing.
 

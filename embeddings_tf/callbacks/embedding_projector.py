@@ -126,7 +126,17 @@ class EmbeddingProjector(keras.callbacks.Callback):
 
     def write(self) -> None:
         """Writes the embeddings of the model in its current state."""
-        embeddings = embed_in_batches(self.model, self.x, self.batch_size)
+        self.write_embeddings(
+            embed_in_batches(self.model, self.x, self.batch_size)
+        )
+
+    def write_embeddings(self, embeddings) -> None:
+        """Writes embeddings `(n, width)` that the model has made of `x`."""
+        if len(embeddings) != len(self.x):
+            raise ValueError(
+                "`embeddings` must have one row per input; received "
+                f"{len(embeddings)} rows for {len(self.x)} inputs."
+            )
         finite = np.isfinite(embeddings).all(axis=1)
         if not finite.all():
             raise ValueError(

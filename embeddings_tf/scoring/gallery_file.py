@@ -117,7 +117,8 @@ def _model_of_bytes(path, content: np.ndarray):
         file = pathlib.Path(folder) / "model.keras"
         file.write_bytes(content.tobytes())
         try:
-            return keras.saving.load_model(file, compile=False)
+            # Compiled, because a plain loss decides how embeddings compare.
+            return keras.saving.load_model(file)
         except (KeyError, TypeError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise ValueError(

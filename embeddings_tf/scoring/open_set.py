@@ -52,6 +52,11 @@ def calibrated(
     is_other = ~np.isin(
         held_out.labels.astype(str), examples.labels.astype(str)
     )
+    if not is_other.any():
+        raise ValueError(
+            "No calibration class is left: all of them are enrolled. Calibrate "
+            "on examples of other classes."
+        )
     others = held_out.take(np.flatnonzero(is_other))
     scores = open_set_scores(score, classifier, examples, others.embeddings)
     found = conformal_threshold(scores, others.labels, rate)

@@ -15,6 +15,7 @@ from embeddings_tf.viz.mutual_information_figure import (
 )
 from embeddings_tf.viz.recall_figure import recall_figure
 from embeddings_tf.viz.save_figure import save_figure
+from embeddings_tf.viz.score_histogram_figure import score_histogram_figure
 from embeddings_tf.viz.traversal_figure import traversal_figure
 from embeddings_tf.viz.traversal_indices import traversal_indices
 from embeddings_tf.viz.traversal_reference import traversal_reference
@@ -31,6 +32,7 @@ __all__ = [
     "mutual_information_figure",
     "recall_figure",
     "save_figure",
+    "score_histogram_figure",
     "traversal_figure",
     "traversal_indices",
     "traversal_reference",

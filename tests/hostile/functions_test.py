@@ -71,6 +71,8 @@ CALLED_BY_KERAS = {
 WITHOUT_ENTRY = {
     "callbacks.EmbeddingDiagnostics.measure": "in the entry",
     "callbacks.EmbeddingEvaluation.measure": "in the entry",
+    "callbacks.EmbeddingProjector.write_embeddings": "write, in the entry, "
+    "calls it",
     "metrics.TrialHistogram.min_dcf": "in the entry of the class",
     "metrics.TrialHistogram.update": "in the entry of the class",
     "models.EmbeddingModel.fit": "the entry trains; Keras checks the rest",

@@ -6,6 +6,8 @@ import shutil
 import pytest
 
 from tests.trainers import commands
+from tests.trainers.colours import write_colours
+from tests.trainers.colours import write_run
 from tests.trainers.train_test import train as train_in_a_process
 from trainers import train
 
@@ -46,3 +48,12 @@ def in_checkout(monkeypatch):
     """Paths of recipes start at the checkout; errors show no traceback."""
     monkeypatch.chdir(commands.ROOT)
     monkeypatch.delenv("EMBEDDINGS_TF_TRACEBACK", raising=False)
+
+
+@pytest.fixture(scope="session")
+def colours(tmp_path_factory):
+    """A folder `photos` of 40 classes of colours, and a `run` on it."""
+    folder = tmp_path_factory.mktemp("colours")
+    write_colours(folder / "photos")
+    write_run(folder / "run", folder / "photos")
+    return folder

@@ -1,18 +1,13 @@
 """Few-shot episodes of embedded splits: classification and metrics."""
 
 import functools
-import sys
-import time
 
-import keras
 import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import metrics
 from embeddings_tf.models.method import Method
 from trainers.evaluators.occluded import EmbeddedSplit
-
-SECONDS_PER_LINE = 10
 
 
 def episode_log_prob(model, num_samples: int):
@@ -105,24 +100,3 @@ def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
         labels,
         exclude=lambda query, row: query == row,
     )[1]
-
-
-class Progress:
-    """A Keras progress bar on a terminal, a line now and then elsewhere."""
-
-    def __init__(self, total: int):
-        self.total, self.done = total, 0
-        self.printed = time.monotonic()
-        self.bar = (
-            keras.utils.Progbar(total, unit_name="episode")
-            if sys.stdout.isatty()
-            else None
-        )
-
-    def advance(self):
-        self.done += 1
-        if self.bar is not None:
-            self.bar.add(1)
-        elif time.monotonic() > self.printed + SECONDS_PER_LINE:
-            self.printed = time.monotonic()
-            print(f"{self.done} of {self.total} episodes", flush=True)

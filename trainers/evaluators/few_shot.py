@@ -18,7 +18,6 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 from trainers.embed import split_to_embed
-from trainers.evaluators.episodes import Progress
 from trainers.evaluators.episodes import episode_log_prob
 from trainers.evaluators.episodes import episodes
 from trainers.evaluators.episodes import leave_one_out_accuracy
@@ -29,6 +28,7 @@ from trainers.evaluators.occluded import embed_split
 from trainers.evaluators.occluded import uncertainty
 from trainers.folds import number_classes
 from trainers.held_out import HeldOut
+from trainers.progress import Progress
 
 # The legend of a figure has no room for more classes.
 CLASSES_DRAWN = 30

@@ -432,6 +432,29 @@ ENTRIES = {
         raises=(OSError,),
         known={"step": "read only with a log_dir"},
     ),
+    "viz.score_histogram_figure": Entry(
+        drawn(viz.score_histogram_figure),
+        {"groups": {"a": [1.0, 2.0, 4.0]}, "threshold": 2.0, "num_bins": 5},
+        {
+            "groups": [
+                *NO_MAPPING,
+                refused("NaN", {"a": [1.0, np.nan]}),
+                refused("no scores", {"a": []}),
+                refused("text", {"a": "hostile"}),
+                refused("complex", {"a": [1j]}),
+                refused("one number", {"a": 3.0}),
+                anything("large", {"a": [1e300, -1e300]}),
+                anything("equal", {"a": [1.0, 1.0]}),
+            ],
+            "threshold": [
+                refused("NaN", np.nan),
+                refused("infinite", np.inf),
+                refused("text", "2"),
+                anything("far away", 1e9),
+            ],
+            "num_bins": chosen(count(5), "huge", "beyond int64"),
+        },
+    ),
     "viz.traversal_figure": Entry(
         drawn(viz.traversal_figure),
         {

@@ -1,0 +1,59 @@
+"""A run whose embedding is the mean colour, on images of plain colours.
+
+Nothing is trained, so answers can be computed by hand.
+"""
+
+import pathlib
+
+import keras
+import numpy as np
+
+from tests.datasets.image_folders import write_image
+from trainers.config import load_recipe
+from trainers.model import build_model
+from trainers.workdir import claim
+
+HERE = pathlib.Path(__file__)
+NUM_IMAGES = 6
+
+
+def mean_colour(image_shape=(4, 5, 3)):
+    """An encoder; its weights are not used."""
+    image = keras.Input(image_shape, name="image")
+    colour = keras.layers.GlobalAveragePooling2D()(image)
+    return keras.Model(image, keras.layers.Rescaling(0.2)(colour))
+
+
+def colour_of(name: str, number: int) -> np.ndarray:
+    """The colour of an image: near the colour of its class."""
+    centre = np.random.default_rng(int(name[1:])).integers(10, 245, 3)
+    noise = np.random.default_rng(number).integers(-6, 7, 3)
+    return centre + noise
+
+
+def write_colours(folder: pathlib.Path, num_classes: int = 40) -> pathlib.Path:
+    """Writes `c00/0.png`, ...: classes of images of nearly one colour."""
+    for name in (f"c{number:02}" for number in range(num_classes)):
+        for number in range(NUM_IMAGES):
+            colour = colour_of(name, number)
+            image = np.broadcast_to(colour, (4, 5, 3))
+            write_image(folder / name / f"{number}.png", image)
+    return folder
+
+
+def write_run(workdir: pathlib.Path, folder: pathlib.Path, *overrides):
+    """Writes a workdir as after a training on the folder."""
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        [
+            f"dataset=image_folder:{folder}",
+            "folds.num_folds=0",
+            "images.size=0",
+            f"encoder.name={HERE}:mean_colour",
+            *overrides,
+        ],
+    )
+    (workdir / "checkpoints").mkdir(parents=True)
+    claim(workdir, "omniglot_retrieval_triplet", run)
+    build_model(run).save(workdir / "checkpoints" / "best.keras")
+    return workdir

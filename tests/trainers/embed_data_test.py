@@ -1,0 +1,90 @@
+import numpy as np
+import pandas
+import pytest
+
+from embeddings_tf.models.method import Method
+from embeddings_tf.ops import gaussian
+from tests.trainers.colours import colour_of
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from tests.trainers.enroll_test import TEST
+from trainers import embed_data
+from trainers.data import Data
+from trainers.trained import open_trained
+
+
+@pytest.fixture
+def words(colours, tmp_path):
+    start = ["--workdir", colours / "run", colours / "photos"]
+    return lambda name: [*start, "--split", "test", "--output", tmp_path / name]
+
+
+def test_arrays_and_table(words, tmp_path):
+    assert call(embed_data, *words("a.npz")) == 0
+    assert call(embed_data, *words("a.parquet")) == 0
+    names = [name for name in sorted(TEST) for _ in range(6)]
+    with np.load(tmp_path / "a.npz") as file:
+        assert file["names"].tolist() == names
+        np.testing.assert_array_equal(
+            file["labels"], np.repeat(np.arange(len(TEST)), 6)
+        )
+        assert file["paths"][5].endswith(f"{names[5]}/5.png")
+        np.testing.assert_allclose(
+            file["embedding"],
+            [colour_of(name, n % 6) * 0.2 for n, name in enumerate(names)],
+            rtol=1e-5,
+        )
+        table = pandas.read_parquet(tmp_path / "a.parquet")
+        for name in ("labels", "names", "paths"):
+            assert table[name].tolist() == file[name].tolist()
+        np.testing.assert_array_equal(
+            np.stack(table["embedding"]), file["embedding"]
+        )
+
+
+def test_gaussians_have_a_variance(trained, tmp_path):
+    words = ["--workdir", trained, "--output", tmp_path / "a.npz"]
+    assert call(embed_data, *words) == 0
+    found = open_trained(str(trained))
+    assert Method(found.model).is_gaussian
+    x, labels = Data(found.run).split(found.run.evaluation.splits[0])
+    mean, variance = gaussian.unpack(found.model.predict_on_batch(x[:50]))
+    with np.load(tmp_path / "a.npz") as file:
+        assert file["names"].tolist() == labels.astype(str).tolist()
+        assert file["paths"][3] == "test_seen/3"
+        np.testing.assert_allclose(file["embedding"][:50], mean, rtol=1e-4)
+        np.testing.assert_allclose(file["variance"][:50], variance, rtol=1e-4)
+
+
+def test_files_without_labels(colours, tmp_path):
+    files = sorted((colours / "photos" / "c00").iterdir())
+    words = ["--workdir", colours / "run", *files]
+    assert call(embed_data, *words, "--output", tmp_path / "a.npz") == 0
+    with np.load(tmp_path / "a.npz") as file:
+        assert sorted(file.files) == ["embedding", "paths", "settings"]
+
+
+def test_projector(words, tmp_path):
+    folder = tmp_path / "projector"
+    assert call(embed_data, *words("a.npz"), "--projector", folder) == 0
+    with np.load(tmp_path / "a.npz") as file:
+        np.testing.assert_allclose(
+            np.loadtxt(folder / "embedding.tsv"), file["embedding"], rtol=1e-6
+        )
+        lines = (folder / "embedding_metadata.tsv").read_text().splitlines()
+        assert lines[0] == "class\tpath"
+        assert lines[6] == f"{file['names'][5]}\t{file['paths'][5]}"
+    assert (folder / "embedding_sprite.png").is_file()
+
+
+def test_refusals(words, colours, tmp_path, capsys, monkeypatch):
+    assert "end in .npz or .parquet" in refused(
+        capsys, embed_data, *words("a.txt")
+    )
+    (tmp_path / "b.npz").mkdir()
+    assert "is a folder" in refused(capsys, embed_data, *words("b.npz"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "pip install pandas" in refused(
+        capsys, embed_data, *words("a.parquet")
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["b.npz"]

@@ -1,0 +1,176 @@
+import shutil
+
+import numpy as np
+import pytest
+
+from embeddings_tf.datasets.divide_classes import divide_classes
+from tests.trainers.colours import colour_of
+from tests.trainers.colours import write_run
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from trainers import enroll
+
+PARTS = divide_classes(f"c{number:02}" for number in range(40))
+TEST, HELD_OUT = PARTS["test"], PARTS["validation"]
+SHORT = ("--split", "test", "--false-accept-rate", "0.25")
+
+
+def contents(path):
+    with np.load(path) as file:
+        return dict(file)
+
+
+@pytest.fixture
+def gallery(colours, tmp_path):
+    """A gallery of four classes, with two examples each."""
+    words = ["--workdir", colours / "run", "--gallery", tmp_path / "g.npz"]
+    words += [colours / "photos", *SHORT, "--examples-per-class", 2]
+    assert call(enroll, *words, "--classes", *TEST[:4]) == 0
+    return tmp_path / "g.npz"
+
+
+def test_a_new_gallery(gallery, colours, capsys):
+    found = contents(gallery)
+    assert found["labels"].tolist() == [
+        n for n in sorted(TEST[:4]) for _ in "ab"
+    ]
+    for row, label in enumerate(found["labels"]):
+        np.testing.assert_allclose(
+            found["embeddings"][row], colour_of(label, row % 2) * 0.2, rtol=1e-5
+        )
+        path = colours / "photos" / label / f"{row % 2}.png"
+        assert found["names"][row] == str(path)
+    assert set(found["calibration_labels"]) == set(HELD_OUT)
+
+
+def test_adding_and_removing(gallery, colours, capsys):
+    before = contents(gallery)
+    capsys.readouterr()
+    words = ["--gallery", gallery, colours / "photos", "--split", "test"]
+    assert call(enroll, *words, "--classes", TEST[4]) == 0
+    out = capsys.readouterr().out
+    assert "14 examples of 5 classes" in out and "at most 25 %" in out
+    assert call(enroll, "--gallery", gallery, "--remove", TEST[4]) == 0
+    after = contents(gallery)
+    assert after.keys() == before.keys()
+    for name, array in before.items():
+        np.testing.assert_array_equal(after[name], array)
+
+
+def test_files_of_one_class(gallery, colours):
+    files = sorted((colours / "photos" / TEST[5]).iterdir())
+    words = ["--gallery", gallery, *files, "--class", "a new one"]
+    assert call(enroll, *words) == 0
+    assert contents(gallery)["labels"].tolist()[-6:] == ["a new one"] * 6
+
+
+def test_another_calibration(gallery, colours, tmp_path):
+    others = tmp_path / "others"
+    for name in TEST[4:8]:
+        shutil.copytree(colours / "photos" / name, others / name)
+    words = ["--gallery", gallery, "--calibration", others]
+    assert call(enroll, *words, "--false-accept-rate", 0.2) == 0
+    assert set(contents(gallery)["calibration_labels"]) == set(TEST[4:8])
+
+
+def test_a_run_and_a_gallery_can_be_moved_together(colours, tmp_path, capsys):
+    folder = tmp_path / "a"
+    shutil.copytree(colours / "run", folder / "run")
+    words = ["--workdir", folder / "run", "--gallery", folder / "g.npz"]
+    assert call(enroll, *words, colours / "photos", *SHORT) == 0
+    folder.rename(tmp_path / "b")
+    words = ["--gallery", tmp_path / "b" / "g.npz", "--remove", TEST[0]]
+    assert call(enroll, *words) == 0
+    (tmp_path / "b" / "run").rename(tmp_path / "c")
+    assert "--workdir" in refused(capsys, enroll, *words)
+
+
+class TestRefused:
+    @pytest.fixture
+    def words(self, colours, tmp_path):
+        return [
+            *("--workdir", colours / "run", "--gallery", tmp_path / "new.npz"),
+            *(colours / "photos", *SHORT),
+        ]
+
+    @pytest.fixture(autouse=True)
+    def nothing_is_written(self, tmp_path):
+        yield
+        assert not list(tmp_path.glob("*new.npz*"))
+
+    def check(self, capsys, words, message):
+        assert message in refused(capsys, enroll, *words)
+
+    def test_flags(self, words, colours, tmp_path, capsys):
+        new = ["--gallery", tmp_path / "new.npz"]
+        run = ["--workdir", colours / "run"]
+        for wrong, message in (
+            (new, "name the run of its model with --workdir"),
+            ([*new, *run], "name what to enrol"),
+            ([*new, *run, "--remove", "a"], "there is no gallery"),
+            ([*words, "--no-threshold"], "contradicts"),
+            ([*words, "--examples-per-class", 0], "at least 1"),
+            ([*words[:-1], 1.5], "between 0 and 1"),
+            ([*run, "--gallery", "new.json", "a"], "must end in .npz"),
+            ([*run, "--gallery", "no/new.npz", "a"], "there is no folder no"),
+        ):
+            self.check(capsys, wrong, message)
+
+    def test_run(self, words, tmp_path, capsys):
+        words[1] = tmp_path
+        self.check(capsys, words, "contains no run")
+
+    def test_classes(self, words, capsys):
+        words += ["--classes", "c99"]
+        self.check(capsys, words, "the inputs have no class 'c99'; they have c")
+
+    def test_a_rate_that_cannot_be_promised(self, words, capsys):
+        words[-1] = 0.05
+        self.check(capsys, words, "--false-accept-rate 0.112")
+
+    def test_validation_classes_that_were_trained_on(
+        self, words, colours, tmp_path, capsys
+    ):
+        words[1] = write_run(
+            tmp_path / "run", colours / "photos", "division.by=examples"
+        )
+        words[-4:] = ["--split", "test", "--false-accept-rate", 0.3]
+        self.check(capsys, words, "has classes of its training")
+
+    def test_inputs(self, words, colours, tmp_path, capsys):
+        photos = colours / "photos"
+        new = [*words[:4], "--false-accept-rate", "0.3"]
+        mixed = tmp_path / "mixed"
+        mixed.mkdir()
+        (mixed / "a.txt").write_text("hostile")
+        for wrong, message in (
+            ([*new, photos / "c00"], "name their class with --class"),
+            ([*new, photos, "--class", "a"], "--class is for files"),
+            ([*new, photos / "c99.png"], "there is no file"),
+            ([*new, "nothing"], "nothing"),
+            ([*new, photos, "--split", "trian"], "trian"),
+            ([*new, mixed], "contains no images"),
+            ([*new, photos, photos], "there is no file"),
+            ([*new, mixed / "a.txt", photos / "c00/0.png"], "all be images"),
+        ):
+            self.check(capsys, wrong, message)
+
+    def test_an_existing_gallery(self, gallery, colours, tmp_path, capsys):
+        before = gallery.read_bytes()
+        photos = colours / "photos"
+        for words, message in (
+            (["--remove", "nobody"], "'nobody' is not enrolled"),
+            (["--score", "nearest_distance", photos], "uses the score"),
+            ([photos, "--split", "validation"], "is left"),
+            ([photos / "c00", "--class", "unknown"], "answer for other"),
+        ):
+            words = ["--gallery", gallery, *words]
+            self.check(capsys, words, message)
+        assert gallery.read_bytes() == before
+        gallery.write_bytes(before[:500])
+        words = ["--gallery", gallery, "--remove", TEST[0]]
+        self.check(capsys, words, "is damaged")
+
+    def test_another_model(self, gallery, trained, capsys):
+        words = ["--gallery", gallery, "--workdir", trained]
+        self.check(capsys, [*words, "--remove", TEST[0]], "of another model")

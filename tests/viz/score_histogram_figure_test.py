@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+from embeddings_tf import viz
+
+
+def test_heights_are_shares_and_the_legend_counts(pixels):
+    same, different = np.array([1.0, 2.0, 3.0, 3.0]), np.arange(-4.0, 4.0)
+    figure = viz.score_histogram_figure(
+        {"same": same, "different": different}, 2.0, name="logit", title="Pairs"
+    )
+    (panel,) = figure.axes
+    for patch in panel.patches:
+        values, _, _ = patch.get_data()
+        np.testing.assert_allclose(values.sum(), 100)
+    texts = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert texts == [
+        "same (4): 75.0 % accepted",
+        "different (8): 25.0 % accepted",
+        "threshold 2",
+    ]
+    assert panel.lines[0].get_xdata()[0] == 2.0
+    assert panel.get_xlabel() == "logit"
+    assert figure.get_suptitle() == "Pairs"
+    assert pixels(figure).std() > 5
+
+
+def test_outliers_are_in_the_last_bins():
+    scores = np.append(np.linspace(0, 1, 999), 1e9)
+    figure = viz.score_histogram_figure({"all": scores})
+    (panel,) = figure.axes
+    assert panel.get_xlim()[1] < 2
+    values, _, _ = panel.patches[0].get_data()
+    np.testing.assert_allclose(values.sum(), 100)
+
+
+def test_equal_scores_are_drawn(pixels):
+    figure = viz.score_histogram_figure({"all": np.full(3, 7.0)}, 7.0)
+    assert pixels(figure).std() > 5
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="at least one group"):
+        viz.score_histogram_figure({})
+    with pytest.raises(ValueError, match="must be finite"):
+        viz.score_histogram_figure({"a": [np.nan]})

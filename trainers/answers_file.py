@@ -1,0 +1,57 @@
+"""Writes the answers of a command as JSON or CSV."""
+
+import csv
+import io
+import json
+import math
+import pathlib
+
+from trainers.workdir import write_atomically
+
+
+def require_writable(flag: str, value: str, endings: tuple) -> pathlib.Path:
+    """Returns the path of a file that a command will write at its end.
+
+    Raises:
+        ValueError: If the ending is unknown.
+        OSError: If its folder does not exist, or it is a folder.
+    """
+    path = pathlib.Path(value).expanduser()
+    if path.suffix.lower() not in endings:
+        raise ValueError(
+            f"{flag} {value}: the name must end in {' or '.join(endings)}"
+        )
+    if path.is_dir():
+        raise IsADirectoryError(f"{flag} {value} is a folder; name a file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{flag} {value}: there is no folder {path.parent}; make it first"
+        )
+    return path
+
+
+def write_answers(path: pathlib.Path, columns: dict) -> None:
+    """Writes columns of one length as rows, atomically.
+
+    JSON is a list of objects. NaN and infinity become null and empty.
+    """
+    rows = [
+        dict(zip(columns, map(_plain, row), strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
+    if path.suffix.lower() == ".json":
+        text = json.dumps(rows, indent=2, allow_nan=False, ensure_ascii=False)
+        write_atomically(path, text + "\n")
+        return
+    content = io.StringIO()
+    writer = csv.DictWriter(content, list(columns), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_atomically(path, content.getvalue())
+
+
+def _plain(value):
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

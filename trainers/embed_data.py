@@ -1,0 +1,198 @@
+"""Embeds your data with a trained run, into a file.
+
+`python -m trainers.embed_data --workdir DIR --output FILE.npz photos`
+"""
+
+import argparse
+import shlex
+import sys
+
+from trainers import command_line
+
+ENDINGS = (".npz", ".parquet")
+KIND = "embeddings of embeddings_tf"
+INPUTS_HELP = (
+    "files; or one folder, with a subfolder per class or without; or one data "
+    "set such as image_folder:PATH; default: the run's own data"
+)
+
+
+def add_inputs(parser: argparse.ArgumentParser, help=INPUTS_HELP) -> None:
+    """Adds the inputs of a command, and their split."""
+    parser.add_argument("inputs", nargs="*", metavar="INPUT", help=help)
+    parser.add_argument(
+        "--split",
+        default="",
+        help="split of the data; default: all, or the evaluated split of the "
+        "run's own data",
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.embed_data",
+        description="Embed images, recordings or features with the best "
+        "checkpoint of a run.",
+    )
+    add_inputs(result)
+    result.add_argument("--workdir", required=True, help="folder of the run")
+    result.add_argument(
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="FILE.npz (arrays) or FILE.parquet (a table; needs pandas and "
+        "pyarrow)",
+    )
+    result.add_argument(
+        "--projector",
+        metavar="DIR",
+        help="also write a view for TensorBoard's Embedding Projector",
+    )
+    return result
+
+
+def embed_data(
+    workdir: str, inputs: list[str], split: str, output: str, projector: str
+) -> None:
+    """Embeds inputs and writes embeddings, labels and paths."""
+    from trainers.answers_file import require_writable
+
+    path = require_writable("--output", output, ENDINGS)
+    if path.suffix.lower() == ".parquet":
+        _require_parquet()
+
+    from trainers.trained import embed_inputs
+    from trainers.trained import open_trained
+
+    trained = open_trained(workdir)
+    # It imports TensorFlow, which `open_trained` does quietly.
+    from trainers.inputs import read_inputs
+
+    found = read_inputs(trained.run, inputs, split)
+    embeddings = embed_inputs(trained, found)
+    columns = _columns(trained, found, embeddings)
+    if path.suffix.lower() == ".npz":
+        _write_npz(path, trained, columns)
+    else:
+        _write_parquet(path, columns)
+    shape = " x ".join(map(str, columns["embedding"].shape))
+    print(f"Wrote {path}: embeddings of {shape}, and {_others(columns)}.")
+    if projector is not None:
+        _write_projector(projector, trained, found, embeddings)
+        print(
+            f"Look: {command_line.module_command('tensorboard.main')} "
+            f"--logdir {shlex.quote(projector)}, tab Projector"
+        )
+    if path.suffix.lower() == ".npz":
+        print(
+            f"Next: {command_line.module_command('trainers.nearest')} "
+            f"--gallery {shlex.quote(str(path))} QUERY"
+        )
+
+
+def _require_parquet() -> None:
+    import importlib.util
+
+    for package in ("pandas", "pyarrow"):
+        if importlib.util.find_spec(package) is None:
+            raise ValueError(
+                f"Parquet needs {package}: pip install pandas pyarrow, or "
+                "write FILE.npz"
+            )
+
+
+def _columns(trained, found, embeddings) -> dict:
+    import numpy as np
+    import tensorflow as tf
+
+    from embeddings_tf.models.method import Method
+    from embeddings_tf.ops import gaussian
+
+    columns = {"embedding": embeddings}
+    if Method(trained.model).is_gaussian:
+        mean, variance = gaussian.unpack(tf.convert_to_tensor(embeddings))
+        columns = {"embedding": mean.numpy(), "variance": variance.numpy()}
+    if found.labels is not None:
+        _, numbers = np.unique(found.labels, return_inverse=True)
+        columns |= {"labels": numbers.astype(np.int32), "names": found.labels}
+    return {**columns, "paths": found.names}
+
+
+def _others(columns: dict) -> str:
+    return ", ".join(name for name in columns if name != "embedding")
+
+
+def _write_npz(path, trained, columns) -> None:
+    from embeddings_tf.scoring import array_file
+    from embeddings_tf.scoring.fingerprint import fingerprint
+    from trainers.sources import relative_path
+
+    settings = {
+        "kind": KIND,
+        "fingerprint": fingerprint(trained.model),
+        "source": relative_path(trained.workdir, path),
+    }
+    array_file.write(path, columns, settings)
+
+
+def _write_parquet(path, columns) -> None:
+    """One row per input; embeddings and variances are lists of numbers."""
+    import io
+
+    import pandas
+
+    from trainers.workdir import write_atomically
+
+    table = pandas.DataFrame(
+        {
+            name: list(column) if column.ndim == 2 else column
+            for name, column in columns.items()
+        }
+    )
+    content = io.BytesIO()
+    table.to_parquet(content, engine="pyarrow", index=False)
+    write_atomically(path, content.getvalue())
+
+
+def _write_projector(folder, trained, found, embeddings) -> None:
+    import numpy as np
+
+    from embeddings_tf.callbacks import EmbeddingProjector
+    from embeddings_tf.callbacks.embedding_projector import LARGEST_SPRITE
+    from embeddings_tf.datasets import Images
+
+    labels = {"path": found.names}
+    if found.labels is not None:
+        labels = {"class": found.labels, **labels}
+    images, count = None, len(found.names)
+    x = found.x
+    shape = np.shape(x[:1])
+    is_image = isinstance(x, Images) or len(shape) == 4
+    if is_image and len(shape) == 4 and shape[-1] in (1, 3):
+        side = int(np.ceil(np.sqrt(count))) * max(shape[1:3])
+        if side <= LARGEST_SPRITE:
+            images = x[:]
+        else:
+            print(
+                "The projector shows dots: the pictures would take "
+                f"{side} pixels per side, more than {LARGEST_SPRITE}."
+            )
+    projector = EmbeddingProjector(x, labels, folder, images=images)
+    projector.set_model(trained.model)
+    projector.write_embeddings(embeddings)
+
+
+def main(words=None) -> int:
+    arguments = parser().parse_args(words)
+    return command_line.run(
+        embed_data,
+        arguments.workdir,
+        arguments.inputs,
+        arguments.split,
+        arguments.output,
+        arguments.projector,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

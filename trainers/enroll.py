@@ -1,0 +1,212 @@
+"""Enrols classes in a gallery, without training.
+
+`python -m trainers.enroll --workdir DIR --gallery FILE.npz photos`
+"""
+
+import argparse
+import shlex
+import sys
+
+from trainers import command_line
+from trainers.embed_data import add_inputs
+
+SCORES = ("log_evidence", "nearest_distance")
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.enroll",
+        description="Enrol labelled examples in a gallery: a new one, or one "
+        "that exists. Nothing is trained.",
+        epilog="The threshold for the answer 'unknown' comes from classes that "
+        "are neither trained on nor enrolled: by default, the validation "
+        "classes of the run.",
+    )
+    add_inputs(
+        result,
+        "one folder with a subfolder per class, or one data set such as "
+        "image_folder:PATH; or files of one class, with --class",
+    )
+    result.add_argument(
+        "--gallery",
+        required=True,
+        metavar="FILE.npz",
+        help="file of the gallery; if it exists, classes are added",
+    )
+    result.add_argument(
+        "--workdir", help="folder of the run; needed for a new gallery"
+    )
+    result.add_argument(
+        "--class",
+        dest="label",
+        metavar="NAME",
+        help="class of all inputs, if they are files",
+    )
+    result.add_argument(
+        "--classes", nargs="+", metavar="NAME", help="enrol only these classes"
+    )
+    result.add_argument(
+        "--examples-per-class",
+        type=int,
+        metavar="N",
+        help="enrol only the first N examples of each class",
+    )
+    result.add_argument(
+        "--remove", nargs="+", metavar="NAME", help="remove these classes"
+    )
+    result.add_argument(
+        "--score",
+        choices=SCORES,
+        help="score that is compared with the threshold; default: log_evidence",
+    )
+    result.add_argument(
+        "--false-accept-rate",
+        type=float,
+        metavar="RATE",
+        help="promised rate of inputs of other classes that are accepted; "
+        "default: 0.05, or as in the gallery",
+    )
+    result.add_argument(
+        "--calibration",
+        metavar="DATA",
+        help="folder or data set with classes that are not enrolled; default: "
+        "the validation split of the run",
+    )
+    result.add_argument(
+        "--no-threshold",
+        action="store_true",
+        help="no threshold: the answer is never 'unknown'",
+    )
+    return result
+
+
+def enroll(arguments: argparse.Namespace) -> None:
+    """Adds or removes classes, and writes the gallery."""
+    from trainers.answers_file import require_writable
+
+    path = require_writable("--gallery", arguments.gallery, (".npz",))
+    _check(arguments, path)
+    from trainers.quiet import import_tensorflow
+    from trainers.sources import workdir_of
+    from trainers.trained import require_trained
+
+    if path.exists():
+        workdir = workdir_of(path, arguments.workdir, "trainers.enroll")
+    else:
+        workdir = str(require_trained(arguments.workdir))
+    import_tensorflow()
+    from trainers.galleries import calibrate
+    from trainers.galleries import new_gallery
+    from trainers.galleries import open_gallery
+    from trainers.galleries import rows_to_enroll
+    from trainers.trained import embed_inputs
+
+    if path.exists():
+        trained, gallery = open_gallery(path, workdir)
+        if arguments.score not in (None, gallery.score):
+            raise ValueError(
+                f"{path} uses the score {gallery.score}; received --score "
+                f"{arguments.score}. Choose another --gallery"
+            )
+        for name in arguments.remove or ():
+            gallery.remove(name)
+    else:
+        trained, gallery = new_gallery(
+            path, workdir, arguments.score or SCORES[0]
+        )
+    if arguments.inputs:
+        from trainers.inputs import read_inputs
+
+        found = read_inputs(trained.run, arguments.inputs, arguments.split)
+        if arguments.label is not None:
+            if found.labels is not None:
+                raise ValueError(
+                    "--class is for files; the folders or the data set have "
+                    "classes. Leave it out, or choose with --classes"
+                )
+            found = found.with_labels(arguments.label)
+        found = found.take(
+            rows_to_enroll(
+                found, arguments.classes, arguments.examples_per_class
+            )
+        )
+        embeddings = embed_inputs(trained, found, "examples")
+        gallery.enroll(embeddings, found.labels, found.names)
+    if _needs_calibration(arguments, gallery):
+        calibrate(
+            trained, gallery, arguments.calibration, arguments.false_accept_rate
+        )
+    gallery.save(path)
+    _report(path, gallery)
+
+
+def _check(arguments, path) -> None:
+    """Checks the flags against each other, before anything is loaded."""
+    if not path.exists() and not arguments.workdir:
+        raise ValueError(
+            f"there is no gallery {path} yet; name the run of its model with "
+            "--workdir"
+        )
+    if not (arguments.inputs or arguments.remove):
+        change = arguments.calibration or arguments.false_accept_rate
+        if not (path.exists() and change):
+            raise ValueError(
+                "name what to enrol: a folder with a subfolder per class, or "
+                "a data set"
+            )
+    if arguments.remove and not path.exists():
+        raise ValueError(f"--remove: there is no gallery {path}")
+    count = arguments.examples_per_class
+    if count is not None and count < 1:
+        raise ValueError(
+            f"--examples-per-class must be at least 1; received {count}"
+        )
+    rate = arguments.false_accept_rate
+    if rate is not None and not 0 < rate < 1:
+        raise ValueError(
+            "--false-accept-rate must be between 0 and 1, for example 0.05; "
+            f"received {rate}"
+        )
+    if arguments.no_threshold and (rate or arguments.calibration):
+        raise ValueError(
+            "--no-threshold contradicts --false-accept-rate and --calibration"
+        )
+
+
+def _needs_calibration(arguments, gallery) -> bool:
+    if arguments.no_threshold:
+        return False
+    wanted = arguments.calibration or arguments.false_accept_rate
+    return bool(wanted) or gallery.calibration_ is None
+
+
+def _report(path, gallery) -> None:
+    classes = gallery.classes_
+    print(
+        f"Wrote {path}: {len(gallery.examples_)} examples of {len(classes)} "
+        f"classes, {', '.join(classes[:8])}{', ...' * (len(classes) > 8)}."
+    )
+    found = gallery.calibration_
+    if found is None:
+        print("No threshold: the answer is never 'unknown'.")
+    else:
+        print(
+            f"Unknown below {gallery.score} {gallery.threshold_:.4g}: accepts "
+            f"at most {100 * found['false_accept_rate']:g} % of inputs of "
+            "other classes, on average over such classes.\n"
+            f"Calibrated on {found['num_examples']} examples of "
+            f"{found['num_classes']} classes that are not enrolled, of which "
+            f"{100 * found['calibration_rate']:.1f} % are accepted."
+        )
+    print(
+        f"Next: {command_line.module_command('trainers.identify')} "
+        f"--gallery {shlex.quote(str(path))} INPUT"
+    )
+
+
+def main(words=None) -> int:
+    return command_line.run(enroll, parser().parse_args(words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""Galleries of a trained run, for the commands that use one."""
+
+import pathlib
+
+import numpy as np
+
+from embeddings_tf import scoring
+from trainers.inputs import Inputs
+from trainers.inputs import class_names
+from trainers.inputs import read_inputs
+from trainers.inputs import read_split
+from trainers.sources import relative_path
+from trainers.trained import Trained
+from trainers.trained import embed_inputs
+from trainers.trained import open_trained
+
+RATE = 0.05
+
+
+def new_gallery(path: pathlib.Path, workdir: str, score: str):
+    """Returns the trained run of a workdir, and an empty gallery of it."""
+    trained = open_trained(workdir)
+    gallery = scoring.Gallery(trained.model, score=score, embedded=True)
+    gallery.source = relative_path(trained.workdir, path)
+    return trained, gallery
+
+
+def open_gallery(path: pathlib.Path, workdir: str):
+    """Returns the trained run of a gallery, and the gallery.
+
+    Raises:
+        ValueError: If the file is damaged, or of another model.
+    """
+    trained = open_trained(workdir)
+    return trained, scoring.Gallery.load(path, trained.model, embedded=True)
+
+
+def rows_to_enroll(found: Inputs, classes, examples_per_class) -> np.ndarray:
+    """Returns the rows of the wanted classes, in order.
+
+    Raises:
+        ValueError: If the inputs have no labels, or a class does not exist.
+    """
+    if found.labels is None:
+        raise ValueError(
+            "the inputs have no classes; name their class with --class, or "
+            "put them into a folder with a subfolder per class"
+        )
+    known = np.unique(found.labels)
+    missing = [name for name in classes or () if name not in known]
+    if missing:
+        raise ValueError(
+            f"--classes: the inputs have no class {missing[0]!r}; they have "
+            f"{', '.join(known[:8])}{', ...' * (len(known) > 8)}"
+        )
+    rows = []
+    for name in known if classes is None else dict.fromkeys(classes):
+        rows.append(np.flatnonzero(found.labels == name)[:examples_per_class])
+    return np.sort(np.concatenate(rows))
+
+
+def calibrate(
+    trained: Trained, gallery, data: str | None, rate: float | None
+) -> None:
+    """Sets the threshold of a gallery.
+
+    Args:
+        trained: The run of the gallery.
+        gallery: The gallery.
+        data: A folder or data set; None: the validation classes of the run.
+        rate: Promised false-accept rate; None: as before, or 0.05.
+    """
+    before = gallery.calibration_
+    if rate is None:
+        rate = RATE if before is None else before["false_accept_rate"]
+    found = held_out(trained, data)
+    embeddings = embed_inputs(
+        trained, found, "examples of classes that are not enrolled"
+    )
+    try:
+        gallery.calibrate(embeddings, found.labels, rate)
+    except ValueError as error:
+        others = set(found.labels) - set(gallery.classes_)
+        smallest = 1 / (len(others) + 1)
+        if rate >= smallest:
+            raise
+        raise ValueError(
+            f"{error} For example --false-accept-rate "
+            f"{np.ceil(1000 * smallest) / 1000:g}, --calibration with a folder "
+            "of more classes, or --no-threshold"
+        ) from error
+
+
+def held_out(trained: Trained, data: str | None) -> Inputs:
+    """Returns examples of classes on which the model was not trained.
+
+    Raises:
+        ValueError: If the validation split has classes of the training.
+    """
+    if data is not None:
+        found = read_inputs(trained.run, [data])
+        if found.labels is None:
+            raise ValueError(
+                f"--calibration {data} has no classes; name a folder with a "
+                "subfolder per class, or a data set"
+            )
+        return found
+    run = trained.run
+    split = run.evaluation.validation.split
+    found = read_split(run, split)
+    both = np.intersect1d(found.labels, class_names(run, run.data.split))
+    if len(both):
+        raise ValueError(
+            f"the split {split} of the run has classes of its training, such "
+            f"as {both[0]!r}, which say nothing about other classes; name data "
+            "of other classes with --calibration"
+        )
+    return found

@@ -1,0 +1,161 @@
+"""Identifies inputs among the classes of a gallery, or as unknown.
+
+`python -m trainers.identify --gallery FILE.npz photo.jpg`
+"""
+
+import argparse
+import shlex
+import sys
+
+from trainers import command_line
+from trainers.embed_data import add_inputs
+
+# More lines are not printed; --output has all.
+MOST_LINES = 1000
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.identify",
+        description="Answer which enrolled class each input is in, or "
+        "'unknown'.",
+    )
+    add_inputs(result)
+    result.add_argument(
+        "--gallery",
+        required=True,
+        metavar="FILE.npz",
+        help="file that trainers.enroll wrote",
+    )
+    result.add_argument(
+        "--workdir", help="folder of the run; default: as in the gallery"
+    )
+    result.add_argument(
+        "--output", metavar="FILE", help="also write FILE.json or FILE.csv"
+    )
+    result.add_argument(
+        "--figure",
+        metavar="FILE.png",
+        help="histogram of the scores; default: identify.png in the workdir",
+    )
+    return result
+
+
+def identify(arguments: argparse.Namespace) -> None:
+    """Prints one line per input: path, answer, probability, score, decision."""
+    import pathlib
+
+    from trainers.answers_file import require_writable
+    from trainers.answers_file import write_answers
+    from trainers.quiet import import_tensorflow
+    from trainers.sources import workdir_of
+
+    output = figure = None
+    if arguments.output is not None:
+        output = require_writable(
+            "--output", arguments.output, (".json", ".csv")
+        )
+    if arguments.figure is not None:
+        figure = require_writable("--figure", arguments.figure, (".png",))
+    path = pathlib.Path(arguments.gallery).expanduser()
+    workdir = workdir_of(path, arguments.workdir, "trainers.enroll")
+    import_tensorflow()
+    from trainers.galleries import open_gallery
+    from trainers.inputs import read_inputs
+    from trainers.trained import embed_inputs
+
+    trained, gallery = open_gallery(path, workdir)
+    inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
+    found = gallery.identify(embed_inputs(trained, inputs))
+    columns = {"path": inputs.names, **found}
+    if inputs.labels is not None:
+        columns["label"] = inputs.labels
+    _print_lines(columns)
+    if inputs.labels is not None:
+        _print_summary(gallery, inputs.labels, found)
+    if output is not None:
+        write_answers(output, columns)
+        print(f"Every answer: {output}")
+    _draw(gallery, inputs.labels, found, figure, trained.workdir)
+    print(
+        f"Next: {command_line.module_command('trainers.nearest')} "
+        f"--gallery {shlex.quote(str(path))} "
+        f"{shlex.join(arguments.inputs)}".rstrip()
+    )
+
+
+def _print_lines(columns: dict) -> None:
+    rows = list(zip(*columns.values(), strict=True))[:MOST_LINES]
+    width = max(len("path"), *(len(str(row[0])) for row in rows))
+    wide = max(len("answer"), *(len(str(row[1])) for row in rows))
+    print(
+        f"{'path':<{width}}  {'answer':<{wide}}  {'probability':>11}  "
+        f"{'score':>10}  decision"
+    )
+    for name, answer, best, probability, score, accepted, *_ in rows:
+        decision = "accepted" if accepted else f"rejected, nearest is {best}"
+        print(
+            f"{name:<{width}}  {answer:<{wide}}  {probability:>11.3f}  "
+            f"{score:>10.4g}  {decision}"
+        )
+    more = len(columns["path"]) - len(rows)
+    if more:
+        print(f"... and {more} more; --output FILE.csv has every answer")
+
+
+def _print_summary(gallery, labels, found) -> None:
+    """With the classes of the inputs known, prints how many are right."""
+    import numpy as np
+
+    enrolled = np.isin(labels, gallery.classes_)
+    if enrolled.any():
+        right = found["answer"][enrolled] == labels[enrolled]
+        unknown = ~found["accepted"][enrolled]
+        print(
+            f"Of {enrolled.sum()} inputs of enrolled classes, "
+            f"{100 * right.mean():.1f} % are identified and "
+            f"{100 * unknown.mean():.1f} % are answered 'unknown'."
+        )
+    if not enrolled.all():
+        accepted = found["accepted"][~enrolled]
+        promise = ""
+        if gallery.calibration_ is not None:
+            rate = gallery.calibration_["false_accept_rate"]
+            promise = f" (promised: at most {100 * rate:g} % on average)"
+        print(
+            f"Of {(~enrolled).sum()} inputs of other classes, "
+            f"{100 * accepted.mean():.1f} % are accepted{promise}."
+        )
+
+
+def _draw(gallery, labels, found, figure, workdir) -> None:
+    from trainers.pictures import save_picture
+
+    def draw():
+        import numpy as np
+
+        from embeddings_tf import viz
+
+        groups = {"inputs": found["score"]}
+        if labels is not None:
+            enrolled = np.isin(labels, gallery.classes_)
+            groups = {
+                "enrolled classes": found["score"][enrolled],
+                "other classes": found["score"][~enrolled],
+            }
+        return viz.score_histogram_figure(
+            {name: scores for name, scores in groups.items() if len(scores)},
+            gallery.threshold_,
+            name=gallery.score.replace("_", " "),
+            title="inputs left of the threshold are answered 'unknown'",
+        )
+
+    save_picture(draw, figure or workdir / "identify.png")
+
+
+def main(words=None) -> int:
+    return command_line.run(identify, parser().parse_args(words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

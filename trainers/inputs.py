@@ -1,0 +1,189 @@
+"""Inputs of the commands that use a trained model: files, folders, data."""
+
+import dataclasses
+import os
+import pathlib
+
+import numpy as np
+
+from embeddings_tf.datasets.image_files import EXTENSIONS as IMAGES
+from embeddings_tf.datasets.image_files import image_files
+from embeddings_tf.datasets.own_data import is_own_data
+from embeddings_tf.datasets.sound_files import EXTENSIONS as SOUNDS
+from embeddings_tf.datasets.sound_files import sound_files
+from trainers.data import Data
+from trainers.examples import take
+from trainers.run import Division
+from trainers.run import Folds
+from trainers.run import Label
+from trainers.run import Run
+
+# Files of data with labels, by their ending.
+TABLES = {".csv": "csv", ".npz": "arrays"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Inputs:
+    """Examples as the model takes them, with their labels and names.
+
+    Args:
+        x: Arrays, `datasets.Images` or `datasets.Utterances`.
+        labels: Names of the classes `(n,)`, or None if they are not known.
+        names: Paths of the files, or other names, `(n,)`.
+    """
+
+    x: object
+    labels: np.ndarray | None
+    names: np.ndarray
+
+    def take(self, rows) -> "Inputs":
+        labels = None if self.labels is None else self.labels[rows]
+        return Inputs(take(self.x, rows), labels, self.names[rows])
+
+    def with_labels(self, label: str) -> "Inputs":
+        """Gives all inputs one label."""
+        return dataclasses.replace(self, labels=np.full(len(self.names), label))
+
+
+def read_inputs(run: Run, words: list[str], split: str = "") -> Inputs:
+    """Reads inputs, processed as in the training of the run.
+
+    Args:
+        run: The run of the model.
+        words: Files; or one folder, with or without one subfolder per class;
+            or one name of data that `datasets.load` knows. Empty: the run's
+            own data.
+        split: Split of the data. Empty: `all`, or without words the
+            split that is evaluated.
+
+    Raises:
+        ValueError: If there are no inputs, or they are of several kinds.
+        OSError: If a file does not exist.
+    """
+    if not words:
+        return read_split(run, split or run.evaluation.splits[0])
+    paths = [pathlib.Path(word).expanduser() for word in words]
+    if len(words) > 1:
+        return _read_files(run, paths, split)
+    (path,), (word,) = paths, words
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        kind = _kind_of_folder(path)
+        if not kind:
+            return _read_files(run, _files_in(path), split)
+        word = f"{kind}:{word}"
+    elif path.is_file() and suffix in TABLES:
+        word = f"{TABLES[suffix]}:{word}"
+    elif path.is_file() or suffix in (*IMAGES, *SOUNDS):
+        return _read_files(run, paths, split)
+    own = {}
+    if not _is_same_data(word, run.data.dataset):
+        own = {"label": Label(), "folds": Folds(), "division": Division()}
+    data = dataclasses.replace(run.data, dataset=word, **own)
+    return read_split(dataclasses.replace(run, data=data), split or "all")
+
+
+def read_split(run: Run, split: str) -> Inputs:
+    """Reads a split of the run's data, with the names of its classes."""
+    data = _data_with_names(run)
+    x, labels = data.split(split)
+    return Inputs(x, _as_text(data, labels), _names(run, split, x))
+
+
+def class_names(run: Run, split: str) -> np.ndarray:
+    """Returns the names of the classes of a split's examples, `(n,)`."""
+    data = _data_with_names(run)
+    return _as_text(data, data.labels(split))
+
+
+def _data_with_names(run: Run) -> Data:
+    """Returns the run's data, with names of classes as labels if possible."""
+    fields = run.data
+    if fields.label.feature or fields.folds.num_folds:
+        return Data(run)
+    return Data(_with_label(run, "class"))
+
+
+def _as_text(data: Data, labels) -> np.ndarray:
+    return np.asarray(data.class_names(labels)).astype(np.str_)
+
+
+def _with_label(run: Run, feature: str) -> Run:
+    data = dataclasses.replace(run.data, label=Label(feature))
+    return dataclasses.replace(run, data=data)
+
+
+def _names(run: Run, split: str, x) -> np.ndarray:
+    """Returns paths of files, or names of rows."""
+    dataset = run.data.dataset
+    names = getattr(x, "names", None)
+    if names is None and is_own_data(dataset) and not run.data.folds.num_folds:
+        names = Data(_with_label(run, "name")).labels(split)
+    if names is None:
+        names = [f"{split}/{row}" for row in range(len(x))]
+    kind, _, path = dataset.partition(":")
+    folder = path if kind.endswith("_folder") else ""
+    return np.array([os.path.join(folder, str(name)) for name in names])
+
+
+def _is_same_data(word: str, dataset: str) -> bool:
+    """Whether two names are of the same data, by the same or other paths."""
+    if word == dataset:
+        return True
+    kind, _, path = word.partition(":")
+    other_kind, _, other = dataset.partition(":")
+    return (
+        kind == other_kind
+        and os.path.exists(path)
+        and os.path.exists(other)
+        and os.path.samefile(path, other)
+    )
+
+
+def _kind_of_folder(folder: pathlib.Path) -> str:
+    """Returns the kind of a folder with a subfolder per class, or ""."""
+    if not any(p.is_dir() and p.name[0] != "." for p in folder.iterdir()):
+        return ""
+    for file in folder.rglob("*.*"):
+        if file.suffix.lower() in SOUNDS:
+            return "audio_folder"
+        if file.suffix.lower() in IMAGES:
+            return "image_folder"
+    return "image_folder"  # it says what is missing
+
+
+def _files_in(folder: pathlib.Path) -> list[pathlib.Path]:
+    known = (*IMAGES, *SOUNDS)
+    files = [p for p in folder.iterdir() if p.suffix.lower() in known]
+    if not files:
+        raise ValueError(
+            f"{folder} contains no images ({', '.join(IMAGES)}) and no "
+            f"recordings ({', '.join(SOUNDS)}); name another folder"
+        )
+    return sorted(files)
+
+
+def _read_files(run: Run, paths: list[pathlib.Path], split: str) -> Inputs:
+    """Reads files of one kind, without labels."""
+    if split:
+        raise ValueError(
+            f"--split {split} is for data with splits; files have none"
+        )
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"there is no file {path}; name files, one folder, or one data "
+                "set such as image_folder:PATH"
+            )
+    names = [str(path) for path in paths]
+    suffixes = {path.suffix.lower() for path in paths}
+    if suffixes <= {*IMAGES}:
+        x = image_files("", names)
+    elif suffixes <= {*SOUNDS}:
+        x = sound_files("", names)
+    else:
+        raise ValueError(
+            "the files must all be images or all be recordings; received "
+            f"the endings {', '.join(map(repr, sorted(suffixes)))}"
+        )
+    return Inputs(Data(run).prepared(x), None, np.array(names))

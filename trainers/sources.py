@@ -1,0 +1,62 @@
+"""Files of embeddings name the run of their model."""
+
+import json
+import os
+import pathlib
+import zipfile
+
+import numpy as np
+
+from trainers.trained import require_trained
+
+
+def relative_path(workdir: pathlib.Path, file: pathlib.Path) -> str:
+    """Returns the path of a run from the folder of a file.
+
+    Both can then be moved together.
+    """
+    return os.path.relpath(workdir.absolute(), file.absolute().parent)
+
+
+def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
+    """Returns the run of a file of embeddings, without importing TensorFlow.
+
+    Args:
+        path: The file.
+        workdir: The folder that the user names; None: the one in the file.
+        command: The command that makes such a file, for the message.
+
+    Raises:
+        ValueError: If the file is damaged, or the run has no checkpoint.
+        OSError: If the file or the run that it names does not exist.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no file {path}; make it with {command}"
+        )
+    if workdir is not None:
+        require_trained(workdir)
+        return workdir
+    try:
+        with open(path, "rb") as opened:
+            file = np.load(opened, allow_pickle=False)
+            source = json.loads(str(file["settings"]))["source"]
+    except (
+        EOFError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValueError,
+        zipfile.BadZipFile,
+    ):
+        raise ValueError(
+            f"{path} is damaged or another kind of file; make it with {command}"
+        ) from None
+    found = path.parent / source
+    if not source or not (found / "config.json").is_file():
+        raise FileNotFoundError(
+            f"{path} names the run {found}, which is not there; name its "
+            "folder with --workdir"
+        )
+    require_trained(str(found))
+    return str(found)

@@ -1,0 +1,70 @@
+"""A trained workdir, opened to be used: its run, its model, its data."""
+
+import dataclasses
+import pathlib
+
+from trainers.run import Run
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Trained:
+    """The run of a workdir and the model of its best epoch."""
+
+    workdir: pathlib.Path
+    run: Run
+    model: object
+
+
+def require_trained(workdir: str) -> pathlib.Path:
+    """Checks that a workdir has a checkpoint, without importing TensorFlow.
+
+    Raises:
+        ValueError: If the folder contains no run, or no checkpoint yet.
+    """
+    from trainers.workdir import folder_argument
+
+    path = folder_argument("--workdir", workdir)
+    if not (path / "config.json").is_file():
+        raise ValueError(
+            f"{workdir} contains no run (no config.json in it); train first: "
+            f"python -m trainers.train --config RECIPE --workdir {workdir}"
+        )
+    if not (path / "checkpoints" / "best.keras").is_file():
+        raise ValueError(
+            f"{workdir} has no checkpoint yet; finish an epoch of training "
+            "first"
+        )
+    return path
+
+
+def open_trained(workdir: str) -> Trained:
+    """Loads the best model of a workdir. Several commands may use it at once.
+
+    Raises:
+        ValueError: As `require_trained`, or if a file is damaged.
+    """
+    from trainers.quiet import import_tensorflow
+    from trainers.workdir import run_of_workdir
+
+    path = require_trained(workdir)
+    _, run = run_of_workdir(path)
+    import_tensorflow()
+    from trainers.checkpoint import load_best
+    from trainers.config import build
+
+    model = load_best(path)
+    if run.method.kind == "loss" and getattr(model, "objective", None) is None:
+        # It decides how embeddings compare, and is not part of the checkpoint.
+        model.loss = build(run.method, "method")
+    return Trained(path, run, model)
+
+
+def embed_inputs(trained: Trained, inputs, what: str = "inputs"):
+    """Embeds inputs of `trainers.inputs`, with progress."""
+    from embeddings_tf import scoring
+    from trainers.progress import Progress
+
+    count = len(inputs.names)
+    print(f"Embedding {count} {what}.", flush=True)
+    progress = Progress(count, "input")
+    return scoring.embed(trained.model, inputs.x, progress=progress.advance)
