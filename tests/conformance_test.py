@@ -323,6 +323,48 @@ OBJECTIVES = [
     )
     for sampler, num_samples in [("intersection", 1), ("naive", 3)]
 ]
+
+
+def full_gaussians():
+    """Returns labels, and means with raw variances and correlations."""
+    labels, mean = made_up_batches.points()
+    raw = np.random.default_rng(1).uniform(0.1, 1, (NUM_ROWS, 3))
+    return labels, np.concatenate([mean, raw], 1).astype("float32")
+
+
+def full_without_variance(packed):
+    """The smallest variances: samples are nearly the means."""
+    mean, raw = np.split(np.asarray(packed), [2], axis=-1)
+    return np.concatenate([mean, raw * 0 + [-30, -30, 0]], -1).astype("f4")
+
+
+def scaled_full_gaussians(packed, factor):
+    """Scales means only; without variance if that matters."""
+    z = packed if factor > 1 else full_without_variance(packed)
+    return np.concatenate([z[:, :2] * factor, z[:, 2:]], -1).astype("f4")
+
+
+OBJECTIVES += [
+    Objective(
+        partial(objectives.FullCovariancePrototypes, num_support=2, seed=7),
+        batch=full_gaussians,
+        quiet=full_without_variance,
+        narrow=full_without_variance,
+        scale=scaled_full_gaussians,
+        head=partial(keras.layers.Dense, 5, dtype="float32"),
+        arguments={"num_samples": 4},
+        documented={
+            "one_class": 0.0,
+            "singletons": 0.0,
+            "no_queries": 0.0,
+            "coinciding_points": LOG_NUM_CLASSES,
+            "tiny_scale": LOG_NUM_CLASSES,
+            # Distances grow by the square of the scale, variances do not.
+            "huge_scale": lambda entry: 1e18 * entry.value_at_scale(1e9),
+        },
+        not_applicable={"order_within_class": SUPPORTS_COME_FIRST},
+    )
+]
 OBJECTIVES += [
     Objective(
         WithOwnLayers(
@@ -633,6 +675,13 @@ def unknown_by_chance():
     return rows, 0.5, 5 * math.sqrt(2001 / (12 * 1000 * 1000))
 
 
+def unknown_passes_by_chance():
+    # The threshold is at the share 0.95, with the variance of both samples.
+    rows, _, _ = unknown_by_chance()
+    spread = sum(0.95 * 0.05 / len(values) for values in rows.values())
+    return rows, 0.95, 5 * math.sqrt(spread)
+
+
 def two_factors():
     first, second = np.divmod(np.arange(500) % 25, 5)
     return np.stack([first, second], axis=1)
@@ -707,6 +756,17 @@ def codes_are_constant():
     return {"codes": np.ones((500, 2)), "factors": factors}, 0.0, 0.0
 
 
+def codes_are_binary_factors():
+    """The wrong dimension predicts half of the examples."""
+    factors = np.stack([np.arange(80) % 2, np.arange(80) // 2 % 2], axis=1)
+    return {"codes": 10.0 * factors, "factors": factors}, 0.5, 1e-9
+
+
+def binary_factors_are_not_in_the_codes():
+    rows, _, _ = codes_are_binary_factors()
+    return {**rows, "codes": np.ones((80, 2))}, 0.0, 0.0
+
+
 def no_spread():
     return {"values": np.full(30, 0.5)}, 0.0, 0.0
 
@@ -732,6 +792,19 @@ def scores_know_nothing(expected, deviation):
         "is_target": np.arange(2 * n) % 2 == 0,
     }
     return rows, expected, 5 * deviation / math.sqrt(n)
+
+
+def sure_ratios():
+    rows, _, _ = targets_score_higher(0.0)
+    # 100 nats for and against.
+    rows["scores"] = 200 * rows["scores"] - 100
+    return rows, 0.0, 1e-12
+
+
+def no_ratios():
+    rows, _, _ = targets_score_higher(0.0)
+    rows["scores"] = 0 * rows["scores"]
+    return rows, 1.0, 1e-12
 
 
 def scores_near_chance():
@@ -845,6 +918,30 @@ METRICS = [
         },
     ),
     Metric(
+        partial(metrics.out_of_distribution_fpr),
+        perfect=lambda: (unknown_is_uncertain()[0], 0.0, 0.0),
+        chance=unknown_passes_by_chance,
+        not_applicable={
+            "unequal_lengths": "the two arrays are about different inputs"
+        },
+    ),
+    Metric(
+        partial(metrics.mutual_information_gap),
+        perfect=lambda: codes_are_factors(1.0),
+        chance=codes_are_constant,
+    ),
+    Metric(
+        partial(metrics.separated_attribute_predictability),
+        perfect=codes_are_binary_factors,
+        chance=codes_are_constant,
+    ),
+    Metric(
+        partial(metrics.dci),
+        perfect=lambda: (codes_are_binary_factors()[0], 1.0, 1e-6),
+        chance=binary_factors_are_not_in_the_codes,
+        read=lambda found: found["disentanglement"],
+    ),
+    Metric(
         partial(metrics.mutual_information),
         perfect=lambda: codes_are_factors(math.log(5) / 2),
         chance=codes_know_nothing,
@@ -916,6 +1013,18 @@ METRICS = [
         not_applicable={"not_finite": INFINITE_SCORES},
     ),
     Metric(
+        partial(metrics.cllr),
+        perfect=sure_ratios,
+        chance=no_ratios,
+        not_applicable={"not_finite": INFINITE_SCORES},
+    ),
+    Metric(
+        partial(metrics.min_cllr),
+        perfect=lambda: targets_score_higher(0.0),
+        chance=scores_of_no_use,
+        not_applicable={"not_finite": INFINITE_SCORES},
+    ),
+    Metric(
         partial(metrics.det_curve),
         perfect=lambda: targets_score_higher(0.0),
         chance=scores_near_chance,
@@ -951,11 +1060,14 @@ PLAIN_FUNCTIONS = {
     metrics.cosine_score_pairs: "gives scores, not a measure",
     metrics.cosine_scores: "gives scores, not a measure",
     metrics.distance_properties: "gives distances, not one number",
+    metrics.error_rates: "two rates at a given threshold; loops in their tests",
     metrics.fuse_scores: "gives scores, not a measure",
     metrics.k_means_centroids: "gives centroids, not a measure",
+    metrics.learn_then_test: "gives a threshold, not a measure",
     metrics.score_all_pairs: "gives scores, not a measure",
     metrics.score_enrolments: "gives scores, not a measure",
     metrics.score_trials: "gives scores, not a measure",
+    metrics.threshold_at_false_accept_rate: "gives a threshold, not a measure",
     metrics.stream_trials: "hands on scores, gives no measure",
 }
 

@@ -137,3 +137,38 @@ class OperatingPoints:
         # The lowest cost that a threshold between two of these could have.
         least = np.min(miss[1:] + false_alarm[:-1])
         return float(cost), float(max(0.0, cost - least))
+
+    def min_cllr(self) -> tuple[float, float]:
+        """Returns Cllr after the best monotone calibration, and the bound."""
+        # In ascending order of the scores.
+        targets = np.diff(self.targets)[::-1] / self.num_targets
+        nontargets = np.diff(self.nontargets)[::-1] / self.num_nontargets
+        cost = _isotonic_cost(targets, nontargets)
+        # The lowest cost if the scores between two thresholds differ.
+        none = np.zeros_like(targets)
+        least = _isotonic_cost(
+            np.stack([none, targets], axis=1).reshape(-1),
+            np.stack([nontargets, none], axis=1).reshape(-1),
+        )
+        return cost, max(0.0, cost - least)
+
+
+def _isotonic_cost(targets: np.ndarray, nontargets: np.ndarray) -> float:
+    """Cllr of shares at ascending scores, calibrated by isotonic regression."""
+    from scipy.special import rel_entr
+    from sklearn.isotonic import isotonic_regression
+
+    total = targets + nontargets
+    filled = total > 0
+    targets, nontargets, total = (
+        share[filled] for share in (targets, nontargets, total)
+    )
+    fitted = isotonic_regression(targets / total, sample_weight=total)
+    # Neighbours with one fitted value are one block, and have one ratio.
+    block = np.cumsum(np.append(False, np.diff(fitted) > 0))
+    targets, nontargets = (
+        np.bincount(block, share) for share in (targets, nontargets)
+    )
+    total = targets + nontargets
+    entropy = rel_entr(targets, total) + rel_entr(nontargets, total)
+    return min(1.0, max(0.0, float(-np.sum(entropy) / (2 * math.log(2)))))

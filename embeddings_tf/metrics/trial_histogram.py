@@ -1,10 +1,12 @@
 """Verification metrics for trials that do not fit in memory."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.cllr import mean_cost
 from embeddings_tf.metrics.operating_points import MOST_PAIRS
 from embeddings_tf.metrics.operating_points import OperatingPoints
 from embeddings_tf.metrics.operating_points import trials
@@ -13,7 +15,7 @@ from embeddings_tf.ops.arguments import positive_integer
 
 
 class TrialHistogram:
-    """EER, AUC and minDCF of trials that do not fit in memory.
+    """EER, AUC, minDCF and Cllr of trials that do not fit in memory.
 
     Use it for many trials, such as all pairs of a test set: 10,000 examples
     make 50 million. It counts trials block by block in fixed memory,
@@ -27,13 +29,13 @@ class TrialHistogram:
     `1 + 2**(9 - num_bits)`, 0.05 % by default. -inf and inf have bins of their
     own, and 0 starts a bin.
 
-    The metrics are `equal_error_rate`, `roc_auc` and `min_dcf`, as if the
-    scores of a bin were tied. Each method also returns a bound of its error.
-    The bound is always valid: error rates at the limits of bins are exact, and
-    between limits they are monotone. The bound is about the share of trials in
-    the bin at the threshold, even if these trials are really tied. Scores that
-    are close together and far from 0, such as probabilities just below 1, share
-    bins: pass logits, or use more bits.
+    The metrics are `equal_error_rate`, `roc_auc`, `min_dcf`, `cllr` and
+    `min_cllr`, as if the scores of a bin were tied. Each method also returns a
+    bound of its error. The bound is always valid: error rates at the limits of
+    bins are exact, and between limits they are monotone. The bound is about the
+    share of trials in the bin at the threshold, even if these trials are really
+    tied. Scores that are close together and far from 0, such as probabilities
+    just below 1, share bins: pass logits, or use more bits.
 
     Args:
         num_bits: Between 10 and 26; one more bit about halves the bound and
@@ -136,6 +138,41 @@ class TrialHistogram:
         return self._operating_points().min_dcf(
             target_prior, miss_cost, false_alarm_cost
         )
+
+    def cllr(self) -> tuple[float, float]:
+        """Returns the cost of log-likelihood ratios and the bound of the error.
+
+        Unlike the other metrics it depends on the values of the scores. It is
+        the mean of the costs at both limits of the bins.
+
+        Raises:
+            ValueError: If one kind of trials is missing.
+        """
+        self._operating_points()  # refuses trials of one kind only
+        filled = np.flatnonzero(np.any(self._counts, axis=0)).astype(np.uint32)
+        low = _score(filled << self._shift).astype(np.float64)
+        last = np.uint32(2**32 - 1) >> self._shift
+        above = np.minimum(filled + np.uint32(1), last)
+        high = _score(above << self._shift).astype(np.float64)
+        high = np.where(np.isinf(low), low, high)
+        nontargets, targets = (
+            count[filled] / np.sum(count) for count in self._counts
+        )
+        least = mean_cost(targets, high, nontargets, low)
+        most = mean_cost(targets, low, nontargets, high)
+        if math.isinf(most):
+            return most, 0.0 if math.isinf(least) else most
+        return (least + most) / 2, (most - least) / 2
+
+    def min_cllr(self) -> tuple[float, float]:
+        """Returns Cllr after the best calibration and the bound of the error.
+
+        The cost is never below the cost of the scores themselves.
+
+        Raises:
+            ValueError: If one kind of trials is missing.
+        """
+        return self._operating_points().min_cllr()
 
     def _operating_points(self) -> OperatingPoints:
         filled = np.flatnonzero(np.any(self._counts, axis=0))[::-1]

@@ -22,6 +22,7 @@ class Method:
     the same names, without `num_samples` and `seed` if it draws no samples:
 
     - `is_gaussian`: whether it reads packed Gaussians;
+    - `points`, if an embedding has more than its coordinates;
     - `represent`, `log_prob` and `log_evidence`, all three or none;
     - `score_pairs`, and `score_all_pairs` if that can be faster;
     - `signatures`: `"classify"`, `"score_pairs"` or both, the signatures of an
@@ -85,7 +86,7 @@ class Method:
 
     def points(self, embeddings) -> tf.Tensor:
         """Embeddings as points: the means of Gaussians."""
-        return self._default.points(embeddings)
+        return self._answer("points")(embeddings)
 
     def represent(self, embeddings, class_ids, num_classes):
         """Represents the classes of labelled embeddings.

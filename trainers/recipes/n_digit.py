@@ -52,6 +52,22 @@ def stochastic_prototypes(num_digits: int, dim: int):
     return config
 
 
+def full_covariance(num_digits: int, dim: int):
+    """Stochastic prototypes with full covariance, in a plane (Appendix C).
+
+    The encoder has 5 outputs: mean, variances and correlation.
+    """
+    config = _common(num_digits, dim, gaussian=False, learning_rate=3e-3)
+    config.encoder.dim = 5
+    config.objective = {
+        "name": "FullCovariancePrototypes",
+        "num_support": config.batches.num_support,
+        "num_samples": 1,
+        "seed": 0,
+    }
+    return config
+
+
 def prototypical(num_digits: int, dim: int):
     """Prototypical networks: the same network and batches, points."""
     config = _common(num_digits, dim, gaussian=False, learning_rate=1e-2)
@@ -224,6 +240,11 @@ RECIPES = {
         (stochastic_prototypes, 3e-3),
     )
 }
+RECIPES["n_digit_2_dim_2_full_covariance"] = Recipe(
+    "Stochastic prototypes with full covariance, 2 digits, 2 dimensions",
+    full_covariance,
+    {"num_digits": 2, "dim": 2},
+)
 RECIPES |= {
     f"n_digit_2_dim_2_{method.__name__}_held_out_numbers": Recipe(
         f"{METHODS[method]}, validated on held-out numbers",

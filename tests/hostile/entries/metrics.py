@@ -246,6 +246,21 @@ def conformal(**arguments):
     return metrics.conformal_threshold(**arguments)["calibration_rate"]
 
 
+def reached(scores, is_target, false_accept_rate):
+    """Only the rates, since thresholds equal the given scores."""
+    threshold = metrics.threshold_at_false_accept_rate(
+        scores, is_target, false_accept_rate
+    )
+    return metrics.error_rates(scores, is_target, threshold)
+
+
+def accepted(**arguments):
+    """Only the share, since no threshold at all is infinity."""
+    return metrics.learn_then_test(**arguments)["accepted"]
+
+
+# Trees and support vector machines depend on the scale.
+LARGE = ("times 1e19", "times 1e38", "times 1e-40")
 CALIBRATION = np.arange(12) % 4
 NAMES = [f"r{i}" for i in range(12)]
 TRIALS = [("r0", "r1"), ("r0", "r5"), ("r7", "r2")]
@@ -332,6 +347,101 @@ ENTRIES = {
             "seed": seed(),
         },
         CODED,
+    ),
+    "metrics.cllr": trial_entry(
+        metrics.cllr,
+        {
+            "scores": chosen(
+                shifted(SCORES), "int64 from 2^53", "uint64 from 2^63"
+            )
+        },
+        infinite=True,
+    ),
+    "metrics.min_cllr": trial_entry(metrics.min_cllr),
+    "metrics.error_rates": trial_entry(
+        metrics.error_rates,
+        {
+            "threshold": number(0.5),
+            "scores": chosen(
+                shifted(SCORES), "int64 from 2^53", "uint64 from 2^63"
+            ),
+        },
+        {"threshold": 0.5},
+    ),
+    "metrics.threshold_at_false_accept_rate": trial_entry(
+        reached,
+        {"false_accept_rate": number(0.4, low=0, high=1, includes_low=False)},
+        {"false_accept_rate": 0.4},
+    ),
+    "metrics.learn_then_test": Entry(
+        accepted,
+        {
+            "confidence": UNIT,
+            "is_error": WRONG,
+            "classes": CALIBRATION,
+            "thresholds": [0.0, 0.5],
+            "error_rate": 0.9,
+            "level": 0.1,
+        },
+        {
+            "confidence": floats(UNIT),
+            "is_error": truths(WRONG),
+            "classes": chosen(
+                labels(CALIBRATION), "strings", "a column", "None"
+            ),
+            "thresholds": floats(np.float32([0.0, 0.5])),
+            "error_rate": number(0.9, low=0, high=1, includes_low=False),
+            "level": number(0.1, low=0, high=1, includes_low=False),
+        },
+        rows(UNIT, WRONG, ("confidence", "is_error")),
+    ),
+    "metrics.out_of_distribution_fpr": Entry(
+        metrics.out_of_distribution_fpr,
+        {"known": UNIT, "unknown": UNIT + 0.1, "true_positive_rate": 0.5},
+        {
+            "known": floats(UNIT),
+            "unknown": floats(UNIT + 0.1),
+            "true_positive_rate": number(
+                0.5, low=0, high=1, includes_low=False
+            ),
+        },
+    ),
+    "metrics.mutual_information_gap": Entry(
+        metrics.mutual_information_gap,
+        {"codes": CODES, "factors": FACTORS, "bins": 5},
+        {
+            "codes": floats(CODES),
+            "factors": factor_values(),
+            "bins": [*count(5)],
+        },
+        CODED,
+    ),
+    "metrics.separated_attribute_predictability": Entry(
+        metrics.separated_attribute_predictability,
+        {"codes": CODES, "factors": FACTORS},
+        {
+            "codes": chosen(floats(CODES), *LARGE),
+            "factors": factor_values(),
+            "test_codes": [refused("alone", CODES)],
+            "test_factors": [refused("alone", FACTORS)],
+        },
+        CODED,
+    ),
+    "metrics.dci": Entry(
+        metrics.dci,
+        {"codes": CODES, "factors": FACTORS, "seed": 0},
+        {
+            # Each call fits trees, so other metrics test the other forms.
+            "codes": chosen(floats(CODES), *LARGE, *SLOW_FORMS, "int8"),
+            "factors": chosen(
+                factor_values(), "all different", "from 2^24 + 1", "uint8"
+            ),
+            "test_codes": [refused("alone", CODES)],
+            "test_factors": [refused("alone", FACTORS)],
+            "seed": seed(),
+        },
+        CODED,
+        tolerance=0.01,
     ),
     "metrics.class_means": Entry(
         metrics.class_means,

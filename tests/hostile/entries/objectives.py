@@ -32,7 +32,7 @@ def embeddings(x, *more):
             # A variance must not be negative.
             *(("int8", "booleans", "times 1e38") if x is PACKED else ()),
         ),
-        refused("images", x.reshape(12, 2, 2, 1)),
+        refused("images", x.reshape(12, 1, -1, 1)),
         refused("fewer rows", x[:5]),
         refused("one row", x[:1]),
         *more,
@@ -70,6 +70,10 @@ def log_prob(packed_queries, packed_prototypes, num_samples, seed, sampler):
 
 def hedged(y_true, y_pred, **arguments):
     return objectives.HedgedInstances(**arguments)(y_true, y_pred)
+
+
+def full(y_true, y_pred, **arguments):
+    return objectives.FullCovariancePrototypes(**arguments)(y_true, y_pred)
 
 
 def match(packed_first, packed_second, num_samples, seed):
@@ -150,6 +154,11 @@ def few(x):
 
 PACKED_ROWS = [*few(PACKED), ODD]
 POINTS = few(X)
+# Means, raw variances and raw correlations.
+FULL = np.concatenate([X, X[:, :1]], axis=1)
+FULL_ROWS = [*few(FULL), refused("no correlation", FULL[:, :4])]
+# Means, variances and covariances of three classes.
+FULL_CLASSES = np.float32([[0, 1, 2, 3, 1], [1, 0, 2, 3, 1], [1, 1, 2, 2, 0]])
 NUM_CLASSES = [
     *chosen(count(3), "True", "huge", "beyond int64"),
     refused("a class without support", 4),
@@ -164,6 +173,12 @@ def stochastic_method(name):
 
 def hedged_method(name):
     return lambda **a: getattr(objectives.HedgedInstances(4), name)(**a)
+
+
+def full_method(name):
+    return lambda **a: getattr(objectives.FullCovariancePrototypes(2), name)(
+        **a
+    )
 
 
 def soft_method(name):
@@ -479,6 +494,65 @@ ENTRIES = {
             "num_samples": NUM_SAMPLES,
         },
     ),
+    "objectives.FullCovariancePrototypes": Entry(
+        full,
+        {
+            "y_true": Y,
+            "y_pred": FULL,
+            "num_support": 2,
+            "num_samples": 2,
+            "seed": 1,
+        },
+        {
+            "y_true": LABELS_OF_12,
+            "y_pred": embeddings(FULL, refused("no correlation", FULL[:, :4])),
+            "num_support": count(2),
+            "num_samples": chosen(count(2), "huge", "beyond int64"),
+            "seed": seed(1, optional=True),
+        },
+        together(FULL),
+        # Samples depend on the position of a class in the batch.
+        tolerance=1e-4,
+    ),
+    **methods(
+        "FullCovariancePrototypes",
+        full_method,
+        FULL,
+        FULL_ROWS,
+        ("embeddings", "first", "second"),
+    ),
+    "objectives.FullCovariancePrototypes.points": Entry(
+        full_method("points"),
+        {"embeddings": FULL},
+        # The mean of other columns than the one with NaN is right.
+        {"embeddings": [h for h in FULL_ROWS if h.name != "NaN"]},
+    ),
+    **{
+        f"objectives.FullCovariancePrototypes.{name}": Entry(
+            full_method(name),
+            {
+                "queries": FULL,
+                "prototypes": FULL_CLASSES,
+                **samples,
+            },
+            {
+                "queries": FULL_ROWS,
+                "prototypes": [refused("narrower", FULL_CLASSES[:, :4])],
+                **(
+                    {
+                        "num_samples": chosen(count(3), "huge", "beyond int64"),
+                        "seed": chosen(seed(1, optional=True)),
+                    }
+                    if samples
+                    else {}
+                ),
+            },
+        )
+        for name, samples in {
+            "log_prob": {"num_samples": 3, "seed": 1},
+            "log_evidence": {},
+        }.items()
+    },
     **methods(
         "SoftContrastive",
         soft_method,

@@ -1,0 +1,99 @@
+"""Thresholds at a rate, their errors, and the rate of unknown inputs."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from embeddings_tf.metrics import bootstrap_interval
+from embeddings_tf.metrics import error_rates
+from embeddings_tf.metrics import out_of_distribution_fpr
+from embeddings_tf.metrics import threshold_at_false_accept_rate
+
+
+def trials(dtype=np.float64, grid=0.1):
+    rng = np.random.default_rng(0)
+    is_target = rng.random(500) < 0.3
+    scores = np.round((rng.normal(size=500) + is_target) / grid) * grid
+    return scores.astype(dtype), is_target
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rate", [0.001, 0.01, 0.29, 0.5, 0.999])
+def test_lowest_threshold_with_the_rate(dtype, rate):
+    scores, is_target = trials(dtype)
+    threshold = threshold_at_false_accept_rate(scores, is_target, rate)
+    nontargets = scores[~is_target]
+    assert np.mean(nontargets >= threshold) <= rate
+    lower = scores[scores < threshold]
+    assert np.mean(nontargets >= lower.max()) > rate
+    assert error_rates(scores, is_target, threshold) == (
+        np.mean(nontargets >= threshold),
+        np.mean(scores[is_target] < threshold),
+    )
+
+
+def test_a_whole_number_of_nontargets_is_accepted():
+    scores = np.append(np.arange(100.0), 200)
+    is_target = np.append(np.zeros(100, bool), True)
+    for accepted in range(1, 100):
+        threshold = threshold_at_false_accept_rate(
+            scores, is_target, accepted / 100
+        )
+        assert np.sum(scores[:100] >= threshold) == accepted
+
+
+def test_interval_over_classes():
+    """With separate trials per class, it is the quantile of a loop."""
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(30), 20)
+    is_target = np.tile(np.arange(20) < 5, 30)
+    scores = rng.normal(size=600) + is_target + rng.normal(size=30)[classes]
+    measure = functools.partial(
+        threshold_at_false_accept_rate, false_accept_rate=0.1
+    )
+    found = bootstrap_interval(measure, scores, is_target, classes)
+    values = []
+    for _ in range(1000):
+        rows = np.concatenate(
+            [np.flatnonzero(classes == c) for c in rng.integers(0, 30, 30)]
+        )
+        values.append(measure(scores[rows], is_target[rows]))
+    expected = np.quantile(values, [0.025, 0.975])
+    assert found == pytest.approx(expected, abs=0.1)
+
+
+def test_infinite_scores_are_refused():
+    with pytest.raises(ValueError, match="finite"):
+        threshold_at_false_accept_rate([1.0, np.inf], [1, 0], 0.5)
+    with pytest.raises(ValueError, match="false_accept_rate"):
+        threshold_at_false_accept_rate([1.0, 0.0], [1, 0], 0)
+    with pytest.raises(ValueError, match="threshold"):
+        error_rates([1.0, 0.0], [1, 0], np.nan)
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5, 0.95])
+def test_fpr_against_a_loop(rate):
+    rng = np.random.default_rng(0)
+    known = np.round(rng.normal(size=200), 1)
+    unknown = np.round(rng.normal(size=300) + 1, 1)
+    for threshold in sorted(known):
+        if np.mean(known <= threshold) >= rate:
+            break
+    assert out_of_distribution_fpr(known, unknown, rate) == np.mean(
+        unknown <= threshold
+    )
+
+
+def test_fpr_asks_for_no_more_than_the_share():
+    for n in (20, 40, 100, 1000):
+        known = np.arange(n)
+        needed = n * 95 // 100
+        assert out_of_distribution_fpr(known, known) == needed / n
+
+
+def test_fpr_refuses():
+    with pytest.raises(ValueError, match="unknown"):
+        out_of_distribution_fpr([0.1], [np.nan])
+    with pytest.raises(ValueError, match="true_positive_rate"):
+        out_of_distribution_fpr([0.1], [0.2], 1)
