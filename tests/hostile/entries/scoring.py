@@ -3,7 +3,9 @@
 import keras
 import numpy as np
 
+from embeddings_tf import metrics
 from embeddings_tf import scoring
+from tests.hostile.entries.data import SCORES
 from tests.hostile.entries.data import X
 from tests.hostile.entries.data import Y
 from tests.hostile.entries.data import folder
@@ -13,12 +15,15 @@ from tests.hostile.values import anything
 from tests.hostile.values import choice
 from tests.hostile.values import chosen
 from tests.hostile.values import count
+from tests.hostile.values import floats
 from tests.hostile.values import function
 from tests.hostile.values import labels
 from tests.hostile.values import number
 from tests.hostile.values import refused
+from tests.hostile.values import returning
 from tests.hostile.values import same
 from tests.hostile.values import seed
+from tests.hostile.values import truths
 
 ENCODER = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
 FOLDER = folder()
@@ -90,7 +95,55 @@ PATHS = [
 ]
 TRUTH = [refused("text", "no"), refused("None", None), refused("0.5", 0.5)]
 
+
+def calibrated(make):
+    def call(scores, is_target, **arguments):
+        return make(**arguments).fit(scores, is_target).transform(SCORES)
+
+    return call
+
+
+def normalized(cohort, top_k, first, score=metrics.cosine_scores):
+    found = scoring.AdaptiveScoreNormalization(score, cohort, top_k)
+    return found(first, X)
+
+
+# Overlapping kinds of trials.
+CALIBRATED = {
+    "scores": SCORES,
+    "is_target": np.arange(10) % 3 == 0,
+}
+CALIBRATION = {
+    # Calibration depends on the values, not only on their order.
+    "scores": chosen(floats(SCORES), "int8", "uint8", "booleans"),
+    "is_target": truths(CALIBRATED["is_target"]),
+}
+TRIALS = rows(SCORES, CALIBRATED["is_target"], ("scores", "is_target"))
 ENTRIES = {
+    "scoring.LogisticCalibration": Entry(
+        calibrated(scoring.LogisticCalibration),
+        {**CALIBRATED, "target_prior": 0.3},
+        {
+            **CALIBRATION,
+            "target_prior": number(0.3, low=0, high=1, includes_low=False),
+        },
+        TRIALS,
+        tolerance=1e-3,
+    ),
+    "scoring.IsotonicCalibration": Entry(
+        calibrated(scoring.IsotonicCalibration), CALIBRATED, CALIBRATION, TRIALS
+    ),
+    "scoring.AdaptiveScoreNormalization": Entry(
+        normalized,
+        {"cohort": X[::2] + 1, "top_k": 4, "first": X},
+        {
+            "cohort": floats(X[::2] + 1),
+            "top_k": [*count(4, least=2)],
+            "first": floats(X),
+            "score": returning((12, 6)),
+        },
+        tolerance=1e-2,
+    ),
     "scoring.Gallery": Entry(
         made,
         {

@@ -1,0 +1,95 @@
+"""Adaptive score normalisation (AS-norm) with a cohort."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.score_calls import call_score
+from embeddings_tf.ops import arguments
+
+
+class AdaptiveScoreNormalization:
+    """Adaptive score normalisation (AS-norm): compares scores with a cohort.
+
+    Use it for verification if scores of some examples are high with everything,
+    for instance in other noise than the training data. Each score is compared
+    with the scores that both sides have with their nearest examples of a
+    cohort of other classes. The object is a score itself: pass it to
+    `metrics.score_all_pairs` or `metrics.stream_trials`. The result is not a
+    log-likelihood ratio: calibrate it, for instance by `LogisticCalibration`.
+
+    Formula, for a score s of an enrolled example e and a test example t:
+
+    ```
+    s' = ((s - mean_e) / deviation_e + (s - mean_t) / deviation_t) / 2
+    ```
+
+    where mean and deviation are over the `top_k` highest scores of the example
+    with the cohort (s-norm, if the cohort has no more examples).
+
+    Reference:
+
+    - [Matejka et al., 2017](https://doi.org/10.21437/Interspeech.2017-803)
+    - [Wang et al., 2023](https://arxiv.org/abs/2210.17016), wespeaker
+
+    Args:
+        score: Function of `(a, dim)` and `(b, dim)` that returns `(a, b)`, such
+            as `metrics.cosine_scores`.
+        cohort: Embeddings `(c, dim)`, for instance the mean embedding of each
+            training class (`metrics.class_means`); at least 2.
+        top_k: Number of cohort examples for each side, at least 2; 300 is
+            common. Larger than the cohort: all of it.
+
+    Raises:
+        ValueError: If the cohort is invalid, `top_k` is too small, the score
+            returns NaN or another shape, or all `top_k` scores of an example
+            are equal.
+
+    Example:
+
+    >>> cohort = np.array([[1.0, 0.1], [0.1, 1.0], [-1.0, 0.3]])
+    >>> normalized = embeddings_tf.scoring.AdaptiveScoreNormalization(
+    ...     embeddings_tf.metrics.cosine_scores, cohort, top_k=2
+    ... )
+    >>> normalized([[1.0, 0.0]], [[2.0, 0.0], [0.0, 1.0]]).round(2)
+    array([[ 1.01, -1.52]])
+    """
+
+    def __init__(self, score: Callable, cohort: Any, top_k: int = 300):
+        self.score = arguments.function(
+            "score", score, "two arrays of embeddings"
+        )
+        self.cohort = arrays.numbers("cohort", cohort, 2, "(c, dim)")
+        self.top_k = arguments.integer_at_least("top_k", top_k, 2)
+        if len(self.cohort) < 2:
+            raise ValueError(
+                "`cohort` must have at least 2 examples, for a deviation; "
+                "received 1."
+            )
+
+    def __call__(self, first: Any, second: Any) -> np.ndarray:
+        """Normalised scores `(a, b)` of each row with each row, float64."""
+        first = arrays.numbers("first", first, 2, "(a, dim)")
+        second = arrays.numbers("second", second, 2, "(b, dim)")
+        scores = call_score(self.score, first, second).astype(np.float64)
+        mean, deviation = self._cohort_statistics("first", first)
+        of_first = (scores - mean[:, np.newaxis]) / deviation[:, np.newaxis]
+        mean, deviation = self._cohort_statistics("second", second)
+        return (of_first + (scores - mean) / deviation) / 2
+
+    def _cohort_statistics(self, name, rows) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and deviation of the highest scores with the cohort."""
+        scores = call_score(self.score, rows, self.cohort).astype(np.float64)
+        top_k = min(self.top_k, len(self.cohort))
+        highest = np.partition(scores, -top_k, axis=1)[:, -top_k:]
+        deviation = np.std(highest, axis=1)
+        flat = ~(deviation > 0)
+        if flat.any():
+            raise ValueError(
+                f"`cohort` must have different scores with each example; row "
+                f"{int(np.argmax(flat))} of `{name}` has {top_k} equal scores. "
+                "Use more cohort classes, or a larger `top_k`."
+            )
+        return np.mean(highest, axis=1), deviation

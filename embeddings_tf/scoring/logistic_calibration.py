@@ -1,0 +1,147 @@
+"""Calibration of scores by logistic regression."""
+
+from typing import Any
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.operating_points import trials
+from embeddings_tf.metrics.verification import operating_points
+from embeddings_tf.ops import arguments
+from embeddings_tf.scoring import calibration_file
+
+KIND = "a logistic calibration of embeddings_tf"
+
+
+class LogisticCalibration:
+    """Turns scores into log-likelihood ratios by logistic regression.
+
+    Use it for any score of pairs, such as the cosine, PLDA or a learned
+    distance, to get a ratio that can be trusted: fit it to trials of held-out
+    classes. Two numbers are fitted, so a few hundred trials of a few dozen
+    classes are enough, and the order of the scores does not change.
+    `IsotonicCalibration` fits any increasing function and needs more trials.
+
+    Formula:
+
+    ```
+    log-likelihood ratio = slope * score + offset
+        minimises  prior       * mean over targets of ln(1 + exp(-r))
+                   + (1-prior) * mean over nontargets of ln(1 + exp(r))
+        r = slope * score + offset + ln(prior / (1 - prior))
+    ```
+
+    The weights replace the shares of targets and nontargets in the trials by
+    `target_prior`. With 0.5, the fit minimises `metrics.cllr`. Choose the prior
+    of the application if errors at its threshold matter most.
+
+    Reference:
+
+    - [Brümmer & du Preez, 2006](https://doi.org/10.1016/j.csl.2005.08.001)
+    - [Brümmer & de Villiers, 2013](https://arxiv.org/abs/1304.2865)
+
+    Args:
+        target_prior: Frequency of targets at which the fit is best, between 0
+            and 1.
+
+    Attributes:
+        slope_, offset_: The fitted numbers.
+
+    Raises:
+        ValueError: If scores are not finite, if one kind of trials is missing,
+            or if a threshold separates all targets from all nontargets: the
+            best slope is then infinite. If `transform` is called before `fit`.
+
+    Example:
+
+    >>> rng = np.random.default_rng(0)
+    >>> is_target = np.arange(2000) % 2 == 0
+    >>> scores = rng.normal(size=2000) + 2 * is_target  # true ratio 2 s - 2
+    >>> calibration = embeddings_tf.scoring.LogisticCalibration()
+    >>> calibration.fit(scores, is_target).transform([1.0, 3.0]).round(1)
+    array([0.1, 4. ])
+    """
+
+    def __init__(self, target_prior: float = 0.5):
+        self.target_prior = arguments.number_between(
+            "target_prior", target_prior, 0, 1
+        )
+
+    def fit(self, scores: Any, is_target: Any) -> "LogisticCalibration":
+        """Fits slope and offset to scores `(n,)` and booleans `(n,)`."""
+        from sklearn.linear_model import LogisticRegression
+
+        scores = arrays.numbers("scores", scores, 1, "(n,)")
+        points = operating_points(scores, is_target)
+        scores, is_target = trials(scores.astype(np.float64), is_target)
+        targets, nontargets = scores[is_target], scores[~is_target]
+        if targets.min() > nontargets.max() or targets.max() < nontargets.min():
+            raise ValueError(
+                "`scores` of targets and nontargets must overlap; received "
+                f"{points.num_targets} targets and {points.num_nontargets} "
+                "nontargets that a threshold separates, so the best slope is "
+                "infinite. Add trials, or use IsotonicCalibration."
+            )
+        # In standard units, so that the solver converges for every scale.
+        scaled, exponent = arrays.scaled(scores)
+        mean, unit = np.mean(scaled), np.std(scaled)
+        if unit == 0:  # all scores are equal
+            self.slope_, self.offset_ = 0.0, 0.0
+            return self
+        prior = self.target_prior
+        weights = np.where(
+            is_target,
+            prior / points.num_targets,
+            (1 - prior) / points.num_nontargets,
+        )
+        # A penalty far below the precision of the fit.
+        regression = LogisticRegression(
+            C=1e12, solver="newton-cholesky", tol=1e-8
+        )
+        regression.fit(
+            ((scaled - mean) / unit)[:, np.newaxis],
+            is_target,
+            sample_weight=weights * len(scores),
+        )
+        slope = regression.coef_[0, 0] / unit
+        offset = regression.intercept_[0] - slope * mean
+        self.slope_ = float(np.ldexp(slope, -int(exponent)))
+        self.offset_ = float(offset - np.log(prior / (1 - prior)))
+        return self
+
+    def transform(self, scores: Any) -> np.ndarray:
+        """Log-likelihood ratios of scores of any shape, float64."""
+        if not hasattr(self, "slope_"):
+            raise ValueError("The calibration is not fitted: call fit first.")
+        scores = calibration_file.scores_of(scores)
+        return self.slope_ * scores + self.offset_
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fitted calibration as plain numbers, for JSON."""
+        self.transform(0.0)  # refuses if it is not fitted
+        return {
+            "kind": KIND,
+            "target_prior": self.target_prior,
+            "slope": self.slope_,
+            "offset": self.offset_,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "LogisticCalibration":
+        """Makes the calibration again from the result of `to_dict`."""
+        found = calibration_file.checked(
+            values, KIND, ("target_prior", "slope", "offset")
+        )
+        calibration = cls(found["target_prior"])
+        calibration.slope_ = arguments.finite_number("slope", found["slope"])
+        calibration.offset_ = arguments.finite_number("offset", found["offset"])
+        return calibration
+
+    def save(self, path) -> None:
+        """Writes the calibration to a JSON file, atomically."""
+        calibration_file.write(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path) -> "LogisticCalibration":
+        """Reads a file that `save` wrote; nothing is executed."""
+        return cls.from_dict(calibration_file.read(path))

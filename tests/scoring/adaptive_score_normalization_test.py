@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+
+from embeddings_tf.metrics import cosine_scores
+from embeddings_tf.metrics import score_all_pairs
+from embeddings_tf.scoring import AdaptiveScoreNormalization
+
+
+def cosine(a, b):
+    return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("top_k", [2, 5, 20, 300])
+def test_against_a_loop(top_k):
+    rng = np.random.default_rng(0)
+    first, second, cohort = (rng.normal(size=(n, 4)) for n in (6, 7, 20))
+    expected = np.zeros((6, 7))
+    for i, e in enumerate(first):
+        for j, t in enumerate(second):
+            of_e = sorted(cosine(e, c) for c in cohort)[-top_k:]
+            of_t = sorted(cosine(t, c) for c in cohort)[-top_k:]
+            expected[i, j] = 0.5 * (
+                (cosine(e, t) - np.mean(of_e)) / np.std(of_e)
+                + (cosine(e, t) - np.mean(of_t)) / np.std(of_t)
+            )
+    normalized = AdaptiveScoreNormalization(cosine_scores, cohort, top_k)
+    np.testing.assert_allclose(normalized(first, second), expected)
+    np.testing.assert_allclose(
+        score_all_pairs(normalized, first, second, block_size=3), expected
+    )
+
+
+def test_removes_an_offset_of_an_example():
+    """An example whose scores are all higher by 1 is compared as before."""
+    rng = np.random.default_rng(0)
+    first, second, cohort = (rng.normal(size=(n, 3)) for n in (4, 5, 9))
+
+    def shifted(a, b):
+        return a @ b.T + (a[:, :1] == first[0, 0])
+
+    plain = AdaptiveScoreNormalization(lambda a, b: a @ b.T, cohort, 4)
+    found = AdaptiveScoreNormalization(shifted, cohort, 4)
+    mean, deviation = plain._cohort_statistics("second", second)
+    difference = found(first, second) - plain(first, second)
+    # Only the half that compares with the cohort of the other side changes.
+    np.testing.assert_allclose(difference[0], 0.5 / deviation)
+    np.testing.assert_allclose(difference[1:], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cohort", "top_k", "message"),
+    [
+        ([[1.0, 0.0]], 5, "at least 2"),
+        ([[1.0, 0.0], [0.0, np.nan]], 5, "cohort"),
+        ([[1.0, 0.0], [0.0, 1.0]], 1, "top_k"),
+        ([[1.0, 0.0], [1.0, 0.0]], 2, "equal scores"),
+    ],
+)
+def test_refused(cohort, top_k, message):
+    with pytest.raises(ValueError, match=message):
+        AdaptiveScoreNormalization(cosine_scores, cohort, top_k)(
+            [[1.0, 2.0]], [[3.0, 1.0]]
+        )

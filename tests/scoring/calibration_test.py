@@ -1,0 +1,131 @@
+import json
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from embeddings_tf.metrics import cllr
+from embeddings_tf.metrics import min_cllr
+from embeddings_tf.scoring import IsotonicCalibration
+from embeddings_tf.scoring import LogisticCalibration
+
+
+def trials(n=2000, gap=1.5, seed=0):
+    rng = np.random.default_rng(seed)
+    is_target = rng.random(n) < 0.1
+    return rng.normal(size=n) + gap * is_target, is_target
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.5])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_logistic_minimises_the_formula(prior, scale):
+    scores, is_target = trials()
+
+    def cost(parameters):
+        odds = parameters[0] * scores + parameters[1]
+        odds = odds + np.log(prior / (1 - prior))
+        misses = np.mean(np.logaddexp(0, -odds[is_target]))
+        false_alarms = np.mean(np.logaddexp(0, odds[~is_target]))
+        return prior * misses + (1 - prior) * false_alarms
+
+    best = optimize.minimize(cost, [1.0, 0.0], tol=1e-12).x
+    found = LogisticCalibration(prior).fit(scale * scores, is_target)
+    assert found.slope_ * scale == pytest.approx(best[0], rel=1e-3)
+    assert found.offset_ == pytest.approx(best[1], rel=1e-3, abs=1e-3)
+    np.testing.assert_allclose(
+        found.transform(scale * scores), best[0] * scores + best[1], atol=1e-2
+    )
+
+
+def test_gaussian_scores_get_their_true_ratio():
+    """ln N(s; 1.5, 1) - ln N(s; 0, 1) = 1.5 s - 1.125, for any shares."""
+    scores, is_target = trials(n=200_000)
+    found = LogisticCalibration().fit(scores, is_target)
+    assert found.slope_ == pytest.approx(1.5, rel=0.03)
+    assert found.offset_ == pytest.approx(-1.125, rel=0.05)
+
+
+def test_calibration_reaches_the_minimum():
+    fitted, other = trials(20_000, seed=0), trials(20_000, seed=1)
+    for calibration in (LogisticCalibration(), IsotonicCalibration()):
+        ratios = calibration.fit(*fitted).transform(other[0])
+        assert cllr(ratios, other[1]) < min_cllr(*other) + 0.01
+        assert cllr(other[0], other[1]) > min_cllr(*other) + 0.05
+
+
+def test_isotonic_by_hand():
+    """With a target and a nontarget at both ends, T = N = 5.
+
+    Pools: (1, 2): 1 target of 4 with the lower end; (3, 4): 1 of 2; (5, 6): 3
+    of 4 with the upper end.
+    """
+    found = IsotonicCalibration().fit([1, 2, 3, 4, 5, 6], [0, 0, 1, 0, 1, 1])
+    np.testing.assert_allclose(
+        found.transform([-9, 1, 2, 2.5, 3, 4, 4.25, 5, 6, 9]),
+        np.log(3) * np.array([-1, -1, -1, -0.5, 0, 0, 0.25, 1, 1, 1]),
+        atol=1e-12,
+    )
+
+
+def test_isotonic_never_decreases_and_stays_finite():
+    for gap in (-2.0, 0.0, 9.0):
+        scores, is_target = trials(300, gap)
+        found = IsotonicCalibration().fit(scores, is_target)
+        ratios = found.transform(np.linspace(-20, 20, 500))
+        assert np.isfinite(ratios).all()
+        assert (np.diff(ratios) >= 0).all()
+
+
+def test_equal_scores_know_nothing():
+    calibration = LogisticCalibration().fit([2.0, 2.0, 2.0], [1, 0, 0])
+    assert calibration.transform([2.0, 5.0]).tolist() == [0.0, 0.0]
+    # With the lower end 2 of 5, where 3 of 7 trials are targets.
+    calibration = IsotonicCalibration().fit([2.0, 2.0, 2.0], [1, 0, 0])
+    np.testing.assert_allclose(
+        calibration.transform([2.0, 5.0]), np.log(2 / 3) - np.log(3 / 4)
+    )
+
+
+@pytest.mark.parametrize("make", [LogisticCalibration, IsotonicCalibration])
+def test_saved_as_plain_data(make, tmp_path):
+    fitted = make().fit(*trials(200))
+    path = tmp_path / "calibration.json"
+    fitted.save(path)
+    assert json.loads(path.read_text()) == fitted.to_dict()
+    scores = np.linspace(-5, 5, 11).reshape(1, 11)
+    again = make.load(path).transform(scores)
+    np.testing.assert_array_equal(again, fitted.transform(scores))
+    assert [p.name for p in tmp_path.iterdir()] == ["calibration.json"]
+
+
+@pytest.mark.parametrize("make", [LogisticCalibration, IsotonicCalibration])
+def test_files_that_are_refused(make, tmp_path):
+    path = tmp_path / "calibration.json"
+    other = {LogisticCalibration, IsotonicCalibration} - {make}
+    good = make().fit(*trials(200)).to_dict()
+    for content in (
+        "{",
+        "[]",
+        json.dumps(other.pop()().fit(*trials(200)).to_dict()),
+        json.dumps({"kind": good["kind"]}),
+        json.dumps({**good, **{k: "no" for k in good if k != "kind"}}),
+    ):
+        path.write_text(content)
+        with pytest.raises(ValueError, match=r"must be|received"):
+            make.load(path)
+
+
+def test_refused():
+    with pytest.raises(ValueError, match="overlap"):
+        LogisticCalibration().fit([1.0, 2.0], [0, 1])
+    for calibration in (LogisticCalibration(), IsotonicCalibration()):
+        with pytest.raises(ValueError, match="not fitted"):
+            calibration.transform([1.0])
+        with pytest.raises(ValueError, match="not fitted"):
+            calibration.to_dict()
+        with pytest.raises(ValueError, match="both kinds"):
+            calibration.fit([1.0, 2.0], [1, 1])
+        with pytest.raises(ValueError, match="finite"):
+            calibration.fit([1.0, np.inf], [1, 0])
+        with pytest.raises(ValueError, match="finite"):
+            calibration.fit([1.0, 2.0, 0.0], [1, 0, 1]).transform([np.nan])
