@@ -104,6 +104,7 @@ setup(
             "tuning.*",
         ]
     ),
+    entry_points={"console_scripts": ["embeddings-tf = trainers.console:main"]},
     package_data={"": DATA_FILES},
     exclude_package_data={"": ["dummy_data/*", "*/dummy_data/*"]},
     include_package_data=False,

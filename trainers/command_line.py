@@ -9,15 +9,40 @@ import shutil
 import sys
 
 
-def add_recipe(parser: argparse.ArgumentParser, with_folds="") -> None:
+def add_recipe(
+    parser: argparse.ArgumentParser, with_folds="", required=True
+) -> None:
     """Adds the flag `--config RECIPE`."""
     parser.add_argument(
         "--config",
-        required=True,
+        required=required,
         metavar="RECIPE",
         help=f"name of a recipe{with_folds}, path of a Python file with "
         "get_config(), or config.json of a workdir; with --help, lists every "
         "field",
+    )
+
+
+def add_goal(parser: argparse.ArgumentParser) -> None:
+    """Adds `DATA`, `--goal` and `--split`, for data of the user's own."""
+    parser.add_argument(
+        "data",
+        nargs="?",
+        metavar="DATA",
+        help="image_folder:PATH, audio_folder:PATH, csv:FILE, "
+        "arrays:FILE.npz, FILE.py:FUNCTION, or the name of a data set",
+    )
+    parser.add_argument(
+        "--goal",
+        help="few_shot, retrieve, verify or disentangle: chooses method, "
+        "batches and evaluation",
+    )
+    parser.add_argument(
+        "--split",
+        choices=("classes", "examples"),
+        help="without splits of its own, data is divided by classes (default: "
+        "validation and test have new classes) or by examples (closed sets, "
+        "few classes)",
     )
 
 

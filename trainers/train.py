@@ -1,5 +1,8 @@
 """Trains a recipe: `python -m trainers.train --config demo --workdir DIR`.
 
+With data of your own and a goal, the command writes the recipe first:
+`python -m trainers.train image_folder:photos --goal retrieve --workdir DIR`.
+
 If you start a killed run again with the same workdir, it continues and ends
 with the same result. `--config.strategy=mirrored` trains on all GPUs of the
 machine, `multi_worker` on several machines.
@@ -24,12 +27,18 @@ SHORT_SECONDS = 60
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="python -m trainers.train",
-        description="Train a recipe with model.fit, or continue a run.",
+        description="Train a recipe with model.fit, or continue a run. With "
+        "DATA and --goal, write the recipe first.",
         epilog="Any field of the recipe can be set: --config.field=value or "
         "--config.section.field=value. `--config RECIPE --help` lists every "
         "field with its type, value and meaning.",
     )
-    command_line.add_recipe(result)
+    command_line.add_recipe(result, required=False)
+    command_line.add_goal(result)
+    result.add_argument(
+        "--method",
+        help="loss or objective for the goal (default: the goal's own)",
+    )
     result.add_argument(
         "--workdir",
         required=True,
@@ -95,10 +104,49 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
     )
 
 
+def train_goal(
+    dataset: str,
+    goal: str,
+    method: str | None,
+    split: str,
+    workdir: str,
+    overrides: list[str],
+) -> None:
+    """Writes the recipe of a goal into the workdir, and trains it."""
+    from trainers.goals import goal as goal_of
+
+    goal_of(goal).require(method or goal_of(goal).method)
+
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow()
+    from trainers.goal_recipe import write_recipe
+
+    recipe = write_recipe(dataset, goal, method, split, workdir)
+    train(recipe, workdir, overrides)
+
+
 def main(words=None) -> int:
-    arguments = command_line.parse(parser(), words)
+    known = parser()
+    arguments = command_line.parse(known, words)
+    if (arguments.config is None) == (arguments.data is None):
+        known.error("give either --config RECIPE, or DATA and --goal")
+    workdir, overrides = arguments.workdir, arguments.overrides
+    if arguments.data is None:
+        for flag in ("goal", "method", "split"):
+            if getattr(arguments, flag):
+                known.error(f"--{flag} needs DATA instead of --config")
+        return command_line.run(train, arguments.config, workdir, overrides)
+    if arguments.goal is None:
+        known.error(f"{arguments.data} needs a --goal")
     return command_line.run(
-        train, arguments.config, arguments.workdir, arguments.overrides
+        train_goal,
+        arguments.data,
+        arguments.goal,
+        arguments.method,
+        arguments.split or "classes",
+        workdir,
+        overrides,
     )
 
 

@@ -7,8 +7,10 @@ from embeddings_tf.models.colour_orientation_encoder import (
     colour_orientation_encoder,
 )
 from embeddings_tf.models.embedding_model import EmbeddingModel
+from embeddings_tf.models.features_encoder import features_encoder
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.models.gaussian_output import has_gaussian_output
+from embeddings_tf.models.image_encoder import image_encoder
 from embeddings_tf.models.mini_imagenet_resnet18_encoder import (
     mini_imagenet_resnet18_encoder,
 )
@@ -35,7 +37,9 @@ __all__ = [
     "bird_features_encoder",
     "cifar_resnet18_encoder",
     "colour_orientation_encoder",
+    "features_encoder",
     "has_gaussian_output",
+    "image_encoder",
     "mini_imagenet_resnet18_encoder",
     "mnist_encoder",
     "n_digit_encoder",

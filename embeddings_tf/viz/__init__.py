@@ -13,6 +13,7 @@ from embeddings_tf.viz.learning_curves_figure import learning_curves_figure
 from embeddings_tf.viz.mutual_information_figure import (
     mutual_information_figure,
 )
+from embeddings_tf.viz.paired_comparison_figure import paired_comparison_figure
 from embeddings_tf.viz.recall_figure import recall_figure
 from embeddings_tf.viz.save_figure import save_figure
 from embeddings_tf.viz.score_histogram_figure import score_histogram_figure
@@ -30,6 +31,7 @@ __all__ = [
     "evaluation_figure",
     "learning_curves_figure",
     "mutual_information_figure",
+    "paired_comparison_figure",
     "recall_figure",
     "save_figure",
     "score_histogram_figure",

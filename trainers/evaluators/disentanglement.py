@@ -86,15 +86,6 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             factors=factors,
             chance=metrics.chance_information(codes, factors),
         ),
-        "traversal": viz.traversal_figure(
-            x,
-            codes,
-            information,
-            names,
-            factors=factors,
-            reference=viz.traversal_reference(codes),
-            decode=_decode(model),
-        ),
         "auc_distribution": viz.auc_distribution_figure(
             {
                 split.replace("_", " "): [found["nonredundant_values"]["auc"]]
@@ -102,6 +93,16 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             }
         ),
     }
+    if np.ndim(x[0]) == 3:  # images, not rows of features
+        figures["traversal"] = viz.traversal_figure(
+            x,
+            codes,
+            information,
+            names,
+            factors=factors,
+            reference=viz.traversal_reference(codes),
+            decode=_decode(model),
+        )
     return results, figures
 
 

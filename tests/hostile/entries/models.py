@@ -389,6 +389,32 @@ ENTRIES = {
         {"image_shape": (8, 8, 3)},
         {"image_shape": chosen(shapes((8, 8, 3)), "a list")},
     ),
+    "models.features_encoder": Entry(
+        encoding(models.features_encoder),
+        {
+            "dim": 3,
+            "num_features": 5,
+            "hidden_units": (4,),
+            "gaussian": True,
+            "initial_variance": 0.1,
+        },
+        {
+            **DIM,
+            "num_features": chosen(
+                count(5), "huge", "beyond int64", "True", "int32"
+            ),
+            "hidden_units": [
+                refused("zero", (0,)),
+                refused("a number", 4),
+                refused("text", "4"),
+                refused("None", None),
+            ],
+            "gaussian": TRUTH,
+            "initial_variance": number(
+                0.1, low=0, includes_low=False, optional=True
+            ),
+        },
+    ),
     "models.has_gaussian_output": Entry(
         models.has_gaussian_output,
         {"model": GAUSSIAN},
@@ -417,6 +443,27 @@ ENTRIES = {
                 *shapes((16, 16, 1)),
                 refused("too small", (1, 1, 1)),
             ],
+        },
+    ),
+    "models.image_encoder": Entry(
+        encoding(models.image_encoder),
+        {
+            "dim": 3,
+            "image_shape": (16, 16, 1),
+            "num_filters": 4,
+            "gaussian": True,
+            "initial_variance": 0.1,
+        },
+        {
+            **DIM,
+            "image_shape": shapes((16, 16, 1)),
+            "num_filters": chosen(
+                count(4), "huge", "beyond int64", "True", "int32"
+            ),
+            "gaussian": TRUTH,
+            "initial_variance": number(
+                0.1, low=0, includes_low=False, optional=True
+            ),
         },
     ),
     "models.n_digit_encoder": Entry(

@@ -230,6 +230,20 @@ ENTRIES = {
             ],
         },
     ),
+    "viz.paired_comparison_figure": Entry(
+        drawn(viz.paired_comparison_figure),
+        {"values": {"a": [0.5, 0.6], "b": [0.7, 0.7]}},
+        {
+            "values": [
+                refused("no method", {}),
+                refused("one repeat", {"a": [0.5]}),
+                refused("lengths", {"a": [0.5, 0.6], "b": [0.5]}),
+                refused("NaN", {"a": [0.5, np.nan]}),
+                refused("numbers for repeats", {"a": 3}),
+                refused("text", "a"),
+            ],
+        },
+    ),
     "viz.det_figure": Entry(
         drawn(viz.det_figure),
         {"curves": {"a": CURVE}},

@@ -1,0 +1,64 @@
+"""An encoder for vectors of features."""
+
+import keras
+
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import sequence
+from embeddings_tf.ops.arguments import truth
+
+
+def features_encoder(
+    dim: int,
+    *,
+    num_features: int,
+    hidden_units: tuple[int, ...] = (256,),
+    gaussian: bool = False,
+    initial_variance: float | None = None,
+) -> keras.Model:
+    """Dense layers for a table of features, or features of a frozen network.
+
+    Use it for rows of numbers. The first layer standardises each feature, so
+    units and ranges of the columns do not matter.
+
+    ```
+    batch normalisation -> dense -> ReLU (for each of hidden_units) -> embedding
+    ```
+
+    Args:
+        dim: Dimensions of the embedding.
+        num_features: Number of features of an example.
+        hidden_units: Units of each hidden layer; empty for none.
+        gaussian: True: ends in `GaussianEmbedding(dim)`, output
+            `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
+        initial_variance: As in `GaussianEmbedding`.
+
+    Input shape: `(batch, num_features)`.
+
+    Returns:
+        A functional `keras.Model` with input `features`.
+
+    Example:
+
+    >>> encoder = embeddings_tf.models.features_encoder(8, num_features=30)
+    >>> encoder.output_shape
+    (None, 8)
+    """
+    dim = positive_integer("dim", dim)
+    num_features = positive_integer("num_features", num_features)
+    gaussian = truth("gaussian", gaussian)
+    features = keras.Input((num_features,), name="features")
+    x = keras.layers.BatchNormalization()(features)
+    for units in sequence("hidden_units", hidden_units):
+        units = positive_integer("hidden_units", units)
+        x = keras.layers.Dense(units, activation="relu")(x)
+    if gaussian:
+        head = GaussianEmbedding(
+            dim, initial_variance=initial_variance, name="embedding"
+        )
+    else:
+        head = keras.layers.Dense(dim, name="embedding", dtype="float32")
+    return prepare_for_replicas(
+        keras.Model(features, head(x), name="features_encoder")
+    )

@@ -1,0 +1,97 @@
+"""Comparisons of methods, repeat by repeat."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from trainers import compare
+
+BETTER = [0.80, 0.82, 0.90, 0.85]
+WORSE = [0.70, 0.75, 0.80, 0.85]
+
+
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_differences_are_paired(higher_is_better):
+    found = compare.paired({"b": WORSE, "a": BETTER}, higher_is_better)
+    best, other = ("a", "b") if higher_is_better else ("b", "a")
+    assert list(found) == [best, other]
+    assert found[best]["interval"] is None
+    test = stats.ttest_rel(
+        *({"a": BETTER, "b": WORSE}[m] for m in (other, best))
+    )
+    np.testing.assert_allclose(
+        found[other]["interval"], test.confidence_interval(0.95)
+    )
+    np.testing.assert_allclose(
+        found[other]["difference"], np.mean(found[other]["interval"])
+    )
+
+
+def test_table_says_what_is_not_decided():
+    methods = compare.paired(
+        {"a": BETTER, "b": WORSE, "c": [v - 0.3 for v in BETTER]}, True
+    )
+    text = compare.table(
+        {
+            "methods": methods,
+            "number": "recall@1",
+            "higher_is_better": True,
+            "seconds": {"a": 1, "b": 2, "c": 3},
+        }
+    )
+    assert "recall@1 (higher is better), 4 repeats" in text
+    assert "Not decided by 4 repeats: b." in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--methods", "TripletLoss"), "needs two methods"),
+        (("--repeats", 1), "--repeats 2"),
+        (("--methods", "TripletLoss", "FStatisticLoss"), "does not fit"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(words, message, tmp_path, capsys):
+    words = ["arrays:x.npz", "--goal", "verify", *words]
+    workdir = tmp_path / "runs"
+    assert message in refused(capsys, compare, *words, "--workdir", workdir)
+    assert not workdir.exists()
+
+
+@pytest.mark.slow
+def test_two_methods_and_a_second_call(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(10), 8)
+    x = rng.normal(size=(10, 5))[labels] + 0.3 * rng.normal(size=(80, 5))
+    np.savez(tmp_path / "data.npz", x=x.astype("float32"), labels=labels)
+    words = [
+        f"arrays:{tmp_path / 'data.npz'}",
+        "--goal=retrieve",
+        "--methods",
+        "TripletLoss",
+        "HistogramLoss",
+        "--repeats=2",
+        "--config.num_epochs=1",
+        "--config.steps_per_epoch=3",
+        "--config.deterministic=False",
+        "--workdir",
+        tmp_path / "runs",
+    ]
+    assert call(compare, *words) == 0
+    assert "recall@1" in capsys.readouterr().out
+    found = json.loads((tmp_path / "runs" / "comparison.json").read_text())
+    for method in ("TripletLoss", "HistogramLoss"):
+        values = []
+        for repeat in range(2):
+            folder = tmp_path / "runs" / method / f"repeat_{repeat}"
+            results = json.loads((folder / "results.json").read_text())
+            values.append(results["evaluation"]["test"]["recall_at_1"])
+            assert results["training"]["epochs"] == 1
+        assert found["methods"][method]["values"] == values
+    assert (tmp_path / "runs" / "comparison.png").stat().st_size > 1000
+    assert call(compare, *words) == 0
+    assert "Epoch" not in capsys.readouterr().out

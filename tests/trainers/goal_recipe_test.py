@@ -1,0 +1,197 @@
+"""Recipes for goals: what is chosen for data of one's own."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from trainers import goal_recipe
+from trainers import train
+from trainers.config import load_recipe
+from trainers.goals import GOALS
+from trainers.goals import METHODS
+
+RNG = np.random.default_rng(0)
+# 10 classes of 12, and of the first class only 7.
+LABELS = np.repeat(np.arange(10), 12)[5:]
+FACTORS = np.stack([LABELS % 2, LABELS // 2], axis=1)
+
+
+def arrays(folder, x, labels=LABELS) -> str:
+    path = folder / "data.npz"
+    np.savez(path, x=x, labels=labels)
+    return f"arrays:{path}"
+
+
+@pytest.fixture
+def features(tmp_path):
+    return arrays(tmp_path, RNG.normal(size=(len(LABELS), 6)).astype("f4"))
+
+
+def write(dataset, goal, folder, method=None, split="classes"):
+    path = goal_recipe.write_recipe(dataset, goal, method, split, folder)
+    return load_recipe(path)
+
+
+@pytest.mark.parametrize(
+    ("goal", "method"),
+    [
+        (goal, method)
+        for goal, wanted in GOALS.items()
+        for method in METHODS
+        if method not in wanted.refused
+    ],
+)
+def test_every_method_has_a_recipe_that_can_start(goal, method, tmp_path):
+    labels = FACTORS if goal == "disentangle" else LABELS
+    x = np.zeros((len(LABELS), 6), "float32")
+    split = "examples" if goal == "disentangle" else "classes"
+    run = write(arrays(tmp_path, x, labels), goal, tmp_path, method, split)
+    assert run.method.name == method
+    assert run.encoder.name == "features_encoder"
+    assert run.encoder.arguments.get("gaussian", False) == (
+        method in ("StochasticPrototypes", "HedgedInstances")
+    )
+    assert run.data.division.by == split
+    batches = run.batches.arguments
+    if goal == "disentangle":
+        assert run.batches.name == "factor_batches"
+        assert run.encoder.arguments["dim"] == 3 * 2 + 1
+        assert len(run.evaluation.factor_names) == 2
+    elif method in ("StochasticPrototypes", "PrototypicalLoss"):
+        supports = run.method.arguments["num_support"]
+        assert batches["num_support"] == supports
+        assert batches["num_classes"] == 6  # 60 % of 10
+    else:
+        assert batches["num_classes"] == 6
+
+
+def test_each_default_fits_its_goal():
+    for goal in GOALS.values():
+        assert goal.method in goal.compare
+        assert set(goal.compare).isdisjoint(goal.refused)
+        assert {*goal.compare, *goal.refused} <= set(METHODS)
+
+
+def test_counts_follow_the_smallest_class(tmp_path, capsys):
+    """Classes of 4 examples: 2 supports, 2 queries, batches of 4 each."""
+    labels = np.repeat(np.arange(8), 4)
+    dataset = arrays(tmp_path, np.zeros((32, 3), "float32"), labels)
+    run = write(dataset, "few_shot", tmp_path / "a")
+    assert run.batches.arguments["num_support"] == 2
+    assert run.batches.arguments["num_query"] == 2
+    assert run.evaluation.num_support == run.evaluation.num_query == 2
+    assert run.evaluation.num_classes == (2,)
+    run = write(dataset, "retrieve", tmp_path / "b")
+    assert run.batches.arguments["num_per_class"] == 4
+    assert "rows of 3 features" in capsys.readouterr().out
+
+
+def test_a_class_of_one_example_is_refused(tmp_path):
+    labels = np.repeat(np.arange(10), 2)[1:]
+    dataset = arrays(tmp_path, np.zeros((19, 3), "float32"), labels)
+    with pytest.raises(ValueError, match="the smallest with 1 examples"):
+        write(dataset, "retrieve", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_images(tmp_path):
+    x = np.zeros((len(LABELS), 20, 24, 1), "uint8")
+    run = write(arrays(tmp_path, x), "retrieve", tmp_path)
+    assert run.encoder.name == "image_encoder"
+    assert tuple(run.encoder.arguments["image_shape"]) == (20, 24, 1)
+    assert run.data.images.size == 0
+
+
+@pytest.mark.parametrize(
+    ("sides", "size"), [((30, 30), 0), ((30, 40), 64), ((200, 200), 64)]
+)
+def test_images_of_a_folder(sides, size, tmp_path):
+    import tensorflow as tf
+
+    for number in range(12):
+        side = sides[number % 2]
+        name = f"{tmp_path}/photos/{number // 2}/{number}.png"
+        image = tf.zeros((side, side, 3), tf.uint8)
+        tf.io.write_file(name, tf.io.encode_png(image))
+    dataset = f"image_folder:{tmp_path / 'photos'}"
+    run = write(dataset, "retrieve", tmp_path)
+    side = size or sides[0]
+    assert run.data.images.size == size
+    assert tuple(run.encoder.arguments["image_shape"]) == (side, side, 3)
+
+
+def test_the_same_command_continues_and_an_edited_recipe_stays(
+    features, tmp_path
+):
+    path = goal_recipe.write_recipe(
+        features, "verify", None, "classes", str(tmp_path / "run")
+    )
+    again = goal_recipe.write_recipe(
+        features, "verify", None, "classes", str(tmp_path / "run")
+    )
+    assert again == path
+    edited = pathlib.Path(path).read_text().replace("128", "64")
+    pathlib.Path(path).write_text(edited)
+    with pytest.raises(ValueError, match=r"was edited.* another --workdir"):
+        write(features, "verify", str(tmp_path / "run"))
+    assert pathlib.Path(path).read_text() == edited
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--goal", "classify"), "unknown goal 'classify'"),
+        (("--goal", "verify", "--method", "Triplet"), "one of Stochastic"),
+        (("--goal", "verify", "--method", "FStatisticLoss"), "does not fit"),
+        (
+            ("--goal", "disentangle", "--method", "PrototypicalLoss"),
+            "episodes of one labelling",
+        ),
+        (("--goal", "disentangle"), "one label an example"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    words, message, features, tmp_path, capsys
+):
+    workdir = tmp_path / "run"
+    error = refused(capsys, train, features, "--workdir", workdir, *words)
+    assert message in error
+    assert not workdir.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("arrays:x.npz",),
+        ("--config", "demo", "--goal", "verify"),
+        ("--config", "demo", "--split", "examples"),
+        ("arrays:x.npz", "--config", "demo", "--goal", "verify"),
+    ],
+)
+def test_other_words_are_refused(words, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        call(train, *words, "--workdir", tmp_path / "run")
+    assert ended.value.code == 2
+    assert "error: " in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_recordings(tmp_path):
+    import tensorflow as tf
+
+    for speaker in range(6):
+        for number in range(2):
+            samples = RNG.normal(size=(8000, 1)).astype("float32") / 9
+            wave = tf.audio.encode_wav(samples, 8000)
+            name = f"{tmp_path}/voices/{speaker}/{number}.wav"
+            tf.io.write_file(name, wave)
+    run = write(f"audio_folder:{tmp_path / 'voices'}", "verify", tmp_path)
+    assert run.encoder.name == "x_vector_encoder"
+    assert run.data.front_end.arguments["sample_rate"] == 8000
+    assert run.data.front_end.arguments["high_frequency"] == 3700
+    # 70 % of a second, every 10 ms.
+    assert run.data.utterances.num_frames == 70

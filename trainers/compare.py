@@ -1,0 +1,223 @@
+"""Compares methods: `python -m trainers.compare DATA --goal G --workdir DIR`.
+
+Trains every method with the same network, number of batches, optimiser and
+division of the data, and repeats this with other seeds. A repeat has its own
+random weights, batches and, if the data has no splits, its own division into
+classes. Methods are compared repeat by repeat. A killed comparison continues.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import sys
+
+from trainers import command_line
+from trainers.goals import goal as goal_of
+
+# Epochs without improvement: no method stops before the others.
+NEVER = 10**6
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.compare",
+        description="Train several methods with equal budgets on your own "
+        "data, and compare them repeat by repeat.",
+        epilog="Any field of the recipes can be set for all methods: "
+        "--config.num_epochs=5.",
+    )
+    command_line.add_goal(result)
+    result.add_argument(
+        "--methods",
+        nargs="+",
+        metavar="METHOD",
+        help="losses and objectives (default: five of the goal's)",
+    )
+    result.add_argument(
+        "--repeats", type=int, default=3, help="at least 2 (default: 3)"
+    )
+    result.add_argument(
+        "--workdir", required=True, help="folder of all trainings"
+    )
+    return result
+
+
+def compare(
+    dataset: str,
+    goal: str,
+    methods: list[str] | None,
+    split: str,
+    repeats: int,
+    workdir: str,
+    overrides: list[str],
+) -> dict:
+    """Trains and evaluates what is missing; returns the comparison."""
+    wanted = goal_of(goal)
+    methods = list(dict.fromkeys(methods or wanted.compare))
+    for method in methods:
+        wanted.require(method)
+    if len(methods) < 2 or repeats < 2:
+        raise ValueError(
+            "a comparison needs two methods and --repeats 2; received "
+            f"{len(methods)} methods and {repeats} repeats"
+        )
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow()
+    values = {method: [] for method in methods}
+    seconds = {method: 0.0 for method in methods}
+    for repeat in range(repeats):
+        for method in methods:
+            title = f"{method}, repeat {repeat + 1} of {repeats}"
+            print(f"\n=== {title}", flush=True)
+            folder = pathlib.Path(workdir) / method / f"repeat_{repeat}"
+            results = _trained(
+                dataset, goal, method, split, repeat, folder, overrides
+            )
+            found = wanted.of_results(results["evaluation"], method)
+            values[method].append(found)
+            seconds[method] += results["training"]["seconds"]
+    comparison = {
+        "data": dataset,
+        "goal": goal,
+        "number": wanted.number,
+        "higher_is_better": wanted.higher_is_better,
+        "methods": paired(values, wanted.higher_is_better),
+        "seconds": seconds,
+        "overrides": overrides,
+    }
+    _save(comparison, pathlib.Path(workdir))
+    print("\n" + table(comparison))
+    best = next(iter(comparison["methods"]))
+    print(
+        f"\nEvery number: {pathlib.Path(workdir) / 'comparison.json'}; "
+        f"picture: {pathlib.Path(workdir) / 'comparison.png'}\n"
+        f"Next: {command_line.module_command('trainers.export')} --workdir "
+        f"{shlex.quote(str(pathlib.Path(workdir) / best / 'repeat_0'))} "
+        "--directory saved_models/NAME"
+    )
+    return comparison
+
+
+def _trained(dataset, goal, method, split, repeat, folder, overrides) -> dict:
+    """The results of one training; trains and evaluates it if needed."""
+    from trainers.evaluate import evaluate
+    from trainers.goal_recipe import write_recipe
+    from trainers.train import train
+    from trainers.workdir import read_results
+
+    recipe = write_recipe(dataset, goal, method, split, str(folder), repeat)
+    more = [f"seed={repeat}", f"patience={NEVER}"]
+    train(recipe, str(folder), [*overrides, *more])
+    if "evaluation" not in read_results(folder):
+        evaluate(str(folder), [])
+    return read_results(folder)
+
+
+def paired(values: dict[str, list[float]], higher_is_better: bool) -> dict:
+    """Mean of each method, and its difference from the best, best first.
+
+    Args:
+        values: A number for each repeat, by method.
+        higher_is_better: Whether a larger number is better.
+
+    Returns:
+        By method: `values`, `mean`, `difference` (mean of the differences from
+        the best method, repeat by repeat) and `interval`, its 95 % interval
+        by Student's t; None for the best method.
+    """
+    import numpy as np
+    from scipy import stats
+
+    sign = -1 if higher_is_better else 1
+    order = sorted(values, key=lambda method: sign * np.mean(values[method]))
+    best = np.asarray(values[order[0]])
+    found = {}
+    for method in order:
+        differences = np.asarray(values[method]) - best
+        count = len(differences)
+        error = differences.std(ddof=1) / np.sqrt(count)
+        half = stats.t.ppf(0.975, count - 1) * error
+        mean = float(differences.mean())
+        found[method] = {
+            "values": [float(value) for value in values[method]],
+            "mean": float(np.mean(values[method])),
+            "difference": mean,
+            "interval": None
+            if method == order[0]
+            else [mean - float(half), mean + float(half)],
+        }
+    return found
+
+
+def table(comparison: dict) -> str:
+    """The comparison as text."""
+    methods = comparison["methods"]
+    width = max(map(len, methods)) + 2
+    direction = "higher" if comparison["higher_is_better"] else "lower"
+    repeats = len(next(iter(methods.values()))["values"])
+    lines = [
+        f"{comparison['number']} ({direction} is better), {repeats} repeats",
+        f"{'method':<{width}}{'mean':>8}{'difference':>12}{'95 %':>20}"
+        f"{'seconds':>9}",
+    ]
+    undecided = []
+    for name, row in methods.items():
+        seconds = comparison["seconds"][name]
+        start = f"{name:<{width}}{row['mean']:>8.4f}"
+        if row["interval"] is None:
+            lines.append(f"{start}{'':>32}{seconds:>9.0f}")
+            continue
+        low, high = row["interval"]
+        if low <= 0 <= high:
+            undecided.append(name)
+        lines.append(
+            f"{start}{row['difference']:>+12.4f}"
+            f"{f'{low:+.4f} to {high:+.4f}':>20}{seconds:>9.0f}"
+        )
+    best = next(iter(methods))
+    lines.append(
+        f"The difference is to {best}. "
+        + (
+            f"Not decided by {repeats} repeats: {', '.join(undecided)}."
+            if undecided
+            else "Every other method is worse; intervals exclude 0."
+        )
+    )
+    return "\n".join(lines)
+
+
+def _save(comparison: dict, workdir: pathlib.Path) -> None:
+    from embeddings_tf import viz
+
+    figure = viz.paired_comparison_figure(
+        {n: row["values"] for n, row in comparison["methods"].items()},
+        comparison["number"],
+    )
+    viz.save_figure(figure, workdir / "comparison.png")
+    unfinished = workdir / "comparison.json.unfinished"
+    unfinished.write_text(json.dumps(comparison, indent=1), encoding="utf-8")
+    os.replace(unfinished, workdir / "comparison.json")
+
+
+def main(words=None) -> int:
+    known = parser()
+    arguments = command_line.parse(known, words)
+    if arguments.data is None or arguments.goal is None:
+        known.error("give DATA and --goal")
+    return command_line.run(
+        compare,
+        arguments.data,
+        arguments.goal,
+        arguments.methods,
+        arguments.split or "classes",
+        arguments.repeats,
+        arguments.workdir,
+        arguments.overrides,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,321 @@
+"""Writes a recipe for a goal, from a look at the data."""
+
+import os
+import pathlib
+import pprint
+import shlex
+
+import numpy as np
+
+from trainers.goals import METHODS
+from trainers.goals import goal as goal_of
+from trainers.recipes import sections
+from trainers.recipes.learning_rates import cosine_decay
+
+STEPS_PER_EPOCH, NUM_EPOCHS, PATIENCE = 50, 20, 6
+CLASSES_PER_BATCH, EXAMPLES_PER_CLASS = 12, 8
+# Images with a longer side are resized to squares of this side.
+LARGEST_SIDE, RESIZED_SIDE = 96, 64
+IMAGES_LOOKED_AT = 100
+
+
+def write_recipe(
+    dataset: str,
+    goal: str,
+    method: str | None,
+    split: str,
+    workdir: str,
+    division_seed: int = 0,
+) -> str:
+    """Writes `WORKDIR/recipe.py` for a data set and a goal; returns its path.
+
+    Prints what was chosen. A file that is already there must be equal, so that
+    a killed run continues and an edited recipe is not overwritten.
+
+    Raises:
+        ValueError: If the method does not fit the goal, the data has too few
+            classes, examples or factors, or the file is there with other text.
+    """
+    wanted = goal_of(goal)
+    method = method or wanted.method
+    wanted.require(method)
+    data = _look_at(dataset, split, division_seed)
+    config = recipe(dataset, goal, method, split, division_seed, data)
+    text = _text(config, dataset, goal, split)
+    path = pathlib.Path(workdir) / "recipe.py"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".py.unfinished")
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, path)
+    elif path.read_text(encoding="utf-8") != text:
+        raise ValueError(
+            f"{path} is another recipe than this command writes: it was "
+            "edited, or the data or the goal changed. Train it with --config "
+            f"{shlex.quote(str(path))} and another --workdir, or choose "
+            "another --workdir for this command"
+        )
+    print(f"{goal}: {wanted.about}\n{_summary(config, data)}\nRecipe: {path}")
+    return str(path)
+
+
+def recipe(
+    dataset: str, goal: str, method: str, split: str, seed: int, data
+) -> dict:
+    """The recipe as nested dictionaries.
+
+    Args:
+        dataset: Name of the data set.
+        goal: A name of `GOALS`.
+        method: A name of `METHODS`.
+        split: `classes` or `examples`: how data without splits is divided.
+        seed: Random seed of the division.
+        data: The result of `_look_at`.
+    """
+    trained_by = METHODS[method]
+    dim = goal_of(goal).dim or 3 * data["num_factors"] + 1
+    section = {
+        kind: dict(arguments) for kind, arguments in trained_by.section.items()
+    }
+    if goal == "disentangle":
+        if data["num_factors"] < 2:
+            raise ValueError(
+                f"the goal disentangle needs labels of several factors; "
+                f"{dataset} has one label an example. Give several label "
+                "columns, as in csv:FILE, or take another goal"
+            )
+        batches = sections.factor_batches(5)
+    elif trained_by.episodes:
+        batches = _episodes(data["train"])
+        kind = next(iter(section))
+        section[kind]["num_support"] = batches["num_support"]
+    else:
+        batches = _class_batches(data["train"])
+    num_steps = STEPS_PER_EPOCH * NUM_EPOCHS
+    return {
+        "dataset": dataset,
+        "split": "train",
+        "seed": 0,
+        "deterministic": True,
+        "data_dir": "",
+        "manual_dir": "",
+        "division": {"by": split, "seed": seed},
+        **data["sections"],
+        "batches": batches,
+        "encoder": data["encoder"]
+        | {"dim": dim}
+        | ({"gaussian": True} if trained_by.gaussian else {}),
+        **section,
+        "optimizer": sections.adam(
+            cosine_decay(1e-3, num_steps), global_clipnorm=10.0
+        ),
+        "steps_per_epoch": STEPS_PER_EPOCH,
+        "num_epochs": NUM_EPOCHS,
+        "patience": PATIENCE,
+        **_evaluation(goal, trained_by, dim, data),
+    }
+
+
+def _evaluation(goal, trained_by, dim, data) -> dict:
+    """The sections `evaluation`, `validation` and `monitor`."""
+    validation = {"split": "validation"}
+    if goal == "retrieve":
+        return {
+            "monitor": "val_recall_at_1",
+            "validation": validation,
+            "evaluation": sections.retrieval(trained_by.distance),
+        }
+    if goal == "verify":
+        dims = max(1, min(dim, len(data["train"]) - 1))
+        return {
+            "monitor": "val_accuracy_at_equal_error",
+            "validation": validation,
+            "evaluation": sections.verification(dims, num_resamples=200),
+        }
+    if goal == "disentangle":
+        names = [f"factor {n + 1}" for n in range(data["num_factors"])]
+        return {
+            "monitor": "val_explicitness",
+            "validation": validation,
+            "evaluation": {
+                "name": "disentanglement",
+                "splits": ("test",),
+                "factor_names": tuple(names),
+            },
+        }
+    task = _episodes(data["test"])
+    return {
+        "monitor": "val_few_shot_accuracy",
+        "validation": validation
+        | {
+            name: number
+            for name, number in _episodes(data["validation"]).items()
+            if name != "name"
+        }
+        | {"num_episodes": 20},
+        "evaluation": {
+            "name": "few_shot",
+            "splits": ("test",),
+            "num_classes": (task["num_classes"],),
+            "num_support": task["num_support"],
+            "num_query": task["num_query"],
+            "num_episodes": 100,
+            "num_draws": 1,
+        },
+    }
+
+
+def _episodes(counts: np.ndarray) -> dict:
+    """Supports and queries that the smallest class has."""
+    smallest = int(counts.min())
+    num_support = max(1, min(5, smallest // 2))
+    return {
+        "name": "episodes",
+        "num_classes": min(20, len(counts)),
+        "num_support": num_support,
+        "num_query": max(1, min(5, smallest - num_support)),
+    }
+
+
+def _class_batches(counts: np.ndarray) -> dict:
+    smallest = int(counts.min())
+    return sections.class_batches(
+        min(CLASSES_PER_BATCH, len(counts)),
+        min(EXAMPLES_PER_CLASS, smallest),
+    )
+
+
+def _look_at(dataset: str, split: str, seed: int) -> dict:
+    """Numbers of examples per class, kind of the examples, and encoder."""
+    from trainers.data import Data
+    from trainers.folds import class_ids
+    from trainers.run import DataFields
+    from trainers.run import Division
+    from trainers.run import Run
+
+    fields = DataFields(dataset=dataset, division=Division(split, seed))
+    data = Data(Run(data=fields))
+    found = {}
+    for name in ("train", "validation", "test"):
+        x, labels = data.unprocessed(name)
+        counts = np.unique(class_ids(labels), return_counts=True)[1]
+        if len(counts) < 2 or counts.min() < 2:
+            smallest = counts.min() if len(counts) else 0
+            raise ValueError(
+                f"the split {name!r} of {dataset} has {len(counts)} classes, "
+                f"the smallest with {smallest} examples; a goal "
+                "needs two classes, and two examples of each. Add examples, "
+                "leave small classes out, or take --split examples"
+            )
+        found[name] = counts
+        if name == "train":
+            found["num_factors"] = labels.shape[1] if labels.ndim == 2 else 1
+            found |= _kind(x, dataset)
+    return found
+
+
+def _kind(x, dataset: str) -> dict:
+    """What the examples are, their sections of the recipe, and an encoder."""
+    from embeddings_tf.datasets import Images
+    from embeddings_tf.datasets import Utterances
+
+    if isinstance(x, Utterances):
+        return _recordings(x)
+    if isinstance(x, Images):
+        rows = np.linspace(0, len(x) - 1, min(len(x), IMAGES_LOOKED_AT))
+        shapes = {x[int(row)].shape for row in np.unique(rows.astype(int))}
+        shape = shapes.pop()
+        if shapes or max(shape[:2]) > LARGEST_SIDE:
+            shape = RESIZED_SIDE, RESIZED_SIDE, shape[2]
+            sections_ = {"images": {"size": RESIZED_SIDE}}
+            return _images(shape, sections_, "images, cropped and resized to")
+        return _images(shape, {}, "images of")
+    if x.ndim == 4:
+        return _images(x.shape[1:], {}, "images of")
+    if x.ndim == 2:
+        encoder = {"name": "features_encoder", "num_features": x.shape[1]}
+        about = f"rows of {x.shape[1]} features"
+        return {"about": about, "sections": {}, "encoder": encoder}
+    raise ValueError(
+        f"{dataset} has examples of shape {x.shape[1:]}; a goal takes images "
+        "(height, width, channels), rows of features, and recordings. Write a "
+        "recipe of your own, docs/training.md"
+    )
+
+
+def _images(shape, sections_, about: str) -> dict:
+    shape = tuple(int(side) for side in shape)
+    return {
+        "about": f"{about} {' x '.join(map(str, shape))}",
+        "sections": sections_,
+        "encoder": {"name": "image_encoder", "image_shape": shape},
+    }
+
+
+def _recordings(x) -> dict:
+    rate = x.sample_rate
+    frames = np.asarray(x.lengths) / rate * 100  # every 10 ms
+    num_frames = int(np.clip(np.median(frames) * 0.7, 40, 300))
+    return {
+        "about": f"recordings at {rate} samples per second",
+        "sections": {
+            "front_end": {
+                "name": "front_end",
+                "sample_rate": int(rate),
+                "num_coefficients": 30,
+                "num_mel_bins": 30,
+                "low_frequency": 20.0,
+                "high_frequency": float(min(7600, rate / 2 - 300)),
+            },
+            "utterances": {
+                "num_frames": num_frames,
+                "min_num_frames": num_frames,
+            },
+        },
+        "encoder": {
+            "name": "x_vector_encoder",
+            "num_coefficients": 30,
+            "channels": (96, 96, 96, 96, 288),
+        },
+    }
+
+
+def _summary(config: dict, data: dict) -> str:
+    """What was picked, one line each."""
+    method = (config.get("objective") or config["loss"])["name"]
+    classes = {n: len(data[n]) for n in ("train", "validation", "test")}
+    examples = {n: int(data[n].sum()) for n in classes}
+    batches = {k: v for k, v in config["batches"].items() if k != "name"}
+    return "\n".join(
+        [
+            f"  data       {data['about']}",
+            *(
+                f"  {name:<10} {classes[name]} classes, {count} examples"
+                for name, count in examples.items()
+            ),
+            f"  encoder    {config['encoder']['name']}, "
+            f"{config['encoder']['dim']} dimensions",
+            f"  method     {method}",
+            f"  batches    {config['batches']['name']}, "
+            + ", ".join(f"{k}={v}" for k, v in batches.items()),
+            f"  evaluation {config['evaluation']['name']}",
+        ]
+    )
+
+
+def _text(config: dict, dataset: str, goal: str, split: str) -> str:
+    """The recipe as a Python file."""
+    words = shlex.join(["train", dataset, "--goal", goal, "--split", split])
+    body = pprint.pformat(config, sort_dicts=False, width=72)
+    body = "\n".join("        " + line for line in body.splitlines())
+    return (
+        f'"""Recipe written by `embeddings-tf {words}`.\n\n'
+        "Edit it, then train it with another workdir:\n\n"
+        "    embeddings-tf train --config recipe.py --workdir DIR\n"
+        '"""\n\n'
+        "import ml_collections\n\n\n"
+        "def get_config():\n"
+        "    return ml_collections.ConfigDict(\n"
+        f"{body}\n"
+        "    )\n"
+    )
