@@ -7,11 +7,13 @@ from embeddings_tf.scoring.embed import embed
 from embeddings_tf.scoring.gallery import Gallery
 from embeddings_tf.scoring.isotonic_calibration import IsotonicCalibration
 from embeddings_tf.scoring.logistic_calibration import LogisticCalibration
+from embeddings_tf.scoring.nearest_neighbors import NearestNeighbors
 
 __all__ = [
     "AdaptiveScoreNormalization",
     "Gallery",
     "IsotonicCalibration",
     "LogisticCalibration",
+    "NearestNeighbors",
     "embed",
 ]

@@ -35,14 +35,17 @@ def nearest_by_distance(
     if method.distance == "cosine":
         return squares / 2, rows
     # Distances are scaled by a power of 2 if squares would overflow.
-    scale = _scale(queries, measure.queries)
+    scale = _scale([queries, gallery], [measure.queries, measure.gallery])
     return np.sqrt(squares) * scale, rows
 
 
-def _scale(before: np.ndarray, after: np.ndarray) -> float:
+def _scale(before: list[np.ndarray], after: list[np.ndarray]) -> float:
     """Returns the factor from scaled rows back to the given rows."""
-    place = np.unravel_index(np.argmax(np.abs(after)), after.shape)
-    return float(before[place] / after[place]) if after[place] else 1.0
+    for given, scaled in zip(before, after, strict=True):
+        place = np.unravel_index(np.argmax(np.abs(scaled)), scaled.shape)
+        if scaled[place]:
+            return float(given[place] / scaled[place])
+    return 1.0
 
 
 def nearest_by_method(

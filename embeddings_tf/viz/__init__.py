@@ -13,6 +13,7 @@ from embeddings_tf.viz.learning_curves_figure import learning_curves_figure
 from embeddings_tf.viz.mutual_information_figure import (
     mutual_information_figure,
 )
+from embeddings_tf.viz.neighbours_figure import neighbours_figure
 from embeddings_tf.viz.paired_comparison_figure import paired_comparison_figure
 from embeddings_tf.viz.recall_figure import recall_figure
 from embeddings_tf.viz.save_figure import save_figure
@@ -31,6 +32,7 @@ __all__ = [
     "evaluation_figure",
     "learning_curves_figure",
     "mutual_information_figure",
+    "neighbours_figure",
     "paired_comparison_figure",
     "recall_figure",
     "save_figure",

@@ -57,6 +57,15 @@ def loaded(path, model=ENCODER, embedded=False):
     return answers(scoring.Gallery.load(path, model, embedded=embedded))
 
 
+def search_of(x, labels=None, names=None):
+    return scoring.NearestNeighbors(ENCODER).fit(x, labels, names)
+
+
+def searched(model, **arguments):
+    search = scoring.NearestNeighbors(model, **arguments)
+    return search.fit(X, Y).kneighbors(X)
+
+
 NO_MODELS = [
     refused("text", "hostile"),
     refused("a number", 3),
@@ -262,6 +271,62 @@ ENTRIES = {
         },
         raises=(OSError,),
     ),
+    "scoring.NearestNeighbors": Entry(
+        searched,
+        {
+            "model": ENCODER,
+            "num_neighbors": 3,
+            "compare": None,
+            "search": "exact",
+            "batch_size": 5,
+            "embedded": False,
+        },
+        {
+            "model": [*NO_MODELS, refused("None", None)],
+            "num_neighbors": [
+                *chosen(count(3), "huge", "beyond int64"),
+                refused("more than examples", 13),
+            ],
+            "compare": choice("distance", optional=True),
+            "search": choice("exact"),
+            "batch_size": chosen(count(5), "beyond int64"),
+            "embedded": TRUTH,
+        },
+    ),
+    "scoring.NearestNeighbors.fit": Entry(
+        lambda x, labels, names: search_of(x, labels, names).kneighbors(X),
+        {"x": X, "labels": None, "names": None},
+        {
+            "x": EXAMPLES,
+            "labels": [
+                refused("too few", [1]),
+                refused("NaN", Y * np.nan),
+                same("integers", Y, None),
+            ],
+            "names": [refused("numbers", Y), refused("too few", ["a"])],
+        },
+    ),
+    "scoring.NearestNeighbors.kneighbors": Entry(
+        lambda x, num_neighbors: search_of(X).kneighbors(x, num_neighbors),
+        {"x": X, "num_neighbors": None},
+        {
+            "x": INPUTS,
+            "num_neighbors": [
+                refused("0", 0),
+                refused("more than examples", 13),
+                refused("a fraction", 1.5),
+                same("five", 5, None),
+            ],
+        },
+    ),
+    **{
+        f"scoring.NearestNeighbors.{name}": Entry(
+            lambda x, name=name: getattr(search_of(X, Y), name)(x),
+            {"x": X},
+            {"x": INPUTS},
+        )
+        for name in ("decision_function", "predict")
+    },
     "scoring.embed": Entry(
         scoring.embed,
         {"model": ENCODER, "x": X, "batch_size": 5, "progress": None},

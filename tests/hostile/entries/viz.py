@@ -25,6 +25,7 @@ from tests.hostile.values import same
 
 FOLDER = folder()
 (FOLDER / "file").write_text("hostile")
+PICTURE = np.arange(16.0).reshape(4, 4)
 NO_MAPPING = [
     refused("empty", {}),
     refused("None", None),
@@ -391,6 +392,44 @@ ENTRIES = {
                 refused("text", "hostile"),
             ],
             "unit": choice("nats"),
+        },
+    ),
+    "viz.neighbours_figure": Entry(
+        drawn(viz.neighbours_figure),
+        {
+            "queries": [PICTURE],
+            "neighbours": [[PICTURE, PICTURE]],
+            "captions": [["a", "b"]],
+            "is_right": [[True, False]],
+        },
+        {
+            "queries": [
+                refused("none", []),
+                refused("too many", [PICTURE] * 25),
+                refused("a number", 3),
+                refused("text", "hostile"),
+                refused("two channels", [np.zeros((4, 4, 2))]),
+                refused("NaN", [PICTURE * np.nan]),
+                refused("above 255", [PICTURE + 300.0]),
+                refused("no pixels", [PICTURE[:0]]),
+            ],
+            "neighbours": [
+                refused("none", [[]]),
+                refused("fewer", [[PICTURE]]),
+                refused("a number", 3),
+                refused("more rows", [[PICTURE] * 2] * 2),
+                refused("text", [["a", "b"]]),
+            ],
+            "captions": [
+                refused("fewer", [["a"]]),
+                refused("None", None),
+                anything("numbers", [[1, 2]]),
+            ],
+            "is_right": [
+                refused("fewer", [[True]]),
+                refused("None", None),
+                anything("unknown", [[None, None]]),
+            ],
         },
     ),
     "viz.recall_figure": Entry(

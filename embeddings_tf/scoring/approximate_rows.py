@@ -1,0 +1,69 @@
+"""Approximate nearest rows of a large gallery, by FAISS."""
+
+import numpy as np
+
+from embeddings_tf.models.method import Method
+from embeddings_tf.ops.nearest import Distances
+
+# Links per row of the graph, FAISS's usual value.
+_LINKS = 32
+
+
+class ApproximateIndex:
+    """A graph of the gallery's rows (HNSW) that FAISS searches.
+
+    Args:
+        method: Defines points and distance.
+        gallery: Embeddings `(m, width)`.
+
+    Raises:
+        ValueError: If FAISS is not installed.
+    """
+
+    def __init__(self, method: Method, gallery: np.ndarray):
+        try:
+            import faiss
+        except ImportError as error:
+            raise ValueError(
+                "Approximate search needs FAISS: pip install faiss-cpu. The "
+                'exact search, search="exact", needs nothing.'
+            ) from error
+        self._method = method
+        self._gallery = self._points(gallery)
+        self._index = faiss.IndexHNSWFlat(self._gallery.shape[1], _LINKS)
+        self._index.add(self._unit(self._gallery))
+
+    def search(
+        self, queries: np.ndarray, count: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns distances and rows `(queries, count)`, nearest first.
+
+        The distances are exact. Which rows are found is not.
+        """
+        queries = self._points(queries)
+        _, rows = self._index.search(self._unit(queries), count)
+        if rows.min() < 0:
+            raise ValueError(
+                f"FAISS found fewer than {count} neighbours; ask for fewer, or "
+                'use search="exact".'
+            )
+        measure = Distances(queries, self._gallery, self._method.distance)
+        places = np.repeat(np.arange(len(queries)), count)
+        squares = measure.exact(places, rows.ravel()).reshape(rows.shape)
+        order = np.argsort(squares, axis=1, kind="stable")
+        rows = np.take_along_axis(rows, order, axis=1).astype(np.int64)
+        squares = np.take_along_axis(squares, order, axis=1)
+        if self._method.distance == "cosine":
+            return squares / 2, rows
+        return np.sqrt(squares), rows
+
+    def _points(self, embeddings) -> np.ndarray:
+        points = self._method.points(embeddings).numpy()
+        return np.ascontiguousarray(points, np.float32)
+
+    def _unit(self, points: np.ndarray) -> np.ndarray:
+        """Rows of length 1 if the method compares by cosine."""
+        if self._method.distance != "cosine":
+            return points
+        lengths = np.linalg.norm(points, axis=1, keepdims=True)
+        return points / np.where(lengths > 0, lengths, 1)

@@ -1,0 +1,105 @@
+import csv
+
+import numpy as np
+import pytest
+
+from tests.trainers.colours import colour_of
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from tests.trainers.enroll_test import TEST
+from trainers import embed_data
+from trainers import enroll
+from trainers import nearest
+
+
+@pytest.fixture(scope="module")
+def gallery(colours):
+    path = colours / "nearest.npz"
+    words = ["--workdir", colours / "run", colours / "photos"]
+    assert call(embed_data, *words, "--output", path, "--split", "test") == 0
+    return path
+
+
+def read(path):
+    with open(path) as file:
+        return list(csv.DictReader(file))
+
+
+def test_neighbours_by_loop(gallery, colours, tmp_path, capsys):
+    words = ["--gallery", gallery, colours / "photos", "--split", "test"]
+    words += ["--k", 3, "--output", tmp_path / "a.csv"]
+    assert call(nearest, *words, "--figure", tmp_path / "a.png") == 0
+    out = capsys.readouterr().out
+    rows = read(tmp_path / "a.csv")
+    images = [(name, n) for name in sorted(TEST) for n in range(6)]
+    every = np.array([colour_of(*image) * 0.2 for image in images])
+    assert len(rows) == 3 * len(images)
+    right = []
+    for number, (name, _) in enumerate(images):
+        distances = np.linalg.norm(every - every[number], axis=1)
+        distances[number] = np.inf  # never the input itself
+        found = rows[3 * number : 3 * number + 3]
+        np.testing.assert_allclose(
+            [float(row["distance"]) for row in found],
+            np.sort(distances)[:3],
+            rtol=1e-4,
+        )
+        best = float(found[0]["distance"])
+        near = np.flatnonzero(np.isclose(distances, best, rtol=1e-4))
+        assert found[0]["class"] in {images[n][0] for n in near}
+        assert found[0]["right"] == str(found[0]["class"] == name)
+        assert [row["rank"] for row in found] == ["1", "2", "3"]
+        right.append(found[0]["class"] == name)
+    assert f"{100 * np.mean(right):.1f} %." in out
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_gallery_of_enrolled_classes(colours, tmp_path, capsys):
+    path = tmp_path / "g.npz"
+    words = ["--workdir", colours / "run", "--gallery", path]
+    words += [colours / "photos", "--split", "test", "--no-threshold"]
+    assert call(enroll, *words, "--examples-per-class", 3) == 0
+    query = colours / "photos" / TEST[0] / "4.png"
+    words = ["--gallery", path, query, "--output", tmp_path / "a.csv"]
+    assert call(nearest, *words, "--k", 1) == 0
+    (row,) = read(tmp_path / "a.csv")
+    assert row["class"] == TEST[0]
+    assert "right" not in row
+    assert (colours / "run" / "nearest.png").is_file()
+
+
+def test_gaussians_are_compared_by_their_means(trained, tmp_path):
+    path = tmp_path / "a.npz"
+    assert call(embed_data, "--workdir", trained, "--output", path) == 0
+    words = ["--gallery", path, "--k", 2, "--output", tmp_path / "a.csv"]
+    assert call(nearest, *words, "--split", "test_unseen") == 0
+    with np.load(path) as file:
+        means = file["embedding"]
+    other = tmp_path / "b.npz"
+    words = ["--workdir", trained, "--output", other, "--split", "test_unseen"]
+    assert call(embed_data, *words) == 0
+    with np.load(other) as file:
+        queries = file["embedding"].astype(np.float64)
+    rows = read(tmp_path / "a.csv")
+    for number in (0, 17, len(queries) - 1):
+        distances = np.linalg.norm(means - queries[number], axis=1)
+        np.testing.assert_allclose(
+            [float(row["distance"]) for row in rows[2 * number :][:2]],
+            np.sort(distances)[:2],
+            rtol=1e-4,
+            atol=1e-6,
+        )
+
+
+def test_refusals(gallery, colours, tmp_path, capsys):
+    image = colours / "photos" / "c00" / "0.png"
+    for words, message in (
+        (["--gallery", tmp_path / "none.npz", image], "make it with"),
+        (["--gallery", image, image], "another kind of file"),
+        (["--gallery", gallery, image, "--k", 0], "at least 1"),
+        (["--gallery", gallery, image, "--k", 49], "has 48 examples"),
+        (["--gallery", gallery, image, "--output", "a"], "must end in"),
+        (["--gallery", gallery, tmp_path / "none.png"], "there is no file"),
+    ):
+        assert message in refused(capsys, nearest, *words)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,170 @@
+"""Finds the most similar examples of a gallery.
+
+`python -m trainers.nearest --gallery FILE.npz photo.jpg`
+"""
+
+import argparse
+import sys
+
+from trainers import command_line
+from trainers.embed_data import add_inputs
+
+# More lines are not printed; --output has all.
+MOST_LINES = 1000
+QUERIES_DRAWN = 8
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.nearest",
+        description="Find the most similar examples of a gallery for each "
+        "input. An input never finds itself, by its path.",
+    )
+    add_inputs(result)
+    result.add_argument(
+        "--gallery",
+        required=True,
+        metavar="FILE.npz",
+        help="file that trainers.embed_data or trainers.enroll wrote",
+    )
+    result.add_argument(
+        "--workdir", help="folder of the run; default: as in the gallery"
+    )
+    result.add_argument(
+        "--k", type=int, default=5, help="number of neighbours; default: 5"
+    )
+    result.add_argument(
+        "--approximate",
+        action="store_true",
+        help="search by FAISS, for very large galleries; default: exact",
+    )
+    result.add_argument(
+        "--output", metavar="FILE", help="also write FILE.json or FILE.csv"
+    )
+    result.add_argument(
+        "--figure",
+        metavar="FILE.png",
+        help="pictures of neighbours, wrong ones framed; default: nearest.png "
+        "in the workdir",
+    )
+    return result
+
+
+def nearest(arguments: argparse.Namespace) -> None:
+    """Prints one line per input: path, and class and value of neighbours."""
+    import pathlib
+
+    from trainers.answers_file import require_writable
+    from trainers.answers_file import write_answers
+    from trainers.quiet import import_tensorflow
+    from trainers.sources import workdir_of
+
+    output = figure = None
+    if arguments.output is not None:
+        output = require_writable(
+            "--output", arguments.output, (".json", ".csv")
+        )
+    if arguments.figure is not None:
+        figure = require_writable("--figure", arguments.figure, (".png",))
+    if arguments.k < 1:
+        raise ValueError(f"--k must be at least 1; received {arguments.k}")
+    path = pathlib.Path(arguments.gallery).expanduser()
+    workdir = workdir_of(path, arguments.workdir, "trainers.embed_data")
+    import_tensorflow()
+    from trainers.inputs import read_inputs
+    from trainers.neighbours import Neighbours
+    from trainers.trained import embed_inputs
+    from trainers.trained import open_trained
+
+    trained = open_trained(workdir)
+    gallery = Neighbours(trained.model, path, arguments.approximate)
+    gallery.require(arguments.k)
+    inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
+    values, rows = gallery.find(
+        embed_inputs(trained, inputs), inputs.names, arguments.k
+    )
+    _print_lines(gallery, inputs, values, rows)
+    _print_summary(gallery, inputs, rows)
+    if output is not None:
+        columns = gallery.columns(inputs, values, rows)
+        write_answers(output, columns)
+        print(f"Every neighbour: {output}")
+    _draw(
+        gallery, inputs, values, rows, figure or trained.workdir / "nearest.png"
+    )
+
+
+def _print_lines(gallery, inputs, values, rows) -> None:
+    width = max(len("path"), *(len(name) for name in inputs.names[:MOST_LINES]))
+    print(f"{'path':<{width}}  neighbours ({gallery.value}), nearest first")
+    for name, found, places in list(
+        zip(inputs.names, values, rows, strict=True)
+    )[:MOST_LINES]:
+        texts = [
+            f"{gallery.caption(place)} ({value:.4g})"
+            for value, place in zip(found, places, strict=True)
+        ]
+        print(f"{name:<{width}}  {', '.join(texts)}")
+    more = len(rows) - MOST_LINES
+    if more > 0:
+        print(f"... and {more} more; --output FILE.csv has every neighbour")
+
+
+def _print_summary(gallery, inputs, rows) -> None:
+    right = gallery.is_right(inputs, rows)
+    if right is None:
+        return
+    import numpy as np
+
+    known = np.isin(inputs.labels, gallery.examples.labels)
+    if known.any():
+        print(
+            f"Of {known.sum()} inputs with their class in the gallery, the "
+            f"nearest example is of their class for "
+            f"{100 * right[known, 0].mean():.1f} %."
+        )
+
+
+def _draw(gallery, inputs, values, rows, path) -> None:
+    import numpy as np
+
+    from trainers.pictures import save_picture
+
+    some = np.unique(np.linspace(0, len(rows) - 1, QUERIES_DRAWN).astype(int))
+    pictures = gallery.pictures(inputs, some, rows[some])
+    if pictures is None:
+        print("No picture: the inputs or the gallery are not image files.")
+        return
+    right = gallery.is_right(inputs, rows)
+
+    def draw():
+        from embeddings_tf import viz
+
+        return viz.neighbours_figure(
+            *pictures,
+            [
+                [
+                    f"{gallery.caption(place)}\n{value:.3g}"
+                    for value, place in zip(values[n], rows[n], strict=True)
+                ]
+                for n in some
+            ],
+            [
+                [None] * rows.shape[1] if right is None else right[n].tolist()
+                for n in some
+            ],
+            query_captions=[
+                "" if inputs.labels is None else inputs.labels[n] for n in some
+            ],
+            title=f"nearest examples, with their {gallery.value}",
+        )
+
+    save_picture(draw, path)
+
+
+def main(words=None) -> int:
+    return command_line.run(nearest, parser().parse_args(words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
