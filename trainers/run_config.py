@@ -17,7 +17,6 @@ Commands accept both names.
 import dataclasses
 from collections.abc import Mapping
 
-from trainers.evaluation_fields import Evaluation
 from trainers.places import METHODS
 from trainers.places import method_kind
 from trainers.run import DataFields
@@ -26,9 +25,9 @@ from trainers.run import Method
 from trainers.run import Part
 from trainers.run import Run
 from trainers.run import TrainingFields
+from trainers.run_fields import Text
 from trainers.run_fields import field_types
 from trainers.run_fields import part
-from trainers.run_fields import replaced
 from trainers.run_fields import section
 from trainers.run_fields import unknown_field
 from trainers.run_fields import with_defaults
@@ -61,59 +60,63 @@ def run_from_config(config: Mapping) -> Run:
     for name in values:
         if name not in _TOP:
             raise unknown_field(name, _TOP)
-    evaluation = values.get("evaluation", {"name": "retrieval"})
+    return _read({"evaluation": {"name": "retrieval"}, **values})
+
+
+def _read(values: Mapping, old: Run | None = None) -> Run:
+    """Makes a run; fields that `values` omits are as in `old`, or defaults."""
+    evaluation = values.get("evaluation", {})
     if "validation" in values and isinstance(evaluation, Mapping):
         evaluation = {**evaluation, "validation": values["validation"]}
-    parts = {
-        name: part(values[name], name, name)
-        for name in _PARTS
-        if name in values
+    sections = {
+        "data": _only(values, _DATA),
+        "training": _only(values, _TRAINING),
+        "evaluation": evaluation,
+        **_only(values, _PARTS),
     }
-    run = Run(
-        data=section(DataFields, _only(values, _DATA), ""),
-        method=_method(values),
-        training=section(TrainingFields, _only(values, _TRAINING), ""),
-        evaluation=section(Evaluation, evaluation, "evaluation"),
-        **parts,
-    )
-    return _with_monitor(run)
+    run = section(Run, sections, "", old)
+    method = _method(values, old.method if old else None)
+    training = run.training
+    if not training.monitor:
+        monitor = run.evaluation.monitor
+        training = dataclasses.replace(training, monitor=monitor)
+    return dataclasses.replace(run, method=method, training=training)
 
 
 def _only(values: Mapping, names) -> dict:
     return {name: value for name, value in values.items() if name in names}
 
 
-def _method(values: Mapping) -> Method:
+def _method(values: Mapping, old: Method | None) -> Method:
     given = [name for name in ("method", *METHODS) if name in values]
+    found = old or Method(kind=_kind_of_method(values, given))
+    for name in given:
+        found = part(values[name], "method", name, found)
+    if "decoder" in values:
+        decoder = {"decoder": values["decoder"]}
+        found = part(decoder, "method", "method", found)
+    return found
+
+
+def _kind_of_method(values: Mapping, given: list[str]) -> str:
     if len(given) != 1:
         raise ValueError(
             f"a recipe must have one of the sections {', '.join(METHODS)}; "
             f"received {' and '.join(given) or 'none'}"
         )
     (kind,) = given
-    if kind == "method":
-        name = dict(values[kind]).get("name", "")
-        kind = method_kind(name)
-        if kind is None:
-            raise ValueError(
-                f"config.method.name={name!r} is not a loss, objective or "
-                "autoencoder of embeddings_tf, and not a class derived from "
-                "keras.losses.Loss, Layer or Model; name one of them, or say "
-                "what it makes: --config.loss.name"
-            )
-    found = part(values[given[0]], kind, kind)
-    arguments = dict(found.arguments)
-    if "decoder" in values:
-        arguments["decoder"] = part(values["decoder"], "decoder", "decoder")
-    return Method(found.name, arguments, kind)
-
-
-def _with_monitor(run: Run) -> Run:
-    """Sets the evaluation's own monitor unless the run has one."""
-    if run.training.monitor:
-        return run
-    training = dataclasses.replace(run.training, monitor=run.evaluation.monitor)
-    return dataclasses.replace(run, training=training)
+    if kind != "method":
+        return kind
+    name = dict(values["method"]).get("name", "")
+    kind = method_kind(name)
+    if kind is None:
+        raise ValueError(
+            f"config.method.name={name!r} is not a loss, objective or "
+            "autoencoder of embeddings_tf, and not a class derived from "
+            "keras.losses.Loss, Layer or Model; name one of them, or say "
+            "what it makes: --config.loss.name"
+        )
+    return kind
 
 
 def config_of(run: Run) -> dict:
@@ -195,27 +198,12 @@ def apply_override(run: Run, override: str) -> Run:
         first, *path = path
         if first not in (_DATA if name.startswith("data.") else _TRAINING):
             raise unknown_field(name, _DATA | _TRAINING)
-    if first in _DATA or first in _TRAINING:
-        place = "data" if first in _DATA else "training"
-        new = replaced(getattr(run, place), [first, *path], text, "", "")
-        return dataclasses.replace(run, **{place: new})
-    place = _PLACE.get(first, first)
     is_other_method = first in METHODS and first != run.method.kind
     is_other_method |= first == "decoder" and run.method.kind != "autoencoder"
     if first not in _TOP or is_other_method:
         known = _TOP - {*METHODS, "decoder"} | {run.method.kind}
         raise unknown_field(name if not path else first, known)
-    leading = [first] if first in ("decoder", "validation") else []
-    shown = "" if leading else first
-    new = replaced(getattr(run, place), [*leading, *path], text, place, shown)
-    run = dataclasses.replace(run, **{place: new})
-    return _with_monitor(run)
-
-
-_PLACE = {
-    "autoencoder": "method",
-    "decoder": "method",
-    "loss": "method",
-    "objective": "method",
-    "validation": "evaluation",
-}
+    values = Text(text)
+    for field in reversed([first, *path]):
+        values = {field: values}
+    return _read(values, run)

@@ -1,4 +1,9 @@
-"""Reads and sets the typed fields of a run."""
+"""Reads the typed fields of a run.
+
+Configs and commands have the same reader. A config is read over nothing: the
+fields that it omits have their default. An override such as `folds.fold=2` is
+the mapping `{"folds": {"fold": Text("2")}}`, read over the run so far.
+"""
 
 import dataclasses
 import difflib
@@ -32,13 +37,29 @@ def field_types(kind: type) -> dict[str, type]:
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
-def plain_type(kind) -> FieldType:
-    """Returns the type of a field that is not a section."""
-    return field_type(str(kind) if typing.get_args(kind) else kind.__name__)
+def type_text(kind) -> str:
+    """Returns the type of a field as it is written in Python."""
+    return str(kind) if typing.get_args(kind) else kind.__name__
+
+
+class Text(str):
+    """A value of the command line, converted by the type of its field."""
+
+
+# Names in a config of sections that a run has elsewhere.
+_NAMES = {
+    "data": "",
+    "training": "",
+    "autoencoder.decoder": "decoder",
+    "evaluation.validation": "validation",
+    "method.decoder": "decoder",
+}
 
 
 def join(prefix: str, name: str) -> str:
-    return f"{prefix}.{name}" if prefix else name
+    """Returns the name of a field in configs, commands and messages."""
+    full = f"{prefix}.{name}" if prefix else name
+    return _NAMES.get(full, full)
 
 
 def unknown_field(name: str, known: Iterable[str]) -> ValueError:
@@ -62,189 +83,152 @@ def evaluation_kind(name: str) -> type[Evaluation]:
     return EVALUATIONS[name]
 
 
-def section(kind: type, values, prefix: str):
+def section(kind: type, values, name: str, old=None):
     """Makes a dataclass from values by name.
 
     Args:
         kind: The dataclass; `Evaluation` means the named evaluation.
-        values: A mapping; omitted fields have their default.
-        prefix: The name of the section, for messages.
+        values: A mapping.
+        name: The name of the section, for messages.
+        old: The section so far, which has the omitted fields. None: omitted
+            fields have their default.
 
     Raises:
         ValueError: If a field does not exist or has another type.
     """
-    if not isinstance(values, Mapping):
-        raise ValueError(
-            f"config.{prefix} must be a section; received {values!r}"
-        )
+    if old is not None:
+        kind = type(old)
+    _require_section(values, name, field_types(kind))
+    if isinstance(old, Evaluation) and isinstance(values.get("name"), Text):
+        return _another_evaluation(old, values["name"])
     if kind is Evaluation:
         kind = evaluation_kind(values.get("name", ""))
     types = field_types(kind)
     found = {}
-    for name, value in values.items():
-        if name not in types:
-            raise unknown_field(join(prefix, name), types)
-        found[name] = _value(types[name], value, name, join(prefix, name))
-    return kind(**found)
+    for field, value in values.items():
+        inner = join(name, field)
+        if field not in types:
+            raise unknown_field(inner, types)
+        before = getattr(old, field, None)
+        found[field] = _value(types[field], value, field, inner, before, types)
+    return kind(**found) if old is None else dataclasses.replace(old, **found)
 
 
-def _value(kind, value, field: str, name: str):
+def _value(kind, value, field: str, name: str, old, siblings):
     if kind is Part:
-        return part(value, field, name)
+        return part(value, field, name, old)
     if dataclasses.is_dataclass(kind):
-        prefix = "validation" if name == "evaluation.validation" else name
-        return section(kind, value, prefix)
-    if typing.get_origin(kind) is Mapping:
-        _, inner = typing.get_args(kind)
-        if not isinstance(value, Mapping):
-            raise ValueError(
-                f"config.{name} must be a section; received {value!r}"
-            )
-        return {
-            key: _value(inner, item, key, join(name, key))
-            for key, item in value.items()
-        }
-    return converted(value, plain_type(kind), name)
+        return section(kind, value, name, old)
+    if typing.get_origin(kind) is not Mapping:
+        return _plain(value, field_type(type_text(kind)), name, siblings)
+    _, inner = typing.get_args(kind)
+    old = old or {}
+    _require_section(value, name, old)
+    return dict(old) | {
+        key: _value(inner, item, key, join(name, key), old.get(key), old)
+        for key, item in value.items()
+    }
 
 
-def part(values, place: str, prefix: str) -> Part:
+def _plain(value, wanted: FieldType, name: str, siblings):
+    """Converts the value of a field that is not a section."""
+    if isinstance(value, Text):
+        return parsed(str(value), wanted, name)
+    path = _path(value)
+    if path:
+        raise ValueError(
+            f"unknown field config.{'.'.join([name, *path])}: config.{name} is "
+            f"not a section; the other fields are {', '.join(sorted(siblings))}"
+        )
+    return converted(value, wanted, name)
+
+
+def _path(value) -> list[str] | None:
+    """The names down to the text of an override; None if it is no override."""
+    path = []
+    while isinstance(value, Mapping) and len(value) == 1:
+        ((name, value),) = value.items()
+        path.append(name)
+    return path if isinstance(value, Text) else None
+
+
+def part(values, field: str, name: str, old: Part | None = None) -> Part:
     """Makes a `Part` from a name and arguments.
+
+    Args:
+        values: A mapping.
+        field: The field of the run, or the argument, that has the part.
+        name: The name of the section, for messages.
+        old: The part so far, which has the omitted arguments.
 
     Raises:
         ValueError: If the object has no such argument, or an argument has
             another type.
     """
-    if not isinstance(values, Mapping):
-        raise ValueError(
-            f"config.{prefix} must be a section; received {values!r}"
-        )
-    values = dict(values)
-    name = converted(
-        values.pop("name", ""), FieldType(("str",)), join(prefix, "name")
-    )
-    arguments = {}
-    for argument, value in values.items():
-        inner = join(prefix, argument)
-        wanted = argument_type(name, place, argument, inner)
-        if isinstance(value, Mapping) and argument in PLACES:
-            arguments[argument] = part(value, argument, inner)
+    found = old or Part()
+    known = ("name", *found.arguments)
+    _require_section(values, name, known)
+    if "name" in values:
+        inner = join(name, "name")
+        text = _plain(values["name"], FieldType(("str",)), inner, known)
+        if isinstance(values["name"], Text):
+            found = _renamed(found, text, field)
         else:
-            arguments[argument] = converted(value, wanted, inner)
-    return Part(name, arguments)
-
-
-def with_defaults(part: Part, field: str) -> Part:
-    """The part with every argument that its signature has a value for."""
-    found = settable(PLACES[place_of(part, field)], part.name)
+            found = dataclasses.replace(found, name=text)
     arguments = {
-        name: with_defaults(value, name) if isinstance(value, Part) else value
-        for name, value in part.arguments.items()
+        argument: _argument(found, field, argument, value, name)
+        for argument, value in values.items()
+        if argument != "name"
     }
-    for name, argument in found.arguments.items() if found else ():
-        is_value = argument.default is not REQUIRED
-        if is_value and not isinstance(argument.default, Expression):
-            arguments.setdefault(name, argument.default)
-    return dataclasses.replace(part, arguments=arguments)
+    return dataclasses.replace(found, arguments=found.arguments | arguments)
 
 
-def argument_type(
-    name: str, place: str, argument: str, field: str
+def _argument(of: Part, field: str, argument: str, value, name: str):
+    """Converts an argument of a part."""
+    inner, is_override = join(name, argument), _path(value) is not None
+    if is_override and not of.name:
+        raise ValueError(
+            f"config.{name} has no name yet; set config.{name}.name first"
+        )
+    wanted = _argument_type(of, field, argument, inner, is_override)
+    old = of.arguments.get(argument)
+    if isinstance(value, Mapping) and argument in PLACES:
+        old = old if isinstance(old, Part) else None
+        return part(value, argument, inner, old)
+    if not wanted.kinds and isinstance(old, Part):
+        _require_section(value, inner, ("name", *old.arguments))
+    elif not wanted.kinds:
+        wanted = type_of_value(old)
+    return _plain(value, wanted, inner, of.arguments)
+
+
+def _argument_type(
+    of: Part, field: str, argument: str, name: str, is_override: bool
 ) -> FieldType:
-    """Returns the type of an argument; any type for unknown signatures.
-
-    Raises:
-        ValueError: If the object `name` has no such argument.
-    """
-    found = signature(PLACES[place], name)
+    """Returns the type of an argument; any type for unknown signatures."""
+    modules = PLACES[place_of(of, field)]
+    found = signature(modules, of.name)
     if found is None:
         return FieldType()
     if argument in found.arguments:
         return found.arguments[argument].type
-    if found.is_open:
+    # An override that only `**kwargs` accepts is probably a typo.
+    if argument in of.arguments or (found.is_open and not is_override):
         return FieldType()
-    raise unknown_field(
-        field, {"name", *settable(PLACES[place], name).arguments}
-    )
+    known = settable(modules, of.name).arguments
+    raise unknown_field(name, {"name", *known, *of.arguments})
 
 
-def replaced(values, path: list[str], text: str, field: str, name: str):
-    """Returns a section with one field set from the command line.
-
-    Args:
-        values: The section: a dataclass, a `Part` or a mapping.
-        path: Names that lead to the field.
-        text: The new value.
-        field: The name of the section within its parent section.
-        name: The full name of the section, for messages.
-
-    Raises:
-        ValueError: If the field does not exist or has another type.
-    """
-    if not path:
-        raise _is_section(name, _names_in(values))
-    if isinstance(values, Part):
-        return _replaced_in_part(values, path, text, field, name)
-    first, *rest = path
-    inner = join(name, first)
-    types = field_types(type(values))
-    if first not in types:
-        raise unknown_field(inner, types)
-    if isinstance(values, Evaluation) and path == ["name"]:
-        return _another_evaluation(values, text)
-    kind, old = types[first], getattr(values, first)
-    if typing.get_origin(kind) is Mapping:
-        new = _replaced_in_mapping(kind, old, rest, text, inner)
-    elif dataclasses.is_dataclass(kind):
-        new = replaced(old, rest, text, first, inner)
-    elif rest:
-        raise _is_no_section(inner, rest, types)
-    else:
-        new = parsed(text, plain_type(kind), inner)
-    return dataclasses.replace(values, **{first: new})
-
-
-def _replaced_in_mapping(kind, old, rest, text, name):
-    _, inner = typing.get_args(kind)
-    if not rest:
-        raise _is_section(name, old)
-    key, *rest = rest
-    if dataclasses.is_dataclass(inner):
-        value = old.get(key, inner())
-        return {**old, key: replaced(value, rest, text, key, join(name, key))}
-    if rest:
-        raise _is_no_section(join(name, key), rest, old)
-    return {**old, key: parsed(text, plain_type(inner), join(name, key))}
-
-
-def _replaced_in_part(old: Part, path, text, field, name) -> Part:
-    first, *rest = path
-    if path == ["name"]:
-        return _renamed(old, text, field)
-    if not old.name:
+def _require_section(values, name: str, known: Iterable[str]) -> None:
+    if isinstance(values, Text):
         raise ValueError(
-            f"config.{name} has no name yet; set config.{name}.name first"
+            f"config.{name} is a section with the fields "
+            f"{', '.join(sorted(known))}; set one of them"
         )
-    inner, place = join(name, first), place_of(old, field)
-    found = signature(PLACES[place], old.name)
-    # An argument that only `**kwargs` accepts is probably a typo.
-    if found is not None and first not in {**found.arguments, **old.arguments}:
-        known = settable(PLACES[place], old.name).arguments
-        raise unknown_field(inner, {"name", *known, *old.arguments})
-    wanted = argument_type(old.name, place, first, inner)
-    value = old.arguments.get(first)
-    if rest:
-        if first not in PLACES:
-            raise _is_no_section(inner, rest, old.arguments)
-        if not isinstance(value, Part):
-            value = Part()
-        new = _replaced_in_part(value, rest, text, first, inner)
-    elif isinstance(value, Part) and not wanted.kinds:
-        raise _is_section(inner, _names_in(value))
-    else:
-        if not wanted.kinds and not isinstance(value, Part):
-            wanted = type_of_value(value)
-        new = parsed(text, wanted, inner)
-    return dataclasses.replace(old, arguments={**old.arguments, first: new})
+    if not isinstance(values, Mapping):
+        raise ValueError(
+            f"config.{name} must be a section; received {values!r}"
+        )
 
 
 def _renamed(old: Part, name: str, field: str) -> Part:
@@ -269,21 +253,15 @@ def _another_evaluation(old: Evaluation, name: str) -> Evaluation:
     return dataclasses.replace(new, validation=validation)
 
 
-def _names_in(values) -> Iterable[str]:
-    if isinstance(values, Part):
-        return ("name", *values.arguments)
-    return field_types(type(values))
-
-
-def _is_section(name: str, known) -> ValueError:
-    return ValueError(
-        f"config.{name} is a section with the fields "
-        f"{', '.join(sorted(known))}; set one of them"
-    )
-
-
-def _is_no_section(name: str, rest, known) -> ValueError:
-    return ValueError(
-        f"unknown field config.{'.'.join([name, *rest])}: config.{name} is "
-        f"not a section; the other fields are {', '.join(sorted(known))}"
-    )
+def with_defaults(part: Part, field: str) -> Part:
+    """The part with every argument that its signature has a value for."""
+    found = settable(PLACES[place_of(part, field)], part.name)
+    arguments = {
+        name: with_defaults(value, name) if isinstance(value, Part) else value
+        for name, value in part.arguments.items()
+    }
+    for name, argument in found.arguments.items() if found else ():
+        is_value = argument.default is not REQUIRED
+        if is_value and not isinstance(argument.default, Expression):
+            arguments.setdefault(name, argument.default)
+    return dataclasses.replace(part, arguments=arguments)

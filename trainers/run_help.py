@@ -4,7 +4,6 @@ import dataclasses
 import json
 import shlex
 import textwrap
-import typing
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -16,11 +15,9 @@ from trainers.run import Part
 from trainers.run import Run
 from trainers.run_fields import field_types
 from trainers.run_fields import join
+from trainers.run_fields import type_text
 from trainers.signatures import REQUIRED
 from trainers.signatures import settable
-
-# Sections of a run whose fields are at the top level of a config.
-_AT_THE_TOP = ("data", "training")
 
 
 class Line(NamedTuple):
@@ -46,8 +43,7 @@ def help_of_run(recipe: str, run: Run) -> str:
             prefix = place_of(section, field.name)
             lines = lines_of_part(section, field.name, prefix, "")
         else:
-            prefix = "" if field.name in _AT_THE_TOP else field.name
-            lines = lines_of_section(section, prefix)
+            lines = lines_of_section(section, join("", field.name))
         texts += [_text(line) for line in lines]
     return "\n".join(
         text if text.startswith(" ") else f"\n{textwrap.fill(text, 79)}\n"
@@ -61,8 +57,6 @@ def lines_of_section(section, prefix: str) -> Iterator[Line]:
     for field in dataclasses.fields(section):
         value, help = getattr(section, field.name), field.metadata["help"]
         name = join(prefix, field.name)
-        if name == "evaluation.validation":
-            name = "validation"
         if isinstance(value, Part):
             yield from lines_of_part(value, field.name, name, help)
         elif dataclasses.is_dataclass(value):
@@ -70,7 +64,7 @@ def lines_of_section(section, prefix: str) -> Iterator[Line]:
         elif isinstance(value, Mapping):
             yield from _lines_of_mapping(value, name, help)
         else:
-            yield Line(name, value, _type_text(types[field.name]), help)
+            yield Line(name, value, type_text(types[field.name]), help)
 
 
 def _lines_of_mapping(values: Mapping, name: str, help: str) -> Iterator[Line]:
@@ -96,7 +90,7 @@ def lines_of_part(
     for name in {**arguments, **part.arguments}:
         wanted, default, help = arguments.get(name, ((), REQUIRED, ""))
         value = part.arguments.get(name, default)
-        inner = name if name == "decoder" else join(prefix, name)
+        inner = join(prefix, name)
         if isinstance(value, Part):
             yield from lines_of_part(value, name, inner, help)
         else:
@@ -104,10 +98,6 @@ def lines_of_part(
             # Keras's own that it does not explain, such as clipvalue.
             if kinds or help or name in part.arguments:
                 yield Line(inner, value, " | ".join(kinds) or "any", help)
-
-
-def _type_text(kind) -> str:
-    return str(kind) if typing.get_args(kind) else kind.__name__
 
 
 def _literal(value) -> str:

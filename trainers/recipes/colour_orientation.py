@@ -25,20 +25,9 @@ def stochastic_prototypes():
     steps_per_epoch, num_epochs = 500, 20
     return sections.config(
         "colour_orientation",
-        batches={
-            "name": "episodes",
-            "num_classes": 4,
-            "num_support": 2,
-            "num_query": 5,
-        },
+        batches=sections.episodes(num_classes=4, num_support=2),
         encoder={"name": "colour_orientation_encoder", "dim": 2},
-        objective={
-            "name": "StochasticPrototypes",
-            "num_support": 2,
-            "sampler": "intersection",
-            "num_samples": 1,
-            "seed": 0,
-        },
+        **sections.stochastic_prototypes(num_support=2),
         optimizer=sections.adam(
             cosine_decay(1e-4, steps_per_epoch * num_epochs),
             global_clipnorm=10.0,

@@ -1,18 +1,17 @@
 """n-digit MNIST: few-shot classification, Scott, Ridgeway & Mozer 2019, 4.2.
 
-`n_digit_2_dim_3_prototypical` is the row of prototypical networks in the
-column of two digits and three dimensions. Stochastic prototypes and
-prototypical networks are the paper's own rows. Hedged instance embeddings and
-the soft contrastive loss, which learns its scale and offset, are rows that the
-paper took from others. The contrastive loss with a margin is not in the paper.
-The `_halving` recipes halve the learning rate every 1,600 episodes. They were
-run to compare this schedule with cosine decay on validation data.
+Each recipe is a cell of the paper's table: `n_digit_2_dim_3_prototypical` is
+prototypical networks, two digits, three dimensions. The paper trained
+stochastic prototypes and prototypical networks. It copied the rows of hedged
+instance embeddings and of the soft contrastive loss, which learns its scale and
+offset, from another paper. The contrastive loss with a margin is not in the
+paper. The `_halving` recipes halve the learning rate every 1,600 episodes. They
+were run to compare this schedule with cosine decay on validation data.
 
-The `_held_out_numbers` recipes validate on numbers that are not trained on: a
-fifth of the training numbers. Their evaluation is about these numbers, too,
-never about test data. They are for choices about unseen numbers, such as the
-learning rate and the probability of corruption
-(`--config.preprocess.probability`).
+The `_held_out_numbers` recipes hold out a fifth of the training numbers, for
+validation and for the evaluation; they never use test data. Use them for
+choices about unseen numbers, such as the learning rate and the probability of
+corruption (`--config.preprocess.probability`).
 
 Accuracy against the number of samples in training:
 `--config.objective.sampler=naive --config.objective.num_samples=20` and
@@ -35,21 +34,15 @@ from trainers.recipes.learning_rates import halving
 
 SEEN_CLASSES = {2: 70, 3: 100}
 UNSEEN_CLASSES = {2: 30, 3: 100}
+NUM_SUPPORT = 5
 # Three-digit classes have 142 instances, 14 of them for validation.
 VALIDATION_SUPPORT = {2: 50, 3: 9}
 
 
 def stochastic_prototypes(num_digits: int, dim: int):
     """Stochastic prototypes, intersection sampler, one sample."""
-    config = _common(num_digits, dim, gaussian=True, learning_rate=3e-3)
-    config.objective = {
-        "name": "StochasticPrototypes",
-        "num_support": config.batches.num_support,
-        "sampler": "intersection",
-        "num_samples": 1,
-        "seed": 0,
-    }
-    return config
+    objective = sections.stochastic_prototypes(NUM_SUPPORT)
+    return _common(num_digits, dim, True, learning_rate=3e-3, **objective)
 
 
 def full_covariance(num_digits: int, dim: int):
@@ -69,20 +62,16 @@ def full_covariance(num_digits: int, dim: int):
 
 
 def prototypical(num_digits: int, dim: int):
-    """Prototypical networks: the same network and batches, points."""
-    config = _common(num_digits, dim, gaussian=False, learning_rate=1e-2)
-    config.loss = {
-        "name": "PrototypicalLoss",
-        "num_support": config.batches.num_support,
-    }
-    return config
+    """Prototypical networks: points, from the same network and batches."""
+    loss = sections.loss("PrototypicalLoss", num_support=NUM_SUPPORT)
+    return _common(num_digits, dim, False, learning_rate=1e-2, **loss)
 
 
 def hedged_instances(num_digits: int, dim: int):
     """Hedged instance embeddings; 4 images of every class in a batch.
 
-    The paper prints results of others, without their learning rate, optimiser,
-    length of training and batches.
+    The paper copies published results. It does not state their learning rate,
+    optimiser, length of training and batches.
     """
     config = _common(num_digits, dim, gaussian=True, learning_rate=3e-3)
     _batches_of_pairs(config)
@@ -103,8 +92,8 @@ def hedged_instances(num_digits: int, dim: int):
 def soft_contrastive(num_digits: int, dim: int):
     """Soft contrastive loss of points; batches as for hedged instances.
 
-    The published baseline: hedged instances whose Gaussians are points. A
-    query of an episode gets the class of its best matching support;
+    The published baseline: hedged instances with points instead of Gaussians.
+    In an episode, a query gets the class of the support that matches it best;
     `leave_one_out_accuracy` follows the published rule.
     """
     config = _common(num_digits, dim, gaussian=False, learning_rate=3e-3)
@@ -155,24 +144,22 @@ def _batches_of_pairs(config) -> None:
     config.evaluation.leave_one_out = True
 
 
-def _common(num_digits: int, dim: int, gaussian: bool, learning_rate: float):
+def _common(
+    num_digits: int, dim: int, gaussian: bool, learning_rate: float, **method
+):
     steps_per_epoch, num_epochs = 200, 40
     num_seen = SEEN_CLASSES[num_digits]
     return sections.config(
         f"n_digit/{num_digits}_number",
         preprocess={"name": "corrupt", "probability": 0.2},
-        batches={
-            "name": "episodes",
-            "num_classes": num_seen,
-            "num_support": 5,
-            "num_query": 5,
-        },
+        batches=sections.episodes(num_seen, NUM_SUPPORT),
         encoder={
             "name": "n_digit_encoder",
             "dim": dim,
             "gaussian": gaussian,
             "image_shape": (28, 28 * num_digits, 1),
         },
+        **method,
         optimizer=sections.adam(
             cosine_decay(learning_rate, steps_per_epoch * num_epochs),
             global_clipnorm=10.0,

@@ -2,10 +2,10 @@
 
 `omniglot_{1,5}_shot_dim_{2,64}_*` are Scott, Ridgeway & Mozer 2019, 4.1: every
 character in four rotations, split by character, and episodes of 60 classes. A
-model is tested with as many supports as in training, among 5 and among 20
-classes. The recipes that end in `_corrupted` are for test sets with corrupt
-supports or queries: training and validation images are corrupted, too. So
-Table D.1 is
+model is tested with the number of supports of its training, among 5 classes
+and among 20 classes. The recipes that end in `_corrupted` also corrupt images
+of training and validation; they are for the tests with corrupt supports or
+queries. The rows of Table D.1 are
 
 | row | recipes | result |
 |---|---|---|
@@ -27,10 +27,9 @@ with every method.
 public data set. The classes are the 1,623 characters of both parts of Omniglot,
 with 20 drawings each, in five folds by character. Five losses have the settings
 of the retrieval recipes of Sprites. The learned distance follows Monteiro et
-al. 2020, Appendix C: recall@k when ranking by the distance,
-and clusters assigned by it, without an auxiliary classifier. Departure from
-Ridgeway & Mozer 2018: the drawings of each batch are drawn independently,
-instead of epochs without replacement.
+al. 2020, Appendix C: the distance ranks neighbours and assigns clusters; there
+is no auxiliary classifier. Departure from Ridgeway & Mozer 2018: batches are
+sampled independently, instead of epochs without replacement.
 """
 
 from trainers.recipe import Recipe
@@ -66,12 +65,7 @@ def few_shot(
     return sections.config(
         "omniglot_rotations",
         **(corruption if corrupted else {}),
-        batches={
-            "name": "episodes",
-            "num_classes": 60,
-            "num_support": num_support,
-            "num_query": 5,
-        },
+        batches=sections.episodes(60, num_support),
         encoder={
             "name": "omniglot_encoder",
             "dim": dim,
@@ -114,18 +108,12 @@ def few_shot(
 
 def stochastic_prototypes(num_support: int, dim: int, corrupted: bool):
     """Stochastic prototypes, intersection sampler, one sample."""
-    objective = {
-        "name": "StochasticPrototypes",
-        "num_support": num_support,
-        "sampler": "intersection",
-        "num_samples": 1,
-        "seed": 0,
-    }
-    return few_shot(num_support, dim, True, corrupted, objective=objective)
+    objective = sections.stochastic_prototypes(num_support)
+    return few_shot(num_support, dim, True, corrupted, **objective)
 
 
 def prototypical(num_support: int, dim: int, corrupted: bool):
-    """Prototypical networks: the same network and batches, points."""
+    """Prototypical networks: points, from the same network and batches."""
     loss = sections.loss("PrototypicalLoss", num_support=num_support)
     return few_shot(num_support, dim, False, corrupted, **loss)
 

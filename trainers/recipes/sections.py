@@ -28,6 +28,19 @@ def loss(name: str, **arguments) -> dict:
     return {"loss": {"name": name, **arguments}}
 
 
+def stochastic_prototypes(num_support: int) -> dict:
+    """Trains Gaussian embeddings; intersection sampler, one sample."""
+    return {
+        "objective": {
+            "name": "StochasticPrototypes",
+            "num_support": num_support,
+            "sampler": "intersection",
+            "num_samples": 1,
+            "seed": 0,
+        }
+    }
+
+
 def learned_distance(
     num_units: int = 256,
     num_layers: int = 3,
@@ -154,6 +167,16 @@ def class_batches(num_classes: int, num_per_class: int, **more) -> dict:
         "num_classes": num_classes,
         "num_per_class": num_per_class,
         **more,
+    }
+
+
+def episodes(num_classes: int, num_support: int, num_query: int = 5) -> dict:
+    """Batches of supports and queries of some classes."""
+    return {
+        "name": "episodes",
+        "num_classes": num_classes,
+        "num_support": num_support,
+        "num_query": num_query,
     }
 
 
