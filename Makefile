@@ -1,18 +1,18 @@
 # The project's commands; `make` alone lists them.
-# Kept to what GNU make 3.81 and a POSIX shell understand.
+# Works with GNU make 3.81 and any POSIX shell.
 
 .DEFAULT_GOAL := help
 .PHONY: help demo docs test test-all lint bench lock clean environment
 
-# The interpreter the environment is built with; empty: the first that fits.
+# The interpreter for the environment; empty: the first one that fits.
 PYTHON ?=
-# Where the demo writes; empty: the demo's own choice.
+# The folder that the demo writes to; empty: the default of the demo.
 WORKDIR ?=
 TESTS ?= tests
 UV ?= uv
 PYTEST = .venv/bin/python -m pytest -q -n 2 --dist loadgroup --durations 10
 
-# Nothing from the caller's own Python set-up may reach the environment.
+# The caller's Python settings must not affect the environment.
 unexport PYTHONHOME PYTHONOPTIMIZE PYTHONPATH PYTHONSAFEPATH PYTHONUSERBASE
 unexport PYTHONWARNINGS PIP_PREFIX PIP_PYTHON PIP_TARGET PIP_USER
 unexport TF_USE_LEGACY_KERAS
@@ -76,10 +76,10 @@ clean: ## Remove the environment and everything built; runs are kept.
 	  .ruff_cache .mypy_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# .venv holds a copy of the lock it was built from, written last: without an
-# equal copy, or with an interpreter that does not run, it is built again. The
-# package is installed in editable form, so that .venv has it in any folder;
-# .venv/checkout says from where.
+# The last step of building .venv copies requirements.lock into it. The
+# environment is built again if this copy differs, or if its interpreter does
+# not run. The package is installed in editable form, so it can be imported from
+# any folder; .venv/checkout names the checkout that is installed.
 environment:
 	@version() { "$$1" -c '$(PROBE)' 2>/dev/null; }; \
 	ready() { \

@@ -1,8 +1,8 @@
-"""The published table of n-digit numbers, ours beside it.
+"""Makes the published table of n-digit numbers with our results beside it.
 
-Four methods, two and three digits and dimensions, three conditions, classes
-seen in training and others. `tools.n_digit_table` writes it into
-`docs/results/n_digit.md`, from the result files.
+The table has four methods, two and three digits, two and three dimensions,
+three conditions, and classes seen and not seen in training.
+`tools.n_digit_table` writes it into `docs/results/n_digit.md`.
 """
 
 import pathlib
@@ -27,8 +27,8 @@ SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3)]
 CONDITIONS = ("clean", "corrupt_support", "corrupt_query")
 SPLITS = ("test_seen", "test_unseen")
 CELLS = [(split, name) for name in CONDITIONS for split in SPLITS]
-# Scott, Ridgeway & Mozer 2019, table of N-digit MNIST, by method and shape, the
-# numbers in the order of CELLS.
+# Scott, Ridgeway & Mozer 2019, table of N-digit MNIST, by method and shape.
+# The numbers are in the order of CELLS.
 PUBLISHED = {
     f"n_digit_{n}_dim_{dim}_{method}": values
     for method, rows in {
@@ -61,7 +61,7 @@ PUBLISHED = {
     for (n, dim), values in zip(SHAPES, rows, strict=True)
 }
 EPISODES, LEAVE_ONE_OUT = "accuracy", "leave_one_out_accuracy"
-# Fields that a search of the learning rate and of constants sets.
+# Fields that searches set.
 SEARCHED = (
     "seed",
     "num_epochs",
@@ -72,7 +72,7 @@ SEARCHED = (
 
 
 def table(results: list[dict]) -> str:
-    """The markdown between the markers, from result files with configs."""
+    """Returns the Markdown between the marks, from results with configs."""
     chosen = {recipe: choose(recipe, results) for recipe in PUBLISHED}
     lines = []
     for split in SPLITS:
@@ -82,11 +82,11 @@ def table(results: list[dict]) -> str:
 
 
 def choose(recipe: str, results: list[dict]) -> list[dict]:
-    """The evaluated runs of the setting with the best validation accuracy.
+    """Returns the runs of the setting with the best validation accuracy.
 
-    Among the runs of the most epochs, stopped early or not. A run in which
-    other fields of the training differ from the recipe than a search sets is
-    not of the grid. Seeds in order.
+    Only evaluated runs with the largest `num_epochs` count, stopped early or
+    not. Runs that differ from the recipe in other training fields than
+    SEARCHED are ignored. The runs are sorted by seed.
     """
     settings = {}
     for run in results:
@@ -116,7 +116,7 @@ def choose(recipe: str, results: list[dict]) -> list[dict]:
 
 
 def values(runs, split, condition, rule) -> list[float]:
-    """Accuracies in % by seed; none if one run did not measure it."""
+    """Returns accuracies in %, one per run; empty if a run lacks the rule."""
     cells = [run["evaluation"][split][condition] for run in runs]
     if not all(rule in cell for cell in cells):
         return []
@@ -136,7 +136,7 @@ def _accuracies(chosen, split) -> list[str]:
             rules = (LEAVE_ONE_OUT, EPISODES) if pairs else (EPISODES,)
             for rule in rules:
                 said = "leave one out" if rule == LEAVE_ONE_OUT else "episodes"
-                # Published by one rule only, the first.
+                # The published numbers follow the first rule.
                 cells = _row(chosen, method, split, condition, rule, rules[0])
                 lines.append(
                     f"| {condition.replace('_', ' ')} | {name}, {said} | "
@@ -196,7 +196,7 @@ def _differences(chosen) -> list[str]:
 
 
 def differences(first, second, split, condition) -> list[float]:
-    """First minus second for each seed that both have, in points."""
+    """Returns first minus second, in points, for each seed of both."""
     by_seed = [
         {
             run["seed"]: 100 * run["evaluation"][split][condition][EPISODES]
@@ -211,7 +211,7 @@ def differences(first, second, split, condition) -> list[float]:
 
 
 def commands(chosen: dict[str, list[dict]]) -> list[str]:
-    """The commands that repeat the runs of each recipe, or make the first."""
+    """Returns commands that repeat the runs, or make a recipe's first run."""
     found = {}
     for recipe, runs in chosen.items():
         for run in runs:
@@ -228,7 +228,7 @@ def commands(chosen: dict[str, list[dict]]) -> list[str]:
 
 
 def budgets(chosen: dict[str, list[dict]]) -> list[str]:
-    """Training time of each recipe, and the settings from a search."""
+    """Lists the training time and the searched settings of each recipe."""
     lines = [
         "| recipe | seeds | set by search | steps | images a step | minutes "
         "| validation |",

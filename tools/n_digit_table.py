@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "n_digit"
 PAGE = ROOT / "docs" / "results" / "n_digit.md"
 BEGIN, END = "<!-- n_digit table: begin -->", "<!-- n_digit table: end -->"
-# Fields that the name of a result file and a row of the table have anyway.
+# Fields that every file name and every row of the table contain.
 USUAL = (
     "seed",
     "num_epochs",
@@ -54,7 +54,7 @@ def collect(
 
 
 def other_settings(run: dict) -> list[str]:
-    """`field=value` of what a run changed beside seed, rate and length."""
+    """Returns `field=value` for each changed field that is not in USUAL."""
     differing = overrides(run["recipe"], config_of(run))
     return [
         f"{name.rpartition('.')[2]}={value}"

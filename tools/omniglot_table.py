@@ -1,11 +1,9 @@
-"""The published table of Omniglot, ours beside it.
-
-Written into `docs/results/omniglot.md`.
+"""Writes the tables of `docs/results/omniglot.md` from the result files.
 
     python -m tools.omniglot_table [FOLDER ...]
 
-Workdirs given are first copied, as far as numbers go, into
-`benchmarks/results/omniglot`; the table is then made from that folder alone.
+A FOLDER is a workdir. The script first copies its numbers to
+`benchmarks/results/omniglot`. It then makes the tables from these files only.
 """
 
 import functools
@@ -40,28 +38,28 @@ PUBLISHED = {
     ("corrupt_query", "prototypical"): (48.9, 52.3, 21.7, 25.6),
     ("corrupt_query", "stochastic_prototypes"): (47.8, 52.3, 22.8, 26.8),
 }
-# The paper says of 64 dimensions that both methods are near the ceiling.
+# For 64 dimensions the paper says only that both methods are near the ceiling.
 NOT_PUBLISHED_DIM = 64
 
 
 def recipe(num_support: int, method: str, condition: str, dim: int = 2) -> str:
-    """The recipe whose model is tested under a condition."""
+    """Returns the recipe whose model is tested under a condition."""
     ending = "" if condition == "clean" else "_corrupted"
     return f"omniglot_{num_support}_shot_dim_{dim}_{method}{ending}"
 
 
 def split(num_support: int, num_classes: int) -> str:
-    """Where results contain a column."""
+    """Returns the name of a column's results."""
     if num_classes == 5:
         return "test"
     return f"test_{num_classes}_class_{num_support}_shot"
 
 
 def table(results: list[dict]) -> str:
-    """The markdown between the markers, from result files with configs."""
+    """Returns the Markdown between the marks, from results with configs."""
     names = [
         recipe(num_support, method, condition)
-        for condition in CONDITIONS[:2]  # the others are of the same models
+        for condition in CONDITIONS[:2]  # the third has the second's models
         for method in METHODS
         for num_support in (1, 5)
     ] + [
@@ -142,7 +140,7 @@ def _differences(chosen, condition) -> str:
 
 
 def load() -> list[dict]:
-    """The contents of all result files."""
+    """Returns the contents of all result files."""
     return [
         json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))
     ]

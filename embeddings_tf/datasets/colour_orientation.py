@@ -1,4 +1,4 @@
-"""Images of two factors whose ideal classification is known."""
+"""Images with two factors and a known Bayes accuracy."""
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from embeddings_tf.ops.arguments import truth
 # Degrees, of hue and of orientation.
 CENTRES = (45.0, 135.0)
 STANDARD_DEVIATION = 22.5
-# The mean hue of a whole shape tells its class with noise of 90 degrees, in
-# 99 % of the shapes with 120 degrees and in 76 % with 150 degrees.
+# The mean hue of a whole shape identifies its class if the noise is 90 degrees,
+# in 99 % of the shapes at 120 degrees and in 76 % at 150 degrees.
 LARGEST_HUE_NOISE = 180.0
 SHORTEST_AND_LONGEST_LEG = (0.1, 0.98)
 # Images, seed, and share of images with noise.
@@ -31,9 +31,9 @@ class ColourOrientation:
     Use it to see what an embedding does with two factors and with unclear
     images. The four classes are two hues times two orientations. Hue and
     orientation of an image are Gaussian around the centre of its class, so
-    classes overlap and the accuracy of the ideal classifier is known. An image
-    is drawn when it is read: there are no files, and image `i` depends on the
-    seed and on `i` alone. Pass it to `datasets.batches` as `x`.
+    classes overlap and the accuracy of the ideal classifier is known. Images
+    are drawn when they are read, without files; image `i` depends only on the
+    seed and on `i`. Pass the object to `datasets.batches` as `x`.
 
     ```
     class = 2 * (second orientation) + (second hue)
@@ -48,14 +48,14 @@ class ColourOrientation:
         noisy: Share of noisy images, in `[0, 1]`.
 
     Attributes:
-        labels: Classes, `int32` of shape `(num_images,)`, in turns.
+        labels: Classes 0, 1, 2, 3, 0, ..., `int32` of shape `(num_images,)`.
         orientation: Orientations in degrees, `(num_images,)`.
         hue: Hues in degrees, `(num_images,)`.
         hue_noise: Standard deviations of the hue over pixels.
-        leg: Lengths of the legs, 1 where they are whole.
+        leg: Lengths of the legs; 1 for whole legs.
 
     Raises:
-        ValueError: If an argument is not of the kind above.
+        ValueError: If an argument is out of range or of the wrong type.
         IndexError: If an index is out of range.
         TypeError: If an index is not an integer, an integer vector or a slice.
 
@@ -135,8 +135,8 @@ class ColourOrientation:
     def ideal_classes(self) -> np.ndarray:
         """The most probable class given hue and orientation, `(num_images,)`.
 
-        No classifier of whole shapes without noise is better on average than
-        this one, whose expected accuracy is `bayes_accuracy()`.
+        This is the ideal classifier of whole shapes without noise. Its
+        expected accuracy is `bayes_accuracy()`.
         """
         second = [
             np.cos(np.deg2rad(angle - CENTRES[1]))
@@ -152,9 +152,9 @@ def bayes_accuracy(
 ) -> float:
     """Accuracy of the ideal classifier of two binary factors on circles.
 
-    The ideal classifier takes the nearer of two centres. On each circle two
-    points are equally far from both centres. An angle is classified correctly
-    if it is on the same arc between these points as the centre of its class.
+    The ideal classifier chooses the nearer of two centres. The two points of a
+    circle that are equally far from both centres divide it into two arcs. An
+    angle is classified correctly if it is on the arc of its class's centre.
 
     Args:
         distance: Degrees between the centres of a factor, up to 180.

@@ -12,15 +12,15 @@ def draw_l_shapes(
     hue: np.ndarray,
     leg: np.ndarray | float = 1.0,
 ) -> np.ndarray:
-    """Draws an L of one colour on black, one for each orientation.
+    """Draws a coloured L on black for each orientation.
 
-    The square around the L is in the middle of the image. Value and saturation
-    are 1; edges are antialiased.
+    The square around the L is centred in the image. Value and saturation of the
+    colour are 1; edges are antialiased.
 
     Args:
         orientation: Counterclockwise rotation in degrees, `(n,)`.
         hue: Hue in degrees, `(n,)`, or `(n, 64, 64)` for a hue per pixel.
-        leg: Length of the legs, 1 for 30 pixels; a number or `(n,)`.
+        leg: Length of the legs in units of 30 pixels; a number or `(n,)`.
 
     Returns:
         `uint8` of shape `(n, 64, 64, 3)`.

@@ -1,4 +1,4 @@
-"""Measures of uncertainty: does it tell which answers are wrong?"""
+"""Measures of uncertainty: how well it predicts errors."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ def recall_auroc(
     *,
     exclude: Any = None,
 ) -> float:
-    """R-AUROC: does the uncertainty tell which nearest neighbour is wrong?
+    """R-AUROC: how well uncertainty predicts wrong nearest neighbours.
 
-    Use it to test the uncertainty of embeddings on classes that were not
-    trained, where no classifier has an error. An answer is wrong if the
-    nearest row has another class than the query. The search is the search of
-    `recall_at_k`.
+    Use it to test the uncertainty of embeddings on classes that were not in
+    training, for which there is no classifier. The answer to a query is its
+    nearest row, found as in `recall_at_k`. It is wrong if its class is not the
+    class of the query.
 
     Formula:
 
@@ -54,8 +54,8 @@ def recall_auroc(
 
     Returns:
         A float in `[0, 1]`: 1 if every wrong answer is less certain than every
-        right answer, 0.5 by chance. Queries without a (different) row of
-        their class in the gallery are left out.
+        right answer, 0.5 by chance. Queries without another row of their class
+        in the gallery are left out.
 
     Raises:
         ValueError: As `recall_at_k`; if `uncertainty` is not finite or has
@@ -93,10 +93,10 @@ def recall_auroc(
 
 
 def area_under_risk_coverage(uncertainty: Any, is_error: Any) -> float:
-    """AURC: mean error of the answers that are kept, over all shares kept.
+    """AURC: error rate of the kept answers, averaged over all shares kept.
 
     Use it to compare classifiers that may refuse to answer. A low value needs
-    both: few errors, and an uncertainty that is larger for errors.
+    few errors, and an uncertainty that is larger for errors.
     `error_versus_reject` returns the curve.
 
     Formula, with the k least uncertain answers kept:
@@ -117,8 +117,8 @@ def area_under_risk_coverage(uncertainty: Any, is_error: Any) -> float:
         is_error: `(n,)` booleans (or 0 and 1), whether the answer is wrong.
 
     Returns:
-        A float in `[0, 1]`; the error rate for an uncertainty that knows
-        nothing, 0 without any error.
+        A float in `[0, 1]`: 0 without errors; the error rate, on average, if
+        the uncertainty has no information about errors.
 
     Raises:
         ValueError: As `error_versus_reject`.
@@ -134,7 +134,7 @@ def area_under_risk_coverage(uncertainty: Any, is_error: Any) -> float:
 
 
 def out_of_distribution_auroc(known: Any, unknown: Any) -> float:
-    """OOD AUROC: does the uncertainty tell unknown inputs from known inputs?
+    """OOD AUROC: how well uncertainty separates unknown from known inputs.
 
     Use it to test a score that must detect unknown classes: predicted variance,
     entropy, minus `FewShotClassifier.predict_log_evidence`.
@@ -153,9 +153,8 @@ def out_of_distribution_auroc(known: Any, unknown: Any) -> float:
     - [Hendrycks & Gimpel, 2017](https://arxiv.org/abs/1610.02136)
 
     Args:
-        known: Uncertainty of inputs of the known kind, `(n,)`; larger means
-            less certain.
-        unknown: Uncertainty of inputs of another kind, `(m,)`.
+        known: Uncertainty of known inputs, `(n,)`; larger means less certain.
+        unknown: Uncertainty of unknown inputs, `(m,)`.
 
     Returns:
         A float in `[0, 1]`: 1 if every unknown input is less certain than

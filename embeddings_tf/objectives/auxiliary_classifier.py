@@ -1,4 +1,4 @@
-"""The classifier that accompanies `LearnedDistance` in training."""
+"""The auxiliary classifier of `LearnedDistance`, used in training only."""
 
 import keras
 
@@ -6,7 +6,7 @@ from embeddings_tf.layers.additive_margin import AdditiveMargin
 
 
 def require_enough_classes(kind: str | None, num_classes: int | None) -> None:
-    """ValueError if there is a classifier and fewer than two classes."""
+    """Raises ValueError if a classifier has fewer than two classes."""
     if kind is not None and (num_classes is None or num_classes < 2):
         raise ValueError(
             f"auxiliary={kind!r} tells the training classes apart: give their "
@@ -18,7 +18,7 @@ def require_enough_classes(kind: str | None, num_classes: int | None) -> None:
 def auxiliary_classifier(
     kind: str | None, num_classes, seed: int | None, dtype
 ) -> keras.layers.Layer | None:
-    """The layer of `LearnedDistance(auxiliary=kind)`; None without one."""
+    """Returns the layer of `LearnedDistance(auxiliary=kind)`, or None."""
     if kind == "softmax":
         return keras.layers.Dense(
             num_classes,

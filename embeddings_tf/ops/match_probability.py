@@ -1,8 +1,9 @@
 """The probability that two inputs match, from samples of their embeddings.
 
-`p(match | z_1, z_2) = sigmoid(offset - scale * ||z_1 - z_2||)` of two points;
-of two inputs, the mean over the pairs of their samples. Samples are
-`(num_samples, rows, dim)`; points are samples with one entry.
+Two points match with the probability
+`p(match | z_1, z_2) = sigmoid(offset - scale * ||z_1 - z_2||)`. For two inputs,
+it is the mean over all pairs of their samples. Samples have the shape
+`(num_samples, rows, dim)`; a point is a single sample.
 """
 
 import numpy as np
@@ -15,8 +16,8 @@ from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
 
-# Samples of both sides, scale and offset. Shapes are open, so that a function
-# is traced once for all models, shapes and calls.
+# Samples of both sides, scale and offset. Shapes are open, so each function is
+# traced once for all models, shapes and calls.
 SAMPLES = [
     *[tf.TensorSpec((None, None, None), tf.float64)] * 2,
     *[tf.TensorSpec((), tf.float64)] * 2,
@@ -24,10 +25,10 @@ SAMPLES = [
 
 
 def match_loss(labels, samples, scale, offset, of_probability) -> tf.Tensor:
-    """Mean cost of the pairs of a batch, half from each kind of pair.
+    """Mean cost of positive pairs and mean cost of negative pairs, averaged.
 
     A positive pair costs `-ln p(match)`, a negative pair
-    `-ln(1 - p(match))`. A kind without pairs counts as 0.
+    `-ln(1 - p(match))`. The mean of no pairs is 0.
 
     Args:
         labels: Class ids `(rows,)`.
@@ -45,7 +46,7 @@ def match_loss(labels, samples, scale, offset, of_probability) -> tf.Tensor:
 
 
 def samples_of_rows(mean, variance, num_samples, seed) -> tf.Tensor:
-    """Samples of each row's Gaussian, with draws of its own for each row."""
+    """Draws samples of each row's Gaussian; each row has its own noise."""
     noise = tf.random.stateless_normal(
         tf.concat([[num_samples], tf.shape(mean)], 0),
         seed,
@@ -56,9 +57,9 @@ def samples_of_rows(mean, variance, num_samples, seed) -> tf.Tensor:
 
 
 def samples_of_sets(first, second, num_samples, seed, dtype) -> list[tf.Tensor]:
-    """Samples of two sets of packed Gaussians, in float64.
+    """Draws samples of two sets of packed Gaussians, in float64.
 
-    The rows of a set share its draws, and each set has draws of its own.
+    All rows of a set share the same noise; the two sets have different noise.
     """
     sides = [
         real_matrix("Gaussians", packed, dtype) for packed in (first, second)
@@ -81,18 +82,18 @@ def samples_of_sets(first, second, num_samples, seed, dtype) -> list[tf.Tensor]:
 
 
 def logit_by_row(first, second, scale, offset) -> tf.Tensor:
-    """`ln(p / (1 - p))` of a match, `(n,)`, of samples of `n` rows each."""
+    """Log-odds of a match, `(n,)`: row i of `first` with row i of `second`."""
     square = tf.math.squared_difference(first[:, None], second)
     logit = offset - scale * square_root(tf.reduce_sum(square, axis=-1))
-    # The logarithms of the two means, except for the number of samples.
+    # Both means divide by the number of samples, which cancels.
     return tf.reduce_logsumexp(
         tf.math.log_sigmoid(logit), axis=(0, 1)
     ) - tf.reduce_logsumexp(tf.math.log_sigmoid(-logit), axis=(0, 1))
 
 
 def logit_of_all_pairs(first, second, scale, offset) -> tf.Tensor:
-    """`ln(p / (1 - p))` of a match, `(n, m)`, of each row with each other."""
-    # Both logarithms: near 1 a probability says little about its rest.
+    """Log-odds of a match, `(n, m)`: every row with every row of `second`."""
+    # p and 1 - p are computed separately: near p = 1, 1 - p would be rounded.
     return log_match(first, second, scale, offset) - _log_no_match(
         first, second, scale, offset
     )
@@ -115,18 +116,19 @@ def _log_no_match(first, second, scale, offset) -> tf.Tensor:
 def log_average(first, second, scale, offset, sign, of_probability):
     """Log of the mean probability, or mean log-probability, of an outcome.
 
-    The outcome of rows i and j is a match where `sign[i, j]` is 1 and none
-    where it is -1; both have the probability sigmoid(sign * logit).
+    The outcome of rows i and j is a match where `sign[i, j]` is 1, and no match
+    where it is -1. Its probability is sigmoid(sign * logit).
 
-    Goes through pairs of samples one at a time, and once more for the
-    gradient, so that memory does not depend on their number.
+    Loops over the pairs of samples, and once more for the gradient, so memory
+    does not grow with the number of samples.
 
     Args:
         first: `(num_samples, n, dim)`.
         second: `(num_samples, m, dim)`.
         scale, offset: Scalars.
         sign: `(n, m)`.
-        of_probability: Whether it is the log of the mean.
+        of_probability: True for the log of the mean probability, False for
+            the mean log-probability.
 
     Returns:
         `(n, m)`.
@@ -136,7 +138,7 @@ def log_average(first, second, scale, offset, sign, of_probability):
         num_samples = tf.shape(first)[0]
     num_pairs = num_samples * num_samples
     dtype = first.dtype
-    # Distances do not change, and close points keep their digits.
+    # Centred points have the same distances, with smaller rounding errors.
     middle = tf.reduce_mean(tf.cast(first, tf.float64), axis=(0, 1))
     middle = tf.stop_gradient(tf.cast(middle, dtype))
     # An empty batch has no mean; use 0.
@@ -163,14 +165,14 @@ def log_average(first, second, scale, offset, sign, of_probability):
             square = norms - 2 * tf.matmul(a, b, transpose_b=True)
             coincide = square <= RESOLUTION * norms
             square = tf.where(coincide, tf.zeros_like(square), square)
-            # Below the largest float, so that its logit is finite.
+            # Limited, so that the logit is finite.
             distance = tf.minimum(tf.sqrt(square), 1e-6 * dtype.max)
             distance = tf.cast(distance, dtype)
             return a, b, distance, sign * (offset - scale * distance)
 
         zeros = tf.zeros_like(sign)
         if of_probability:
-            # Relative to the largest, no probability under- or overflows:
+            # Relative to the largest, probabilities do not under- or overflow:
             # sigmoid(x) / exp(m) = 1 / (exp(m - x) + exp(m)).
             (most,) = loop(
                 lambda i, j, most: (tf.maximum(most, logits(i, j)[-1]),),

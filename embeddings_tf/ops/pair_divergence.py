@@ -5,22 +5,22 @@ import tensorflow as tf
 from embeddings_tf.ops.pairs import mean_over
 from embeddings_tf.ops.pairs import positive_and_negative
 
-# From here on exp goes on as its tangent: no logit leaves float32.
+# Above this logit, exp continues as its tangent, so it does not overflow.
 LARGEST_EXPONENT = 20.0
 
 
 def pair_divergence(
     labels, logits, divergence, pair_weighting, flipped=None
 ) -> tf.Tensor:
-    """The value of a batch, half from positive and half from negative pairs.
+    """Mean cost of positive pairs and mean cost of negative pairs, averaged.
 
     Args:
         labels: Class ids `(rows,)`.
-        logits: `(rows, rows)`, large for a pair of one class.
+        logits: `(rows, rows)`, large if both rows have the same class.
         divergence: `"jensen_shannon"` or `"kullback_leibler"`.
         pair_weighting: `"balanced"` or `"authors"`.
-        flipped: None, or `(rows, rows)`: the share of each pair's target that
-            is given to the other answer.
+        flipped: None, or `(rows, rows)`: the weight of the wrong answer in
+            the soft target of each pair.
 
     Returns:
         A scalar.
@@ -36,7 +36,7 @@ def pair_divergence(
 
 
 def _costs(logits, divergence) -> tuple[tf.Tensor, tf.Tensor]:
-    """Cost of each pair if it is of one class, and if it is not."""
+    """Cost of each pair if it is positive, and if it is negative."""
     if divergence == "jensen_shannon":
         return tf.nn.softplus(-logits), tf.nn.softplus(logits)
     small = tf.minimum(logits, LARGEST_EXPONENT)
@@ -70,7 +70,7 @@ def smoothed_cross_entropy(log_prob, labels, smoothing) -> tf.Tensor:
 
 
 def require_classes(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
-    """`labels`, all in `[0, num_classes)`; raises as `LearnedDistance` says."""
+    """Returns `labels`; raises for labels outside `[0, num_classes)`."""
     message = (
         f"With an auxiliary classifier, labels must be in [0, {num_classes}). "
         "Number the training classes from 0; score classes that the "

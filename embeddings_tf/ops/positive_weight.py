@@ -1,4 +1,4 @@
-"""Transforms that keep a trainable number above 0."""
+"""Transforms that keep a trainable number positive."""
 
 import numpy as np
 import tensorflow as tf
@@ -7,7 +7,7 @@ TRANSFORMS = {"softplus": tf.nn.softplus, "exp": tf.exp}
 
 
 def inverse(transform: str, value: float) -> float:
-    """The weight whose transform is `value`, which is above 0."""
+    """Returns the weight whose transform is `value`; `value` is positive."""
     if transform == "exp":
         return float(np.log(value))
     # ln(e^v - 1), without overflow for large v

@@ -16,7 +16,7 @@ from embeddings_tf.ops.seed_pair import seed_pair
 
 SAMPLERS = ("intersection", "naive")
 
-# Floats of a block of samples in `log_mean_softmax`: 16 MiB.
+# Numbers in a block of samples: 16 MiB in float64.
 BLOCK_FLOATS = 2**21
 
 
@@ -25,7 +25,7 @@ def naive_log_prob(
 ) -> tf.Tensor:
     """Log-probability of each class, from samples of each query.
 
-    Each query has draws of its own. Memory does not depend on the number of
+    Each query has its own noise. Memory does not depend on the number of
     samples.
 
     Args:
@@ -105,12 +105,12 @@ def intersection_log_prob(
 def shared_log_prob(
     mean, variance, class_mean, class_variance, num_samples, seed, sampler
 ) -> tf.Tensor:
-    """Log-probability of each class, with one set of draws for all queries.
+    """Log-probability of each class, with the same noise for all queries.
 
-    The draws are scaled by each query's own variance, so an answer does not
-    depend on the other queries. Probabilities are computed in float64, and
-    the answer is finite. `sampler` is a name of `SAMPLERS`. The other arguments
-    and the result are as in `naive_log_prob`.
+    The noise is scaled by the variance of each query, so the result of a query
+    does not depend on the other queries. Probabilities are computed in
+    float64, and results are finite. `sampler` is a name in `SAMPLERS`. The
+    other arguments and the result are as in `naive_log_prob`.
     """
     noise = gaussian.standard_normal(
         num_samples, mean.shape[-1], seed, mean.dtype
@@ -136,7 +136,10 @@ def shared_log_prob(
 
 
 def log_evidence(mean, variance, class_mean, class_variance) -> tf.Tensor:
-    """Log-density `(queries,)` under the classes, equally likely, finite."""
+    """Log-density of queries, `(queries,)`, under equally likely classes.
+
+    The result is finite.
+    """
     dtype = mean.dtype
     mean, variance, class_mean, class_variance = (
         tf.cast(tensor, tf.float64)
@@ -148,8 +151,8 @@ def log_evidence(mean, variance, class_mean, class_variance) -> tf.Tensor:
     return finite(log_mean_exp(densities), dtype)
 
 
-# Shapes are open, so that functions are traced once for all models, shapes and
-# calls: mean and variance of queries and of classes, and draws.
+# Mean and variance of queries and of classes, and noise. Shapes are open, so
+# each function is traced once for all models, shapes and calls.
 OPEN = [tf.TensorSpec((None, None), tf.float64)] * 5
 
 
@@ -184,17 +187,18 @@ def log_mean_softmax(mean, variance, class_mean, class_variance, noise):
 def _log_weighted_softmax(
     mean, variance, class_mean, class_variance, noise, first
 ):
-    """As `log_mean_softmax`, with samples of intersections, and weights.
+    """Like `log_mean_softmax`, with weighted samples of intersections.
 
     Samples are drawn from the density that is proportional to
-    `N(z; query) * sum over c of N(z; c)`. So the weight of a sample z is
+    `N(z; query) * sum over c of N(z; c)`, a mixture of the products of the
+    query with each class. So the weight of a sample z is
     1 / sum over c of N(z; c).
 
     Args:
         mean, variance, class_mean, class_variance, noise: As in
             `log_mean_softmax`.
-        first: In [0, 1): where the regular steps begin that share samples out
-            over the products.
+        first: Offset in [0, 1) of the regular steps that assign a product to
+            each sample (systematic sampling).
 
     Returns:
         `(queries, classes)`.
@@ -216,7 +220,7 @@ def _log_weighted_softmax(
             steps, [tf.shape(mean)[0], tf.shape(numbers)[0]]
         )
         chosen = tf.searchsorted(reached, steps, side="right")
-        # Rounding may leave the last class short of 1.
+        # The last cumulative probability may be rounded below 1.
         chosen = tf.minimum(chosen, tf.shape(reached)[1] - 1)
         z = tf.gather(product_mean, chosen, batch_dims=1)
         z += tf.gather(product_stddev, chosen, batch_dims=1) * noise
@@ -239,10 +243,10 @@ def _log_sum_over_samples(sample, log_term, classes, noise):
     """Log of the sum over samples of a function of the classes' densities.
 
     Args:
-        sample: From draws `(block, dim)` and the numbers of samples `(block,)`
+        sample: Function from noise `(block, dim)` and sample numbers `(block,)`
             to samples of the queries `(block, queries, dim)`.
-        log_term: From log-densities, up to a constant, to the logarithms of
-            what is added, both `(block, queries, classes)`.
+        log_term: Function from log-densities (up to a constant) to the
+            logarithms of the terms, both `(block, queries, classes)`.
         classes: The number of queries, `class_mean` and `class_variance`.
         noise: `(num_samples, dim)`.
 
@@ -257,12 +261,11 @@ def _log_sum_over_samples(sample, log_term, classes, noise):
     )
     num_blocks = (num_samples + block - 1) // block
     padding = num_blocks * block - num_samples
-    # Blocks have one length, as XLA needs it: samples that fill the last one
-    # have no weight.
+    # XLA needs blocks of equal length; padding in the last block is ignored.
     noise = tf.reshape(
         tf.pad(noise, [[0, padding], [0, 0]]), [num_blocks, block, dim]
     )
-    # Numbered outside the loop: inside, XLA would not know the block's length.
+    # Made outside the loop: inside, XLA would not know the block's length.
     number = tf.reshape(tf.range(num_blocks * block), [num_blocks, block])
     precision = 1 / class_variance
     log_volume = tf.reduce_sum(tf.math.log(class_variance), axis=-1)

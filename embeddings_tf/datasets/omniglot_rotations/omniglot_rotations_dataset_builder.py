@@ -30,11 +30,11 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     SOURCE = "omniglot"
-    # Not an instruction that has to be followed: it lets manual_dir be given.
+    # TFDS accepts a manual_dir only if this text exists.
     MANUAL_DOWNLOAD_INSTRUCTIONS = """\
-    Nothing has to be done by hand where there is a network. Where there is
-    none, put the four original archives `images_*.zip` of Omniglot into the
-    subfolder `omniglot` of manual_dir.
+    With a network, nothing has to be done by hand. Without a network, put the
+    four original archives `images_*.zip` of Omniglot into the subfolder
+    `omniglot` of manual_dir.
     """
 
     def _info(self):
@@ -104,7 +104,7 @@ def _scans(source, split):
         examples = source.as_dataset(
             split=part,
             shuffle_files=False,
-            # One file after the other: the order of the source.
+            # Reads files one after another, to keep the order of the source.
             read_config=tfds.ReadConfig(
                 interleave_cycle_length=1, try_autocache=False
             ),

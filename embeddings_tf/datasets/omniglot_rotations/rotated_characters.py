@@ -1,4 +1,4 @@
-"""Which rotated characters are in which split, and their images."""
+"""Splits, names and images of the rotated characters."""
 
 import functools
 import pathlib
@@ -13,7 +13,7 @@ _LISTS = pathlib.Path(__file__).with_name("characters.tsv")
 
 @functools.cache
 def split_of_characters() -> dict[str, str]:
-    """The split of every character, by its name in TensorFlow Datasets.
+    """Returns the split of every character, by its TensorFlow Datasets name.
 
     Snell et al. count the characters of an alphabet from 1, TensorFlow
     Datasets from 0: `Angelic/character01` is `Angelic_0`.
@@ -29,7 +29,7 @@ def split_of_characters() -> dict[str, str]:
 
 
 def class_name(character: str, quarter_turns: int) -> str:
-    """The name that the lists of Snell et al. have for a rotated character.
+    """Returns the name of a rotated character in the lists of Snell et al.
 
     Example:
 
@@ -43,7 +43,7 @@ def class_name(character: str, quarter_turns: int) -> str:
 
 @functools.cache
 def class_names() -> list[str]:
-    """The names of all classes, sorted: a label is a position in this list."""
+    """Returns the sorted names of all classes; a label is an index of it."""
     return sorted(
         class_name(character, turns)
         for character in split_of_characters()
@@ -59,7 +59,7 @@ def light_on_dark(scans: np.ndarray, quarter_turns: int) -> np.ndarray:
         quarter_turns: Rotations by 90 degrees, counterclockwise.
 
     Returns:
-        `uint8` of shape `(n, 28, 28, 1)`, 0 where there is no ink.
+        `uint8` of shape `(n, 28, 28, 1)`; the background is 0.
     """
     ink = tf.image.rot90(255 - scans, quarter_turns)
     resized = tf.image.resize(ink, (SIZE, SIZE), antialias=True)
