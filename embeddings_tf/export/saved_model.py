@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 
 import keras
+import tensorflow as tf
 
 from embeddings_tf.export.signatures import endpoints
 from embeddings_tf.export.signatures import input_specs
@@ -152,8 +153,9 @@ def export_saved_model(
             (spec,) = specs
             preprocessing(keras.KerasTensor(spec.shape, spec.dtype.name))
         archive.track(preprocessing)
-    for name, (function, input_signature) in signatures.items():
-        archive.add_endpoint(name, function, input_signature=input_signature)
+    for name, (function, signature) in signatures.items():
+        traced = _traced(function, signature)
+        archive.add_endpoint(name, traced, input_signature=signature)
 
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = pathlib.Path(
@@ -165,3 +167,10 @@ def export_saved_model(
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return str(target)
+
+
+def _traced(function: Callable, signature: list[tf.TensorSpec]) -> Callable:
+    """Traces a function once; saving traces what it is given twice."""
+    graph = tf.function(function, autograph=False)
+    concrete = graph.get_concrete_function(*signature)
+    return lambda *inputs: concrete(*inputs)
