@@ -28,6 +28,7 @@ from embeddings_tf import metrics
 from embeddings_tf import objectives
 from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.testing import made_up_batches
+from embeddings_tf.testing import saved_and_loaded as saving
 from embeddings_tf.testing.layer import Layer
 from embeddings_tf.testing.loss import Loss
 from embeddings_tf.testing.made_up_batches import NUM_CLASSES
@@ -1100,25 +1101,15 @@ GRAPH_HEAVY = {
 FIRST = set({entry.make.func: entry for entry in reversed(ENTRIES)}.values())
 
 
-@pytest.fixture(scope="session")
-def saved_and_loaded(request, tmp_path_factory):
-    """Saves the entries of the selected tests; loads all in one process."""
-    entries = [
-        item.callspec.params["entry"]
-        for item in request.session.items
-        if hasattr(item, "callspec")
-        and item.callspec.params.get("name") == "saving"
-    ]
-    folder = tmp_path_factory.mktemp("fresh_process")
-    return conformance.load_in_fresh_process(entries, folder)
+@pytest.fixture
+def saved_and_loaded():
+    """Saves and loads in this process."""
+    return saving.saved_and_loaded
 
 
 def case(entry, name):
-    marks = []
-    if "saved_and_loaded" in entry.fixtures(name):
-        marks.append(pytest.mark.xdist_group("saved_and_loaded"))
-    if name in GRAPH_HEAVY and entry not in FIRST:
-        marks.append(pytest.mark.slow)
+    is_slow = name in GRAPH_HEAVY and entry not in FIRST
+    marks = [pytest.mark.slow] * is_slow
     return pytest.param(entry, name, id=f"{entry}-{name}", marks=marks)
 
 
@@ -1134,6 +1125,32 @@ def verify(entry, name, request):
 @pytest.mark.parametrize(("entry", "name"), CASES)
 def test_property(entry, name, request):
     verify(entry, name, request)
+
+
+SAVED = [entry for entry in ENTRIES if "saving" in entry.properties()]
+
+
+@pytest.fixture(scope="session")
+def in_fresh_process(tmp_path_factory):
+    """Saves all entries and loads them in one process."""
+    folder = tmp_path_factory.mktemp("fresh_process")
+    return conformance.load_in_fresh_process([*SAVED, NOT_REGISTERED], folder)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("in_fresh_process")
+@pytest.mark.parametrize("entry", SAVED, ids=str)
+def test_saving_in_a_fresh_process(entry, in_fresh_process):
+    entry.verify("saving", in_fresh_process)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("in_fresh_process")
+def test_a_fresh_process_finds_that_a_class_is_not_registered(
+    in_fresh_process,
+):
+    with pytest.raises(AssertionError):
+        NOT_REGISTERED.verify("saving", in_fresh_process)
 
 
 # --- The tables are complete ------------------------------------------------
@@ -1236,6 +1253,9 @@ def broken(entry, **members):
     if isinstance(entry, Loss):
         changes["function"] = entry.its_function()
     return dataclasses.replace(entry, **changes)
+
+
+NOT_REGISTERED = broken(LAYERS[0])
 
 
 def broken_value(change):
@@ -1482,7 +1502,7 @@ BROKEN = [
         ),
         "config",
     ),
-    (broken(LAYERS[0]), "saving"),  # not registered
+    (NOT_REGISTERED, "saving"),
     (
         broken(
             LAYERS[0],

@@ -505,7 +505,7 @@ def assert_probability(actual, expected):
     assert len(expected) < 5 or actual.std() > 0.05
 
 
-def test_nothing_but_tensorflow(served):
+def test_client_imports_only_tensorflow(served):
     assert served.imported == []
 
 
@@ -696,7 +696,7 @@ class TestPreprocessing:
             point_probability(embed, images(7, seed=1), images(5, seed=2)),
         )
 
-    def test_with_an_input_of_its_own(self, served):
+    def test_preprocessing_model_with_another_input_shape(self, served):
         """Twice the height and width; (x - 100) / sqrt(4)."""
         small = (4, 8, 1)
 
@@ -810,7 +810,7 @@ class TestVersions:
             export_saved_model(tiny_model(), tmp_path, version)
         assert os.listdir(tmp_path) == ["1"]
 
-    def test_others_may_read_it(self, quick, tmp_path):
+    def test_other_users_can_read_the_export(self, quick, tmp_path):
         """A server often runs as another user, so the folder is not private."""
         umask = os.umask(0o022)
         try:

@@ -87,7 +87,7 @@ def test_wheel_holds_every_file_of_the_packages(source, wheel):
     assert "embeddings_tf/py.typed" in held
 
 
-def test_wheel_holds_what_tfds_reads(source, wheel):
+def test_wheel_contains_the_files_that_tfds_reads(source, wheel):
     builders = list((source / "embeddings_tf").rglob("*_dataset_builder.py"))
     assert builders
     with zipfile.ZipFile(wheel) as archive:

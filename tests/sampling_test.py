@@ -55,7 +55,7 @@ DATASETS = {
 
 @pytest.mark.parametrize("name", DATASETS)
 class TestEveryDataset:
-    def test_start_gives_the_batches_of_an_unbroken_run(self, name):
+    def test_start_continues_the_same_batches(self, name):
         unbroken = take(DATASETS[name](), 60)
         for start in (1, 29, 58):
             resumed = take(DATASETS[name](start=start), 2)

@@ -17,12 +17,16 @@ class TrainingChecks(Trainable):
     """Training, half precision, steps in pieces, saving."""
 
     def check_training_lowers_it(self):
-        losses = self.train(self.model(keras.optimizers.Adam(0.05)), 30)
-        assert_finite(losses, "a training loss is not finite")
-        first, last = losses[0], np.mean(losses[-3:])
-        assert last < first - 0.1 * abs(first), (
-            f"loss went from {first} to {last}"
-        )
+        """The mean of three steps is a tenth lower, within 30 steps."""
+        model = self.model(keras.optimizers.Adam(0.05))
+        losses = []
+        for _ in range(10):
+            losses += self.train(model, 3)
+            assert_finite(losses, "a training loss is not finite")
+            first, last = losses[0], np.mean(losses[-3:])
+            if last < first - 0.1 * abs(first):
+                return
+        raise AssertionError(f"loss went from {first} to {last}")
 
     def check_mixed_precision(self):
         """Half precision in the body; embeddings and loss are float32."""

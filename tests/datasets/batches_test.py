@@ -344,7 +344,7 @@ def test_examples_are_freed_after_training():
         ),
     ],
 )
-def test_examples_live_as_long_as_what_reads_them(made_of_it):
+def test_examples_live_as_long_as_their_pipeline(made_of_it):
     iterator = made_of_it(some_batches(LazyImages(np.eye(4))))
     gc.collect()
     for _ in range(3):

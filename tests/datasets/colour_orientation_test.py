@@ -80,7 +80,7 @@ def test_orientation_turns_counterclockwise():
     assert ink[45, 20] and ink[20, 20] and ink[45, 45] and not ink[20, 45]
 
 
-def test_an_image_is_of_its_index_alone():
+def test_an_image_depends_only_on_its_index():
     x, again = (ColourOrientation(50, seed=7, noisy=0.5) for _ in range(2))
     rows = np.array([3, 41, 3, 0, -1])
     some = x[rows]

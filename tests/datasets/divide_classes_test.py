@@ -47,7 +47,7 @@ def test_another_seed_is_another_division():
     assert divide_classes(NAMES, 1) != divide_classes(NAMES)
 
 
-def test_a_new_class_moves_at_most_three_others():
+def test_a_new_class_moves_at_most_three_classes():
     for count in range(6, 40):
         before = part_of(NAMES[:count])
         for new in NAMES[count:]:
@@ -56,7 +56,7 @@ def test_a_new_class_moves_at_most_three_others():
             assert len(moved) <= 3
 
 
-def test_names_that_are_no_text():
+def test_names_must_be_text():
     names = [*NAMES[:6], "\udcff", "é"]
     parts = divide_classes(names)
     assert sorted(sum(parts.values(), [])) == sorted(names)

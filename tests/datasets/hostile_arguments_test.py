@@ -75,14 +75,14 @@ WITH_FEWER = [name for name in SAMPLERS if "_" in name or "inst" in name]
 
 @pytest.mark.parametrize("labels", NO_LABELS.values(), ids=NO_LABELS)
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_samplers_refuse_what_are_no_labels(sampler, labels):
+def test_samplers_refuse_invalid_labels(sampler, labels):
     with pytest.raises(ValueError, match="labels|factors"):
         first_batches(SAMPLERS[sampler](labels))
 
 
 @pytest.mark.parametrize("count", NO_COUNT, ids=name_of)
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_samplers_refuse_what_is_no_count(sampler, count):
+def test_samplers_refuse_invalid_counts(sampler, count):
     labels = FACTORS if "value" in sampler or "factor" in sampler else LABELS
     with pytest.raises(ValueError):
         first_batches(SAMPLERS[sampler](labels, count))
@@ -92,7 +92,7 @@ def test_samplers_refuse_what_is_no_count(sampler, count):
 
 
 @pytest.mark.parametrize("count", [31, 10**9, 2**31 - 1])
-def test_at_most_so_many_may_be_any_number(count):
+def test_counts_may_exceed_the_data_with_allow_fewer(count):
     """With allow_fewer, counts may exceed the data."""
     for indices in first_batches(
         sampling.class_balanced_batches(LABELS, 5, count, 0, allow_fewer=True)
@@ -132,7 +132,7 @@ def test_seeds(seed):
     [value for name, value in NO_LABELS.items() if name != "no columns"],
     ids=[name for name in NO_LABELS if name != "no columns"],
 )
-def test_batches_refuse_what_are_no_labels(labels):
+def test_batches_refuse_invalid_labels(labels):
     indices = sampling.class_balanced_batches(LABELS, 2, 2, 0)
     with pytest.raises(ValueError):
         first_batches(datasets.batches(X, labels, indices))
@@ -173,7 +173,7 @@ class Answers:
     ],
     ids=name_of,
 )
-def test_batches_refuse_what_are_no_examples(x):
+def test_batches_refuse_invalid_examples(x):
     indices = sampling.class_balanced_batches(LABELS, 2, 2, 0)
     with pytest.raises(ValueError, match="x"):
         datasets.batches(x, LABELS, indices)
@@ -193,7 +193,7 @@ def test_batches_refuse_what_are_no_examples(x):
     ],
     ids=name_of,
 )
-def test_batches_refuse_what_are_no_indices(indices):
+def test_batches_refuse_invalid_indices(indices):
     with pytest.raises(ValueError, match="indices"):
         datasets.batches(X, LABELS, indices)
 
@@ -291,7 +291,7 @@ def test_nothing_to_map():
 
 
 @pytest.mark.parametrize("value", [None, 3, ["mnist"], object(), b"train"])
-def test_load_refuses_what_is_no_text(value):
+def test_load_refuses_names_that_are_not_text(value):
     with pytest.raises(ValueError, match="name must be a string"):
         datasets.load(value, "train")
     with pytest.raises(ValueError, match="split must be a string"):

@@ -182,7 +182,9 @@ class TestCached:
         slow[1]
         assert read == [1, 3, 0, 2, 1]
 
-    def test_what_does_not_fit_is_read_again(self, slow, read, photographs):
+    def test_images_beyond_the_cache_are_read_again(
+        self, slow, read, photographs
+    ):
         # 30 x 30 and 8 x 8 fit in the cache, the larger images do not.
         x = slow.cached(3 * (30 * 30 + 8 * 8) + 10)
         for _ in range(2):

@@ -239,6 +239,6 @@ def test_sets_of_tensorflow_datasets(files, tmp_path):
         _load(files, "mnist", "train", tmp_path)
 
 
-def test_module_stays_reachable():
+def test_the_module_load_can_still_be_imported():
     # The function `load` hides the module of the same name in the package.
     assert sys.modules["embeddings_tf.datasets.load"].load is load

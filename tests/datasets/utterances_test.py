@@ -118,7 +118,7 @@ def test_memory_mapped(tmp_path, parts):
     np.testing.assert_array_equal(x[1], parts[1])
 
 
-def test_values_that_a_function_reads(x, parts):
+def test_values_are_read_by_a_function(x, parts):
     asked = []
 
     def read(number):

@@ -200,7 +200,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("module", COMMANDS)
-def test_words_that_no_command_knows(module, check):
+def test_unknown_arguments(module, check):
     words = COMMANDS[module]
     flags = [
         ["--hostile"],

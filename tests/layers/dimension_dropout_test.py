@@ -22,7 +22,7 @@ def encoder(rate=0.4, seed=5):
     )
 
 
-def test_rows_share_what_is_left_out():
+def test_rows_drop_the_same_dimensions():
     layer, x = DimensionDropout(0.25, seed=0), images() + 10
     kept = []
     for _ in range(200):
@@ -44,7 +44,7 @@ def test_without_training_nothing_happens():
     np.testing.assert_array_equal(model(x), model.layers[0](x))
 
 
-def test_what_is_left_out_has_no_gradient():
+def test_dropped_dimensions_have_no_gradient():
     model, x = encoder(), images()
     model.compile(keras.optimizers.SGD(1.0), FStatisticLoss(num_dims=2))
     before = model.layers[0].get_weights()[0]

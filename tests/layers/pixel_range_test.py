@@ -59,7 +59,7 @@ def test_refuses(use):
     ],
     ids=["pixels", "black", "mask", "centred", "above 1"],
 )
-def test_others_pass(use, images):
+def test_other_images_pass(use, images):
     """A warning would fail the test."""
     USES[use](encoder("refuse"), images)
 
@@ -141,7 +141,7 @@ def test_every_published_encoder_of_images(make):
         model(255 * x)
 
 
-def test_not_where_the_input_is_no_image():
+def test_features_are_not_checked_as_pixels():
     model = models.bird_features_encoder()
     model(RNG.uniform(size=(2, 2048)).astype("float32"))
 

@@ -52,6 +52,13 @@ WAYS = [
     {"run_eagerly": True},
     {"steps_per_execution": 4},
 ]
+EAGER = {"run_eagerly": True}
+
+
+@pytest.fixture(params=[EAGER, pytest.param({}, marks=pytest.mark.slow)])
+def options(request):
+    """Tests that do not depend on graphs trace them in `make test-all` only."""
+    return request.param
 
 
 @pytest.mark.parametrize("options", WAYS, ids=str)
@@ -65,7 +72,14 @@ def test_warns_once_with_reason_and_sampler(options):
     assert "sampling.episodes(" in text and "num_support=5" in text
 
 
-@pytest.mark.parametrize("options", WAYS, ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(way, marks=[pytest.mark.slow] * (way != EAGER))
+        for way in WAYS
+    ],
+    ids=str,
+)
 def test_silent_where_rows_teach(options):
     model = plain(losses.PrototypicalLoss(2), **options)
     found, _ = warnings_of_fit(model, LABELS, epochs=2)
@@ -75,8 +89,8 @@ def test_silent_where_rows_teach(options):
 @pytest.mark.parametrize(
     "labels", [SINGLETONS, np.zeros(90, int)], ids=["singletons", "one_class"]
 )
-def test_objective_logs_the_share_and_warns(labels):
-    model = joined(objectives.StochasticPrototypes(2))
+def test_objective_logs_the_share_and_warns(labels, options):
+    model = joined(objectives.StochasticPrototypes(2), **options)
     found, history = warnings_of_fit(
         model, labels, epochs=2, validation_data=(X, LABELS)
     )
@@ -84,37 +98,39 @@ def test_objective_logs_the_share_and_warns(labels):
     assert history["teachable_rows"] == [0, 0]
 
 
-def test_share_of_rows():
+def test_share_of_rows(options):
     # 3 of 15 rows are of class 0 and 3 of class 1; the rest are singletons.
     labels = np.tile([0, 0, 0, 1, 1, 1, *range(2, 11)], 6)
-    model = joined(objectives.StochasticPrototypes(2))
+    model = joined(objectives.StochasticPrototypes(2), **options)
     found, history = warnings_of_fit(model, labels)
     assert found == []
     np.testing.assert_allclose(history["teachable_rows"], [6 / 15])
 
 
-def test_loss_in_an_embedding_model_logs_the_share():
-    model = joined(losses.TripletLoss())
+def test_loss_in_an_embedding_model_logs_the_share(options):
+    model = joined(losses.TripletLoss(), **options)
     found, history = warnings_of_fit(model, LABELS)
     assert found == [] and history["teachable_rows"] == [1]
 
 
-def test_tail_batch_of_one_row_is_no_alarm():
-    found, _ = warnings_of_fit(plain(losses.TripletLoss()), LABELS, 89)
+def test_tail_batch_of_one_row_is_no_alarm(options):
+    found, _ = warnings_of_fit(
+        plain(losses.TripletLoss(), **options), LABELS, 89
+    )
     assert found == []
 
 
-def test_most_batches_decide():
+def test_most_batches_decide(options):
     half = np.where(np.arange(90) < 30, SINGLETONS, 100 + LABELS)
-    found, _ = warnings_of_fit(plain(losses.TripletLoss()), half)
+    found, _ = warnings_of_fit(plain(losses.TripletLoss(), **options), half)
     assert found == []
     most = np.where(np.arange(90) < 60, SINGLETONS, 100 + LABELS)
-    found, _ = warnings_of_fit(plain(losses.TripletLoss()), most)
+    found, _ = warnings_of_fit(plain(losses.TripletLoss(), **options), most)
     assert len(found) == 1 and "33%" in found[0]
 
 
-def test_validation_does_not_count():
-    model = plain(losses.TripletLoss())
+def test_validation_does_not_count(options):
+    model = plain(losses.TripletLoss(), **options)
     found, _ = warnings_of_fit(
         model, LABELS, epochs=2, validation_data=(X, SINGLETONS)
     )
@@ -122,8 +138,8 @@ def test_validation_does_not_count():
     model.evaluate(X, SINGLETONS, verbose=0)
 
 
-def test_other_answers_of_the_model_stay(tmp_path):
-    model = joined(objectives.StochasticPrototypes(2))
+def test_other_answers_of_the_model_stay(tmp_path, options):
+    model = joined(objectives.StochasticPrototypes(2), **options)
     assert isinstance(model.train_on_batch(X, LABELS), float)
     assert isinstance(model.evaluate(X, LABELS, verbose=0), float)
     model.save(tmp_path / "model.keras")
@@ -148,22 +164,24 @@ def test_replicas(make, labels, strategy):
         np.testing.assert_allclose(history["teachable_rows"], [expected])
 
 
-def test_two_losses_of_one_model():
+def test_two_losses_of_one_model(options):
     inputs = keras.Input((4,))
     outputs = [keras.layers.Dense(2)(inputs), keras.layers.Dense(3)(inputs)]
     model = keras.Model(inputs, outputs)
     model.compile(
-        "sgd", loss=[losses.TripletLoss(), losses.PrototypicalLoss(4)]
+        "sgd",
+        loss=[losses.TripletLoss(), losses.PrototypicalLoss(4)],
+        **options,
     )
     found, _ = warnings_of_fit(model, [LABELS, LABELS])
     assert len(found) == 1 and "PrototypicalLoss" in found[0]
 
 
-def test_loss_beside_others():
+def test_loss_beside_others(options):
     inputs = keras.Input((4,))
     outputs = [keras.layers.Dense(2)(inputs), keras.layers.Dense(1)(inputs)]
     model = keras.Model(inputs, outputs)
-    model.compile("sgd", loss=[losses.TripletLoss(), "mse"])
+    model.compile("sgd", loss=[losses.TripletLoss(), "mse"], **options)
     found, history = warnings_of_fit(model, [SINGLETONS, X[:, 0]])
     assert len(found) == 1
     assert (

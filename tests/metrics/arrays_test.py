@@ -137,7 +137,7 @@ def test_types_of_numbers(make, expected):
     assert found.tolist() == [1, 0, 1]
 
 
-def test_a_long_double_keeps_what_float64_holds():
+def test_a_long_double_keeps_float64_precision():
     value = np.array([1 + 2.0**-40], np.longdouble)
     assert arrays.numbers("x", value, 1, "(n,)")[0] == 1 + 2.0**-40
 
@@ -155,7 +155,7 @@ def test_a_long_double_keeps_what_float64_holds():
         [10**400],
     ],
 )
-def test_what_is_no_array_of_numbers(value):
+def test_non_numeric_arrays_are_refused(value):
     for check in (arrays.numbers, arrays.booleans, arrays.integers):
         with pytest.raises(ValueError, match="`x` must"):
             check("x", value, 1, "(n,)")
@@ -169,7 +169,7 @@ def test_masked_entries():
 
 
 @pytest.mark.parametrize("value", [["0", "1"], [0, 1j], [None, True]])
-def test_what_is_no_boolean(value):
+def test_non_booleans_are_refused(value):
     with pytest.raises(ValueError, match="must contain booleans"):
         arrays.booleans("x", value, 1, "(n,)")
 

@@ -423,7 +423,7 @@ class TestExplicitness:
             for name in ("tol", "max_iter"):
                 assert params[name] == default[name]
 
-    def test_a_tighter_tolerance_changes_nothing_to_speak_of(self):
+    def test_a_tighter_tolerance_hardly_changes_the_result(self):
         codes, factors = noisy(1000)
         standard = (codes - codes.mean(axis=0)) / codes.std(axis=0)
         found = explicitness_by_value(codes, factors)
@@ -436,7 +436,7 @@ class TestExplicitness:
             )
             assert auc == pytest.approx(expected, abs=1e-5)
 
-    def test_regularisation_is_that_of_the_variant(self):
+    def test_regularisation_depends_on_the_variant(self):
         """With few examples, strong and weak regularisation differ."""
         codes, factors = noisy()
         others = {"test_codes": codes[80:], "test_factors": factors[80:]}
@@ -460,7 +460,7 @@ class TestExplicitness:
             np.abs(aucs["paper"] - aucs["disentanglement_lib"]) > 1e-3
         )
 
-    def test_the_paper_reads_what_is_small(self):
+    def test_paper_variant_recognises_small_differences(self):
         """A difference of a thousandth of the dimensions is recognised."""
         rng = np.random.default_rng(0)
         factors = rng.integers(0, 2, (400, 1))
@@ -496,7 +496,7 @@ class TestExplicitness:
         found = explicitness_by_value(one_hot(factors[:, :1]), factors)
         np.testing.assert_allclose(found["auc"], [1.0] * 2 + [0.5] * 7)
 
-    def test_a_value_between_others_is_told_by_what_they_leave(self):
+    def test_a_middle_value_is_recognised_by_elimination(self):
         """No line separates the middle value, but the others are improbable."""
         ordered = factorial()[:, 1:2]
         assert explicitness(ordered, ordered) == 1
@@ -504,7 +504,7 @@ class TestExplicitness:
         found = explicitness_by_value(ordered, is_between.astype(int))
         np.testing.assert_allclose(found["auc"], 0.5)
 
-    def test_chance_needs_other_examples(self):
+    def test_chance_level_needs_test_examples(self):
         rng = np.random.default_rng(0)
         codes, test_codes = rng.normal(size=(2, 300, 10))
         factors, test_factors = rng.integers(0, 2, (2, 300, 3))

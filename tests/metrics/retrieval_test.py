@@ -151,7 +151,7 @@ class TestRecallAtK:
             )
 
     @pytest.mark.parametrize("offset, scale", [(1e4, 1.0), (0.0, 1e25)])
-    def test_far_or_large_embeddings_lose_nothing(self, offset, scale):
+    def test_far_or_large_embeddings_give_the_same_recall(self, offset, scale):
         embeddings, labels = blobs()
         moved = ((embeddings + offset) * scale).astype(np.float32)
         distances = pairwise_distances(moved.astype(np.float64) / scale)
@@ -198,7 +198,7 @@ class TestRecallAtK:
             tf.constant(embeddings), tf.constant(labels), 3
         ) == recall_at_k(embeddings, labels, (3,))
 
-    def test_memory_is_that_of_a_few_blocks(self):
+    def test_memory_is_limited_to_a_few_blocks(self):
         embeddings = np.random.default_rng(0).normal(size=(8000, 4))
         labels = np.arange(8000) % 50
         tracemalloc.start()
@@ -471,7 +471,7 @@ class TestMeanAveragePrecision:
             )
 
     @pytest.mark.parametrize("offset, scale", [(1e4, 1.0), (0.0, 1e25)])
-    def test_far_or_large_embeddings_lose_nothing(self, offset, scale):
+    def test_far_or_large_embeddings_give_the_same_recall(self, offset, scale):
         embeddings, labels = blobs()
         moved = ((embeddings + offset) * scale).astype(np.float32)
         distances = pairwise_distances(moved.astype(np.float64) / scale)
@@ -510,7 +510,7 @@ class TestMeanAveragePrecision:
             tf.constant(embeddings), tf.constant(labels)
         ) == mean_average_precision(embeddings, labels)
 
-    def test_memory_is_that_of_a_few_blocks(self, monkeypatch):
+    def test_memory_is_limited_to_a_few_blocks(self, monkeypatch):
         monkeypatch.setattr(gallery_search, "_RANKED_BLOCK", 2**19)
         embeddings = np.random.default_rng(0).normal(size=(4000, 4))
         labels = np.arange(4000) % 50
@@ -575,7 +575,7 @@ class TestExclude:
                 )
             )
 
-    def test_is_as_if_it_were_not_in_the_gallery(self):
+    def test_excluded_rows_equal_a_smaller_gallery(self):
         arguments, _, _ = self.example()
         kept = np.random.default_rng(2).uniform(size=210) < 0.6
         exclude = np.tile(~kept, (90, 1))

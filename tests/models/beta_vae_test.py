@@ -391,6 +391,6 @@ def test_no_images(use, bad, message):
         ({"likelihood": "normal"}, "'bernoulli', 'compressed_bernoulli'"),
     ],
 )
-def test_parts_that_do_not_fit(arguments, message):
+def test_encoder_and_decoder_must_fit(arguments, message):
     with pytest.raises(ValueError, match=message):
         BetaVAE(**{"encoder": encoder(), "decoder": decoder(), **arguments})

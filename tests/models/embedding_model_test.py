@@ -217,7 +217,7 @@ class TestBuild:
             (sequential, "build"),
         ],
     )
-    def test_on_the_first_batch_otherwise(self, make, use):
+    def test_is_built_on_the_first_batch(self, make, use):
         model = new_model(make())
         assert not model.built
         if use == "call":
@@ -382,7 +382,7 @@ class TestGaussian:
         with pytest.raises(ValueError, match="Mine reads Gaussians"):
             EmbeddingModel(points_encoder(), Mine())
 
-    def test_files_that_do_not_say(self):
+    def test_files_without_the_argument(self):
         """Models saved before the argument existed still load."""
         config = EmbeddingModel(
             points_encoder(), StochasticPrototypes(2), gaussian=True

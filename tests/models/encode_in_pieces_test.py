@@ -92,7 +92,7 @@ class TestEquality:
             histories.append([*history.history.values()])
         np.testing.assert_allclose(*histories, rtol=1e-5)
 
-    def test_a_plain_loss_is_that_of_compile(self):
+    def test_a_plain_loss_trains_as_with_compile(self):
         model = new_model(None, *dense_layers(), objective=TripletLoss())
         plain = keras.models.clone_model(model.encoder)
         plain.set_weights(model.encoder.get_weights())

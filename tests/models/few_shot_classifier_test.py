@@ -328,7 +328,7 @@ class TestErrors:
         ],
         ids=["whole floats", "objects of pandas", "booleans"],
     )
-    def test_labels_that_do(self, identity, labels):
+    def test_valid_labels(self, identity, labels):
         x = np.array([[0, 0], [8, 9], [9, 8]], "float32")
         classifier = FewShotClassifier(identity).fit(x, labels)
         assert classifier.predict(x).tolist() == list(labels)

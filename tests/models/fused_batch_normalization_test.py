@@ -69,7 +69,7 @@ def test_other_arguments_train_like_keras(arguments, mask):
 
 
 @pytest.mark.parametrize("way", ["frozen", "synchronized"])
-def test_what_the_kernel_cannot_is_left_to_keras(way, monkeypatch):
+def test_keras_computes_unsupported_cases(way, monkeypatch):
     layer = FusedBatchNormalization(synchronized=way == "synchronized")
     layer.trainable = way != "frozen"
 

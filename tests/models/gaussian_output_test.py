@@ -97,7 +97,7 @@ def test_n_digit_encoder(gaussian):
     assert has_gaussian_output(encoder) == gaussian
 
 
-def test_the_user_tells_where_the_last_layer_does_not():
+def test_gaussian_argument_for_unknown_last_layers():
     encoder = keras.Sequential(
         [
             keras.Input((3,)),

@@ -274,7 +274,7 @@ class TestDegenerate:
             same = labels[:, None] == labels
             assert scores[same].min() > 0 > scores[~same].max()
 
-    def test_classes_that_do_not_differ_score_about_zero(self):
+    def test_equal_classes_score_about_zero(self):
         rng = np.random.default_rng(0)
         x = rng.normal(size=(400, 2))
         x = np.concatenate([x, -x])
@@ -327,7 +327,7 @@ class TestDegenerate:
         with pytest.raises(ValueError, match="received"):
             PLDA(**arguments)
 
-    def test_before_fit_and_of_other_width(self):
+    def test_score_before_fit_and_with_wrong_width(self):
         with pytest.raises(ValueError, match="must be fitted"):
             PLDA().score(np.eye(3), np.eye(3))
         plda = PLDA().fit(*data())

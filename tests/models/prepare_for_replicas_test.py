@@ -13,7 +13,7 @@ def replica_values(strategy, function):
     return [v.numpy() for v in strategy.experimental_local_results(values)]
 
 
-def test_replicas_drop_other_units_and_the_first_drops_what_it_always_did(
+def test_only_the_first_replica_drops_the_units_of_one_replica(
     strategy,
 ):
     x = tf.ones((4, 50))

@@ -93,6 +93,6 @@ def test_image_too_small():
         resnet50_encoder(5, weights=None, image_shape=(16, 16, 3))
 
 
-def test_no_such_weights():
+def test_unknown_weights():
     with pytest.raises(ValueError, match="weights=elsewhere"):
         resnet50_encoder(5, weights="elsewhere")

@@ -139,7 +139,7 @@ def test_average_of_loss_is_never_below():
     assert values[0] < values[1]
 
 
-def test_divergence_is_that_of_tfp():
+def test_divergence_equals_tfp():
     import tensorflow_probability as tfp
 
     packed = random_packed()

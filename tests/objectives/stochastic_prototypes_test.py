@@ -831,7 +831,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_methods_refuse_what_is_no_batch_of_gaussians(name):
+def test_methods_refuse_invalid_gaussians(name):
     objective, good = StochasticPrototypes(1), random_packed(3)
     for call in (
         lambda bad: objective.prototypes(bad, [0, 1, 2], 3),

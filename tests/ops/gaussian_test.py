@@ -77,7 +77,7 @@ def test_diagonal_normal():
 
 
 class TestKLToStandardNormal:
-    def test_is_that_of_tfp(self):
+    def test_equals_tfp(self):
         import tensorflow_probability as tfp
 
         mean, variance = random_rows(3)

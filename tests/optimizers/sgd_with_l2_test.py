@@ -53,7 +53,7 @@ def test_it_is_the_gradient_of_the_penalty():
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
 
 
-def test_rows_of_a_table_that_were_not_used_decay_too():
+def test_unused_rows_of_an_embedding_table_decay():
     table = keras.Variable(np.ones((3, 2), "float32"))
     gradient = tf.IndexedSlices(tf.ones((1, 2)), tf.constant([1]), (3, 2))
     SGDWithL2(1.0, l2=0.5).apply([gradient], [table])

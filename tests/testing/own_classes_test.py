@@ -156,7 +156,7 @@ class TestArgumentsWithoutDefaults:
             check(make, arguments={**needed, "speed": 3}, only=["zeros"])
 
 
-def test_a_name_that_no_argument_has():
+def test_unknown_argument_names():
     class Plain(keras.losses.Loss):
         def __init__(self, reduction="none", name=None, dtype=None):
             super().__init__(name, reduction, dtype)

@@ -47,7 +47,7 @@ def test_a_difference_is_named(tmp_path, capsys, tolerance, code):
     assert ("test.modularity was" in out) == bool(code)
 
 
-def test_another_run_has_nothing_to_compare_with(tmp_path, capsys):
+def test_a_run_without_a_committed_result(tmp_path, capsys):
     run = rerun(tmp_path, seed=12345)
     assert agree.main([str(run)]) == 2
     assert "no committed result" in capsys.readouterr().err

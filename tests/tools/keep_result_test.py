@@ -38,7 +38,7 @@ def test_folds_are_added(tmp_path):
         ({**result({"2": 0.5}), "recipe": "s"}, "recipe"),
     ],
 )
-def test_other_values_are_refused_unless_asked_for(tmp_path, other, what):
+def test_another_result_needs_replace(tmp_path, other, what):
     path = tmp_path / "r.json"
     keep_result(path, result({"1": 0.5}))
     before = path.read_bytes()
@@ -51,7 +51,7 @@ def test_other_values_are_refused_unless_asked_for(tmp_path, other, what):
     assert json.loads(path.read_text()) == other
 
 
-def test_the_same_again_changes_nothing(tmp_path):
+def test_an_equal_result_changes_nothing(tmp_path):
     path = tmp_path / "r.json"
     keep_result(path, result({"1": 0.5}))
     before = path.read_bytes()

@@ -79,7 +79,7 @@ def test_differences_are_of_shared_seeds():
     assert found == pytest.approx([10, 12])
 
 
-def test_cells_show_ours_beside_the_published_number():
+def test_cells_contain_our_number_and_the_published_number():
     text = grid.table([run(0, accuracy=0.9), run(1, accuracy=0.8)])
     rows = [line for line in text.splitlines() if "SPE, episodes" in line]
     assert len(rows) == 6

@@ -35,7 +35,7 @@ def test_means_over_seeds_then_folds_are_those_of_the_tables(lines):
     assert float(found["standard_error"]) == pytest.approx(error)
 
 
-def test_published_numbers_stand_beside_ours(lines):
+def test_published_numbers_are_in_the_table(lines):
     found = line(
         lines,
         recipe="n_digit_2_dim_2_stochastic_prototypes",

@@ -229,7 +229,9 @@ def test_cross_validation_is_for_one_machine(tmp_path, capsys):
 @pytest.mark.parametrize(
     "field", ["split=trian", "evaluation.splits=()", "batches.name=np"]
 )
-def test_nor_do_the_other_commands(module, field, tmp_path, capsys):
+def test_a_typo_in_other_commands_does_not_claim_the_workdir(
+    module, field, tmp_path, capsys
+):
     workdir = tmp_path / "runs" / "run"
     refused(capsys, module, *tiny(module, workdir, f"--config.{field}"))
     assert os.listdir(tmp_path) == []

@@ -107,7 +107,7 @@ def test_the_beginning_of_several_names_says_how_to_list_them():
     ],
     ids=["epsilon below 0", "epsilon 0", "num_per_class"],
 )
-def test_values_that_no_run_can_have(recipe, override, message):
+def test_impossible_values(recipe, override, message):
     with pytest.raises(ValueError, match=message):
         load_recipe(recipe, [override])
 

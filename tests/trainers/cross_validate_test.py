@@ -158,7 +158,7 @@ def test_retrieval(loss, tmp_path, capsys):
         ),
     ],
 )
-def test_what_cannot_be_cross_validated(words, message, tmp_path, capsys):
+def test_unsuitable_recipes_are_refused(words, message, tmp_path, capsys):
     words = ("--config", *words, "--workdir", tmp_path / "cv")
     assert command(cross_validate, *words) == 1
     assert message in capsys.readouterr().err

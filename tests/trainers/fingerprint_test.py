@@ -14,7 +14,7 @@ def of(x, labels):
     )
 
 
-def test_what_it_covers():
+def test_data_that_changes_the_fingerprint():
     x = np.arange(1000, dtype=np.float32).reshape(100, 10)
     labels = np.arange(100) % 7
     same = of(x.copy(), labels.astype(np.int32))
@@ -32,7 +32,7 @@ def test_what_it_covers():
     assert of(x.reshape(100, 5, 2), labels) != same
 
 
-def test_what_it_does_not_cover():
+def test_rows_outside_the_sample_do_not_change_the_fingerprint():
     """Rows 0, 3, 6, 9, 12, 15, 19, ... of 100 are read: 99 / 31 apart."""
     x, labels = np.zeros((100, 2)), np.zeros(100, int)
     other = x.copy()

@@ -195,7 +195,7 @@ def test_different_sizes_need_a_size(sizes):
         ),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(
+def test_errors_are_one_line(
     sizes, damage, overrides, message, tmp_path, capsys
 ):
     damage(sizes)

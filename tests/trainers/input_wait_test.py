@@ -43,12 +43,12 @@ def pause(x, y):
     return x, y
 
 
-def test_a_slow_pipeline_is_told_from_a_fast_one():
+def test_slow_and_fast_pipelines_are_distinguished():
     assert 0.6 < share(lambda data: data.map(pause)) <= 1
     assert 0 <= share(lambda data: data.prefetch(2), step=PAUSE) < 0.3
 
 
-def test_what_is_prefetched_while_a_step_computes_is_no_wait():
+def test_prefetching_during_a_step_does_not_count_as_waiting():
     """Otherwise the pause would be a third of the time."""
     waited = share(lambda data: data.map(pause).prefetch(1), step=2 * PAUSE)
     assert waited < 0.2
@@ -73,7 +73,7 @@ assert list(data.as_numpy_iterator()) == [0, 1, 2]
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_single_step_says_nothing():
+def test_a_single_step_is_not_measured():
     """The only step includes compiling."""
     callback = InputWait()
     callback.on_train_begin()

@@ -81,7 +81,7 @@ def test_defaults_are_those_of_the_object(place, name):
         assert found[argument].default == default, argument
 
 
-def test_names_that_are_not_there():
+def test_unknown_names():
     assert signature(PLACES["batches"], "np") is None
     assert signature(PLACES["loss"], "Nothing") is None
     assert signature(("no_such_package",), "Nothing") is None

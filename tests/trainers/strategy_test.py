@@ -76,7 +76,7 @@ def test_mirrored_on_one_device_is_an_ordinary_training(monkeypatch):
         '"worker", "index": 0}}',
     ],
 )
-def test_what_is_no_cluster_is_refused(monkeypatch, text):
+def test_invalid_clusters_are_refused(monkeypatch, text):
     monkeypatch.setenv("TF_CONFIG", text)
     with pytest.raises(ValueError, match="reads the environment variable"):
         strategies.is_chief("multi_worker")
@@ -120,7 +120,7 @@ def test_batches_are_split_without_changing_their_content(strategy, rows):
         assert max(sizes) - min(sizes) <= 1
 
 
-def test_what_the_chief_has(strategy):
+def test_values_from_the_chief(strategy):
     values = [np.float32([1, -2]), np.int64(2**40), True, np.uint32([2**31])]
     for value, got in zip(
         values, strategies.from_chief(strategy, values), strict=True
@@ -259,7 +259,7 @@ def test_a_worker_that_never_comes_is_not_waited_for(tmp_path):
         assert_not_all_have_started(workers.ends(0))
 
 
-def test_nor_by_one_that_keeps_the_lock_of_the_interpreter():
+def test_a_wait_that_holds_the_interpreter_lock_is_ended():
     """Like TensorFlow while it waits for the first worker."""
     code = (
         "import ctypes; from trainers.strategy import _ended_after\n"

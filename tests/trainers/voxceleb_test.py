@@ -112,7 +112,7 @@ def validation(*more):
     return verification.validation(run, data.Data(run), model)
 
 
-def test_only_what_occurs_is_embedded(manual):
+def test_only_recordings_in_trials_are_embedded(manual):
     path = "kaldi/data/voxceleb1/trials_original"
     split = "data/voxceleb1_no_sil"
     x, first, second, is_target = data.Data(recipe()).trials(split, path)

@@ -43,7 +43,7 @@ def test_the_place_of_the_data_may_change(tmp_path):
     workdir.claim(tmp_path, "first", config(data_dir="elsewhere"))
 
 
-def test_a_run_from_before_a_common_field_has_its_default(tmp_path):
+def test_older_runs_get_the_default_of_a_new_field(tmp_path):
     workdir.claim(tmp_path, "first", config())
     file = tmp_path / "config.json"
     found = json.loads(file.read_text())

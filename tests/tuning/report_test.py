@@ -53,7 +53,7 @@ def test_a_schedule_that_the_space_makes_is_as_long_as_the_training():
     "override",
     ["dataset=sprites/weapon_visible", "seed=3", "precision=mixed_bfloat16"],
 )
-def test_what_is_not_length_stays_as_it_was_searched(override):
+def test_fields_other_than_the_length_keep_their_searched_values(override):
     recipe = load_recipe("sprites_f_statistic")
     _, found = fields(
         "sprites_f_statistic", "f_statistic", [override, "num_epochs=4"]

@@ -71,7 +71,7 @@ def test_ceiling():
     np.testing.assert_array_equal(handles[1].get_xydata(), [[1, 0.97]])
 
 
-def test_takes_what_the_metric_gives():
+def test_accepts_the_result_of_the_metric():
     rng = np.random.default_rng(0)
     found = metrics.recall_at_k(
         rng.normal(size=(20, 3)), np.arange(20) % 4, (1, 5)

@@ -161,7 +161,7 @@ def test_black_and_nearly_black_images():
         np.testing.assert_allclose(tiles(figure, 3, 7), value / 255)
 
 
-def test_reads_only_what_it_shows():
+def test_reads_only_the_shown_images():
     read = []
 
     class OnDisk:

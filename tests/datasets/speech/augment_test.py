@@ -45,7 +45,7 @@ def test_the_noise_is_one_of_the_sources():
         assert min(errors) < 0.01 < max(errors)
 
 
-def test_babble_is_of_the_others():
+def test_babble_comes_from_other_speakers():
     # Tones of different frequencies, for one second.
     time = np.arange(1000) / 1000
     tones = [np.sin(2 * np.pi * hertz * time) for hertz in (50, 100, 150, 200)]

@@ -48,7 +48,7 @@ def test_odd_content(tmp_path, content, message):
     assert str(path) in str(error.value)
 
 
-def test_names_that_repeat(tmp_path):
+def test_repeated_names(tmp_path):
     path = tmp_path / "trials.txt"
     path.write_text(VOXCELEB)
     with pytest.raises(
