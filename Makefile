@@ -87,7 +87,8 @@ environment:
 	  && version .venv/bin/python >/dev/null; \
 	}; \
 	editable() { \
-	  [ "$$(cat .venv/checkout 2>/dev/null)" = "$(CURDIR)" ] && return 0; \
+	  [ -x .venv/bin/embeddings-tf ] \
+	    && [ "$$(cat .venv/checkout 2>/dev/null)" = "$(CURDIR)" ] && return 0; \
 	  .venv/bin/python -m pip install --quiet --no-input \
 	    --disable-pip-version-check --no-index --no-deps \
 	    --no-build-isolation --editable . \

@@ -120,6 +120,12 @@ def test_installed_package_is_the_one_that_runs(installed, tmp_path):
     assert path.is_relative_to(installed)
 
 
+def test_console_command_is_installed(installed, tmp_path):
+    script = installed / "bin" / "embeddings-tf"
+    printed = run(script, "--help", cwd=tmp_path, PYTHONPATH=str(installed))
+    assert "usage: embeddings-tf COMMAND" in printed
+
+
 def test_installed_command_line_answers(installed, tmp_path):
     printed = run(
         *("-m", "trainers.train", "--help"),
