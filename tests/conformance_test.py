@@ -1065,6 +1065,7 @@ PLAIN_FUNCTIONS = {
     metrics.fuse_scores: "gives scores, not a measure",
     metrics.k_means_centroids: "gives centroids, not a measure",
     metrics.learn_then_test: "gives a threshold, not a measure",
+    metrics.likelihood_ratio_curve: "a curve; compared with a loop",
     metrics.score_all_pairs: "gives scores, not a measure",
     metrics.score_enrolments: "gives scores, not a measure",
     metrics.score_trials: "gives scores, not a measure",

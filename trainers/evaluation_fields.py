@@ -164,6 +164,12 @@ class Verification(Evaluation):
     num_resamples: int = field(
         0, "Number of resamples for confidence intervals; 0 for none."
     )
+    calibrate: bool = field(
+        True, "Whether scores are calibrated on the validation classes."
+    )
+    false_accept_rates: tuple[float, ...] = field(
+        (0.01,), "Rates of the thresholds chosen on the validation classes."
+    )
     num_enrolled: int = field(
         0, "Number of enrolled examples per claimed class; 0: no claims."
     )

@@ -25,6 +25,7 @@ from embeddings_tf.metrics.few_shot import few_shot_episodes
 from embeddings_tf.metrics.information import chance_information
 from embeddings_tf.metrics.information import mutual_information
 from embeddings_tf.metrics.learn_then_test import learn_then_test
+from embeddings_tf.metrics.likelihood_ratio_curve import likelihood_ratio_curve
 from embeddings_tf.metrics.linear_explicitness import explicitness
 from embeddings_tf.metrics.linear_explicitness import explicitness_by_value
 from embeddings_tf.metrics.listed_trials import score_enrolments
@@ -81,6 +82,7 @@ __all__ = [
     "fuse_scores",
     "k_means_centroids",
     "learn_then_test",
+    "likelihood_ratio_curve",
     "mean_average_precision",
     "min_cllr",
     "min_dcf",

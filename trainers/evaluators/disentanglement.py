@@ -14,6 +14,8 @@ from trainers.model import build_model
 
 # Number of held-out images for the likelihood during training.
 NUM_RECONSTRUCTIONS = 512
+# Number of examples for SAP and DCI, whose fits take long; half are tested.
+NUM_FITTED = 2_000
 
 
 def explicitness(codes, factors) -> float:
@@ -154,6 +156,7 @@ def _measures(codes, factors) -> dict:
             codes, factors, variant="disentanglement_lib"
         ),
         "single_dimension_auc": float(np.mean(single["auc"])),
+        **_published_measures(codes, factors),
         "examples": len(codes),
         "values": {
             "factor": by_value["factor"].tolist(),
@@ -169,6 +172,31 @@ def _measures(codes, factors) -> dict:
         "mutual_information_corrected": metrics.mutual_information(
             codes, factors, correction="permutation"
         ).tolist(),
+    }
+
+
+def _published_measures(codes, factors) -> dict:
+    """MIG, DCI and SAP, the last two on drawn examples, half of them unseen."""
+    if codes.shape[1] < 2:
+        return {}  # they compare dimensions
+    rows = np.random.default_rng(0).permutation(len(codes))[:NUM_FITTED]
+    half = len(rows) // 2
+    sides = {
+        "codes": codes[rows[:half]],
+        "factors": factors[rows[:half]],
+        "test_codes": codes[rows[half:]],
+        "test_factors": factors[rows[half:]],
+    }
+    return {
+        "mutual_information_gap": metrics.mutual_information_gap(
+            codes, factors
+        ),
+        "separated_attribute_predictability": (
+            metrics.separated_attribute_predictability(**sides)
+        ),
+        **{
+            f"dci_{name}": value for name, value in metrics.dci(**sides).items()
+        },
     }
 
 

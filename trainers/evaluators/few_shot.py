@@ -18,6 +18,7 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 from trainers.embed import split_to_embed
+from trainers.evaluators import unknown_classes
 from trainers.evaluators.episodes import episode_log_prob
 from trainers.evaluators.episodes import episodes
 from trainers.evaluators.episodes import leave_one_out_accuracy
@@ -131,6 +132,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     embeddings, under names such as `test_20_class_1_shot`. With
     `leave_one_out`, the results also contain the accuracy of the nearest
     neighbour among all other examples of the split, in the first draw.
+    `unknown_classes` tells enrolled classes from other classes of the split.
     """
     splits, trained = embed_splits(run, data, model)
     names = np.concatenate([split.class_names for split in splits])
@@ -194,19 +196,24 @@ def measure(
     wanted = run.evaluation
     log_prob = episode_log_prob(model, wanted.num_samples)
     tasks = tasks_of(splits, wanted)
+    results: dict = {}
+    for name, split, task in tasks:
+        found = unknown_classes.measure(model, split, task)
+        if found is not None:
+            results.setdefault("unknown_classes", {})[name] = found
     progress = Progress(
         sum(len(split.conditions) for _, split, _ in tasks)
         * wanted.num_episodes
     )
-    results, reliability, reject = {}, {}, {}
+    reliability, reject = {}, {}
     for name, split, task in tasks:
         results[name] = {}
         for condition in split.conditions:
-            found = []
+            measured = []
             for episode in episodes(split, condition, task, log_prob):
-                found.append(episode)
+                measured.append(episode)
                 progress.advance()
-            cell, *curves = measure_episodes(found)
+            cell, *curves = measure_episodes(measured)
             if wanted.leave_one_out and name == split.name:
                 cell["leave_one_out_accuracy"] = leave_one_out_accuracy(
                     model, *split.sides(condition), split.labels
@@ -279,6 +286,7 @@ def summary(results: dict) -> str:
                     for c in cells
                 )
             )
+    lines += unknown_classes.lines(results.get("unknown_classes", {}))
     return "\n".join(lines)
 
 

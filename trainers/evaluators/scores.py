@@ -67,6 +67,12 @@ def _by_name(method, cosine, likelihood, own) -> dict[str, Callable]:
     return found
 
 
+def likelihood_ratios(method: Method) -> tuple[str, ...]:
+    """Names of the scores that claim to be log-likelihood ratios."""
+    own = (method.name,) if method.has_likelihood_ratio else ()
+    return ("plda", *own)
+
+
 def of_points(method: Method, score: Callable) -> Callable:
     """Converts a score of points to a score of embeddings or Gaussians."""
     if not method.is_gaussian:

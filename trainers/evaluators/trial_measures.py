@@ -14,6 +14,7 @@ def measures(scores, is_target, groups=None, num_resamples: int = 0) -> dict:
         "equal_error_rate": metrics.equal_error_rate(scores, is_target)[0],
         "one_minus_auc": 1 - metrics.roc_auc(scores, is_target),
         "min_dcf": metrics.min_dcf(scores, is_target),
+        "min_cllr": metrics.min_cllr(scores, is_target),
     }
     if num_resamples:
         found["interval"] = metrics.bootstrap_interval(
@@ -26,20 +27,62 @@ def measures(scores, is_target, groups=None, num_resamples: int = 0) -> dict:
     return found
 
 
-def streamed(score, embeddings, classes) -> dict:
-    """Returns the errors of a score, and their largest possible deviation."""
+def streamed(
+    score, embeddings, classes, is_ratio: bool = False, calibrated=None
+) -> dict:
+    """Returns the errors of a score, and their largest possible deviation.
+
+    With `is_ratio`, the score claims to be a log-likelihood ratio, and its Cllr
+    is returned. `calibrated` is a `CalibratedScore`, or None.
+    """
     histogram = metrics.TrialHistogram(NUM_BITS)
-    metrics.stream_trials(score, embeddings, classes, histogram.update)
+    after = {}
+    if calibrated is not None:
+        after = calibrated.transforms()
+    histograms = {name: metrics.TrialHistogram() for name in after}
+    accepted: dict[float, np.ndarray] = {}
+
+    def update(scores, is_target):
+        histogram.update(scores, is_target)
+        for name, transform in after.items():
+            histograms[name].update(transform(scores), is_target)
+        if calibrated is not None:
+            for rate, threshold in calibrated.thresholds.items():
+                kinds = is_target[scores >= threshold]
+                counts = np.bincount(kinds, minlength=2)
+                accepted[rate] = accepted.get(rate, 0) + counts
+
+    num_trials = metrics.stream_trials(score, embeddings, classes, update)
     rate, _, rate_bound = histogram.equal_error_rate()
     auc, auc_bound = histogram.roc_auc()
     cost, cost_bound = histogram.min_dcf()
-    return {
+    cllr, cllr_bound = histogram.min_cllr()
+    found = {}
+    if is_ratio:
+        found["cllr"], found["cllr_bound"] = histogram.cllr()
+    for name, counted in histograms.items():
+        found[name], found[f"{name}_bound"] = counted.cllr()
+    if calibrated is not None:
+        sizes = np.bincount(classes)
+        targets = int(np.sum(sizes * (sizes - 1) // 2))
+        found["at_false_accept_rate"] = [
+            {
+                "rate": rate,
+                "threshold": calibrated.thresholds[rate],
+                "false_accept_rate": counts[0] / (num_trials - targets),
+                "miss_rate": 1 - counts[1] / targets,
+            }
+            for rate, counts in accepted.items()
+        ]
+    return found | {
         "equal_error_rate": rate,
         "equal_error_rate_bound": rate_bound,
         "one_minus_auc": 1 - auc,
         "one_minus_auc_bound": auc_bound,
         "min_dcf": cost,
         "min_dcf_bound": cost_bound,
+        "min_cllr": cllr,
+        "min_cllr_bound": cllr_bound,
     }
 
 

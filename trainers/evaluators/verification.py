@@ -11,7 +11,9 @@ from embeddings_tf import viz
 from embeddings_tf.models.method import Method
 from trainers.embed import embed
 from trainers.embed import split_to_embed
+from trainers.evaluators import calibrated_scores
 from trainers.evaluators.scores import all_scores
+from trainers.evaluators.scores import likelihood_ratios
 from trainers.evaluators.scores import of_points
 from trainers.evaluators.scores import own_score
 from trainers.evaluators.scores import own_score_of_pairs
@@ -93,7 +95,16 @@ def check(run, data) -> None:
                 f"config.evaluation.{name} must be at least 0; received "
                 f"{number}"
             )
-    for split in wanted.splits:
+    for rate in wanted.false_accept_rates:
+        if not 0 < rate < 1:
+            raise ValueError(
+                "config.evaluation.false_accept_rates must be between 0 and 1; "
+                f"received {rate}"
+            )
+    splits = set(wanted.splits)
+    if wanted.calibrate:
+        splits.add(wanted.validation.split)
+    for split in sorted(splits):
         count = np.bincount(class_ids(data.labels(split)))
         if len(count) < 2 or count.max() < 2:
             raise ValueError(
@@ -109,7 +120,10 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     Pairs are unordered. The scores are the cosine, PLDA (fitted to embeddings
     of the training split) and, if the method has a log-likelihood ratio, the
     ratio and its fusion with the cosine. Each EER has a 95 % interval from
-    resampled classes, unless `evaluation.num_resamples` is 0. More than
+    resampled classes, unless `evaluation.num_resamples` is 0. Scores are also
+    calibrated on the validation classes, see `calibrated_scores`: the results
+    contain Cllr before (for scores that claim to be log-likelihood ratios) and
+    after, its minimum, and the errors at the chosen thresholds. More than
     `EXACT_TRIALS` trials are counted in bins; each metric then has the bound of
     its error.
 
@@ -129,7 +143,10 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     embeddings = embed(model, x)
     plda.fit(method.points(embeddings).numpy(), class_ids(labels))
     scores = all_scores(method, plda)
+    calibrated = calibrated_scores.calibrate(run, data, model, scores)
+    claims = likelihood_ratios(method)
     results, curves, figures = {}, {}, {}
+    as_trained, after = {}, {}
     for split in run.evaluation.splits:
         x, labels = split_to_embed(data, split)
         classes, embeddings = class_ids(labels), embed(model, x)
@@ -143,7 +160,13 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         }
         for name, score in scores.items():
             if num_trials > EXACT_TRIALS:
-                results[split][name] = streamed(score, embeddings, classes)
+                results[split][name] = streamed(
+                    score,
+                    embeddings,
+                    classes,
+                    name in claims,
+                    calibrated.get(name),
+                )
                 continue
             first, second = np.triu_indices(len(x), 1)
             groups = np.stack([classes[first], classes[second]], axis=1)
@@ -154,6 +177,23 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             )
             title = f"{split}: {name}".replace("_", " ")
             curves[title] = metrics.det_curve(found, is_target)
+            if name in claims:
+                results[split][name]["cllr"] = metrics.cllr(found, is_target)
+                as_trained[title] = metrics.likelihood_ratio_curve(
+                    found, is_target
+                )
+            if name in calibrated:
+                results[split][name] |= calibrated_scores.measures(
+                    calibrated[name],
+                    found,
+                    is_target,
+                    groups,
+                    run.evaluation.num_resamples,
+                )
+                if calibrated[name].logistic is not None:
+                    after[title] = metrics.likelihood_ratio_curve(
+                        calibrated[name].logistic.transform(found), is_target
+                    )
         if method.has_likelihood_ratio:
             properties = distance_properties(scores[method.name], embeddings)
             for name, values in properties.items():
@@ -173,6 +213,12 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         curves |= {f"{name}: {title}": curve for title, curve in found.items()}
     if curves:
         figures["det"] = viz.det_figure(curves)
+        figures["calibration"] = viz.calibration_figure(
+            {
+                "as trained": as_trained,
+                "calibrated on other classes": after,
+            }
+        )
     points = method.points(embeddings).numpy()
     if points.shape[1] == 2:
         score = metrics.cosine_scores
@@ -219,7 +265,8 @@ def summary(results: dict) -> str:
     for split, found in results.items():
         lines.append(
             f"{split.replace('_', ' '):<18}{'EER, %':>8}{'95 %':>16}"
-            f"{'1 - AUC, %':>12}{'minDCF':>8}"
+            f"{'1 - AUC, %':>12}{'minDCF':>8}{'Cllr':>8}{'calibrated':>12}"
+            f"{'minimum':>9}"
         )
         for name, row in found.items():
             if isinstance(row, dict):
@@ -230,9 +277,16 @@ def summary(results: dict) -> str:
                     f"{' to '.join(ends):>16}"
                     f"{100 * row['one_minus_auc']:>12.2f}"
                     f"{row['min_dcf']:>8.3f}"
+                    f"{_bits(row, 'cllr'):>8}{_bits(row, 'cllr_logistic'):>12}"
+                    f"{_bits(row, 'min_cllr'):>9}"
                 )
         lines.append(
             f"{found['trials']} trials, {found['targets']} of them targets"
             + (f", of {found['classes']} classes" if "classes" in found else "")
         )
+        lines += calibrated_scores.threshold_lines(found)
     return "\n".join(lines)
+
+
+def _bits(row: dict, name: str) -> str:
+    return f"{row[name]:.3f}" if name in row else ""

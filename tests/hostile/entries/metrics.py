@@ -373,6 +373,14 @@ ENTRIES = {
         {"false_accept_rate": number(0.4, low=0, high=1, includes_low=False)},
         {"false_accept_rate": 0.4},
     ),
+    "metrics.likelihood_ratio_curve": trial_entry(
+        metrics.likelihood_ratio_curve,
+        {
+            "scores": chosen(floats(SCORES), "int8", "uint8", "booleans"),
+            "num_bins": count(3),
+        },
+        {"num_bins": 3},
+    ),
     "metrics.learn_then_test": Entry(
         accepted,
         {

@@ -61,6 +61,10 @@ CHEAP = (
     "one class",
 )
 
+RATIOS = metrics.likelihood_ratio_curve(
+    np.tile(SCORES, 20), np.tile(np.arange(10) % 3 == 0, 20), 3
+)
+
 
 def few(values):
     return [value for value in values if value.name in CHEAP]
@@ -242,6 +246,33 @@ ENTRIES = {
                 refused("NaN", {"a": [0.5, np.nan]}),
                 refused("numbers for repeats", {"a": 3}),
                 refused("text", "a"),
+            ],
+        },
+    ),
+    "viz.calibration_figure": Entry(
+        drawn(viz.calibration_figure),
+        {"panels": {"as trained": {"a": RATIOS}}},
+        {
+            "panels": [
+                *NO_MAPPING,
+                refused("a panel of numbers", {"as trained": 3}),
+                refused("a curve of numbers", {"as trained": {"a": 3}}),
+                refused(
+                    "an entry missing",
+                    {"as trained": {"a": {"stated": RATIOS["stated"]}}},
+                ),
+                refused(
+                    "lengths",
+                    {"as trained": {"a": {**RATIOS, "stated": [0.5]}}},
+                ),
+                refused(
+                    "NaN",
+                    {
+                        "as trained": {
+                            "a": {**RATIOS, "stated": RATIOS["stated"] * np.nan}
+                        }
+                    },
+                ),
             ],
         },
     ),

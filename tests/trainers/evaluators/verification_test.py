@@ -41,7 +41,7 @@ def speech(split):
 @pytest.fixture(autouse=True)
 def generated_data(monkeypatch):
     monkeypatch.setattr(
-        data.datasets, "load", lambda _, split, *__: speech(split)
+        data.datasets, "load", lambda _, split, *__, **___: speech(split)
     )
     examples_of_folds.cache_clear()
     yield
@@ -114,6 +114,14 @@ def test_a_learned_distance_is_trained_and_measured(tmp_path, capsys):
         assert 0 <= low <= found[name]["equal_error_rate"] <= high <= 1
         assert 0 <= found[name]["one_minus_auc"] <= 1
         assert 0 <= found[name]["min_dcf"] <= 1
+        assert 0 <= found[name]["min_cllr"] <= 1
+        # A calibration of other speakers is not below the best one of these.
+        assert found[name]["cllr_isotonic"] >= found[name]["min_cllr"] - 1e-9
+        (row,) = found[name]["at_false_accept_rate"]
+        low, high = row["false_accept_rate_interval"]
+        assert row["rate"] == 0.01
+        assert 0 <= low <= row["false_accept_rate"] <= high <= 1
+    assert (run / "calibration.png").stat().st_size > 1000
 
     # Loops over pairs of whole utterances.
     here = of_run("an4_learned_distance", "folds.fold=1")
@@ -145,6 +153,10 @@ def test_a_learned_distance_is_trained_and_measured(tmp_path, capsys):
         assert found[name]["equal_error_rate"] == pytest.approx(
             metrics.equal_error_rate(scores, is_target)[0], abs=1 / 100
         )
+    assert found["learned_distance"]["cllr"] == pytest.approx(
+        metrics.cllr(logits, is_target), rel=1e-3
+    )
+    assert "cllr" not in found["cosine"]
 
     # The classifier has the training speakers: 16 - 4 - 3.
     assert model.objective.num_classes == 9 == len(speakers_of(here, "train"))

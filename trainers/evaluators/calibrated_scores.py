@@ -1,0 +1,146 @@
+"""Scores of pairs, calibrated on validation classes."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from embeddings_tf import metrics
+from embeddings_tf import scoring
+from trainers.embed import embed
+from trainers.embed import split_to_embed
+from trainers.folds import class_ids
+
+# Up to this number of examples, all pairs are used: two million trials.
+MOST_EXAMPLES = 2_000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CalibratedScore:
+    """What was fitted to the validation trials of one score.
+
+    `logistic` is None if the trials are separated without an error, because
+    the best slope is then infinite.
+    """
+
+    logistic: scoring.LogisticCalibration | None
+    isotonic: scoring.IsotonicCalibration
+    thresholds: dict[float, float]
+
+    def transforms(self) -> dict[str, Callable]:
+        """Functions from scores to ratios, by the name of their Cllr."""
+        found = {"cllr_isotonic": self.isotonic.transform}
+        if self.logistic is not None:
+            found["cllr_logistic"] = self.logistic.transform
+        return found
+
+
+def calibrate(
+    run, data, model, scores: dict[str, Callable]
+) -> dict[str, CalibratedScore]:
+    """Fits calibrations and thresholds to all pairs of validation classes.
+
+    Of more than `MOST_EXAMPLES` examples, whole classes are drawn. Empty if
+    the validation split is evaluated itself, or `evaluation.calibrate` is
+    False.
+    """
+    name = run.evaluation.validation.split
+    if not run.evaluation.calibrate or name in run.evaluation.splits:
+        return {}
+    x, labels = split_to_embed(data, name)
+    classes = class_ids(labels)
+    rows = _whole_classes(classes)
+    classes = classes[rows]
+    embeddings = embed(model, x[rows] if len(rows) < len(x) else x)
+    first, second = np.triu_indices(len(rows), 1)
+    is_target = classes[first] == classes[second]
+    found = {}
+    for name, score in scores.items():
+        values = metrics.score_all_pairs(score, embeddings)[first, second]
+        found[name] = fit(values, is_target, run.evaluation.false_accept_rates)
+    return found
+
+
+def fit(scores, is_target, rates) -> CalibratedScore:
+    """Fits both calibrations, and a threshold for each rate."""
+    lowest, highest = min(scores[is_target]), max(scores[~is_target])
+    return CalibratedScore(
+        None
+        if lowest > highest
+        else scoring.LogisticCalibration().fit(scores, is_target),
+        scoring.IsotonicCalibration().fit(scores, is_target),
+        {
+            rate: metrics.threshold_at_false_accept_rate(
+                scores, is_target, rate
+            )
+            for rate in rates
+        },
+    )
+
+
+def measures(
+    calibrated: CalibratedScore,
+    scores,
+    is_target,
+    groups=None,
+    num_resamples: int = 0,
+) -> dict:
+    """Cllr after calibration, and the errors at the thresholds.
+
+    `groups` are the classes of both sides, for intervals over classes.
+    """
+    found = {
+        name: metrics.cllr(transform(scores), is_target)
+        for name, transform in calibrated.transforms().items()
+    }
+    if calibrated.logistic is not None:
+        found["calibration"] = calibrated.logistic.to_dict()
+    found["at_false_accept_rate"] = [
+        {"rate": rate, **_errors(threshold, scores, is_target)}
+        for rate, threshold in calibrated.thresholds.items()
+    ]
+    if num_resamples:
+        for row in found["at_false_accept_rate"]:
+            row["false_accept_rate_interval"] = metrics.bootstrap_interval(
+                functools.partial(
+                    metrics.error_rates, threshold=row["threshold"]
+                ),
+                scores,
+                is_target,
+                groups,
+                num_resamples=num_resamples,
+            )
+    return found
+
+
+def threshold_lines(found: dict) -> list[str]:
+    """Errors at the thresholds that validation classes chose, as lines."""
+    return [
+        f"{name.replace('_', ' '):<18}at {100 * row['rate']:g} % false accepts "
+        f"on validation classes: false accepts "
+        f"{100 * row['false_accept_rate']:.2f} %, misses "
+        f"{100 * row['miss_rate']:.2f} %"
+        for name, score in found.items()
+        if isinstance(score, dict)
+        for row in score.get("at_false_accept_rate", ())
+    ]
+
+
+def _errors(threshold: float, scores, is_target) -> dict:
+    false_accept_rate, miss_rate = metrics.error_rates(
+        scores, is_target, threshold
+    )
+    return {
+        "threshold": threshold,
+        "false_accept_rate": false_accept_rate,
+        "miss_rate": miss_rate,
+    }
+
+
+def _whole_classes(classes: np.ndarray) -> np.ndarray:
+    """Rows of classes drawn at random, at most `MOST_EXAMPLES` of them."""
+    order = np.random.default_rng(0).permutation(np.unique(classes))
+    sizes = np.bincount(classes)[order]
+    count = max(2, int(np.searchsorted(np.cumsum(sizes), MOST_EXAMPLES + 1)))
+    return np.flatnonzero(np.isin(classes, order[:count]))
