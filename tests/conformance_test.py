@@ -560,6 +560,10 @@ LAYERS = [
         inputs=lambda: [made_up_batches.features()[0].reshape(NUM_ROWS, 3, -1)],
     ),
     Layer(
+        partial(layers.UncertaintyHead, (8,)),
+        arguments={"dropout": 0.1, "num_samples": 4, "seed": 3},
+    ),
+    Layer(
         partial(layers.AdditiveMargin, num_classes=3),
         arguments={
             "scale": 10.0,

@@ -38,7 +38,8 @@ def export_saved_model(
     Signatures, each for any number of rows:
 
     - `serving_default`: the model's input, under its name. Outputs: `embedding`
-      `(batch, dim)` and, for a Gaussian embedding, `variance` `(batch, dim)`.
+      `(batch, dim)`; for a Gaussian embedding `variance` `(batch, dim)`; with
+      an `UncertaintyHead` `uncertainty` `(batch,)`.
     - `embed`: the same, without checks of the input, for converters to other
       engines.
     - `classify`: `support` inputs, `support_labels` int32 `(supports,)` (any

@@ -57,8 +57,12 @@ def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
     `input_specs`.
     """
     method = Method(model)
+    has_uncertainty = getattr(model, "uncertainty", None) is not None
 
-    def encode(inputs, specs):
+    def embed_only(x):
+        return model(x, training=False)
+
+    def encode(inputs, specs, run=embed_only):
         inputs = [
             tf.debugging.assert_all_finite(
                 x, f"`{spec.name}` contains NaN or infinity"
@@ -68,14 +72,17 @@ def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
             for x, spec in zip(inputs, specs, strict=True)
         ]
         with exported_checks(unit_range):
-            embedding = encode_unchecked(inputs)
-        return tf.debugging.assert_all_finite(
+            embedding = run_unchecked(inputs, run)
+        return tf.nest.map_structure(
+            lambda found: tf.debugging.assert_all_finite(
+                found,
+                f"The embedding of `{specs[0].name}` is not finite: its values "
+                "are too large for the model",
+            ),
             embedding,
-            f"The embedding of `{specs[0].name}` is not finite: its values "
-            "are too large for the model",
         )
 
-    def encode_unchecked(inputs):
+    def run_unchecked(inputs, run):
         x = inputs[0]
         if preprocessing is not None:
             x = real_numbers(
@@ -88,7 +95,7 @@ def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
         one_if_empty = tf.cast(tf.equal(rows, 0), tf.int32)
         x = tf.pad(x, [[0, one_if_empty]] + [[0, 0]] * (shape.rank - 1))
         x = tf.ensure_shape(x, [None, *shape[1:]])
-        return model(x, training=False)[:rows]
+        return tf.nest.map_structure(lambda found: found[:rows], run(x))
 
     def named(name):
         """Specs of one input among several: `name`, `name_length`."""
@@ -105,17 +112,26 @@ def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
     support, query = named("support"), named("query")
 
     def serving_default(*inputs):
-        return unpacked(encode(inputs, specs))
+        return named_outputs(encode(inputs, specs, with_uncertainty))
 
     def embed(*inputs):
         with exported_checks("accept"):
-            return unpacked(encode_unchecked(inputs))
+            return named_outputs(run_unchecked(inputs, with_uncertainty))
 
-    def unpacked(embedding):
-        if not method.is_gaussian:
-            return {"embedding": embedding}
-        mean, variance = gaussian.unpack(embedding)
-        return {"embedding": mean, "variance": variance}
+    def with_uncertainty(x):
+        if has_uncertainty:
+            return model.embed_with_uncertainty(x)
+        return (embed_only(x),)
+
+    def named_outputs(outputs):
+        embedding, *uncertainty = outputs
+        found = {"embedding": embedding}
+        if method.is_gaussian:
+            mean, variance = gaussian.unpack(embedding)
+            found = {"embedding": mean, "variance": variance}
+        if has_uncertainty:
+            (found["uncertainty"],) = uncertainty
+        return found
 
     def classify(*inputs):
         supports, labels = inputs[:num_inputs], inputs[num_inputs]

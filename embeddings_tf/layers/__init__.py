@@ -10,6 +10,7 @@ from embeddings_tf.layers.local_response_normalization import (
 from embeddings_tf.layers.pair_distance import PairDistance
 from embeddings_tf.layers.pixel_range import PixelRange
 from embeddings_tf.layers.statistics_pooling import StatisticsPooling
+from embeddings_tf.layers.uncertainty_head import UncertaintyHead
 
 __all__ = [
     "AdditiveMargin",
@@ -19,5 +20,6 @@ __all__ = [
     "PairDistance",
     "PixelRange",
     "StatisticsPooling",
+    "UncertaintyHead",
     "as_distribution",
 ]

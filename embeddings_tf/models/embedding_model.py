@@ -2,6 +2,7 @@
 
 import keras
 
+from embeddings_tf.layers import UncertaintyHead
 from embeddings_tf.losses.teachable_rows import LogTeachableRows
 from embeddings_tf.losses.teachable_rows import watch_teachable_rows
 from embeddings_tf.models.encode_in_pieces import encode_in_pieces
@@ -12,9 +13,9 @@ from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.prepare_for_replicas import (
     synchronize_batch_normalization,
 )
-from embeddings_tf.models.training_loss import OwnLossModel
-from embeddings_tf.models.training_loss import training_loss
+from embeddings_tf.models.training_loss import mean_over_rows
 from embeddings_tf.models.training_loss import with_regularisers
+from embeddings_tf.models.uncertain_model import UncertainModel
 from embeddings_tf.ops.arguments import keras_layer
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
@@ -24,7 +25,7 @@ OBJECTIVES = (keras.layers.Layer, keras.losses.Loss)
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class EmbeddingModel(OwnLossModel):
+class EmbeddingModel(UncertainModel):
     """An encoder trained with an objective that owns weights.
 
     Use it with the layers of `embeddings_tf.objectives`. For a plain loss of
@@ -43,6 +44,19 @@ class EmbeddingModel(OwnLossModel):
     Batch normalisation sees `piece_size` rows. Each piece draws its own noise
     (dropout), equal in both passes. No gradient reaches the inputs.
 
+    With an `uncertainty` head, the model also predicts how large the loss of
+    an input is: `predict_uncertainty`. The head is trained beside the encoder,
+    which it does not change. If `encoder.trainable` is False, only the head is
+    trained; so you can add a head to a trained model:
+
+    ```
+    trained = keras.saving.load_model("trained.keras")
+    trained.encoder.trainable = False
+    model = EmbeddingModel(
+        trained.encoder, trained.objective, uncertainty=UncertaintyHead()
+    )
+    ```
+
     Args:
         encoder: A Keras model or layer from inputs to embeddings
             `(batch, width)`.
@@ -53,6 +67,7 @@ class EmbeddingModel(OwnLossModel):
         gaussian: Whether the encoder's embeddings are packed Gaussians, for
             your own last layer. None: they are if the encoder ends in
             `GaussianEmbedding`, see `has_gaussian_output`.
+        uncertainty: A `layers.UncertaintyHead`, or None.
 
     Attributes:
         gaussian: Whether embeddings are packed Gaussians, True or False.
@@ -64,8 +79,9 @@ class EmbeddingModel(OwnLossModel):
     Output shape: The encoder's.
 
     Raises:
-        ValueError: If `encoder` is not a Keras model or layer, or `objective`
-            is neither a layer nor a loss object. If the objective reads
+        ValueError: If `encoder` is not a Keras model or layer, `objective` is
+            neither a layer nor a loss object, or `uncertainty` is no
+            `UncertaintyHead`. If the objective reads
             Gaussians and the encoder returns points, or the reverse (the
             objective declares this by its attribute `is_gaussian`, False by
             default). If `piece_size` is not None or a positive integer. In
@@ -106,6 +122,7 @@ class EmbeddingModel(OwnLossModel):
         *,
         piece_size: int | None = None,
         gaussian: bool | None = None,
+        uncertainty: UncertaintyHead | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -126,6 +143,10 @@ class EmbeddingModel(OwnLossModel):
         self._check_gaussian()
         if hasattr(objective, "batch_needs"):
             watch_teachable_rows(self, objective)
+        self.add_uncertainty(uncertainty)
+        if uncertainty is not None and not self._has_loss():
+            # With a frozen encoder, only the head is trained.
+            objective.trainable &= encoder.trainable
         if encoder.built and getattr(encoder, "input_shape", None) is not None:
             self.build(encoder.input_shape)
 
@@ -137,6 +158,7 @@ class EmbeddingModel(OwnLossModel):
             self.objective.build(
                 (None,), self.compute_output_shape(input_shape)
             )
+        self.build_uncertainty(self.compute_output_shape(input_shape)[-1])
         self.built = True
 
     def _check_gaussian(self) -> None:
@@ -200,25 +222,34 @@ class EmbeddingModel(OwnLossModel):
                 "a batch without labels. Feed (x, label), for example from "
                 "embeddings_tf.datasets.batches."
             )
+        of_head = self.loss_of_head(x, y)
+        if of_head is not None and not self.encoder.trainable:
+            return with_regularisers(self, of_head)
         if self._has_loss():
             loss = self.objective(y, y_pred, sample_weight)
-            return with_regularisers(self, loss)
-        values = self.objective(y, y_pred, training=training)
-        return training_loss(self, values, sample_weight)
+        else:
+            values = self.objective(y, y_pred, training=training)
+            loss = mean_over_rows(values, sample_weight)
+        loss = with_regularisers(self, loss)
+        return loss if of_head is None else loss + of_head
 
     def get_config(self):
+        head = self.uncertainty
+        if head is not None:
+            head = keras.saving.serialize_keras_object(head)
         return {
             **super().get_config(),
             "encoder": keras.saving.serialize_keras_object(self.encoder),
             "objective": keras.saving.serialize_keras_object(self.objective),
             "piece_size": self.piece_size,
             "gaussian": self.gaussian,
+            **({} if head is None else {"uncertainty": head}),
         }
 
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        for part in ("encoder", "objective"):
+        for part in {"encoder", "objective", "uncertainty"} & set(config):
             config[part] = keras.saving.deserialize_keras_object(config[part])
         # Older files lack it; they were trained as the objective reads.
         config.setdefault("gaussian", reads_gaussians(config["objective"]))

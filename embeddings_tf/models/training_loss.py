@@ -46,11 +46,15 @@ class OwnLossModel(keras.Model):
 
 def training_loss(model, values, sample_weight=None) -> tf.Tensor:
     """Mean of `values` `(batch,)`, plus the regularisers of the model."""
+    return with_regularisers(model, mean_over_rows(values, sample_weight))
+
+
+def mean_over_rows(values, sample_weight=None) -> tf.Tensor:
+    """Mean of `values` `(batch,)`, reduced like every Keras loss."""
     values = balance_replicas(tf.convert_to_tensor(values))
-    loss = _GivenValues(name="loss", dtype="float32")(
+    return _GivenValues(name="loss", dtype="float32")(
         values, values, sample_weight
     )
-    return with_regularisers(model, loss)
 
 
 def with_regularisers(model, loss) -> tf.Tensor:

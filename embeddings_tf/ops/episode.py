@@ -25,18 +25,30 @@ def split_episode(labels: tf.Tensor, num_support: int) -> Episode:
     matters. A class with `num_support` rows or fewer has no query.
     """
     classes, class_ids = tf.unique(labels)
-    num_classes = tf.size(classes)
+    rank, _ = _rank_and_count(class_ids)
+    return Episode(class_ids, tf.size(classes), rank < num_support)
+
+
+def split_halves(labels: tf.Tensor) -> Episode:
+    """Splits rows: the first half of each label, rounded up, are supports."""
+    classes, class_ids = tf.unique(labels)
+    rank, count = _rank_and_count(class_ids)
+    return Episode(class_ids, tf.size(classes), 2 * rank < count)
+
+
+def _rank_and_count(class_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Place of each row among the rows of its class, and their number."""
     order = tf.argsort(class_ids, stable=True)
     # One counter per row suffices, and XLA knows this size.
     counts = tf.math.unsorted_segment_sum(
-        tf.ones_like(class_ids), class_ids, tf.size(labels)
+        tf.ones_like(class_ids), class_ids, tf.size(class_ids)
     )
     first = tf.cumsum(counts, exclusive=True)
-    rank_in_order = tf.range(tf.size(labels)) - tf.gather(
+    rank_in_order = tf.range(tf.size(class_ids)) - tf.gather(
         first, tf.gather(class_ids, order)
     )
-    rank = tf.scatter_nd(order[:, None], rank_in_order, tf.shape(labels))
-    return Episode(class_ids, num_classes, rank < num_support)
+    rank = tf.scatter_nd(order[:, None], rank_in_order, tf.shape(class_ids))
+    return rank, tf.gather(counts, class_ids)
 
 
 def mean_over_queries(values: tf.Tensor) -> tf.Tensor:

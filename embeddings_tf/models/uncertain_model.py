@@ -1,0 +1,103 @@
+"""A model of embeddings that may have an uncertainty head."""
+
+import functools
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf import compat
+from embeddings_tf.layers import UncertaintyHead
+from embeddings_tf.models.encoder_features import encoder_features
+from embeddings_tf.models.method import Method
+from embeddings_tf.models.prepare_for_replicas import (
+    synchronize_batch_normalization,
+)
+from embeddings_tf.models.training_loss import OwnLossModel
+from embeddings_tf.models.training_loss import mean_over_rows
+from embeddings_tf.models.uncertainty_loss import uncertainty_loss
+from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.arguments import positive_integer
+
+
+class UncertainModel(OwnLossModel):
+    """The part of `EmbeddingModel` that predicts and trains an uncertainty.
+
+    Needs the attributes `encoder` and `objective` of `EmbeddingModel`.
+    """
+
+    def add_uncertainty(self, head: UncertaintyHead | None) -> None:
+        """Sets the head; None: no uncertainty."""
+        self.uncertainty = head
+        if head is None:
+            return
+        if not isinstance(head, UncertaintyHead):
+            raise ValueError(
+                "`uncertainty` must be an embeddings_tf.layers.UncertaintyHead "
+                f"or None; received {head!r}."
+            )
+        synchronize_batch_normalization(head)
+        # Numbers of queries are known only when a step runs.
+        self.supports_jit = False
+        self._uncertainty_loss = keras.metrics.Mean(name="uncertainty_loss")
+        compat.add_metric(self, self._uncertainty_loss)
+
+    def build_uncertainty(self, width: int) -> None:
+        """Builds the head, if any, on a built encoder of that width."""
+        if self.uncertainty is None:
+            return
+        self._features, size = encoder_features(self.encoder, width)
+        if not self.uncertainty.built:
+            self.uncertainty.build((None, size))
+
+    def loss_of_head(self, x, y) -> tf.Tensor | None:
+        """Returns the loss of the head on a batch, a scalar, if any."""
+        if self.uncertainty is None:
+            return None
+        embeddings, features = self._features(x)
+        predicted = self.uncertainty(features, training=True)
+        values = uncertainty_loss(
+            self.uncertainty, Method(self), y, embeddings, predicted
+        )
+        self._uncertainty_loss.update_state(values)
+        return mean_over_rows(values)
+
+    def embed_with_uncertainty(self, inputs) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns embeddings `(batch, width)` and uncertainties `(batch,)`.
+
+        Raises:
+            ValueError: If the model has no uncertainty head, or is not built.
+        """
+        if self.uncertainty is None or not self.built:
+            raise ValueError(
+                "The model has no uncertainty: give it a head and train it, "
+                "EmbeddingModel(encoder, objective, uncertainty=embeddings_tf"
+                ".layers.UncertaintyHead()), and call it once."
+            )
+        embeddings, features = self._features(inputs)
+        return embeddings, self.uncertainty(features, training=False)
+
+    def predict_uncertainty(self, x, batch_size: int = 256) -> np.ndarray:
+        """Returns the uncertainty of each input, `(n,)`.
+
+        It is the loss that the head expects: larger means less certain. Only
+        compare uncertainties of one model.
+
+        Args:
+            x: Inputs that `predict` accepts in slices.
+            batch_size: Number of inputs at once.
+        """
+        batch_size = positive_integer("batch_size", batch_size)
+        found = [
+            self._predict_batch(tf.convert_to_tensor(x[i : i + batch_size]))
+            for i in range(0, num_rows("x", x), batch_size)
+        ]
+        return np.concatenate(found) if found else np.zeros(0, "float32")
+
+    @functools.cached_property
+    def _predict_batch(self):
+        @tf.function(reduce_retracing=True, autograph=False)
+        def predict(inputs):
+            return self.embed_with_uncertainty(inputs)[1]
+
+        return predict

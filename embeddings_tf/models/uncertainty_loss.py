@@ -1,0 +1,96 @@
+"""The loss that trains an uncertainty head."""
+
+import tensorflow as tf
+
+from embeddings_tf.models.method import Method
+from embeddings_tf.ops.batch_needs import BatchNeeds
+from embeddings_tf.ops.episode import mean_over_queries
+from embeddings_tf.ops.episode import split_halves
+from embeddings_tf.ops.global_batch import gather_global_batch
+from embeddings_tf.ops.labelled_batch import labelled_batch
+
+# A row needs another row of its class, and so does another class.
+NEEDS = BatchNeeds(
+    2,
+    2,
+    "embeddings_tf.sampling.class_balanced_batches(labels, num_classes, "
+    "num_per_class, seed)",
+)
+
+
+def uncertainty_loss(head, method: Method, y_true, embeddings, uncertainty):
+    """Squared error of predicted losses, the same for every row.
+
+    Rows whose class has a single row in the batch have no loss to predict and
+    are left out. Under `tf.distribute` the batch is the global batch.
+
+    Args:
+        head: The `UncertaintyHead`; it draws the samples of methods that
+            sample.
+        method: The method of the model.
+        y_true: Class ids `(batch,)`.
+        embeddings: `(batch, width)`, without gradient.
+        uncertainty: What the head predicts, `(batch,)`.
+
+    Returns:
+        `(batch,)`, the mean over all rows with a loss in every entry; 0 if no
+        row has one.
+    """
+    labels, local = labelled_batch(y_true, embeddings)
+    labels, embeddings, predicted = gather_global_batch(
+        labels, local, uncertainty
+    )
+    is_used = NEEDS.teachable_rows(labels)
+    labels, embeddings, predicted = (
+        tf.boolean_mask(x, is_used) for x in (labels, embeddings, predicted)
+    )
+    seeds = head.next_seed(), head.next_seed()
+    errors = tf.cond(
+        tf.size(labels) > 0,
+        lambda: tf.square(
+            predicted
+            - query_losses(method, labels, embeddings, head.num_samples, seeds)
+        ),
+        lambda: tf.zeros_like(predicted),
+    )
+    return tf.fill(tf.shape(local)[:1], mean_over_queries(errors))
+
+
+def query_losses(
+    method: Method, labels, embeddings, num_samples: int, seeds
+) -> tf.Tensor:
+    """Losses `(batch,)` of all rows as queries, `-ln p` of the right class.
+
+    The first half of each class represents it for the second half, and the
+    second for the first.
+
+    Args:
+        method: Represents classes and gives probabilities.
+        labels: Integers `(batch,)`, each at least twice.
+        embeddings: `(batch, width)`.
+        num_samples: Samples of each query, for methods that sample.
+        seeds: Two seeds `(2,)` of these samples.
+    """
+    halves = split_halves(labels)
+    losses = tf.zeros(tf.shape(labels))
+    first = halves.is_support
+    sides = first, tf.logical_not(first)
+    for is_support, seed in zip(sides, seeds, strict=True):
+        represented = method.represent(
+            tf.boolean_mask(embeddings, is_support),
+            tf.boolean_mask(halves.class_ids, is_support),
+            halves.num_classes,
+        )
+        rows = tf.where(tf.logical_not(is_support))
+        log_prob = method.log_prob(
+            tf.gather(embeddings, rows[:, 0]),
+            represented,
+            num_samples,
+            seed,
+        )
+        right = tf.gather(halves.class_ids, rows[:, 0])
+        found = -tf.gather(log_prob, right, batch_dims=1)
+        losses = tf.tensor_scatter_nd_update(
+            losses, rows, tf.cast(found, losses.dtype)
+        )
+    return tf.stop_gradient(losses)

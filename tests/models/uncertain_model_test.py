@@ -1,0 +1,279 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy.special import log_softmax
+from scipy.stats import spearmanr
+
+import embeddings_tf
+from embeddings_tf import datasets
+from embeddings_tf import layers
+from embeddings_tf import losses
+from embeddings_tf import objectives
+from embeddings_tf import sampling
+from embeddings_tf.layers import UncertaintyHead
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models.encoder_features import encoder_features
+from embeddings_tf.models.method import Method
+from embeddings_tf.models.uncertainty_loss import query_losses
+from embeddings_tf.models.uncertainty_loss import uncertainty_loss
+
+SEEDS = (np.array([0, 1], "int32"), np.array([0, 2], "int32"))
+
+
+def image_encoder(gaussian=False):
+    return keras.Sequential(
+        [
+            keras.Input((8, 8, 1)),
+            keras.layers.Conv2D(3, 3, padding="same", activation="relu"),
+            keras.layers.MaxPooling2D(),
+            keras.layers.Conv2D(5, 3, padding="same"),
+            keras.layers.BatchNormalization(),
+            keras.layers.Flatten(),
+            layers.GaussianEmbedding(2) if gaussian else keras.layers.Dense(2),
+        ]
+    )
+
+
+def images(count=24):
+    rng = np.random.default_rng(0)
+    return rng.uniform(0, 255, (count, 8, 8, 1)).astype("float32")
+
+
+def compiled(encoder, objective, **arguments):
+    model = EmbeddingModel(encoder, objective, **arguments)
+    model.compile(keras.optimizers.SGD(1e-3))
+    return model
+
+
+METHODS = {
+    "prototypical": (False, lambda: losses.PrototypicalLoss(num_support=2)),
+    "triplet": (False, losses.TripletLoss),
+    "stochastic_prototypes": (
+        True,
+        lambda: objectives.StochasticPrototypes(num_support=2, seed=0),
+    ),
+    "hedged_instances": (True, lambda: objectives.HedgedInstances(4)),
+    "learned_distance": (
+        False,
+        lambda: objectives.LearnedDistance(layers.PairDistance((8,))),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "stochastic_prototypes",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in METHODS
+            if name != "stochastic_prototypes"
+        ),
+    ],
+)
+def test_trains_beside_every_method(name):
+    gaussian, objective = METHODS[name]
+    model = compiled(
+        image_encoder(gaussian),
+        objective(),
+        uncertainty=UncertaintyHead((8,), num_samples=3),
+    )
+    before = [w.numpy() for w in model.uncertainty.trainable_weights]
+    labels = np.repeat(np.arange(4), 6)
+    logs = model.train_on_batch(images(), labels, return_dict=True)
+    assert np.isfinite(logs["uncertainty_loss"]) and logs["uncertainty_loss"]
+    after = [w.numpy() for w in model.uncertainty.trainable_weights]
+    assert any((a != b).any() for a, b in zip(before, after, strict=True))
+
+
+def test_target_is_the_loss_of_each_row_as_a_query():
+    rng = np.random.default_rng(0)
+    labels = np.array([3, 3, 1, 1, 3, 1, 1, 3, 3])
+    embeddings = rng.normal(size=(9, 2)).astype("float32")
+    model = EmbeddingModel(image_encoder(), losses.PrototypicalLoss(2))
+    found = query_losses(Method(model), labels, embeddings, 1, SEEDS)
+    # Class 3 has five rows: three represent it for two, two for three.
+    halves = {3: ([0, 1, 4], [7, 8]), 1: ([2, 3], [5, 6])}
+    for row, label in enumerate(labels):
+        side = 1 if row in halves[label][0] else 0
+        means = [embeddings[halves[c][side]].mean(axis=0) for c in (1, 3)]
+        squares = [((embeddings[row] - mean) ** 2).sum() for mean in means]
+        log_prob = log_softmax(-np.array(squares))[[1, 3].index(label)]
+        np.testing.assert_allclose(found[row], -log_prob, rtol=1e-4)
+
+
+def test_rows_without_another_row_of_their_class_are_left_out():
+    rng = np.random.default_rng(0)
+    embeddings = rng.normal(size=(6, 2)).astype("float32")
+    predicted = rng.uniform(size=6).astype("float32")
+    labels = np.array([5, 0, 0, 7, 1, 1])
+    model = EmbeddingModel(image_encoder(), losses.PrototypicalLoss(2))
+    head = UncertaintyHead()
+    rows = [1, 2, 4, 5]
+    target = query_losses(
+        Method(model), labels[rows], embeddings[rows], 1, SEEDS
+    )
+    found = uncertainty_loss(head, Method(model), labels, embeddings, predicted)
+    expected = ((predicted[rows] - target) ** 2).numpy().mean()
+    np.testing.assert_allclose(found, np.full(6, expected), rtol=1e-5)
+    for labels in (np.arange(6), np.array([0, 0, 0, 1, 2, 3])):
+        found = uncertainty_loss(
+            head, Method(model), labels, embeddings, predicted
+        )
+        np.testing.assert_array_equal(found, np.zeros(6))
+
+
+def test_features_are_means_and_deviations_of_inner_layers():
+    encoder = image_encoder()
+    embed, size = encoder_features(encoder, 2)
+    embedding, features = embed(images(4))
+    first = encoder.layers[0](images(4)).numpy()
+    # Two spatial sizes; the last layer of each counts.
+    pooled = keras.layers.MaxPooling2D()(first)
+    last = encoder.layers[3](encoder.layers[2](pooled)).numpy()
+    expected = [encoder(images(4))]
+    for x in (first, last):
+        expected += [x.mean(axis=(1, 2)), x.std(axis=(1, 2))]
+    assert size == 2 + 2 * (3 + 5)
+    np.testing.assert_allclose(
+        features, np.concatenate(expected, 1), rtol=1e-3, atol=1e-5
+    )
+    np.testing.assert_allclose(embedding, expected[0], rtol=1e-5)
+
+
+def test_features_of_functional_and_subclassed_encoders():
+    sequential = image_encoder()
+    functional = keras.Model(sequential.inputs[0], sequential.outputs[0])
+    of_sequential, _ = encoder_features(sequential, 2)
+    of_functional, _ = encoder_features(functional, 2)
+    np.testing.assert_allclose(
+        of_functional(images(4))[1], of_sequential(images(4))[1], rtol=1e-5
+    )
+
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = keras.layers.Dense(3)
+
+        def call(self, x):
+            return self.dense(x)
+
+    own = Own()
+    embedding, features = encoder_features(own, 3)[0](np.ones((2, 4)))
+    np.testing.assert_array_equal(features, embedding)
+
+
+def test_the_encoder_trains_as_without_a_head():
+    labels = np.repeat(np.arange(4), 6)
+    weights = []
+    for head in (None, UncertaintyHead((8,))):
+        keras.utils.set_random_seed(1)
+        model = compiled(
+            image_encoder(), losses.TripletLoss(), uncertainty=head
+        )
+        encoder = image_encoder()
+        keras.utils.set_random_seed(2)
+        model.encoder.set_weights(
+            [np.random.normal(0, 0.1, w.shape) ** 2 for w in encoder.weights]
+        )
+        for _ in range(3):
+            model.train_on_batch(images(), labels)
+        weights.append(model.encoder.get_weights())
+    for without, beside in zip(*weights, strict=True):
+        np.testing.assert_allclose(beside, without, rtol=1e-5, atol=1e-7)
+
+
+def test_a_frozen_encoder_trains_only_the_head():
+    encoder = image_encoder(gaussian=True)
+    encoder.trainable = False
+    model = compiled(
+        encoder,
+        objectives.StochasticPrototypes(2, seed=0),
+        uncertainty=UncertaintyHead((8,), num_samples=2),
+    )
+    fixed = [*encoder.weights, model.objective.raw_noise_variance]
+    before = [w.numpy() for w in fixed]
+    labels = np.repeat(np.arange(4), 6)
+    logs = model.train_on_batch(images(), labels, return_dict=True)
+    for weight, value in zip(fixed, before, strict=True):
+        np.testing.assert_array_equal(weight, value)
+    assert logs["loss"] == pytest.approx(logs["uncertainty_loss"])
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A head on points that are more or less noisy, and say how much."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(30), 20)
+    noise = rng.uniform(size=600)
+    points = rng.normal(size=(30, 3))[labels]
+    points += 2 * noise[:, None] * rng.normal(size=(600, 3))
+    x = np.concatenate([points, noise[:, None]], axis=1).astype("float32")
+    inputs = keras.Input((4,))
+    # The noise is in an inner layer with a spatial size, not in the embedding.
+    wide = keras.layers.Reshape((2, 2))(inputs)
+    outputs = keras.layers.Flatten()(wide)[:, :3]
+    encoder = keras.Model(inputs, outputs)
+    encoder.trainable = False
+    keras.utils.set_random_seed(0)
+    model = EmbeddingModel(
+        encoder,
+        losses.PrototypicalLoss(5),
+        uncertainty=UncertaintyHead((32,)),
+    )
+    model.compile(keras.optimizers.Adam(1e-2))
+    indices = sampling.class_balanced_batches(labels, 10, 10, seed=0)
+    model.fit(
+        datasets.batches(x, labels, indices),
+        steps_per_epoch=150,
+        verbose=0,
+        shuffle=False,
+    )
+    return model, x, noise
+
+
+def test_rises_with_noise(trained):
+    model, x, noise = trained
+    found = model.predict_uncertainty(x, batch_size=100)
+    assert found.shape == (600,)
+    assert spearmanr(found, noise).statistic > 0.6
+
+
+def test_saving_restores_it(trained, tmp_path):
+    model, x, _ = trained
+    model.save(tmp_path / "model.keras")
+    restored = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(
+        restored.predict_uncertainty(x), model.predict_uncertainty(x), rtol=1e-5
+    )
+    assert not restored.encoder.trainable
+
+
+def test_exports_it(trained, tmp_path):
+    model, x, _ = trained
+    path = embeddings_tf.export.export_saved_model(model, tmp_path)
+    served = tf.saved_model.load(path)
+    for name in ("serving_default", "embed"):
+        run = served.signatures[name]
+        (argument,) = run.structured_input_signature[1]
+        found = run(**{argument: x[:7]})
+        assert set(found) == {"embedding", "uncertainty"}
+        np.testing.assert_allclose(
+            found["uncertainty"], model.predict_uncertainty(x[:7]), rtol=1e-5
+        )
+        np.testing.assert_allclose(found["embedding"], x[:7, :3], rtol=1e-5)
+    nothing = run(**{argument: x[:0]})
+    assert nothing["uncertainty"].shape == (0,)
+
+
+def test_a_model_without_a_head_says_so():
+    model = EmbeddingModel(image_encoder(), losses.TripletLoss())
+    assert "uncertainty" not in model.get_config()
+    with pytest.raises(ValueError, match="has no uncertainty"):
+        model.predict_uncertainty(images())
+
+
+def test_refuses_another_head():
+    with pytest.raises(ValueError, match="UncertaintyHead or None.*received"):
+        EmbeddingModel(image_encoder(), losses.TripletLoss(), uncertainty="x")
