@@ -10,6 +10,7 @@ COMMANDS = {
     "embed": ("trainers.embed_data", "embed a folder or a data set"),
     "enroll": ("trainers.enroll", "add labelled examples to a gallery"),
     "identify": ("trainers.identify", "who is it, or unknown"),
+    "verify": ("trainers.verify", "are two inputs of the same class"),
     "nearest": ("trainers.nearest", "the most similar examples of a gallery"),
     "compare": ("trainers.compare", "compare methods on your own data"),
     "cross-validate": ("trainers.cross_validate", "train fold by fold"),

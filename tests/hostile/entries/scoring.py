@@ -66,6 +66,23 @@ def searched(model, **arguments):
     return search.fit(X, Y).kneighbors(X)
 
 
+VERIFIER = scoring.Verifier(ENCODER).fit(X, Y, 0.5)
+
+
+def pair_answers(verifier):
+    names = ("predict", "predict_proba", "decision_function")
+    return [getattr(verifier, name)(X, X[::-1]) for name in names]
+
+
+def verified(model, **arguments):
+    return pair_answers(scoring.Verifier(model, **arguments).fit(X, Y, 0.5))
+
+
+def verifier_file():
+    VERIFIER.save(FOLDER / "verifier.json")
+    return FOLDER / "verifier.json"
+
+
 NO_MODELS = [
     refused("text", "hostile"),
     refused("a number", 3),
@@ -327,6 +344,85 @@ ENTRIES = {
         )
         for name in ("decision_function", "predict")
     },
+    "scoring.Verifier": Entry(
+        verified,
+        {
+            "model": ENCODER,
+            "calibration": "logistic",
+            "target_prior": 0.5,
+            "seed": 1,
+            "batch_size": 5,
+            "embedded": False,
+        },
+        {
+            "model": [*NO_MODELS, refused("None", None)],
+            "calibration": choice("logistic"),
+            "target_prior": [
+                *number(0.5, low=0, high=1),
+                refused("0", 0.0),
+                refused("1", 1.0),
+            ],
+            "seed": seed(1),
+            "batch_size": chosen(count(5), "beyond int64"),
+            "embedded": TRUTH,
+        },
+    ),
+    "scoring.Verifier.fit": Entry(
+        lambda x, labels, false_accept_rate: pair_answers(
+            scoring.Verifier(ENCODER).fit(x, labels, false_accept_rate)
+        ),
+        {"x": X, "labels": Y, "false_accept_rate": 0.5},
+        {
+            "x": EXAMPLES,
+            "labels": [
+                refused("one class", Y * 0),
+                refused("too few", [7]),
+                refused("NaN", Y * np.nan),
+                refused("all different", np.arange(12)),
+            ],
+            "false_accept_rate": [
+                *number(0.5, low=0, high=1),
+                refused("0", 0.0),
+                refused("1", 1.0),
+                refused("too small", 0.001),
+            ],
+        },
+    ),
+    **{
+        f"scoring.Verifier.{name}": Entry(
+            lambda first, second, name=name: getattr(VERIFIER, name)(
+                first, second
+            ),
+            {"first": X, "second": X[::-1].copy()},
+            {"first": INPUTS, "second": [refused("fewer", X[:5])]},
+            tolerance=1e-4,
+        )
+        for name in (
+            "decision_function",
+            "log_likelihood_ratio",
+            "predict",
+            "predict_proba",
+            "score_samples",
+        )
+    },
+    "scoring.Verifier.load": Entry(
+        lambda path, model, embedded: pair_answers(
+            scoring.Verifier.load(path, model, embedded=embedded)
+        ),
+        {"path": verifier_file(), "model": ENCODER, "embedded": False},
+        {
+            "path": [*PATHS, refused("no such file", FOLDER / "none.json")],
+            "model": [*NO_MODELS, refused("None", None)],
+            "embedded": TRUTH,
+        },
+        raises=(OSError,),
+    ),
+    "scoring.Verifier.save": Entry(
+        VERIFIER.save,
+        {"path": FOLDER / "saved.json"},
+        {"path": [*PATHS, anything("text", str(FOLDER / "again.json"))]},
+        raises=(OSError,),
+    ),
     "scoring.embed": Entry(
         scoring.embed,
         {"model": ENCODER, "x": X, "batch_size": 5, "progress": None},

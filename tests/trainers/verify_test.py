@@ -1,0 +1,111 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from tests.trainers.colours import colour_of
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from tests.trainers.enroll_test import HELD_OUT
+from tests.trainers.enroll_test import TEST
+from trainers import verify
+
+# Colours hardly overlap, so that no line separates the pairs.
+FIT = ("--fit", "isotonic", "--false-accept-rate", "0.05")
+
+
+@pytest.fixture
+def words(colours):
+    return ["--workdir", colours / "run", *FIT]
+
+
+def distance(first, second):
+    colours = [colour_of(*image) * 0.2 for image in (first, second)]
+    return np.square(colours[0] - colours[1]).sum()
+
+
+def test_pairs_by_loop(words, colours, tmp_path, capsys):
+    rows = (0, 0, 0, 1), (0, 1, 1, 0), (2, 3, 2, 5), (3, 0, 4, 1)
+    pairs = [((TEST[a], m), (TEST[b], n)) for a, m, b, n in rows]
+    lines = [
+        ",".join([*(f"{name}/{n}.png" for name, n in pair), str(int(same))])
+        for pair in pairs
+        for same in [pair[0][0] == pair[1][0]]
+    ]
+    table = colours / "photos" / "pairs.csv"
+    table.write_text("\n".join(["first,second,same", *lines]))
+    words = [*words, "--pairs", table, "--output", tmp_path / "a.csv"]
+    try:
+        assert call(verify, *words) == 0
+    finally:
+        table.unlink()
+    out = capsys.readouterr().out
+    with open(tmp_path / "a.csv") as file:
+        rows = list(csv.DictReader(file))
+    images = [(name, n) for name in HELD_OUT for n in range(6)]
+    others = sorted(
+        -distance(a, b) for a in images for b in images if a[0] < b[0]
+    )
+    (threshold,) = {float(row["threshold"]) for row in rows}
+    # The command computes in float32.
+    assert np.mean(np.array(others) >= threshold + 1e-3) <= 0.05
+    assert np.mean(np.array(others) >= threshold - 1e-3) >= 0.05
+    for pair, row in zip(pairs, rows, strict=True):
+        score = -distance(*pair)
+        np.testing.assert_allclose(float(row["score"]), score, rtol=1e-4)
+        accepted = score >= threshold
+        assert row["answer"] == ("same" if accepted else "different")
+        ratio = float(row["log_likelihood_ratio"])
+        np.testing.assert_allclose(
+            float(row["probability"]), 1 / (1 + np.exp(-ratio)), rtol=1e-6
+        )
+        assert row["same"] == str(pair[0][0] == pair[1][0])
+    assert "Of 2 pairs of the same class, " in out
+    report = json.loads((colours / "run" / "verifier.json").read_text())
+    assert report["report"]["num_classes"] == len(HELD_OUT)
+    assert (colours / "run" / "verify.png").is_file()
+
+
+def test_a_second_start_does_not_calibrate_again(words, colours, capsys):
+    photos = colours / "photos"
+    files = [photos / TEST[0] / "0.png", photos / TEST[0] / "1.png"]
+    assert call(verify, *words, *files) == 0
+    first = capsys.readouterr().out.splitlines()
+    assert call(verify, *words, *files) == 0
+    again = capsys.readouterr().out.splitlines()
+    assert "Calibrating." not in again
+    assert first[-3:] == again[-3:]
+    assert " same " in again[-2]
+    # Another rate has another threshold.
+    assert call(verify, *words[:-1], "0.2", *files) == 0
+    assert "Calibrating." in capsys.readouterr().out
+
+
+def test_refusals(words, colours, tmp_path, capsys):
+    image = colours / "photos" / "c00" / "0.png"
+    table = tmp_path / "pairs.csv"
+    for text, message in (
+        ("", "0 rows and no columns"),
+        ("first,third\na,b", "columns first and second"),
+        ("first,second\n,b", "line 2: first is empty"),
+        ("first,second,same\na,b,maybe", "line 2: same must be 0 or 1"),
+        ("first,second\na.png,b.png", "there is no file"),
+    ):
+        table.write_text(text)
+        assert message in refused(capsys, verify, *words, "--pairs", table)
+    for more, message in (
+        ([], "name two files"),
+        ([image], "received 1"),
+        ([image, tmp_path / "b.png"], "there is no file"),
+        ([image, image, "--prior", 1], "--prior must be between 0 and 1"),
+        ([image, image, "--false-accept-rate", 0], "between 0 and 1"),
+        ([image, image, "--false-accept-rate", 1e-6], "cannot measure"),
+        ([image, image, "--calibration", image.parent], "has no classes"),
+        ([image, image, "--output", "a.txt"], "must end in"),
+    ):
+        assert message in refused(capsys, verify, *words, *more)
+    assert "contains no run" in refused(
+        capsys, verify, "--workdir", tmp_path, image, image
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["pairs.csv"]

@@ -1,0 +1,73 @@
+"""Pairs of files: two arguments, or a table."""
+
+import csv
+import os
+import pathlib
+
+TRUE, FALSE = ("1", "true", "True"), ("0", "false", "False")
+
+
+def read_pairs(files: list[str], table: str | None) -> dict[str, list]:
+    """Returns paths `first` and `second`, and `same` if the table has it.
+
+    Args:
+        files: Two files, or none with a table.
+        table: Path of a CSV file with the columns `first` and `second`, paths
+            from its folder on, and optionally `same`.
+
+    Raises:
+        ValueError: If there are not two files, or the table is damaged.
+        OSError: If a file does not exist.
+    """
+    if (table is None) == (not files):
+        raise ValueError("name two files, or --pairs FILE.csv with many pairs")
+    if table is None:
+        if len(files) != 2:
+            raise ValueError(
+                f"name two files to compare; received {len(files)}. For many "
+                "pairs use --pairs FILE.csv"
+            )
+        return _checked({"first": files[:1], "second": files[1:]})
+    path = pathlib.Path(table).expanduser()
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file, strict=True))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a table: {error}") from error
+    known = rows[0].keys() if rows else ()
+    if not {"first", "second"} <= set(known):
+        raise ValueError(
+            f"{path} must have rows and the columns first and second; it has "
+            f"{len(rows)} rows and {', '.join(map(str, known)) or 'no columns'}"
+        )
+    pairs: dict[str, list] = {}
+    for side in ("first", "second"):
+        pairs[side] = [_path(path, row, n, side) for n, row in enumerate(rows)]
+    if "same" in known:
+        pairs["same"] = [_truth(path, row, n) for n, row in enumerate(rows)]
+    return _checked(pairs)
+
+
+def _path(table: pathlib.Path, row: dict, number: int, side: str) -> str:
+    if not row[side]:
+        raise ValueError(f"{table}, line {number + 2}: {side} is empty")
+    return os.path.join(table.parent, row[side])
+
+
+def _truth(table: pathlib.Path, row: dict, number: int) -> bool:
+    if row["same"] not in (*TRUE, *FALSE):
+        raise ValueError(
+            f"{table}, line {number + 2}: same must be 0 or 1; received "
+            f"{row['same']!r}"
+        )
+    return row["same"] in TRUE
+
+
+def _checked(pairs: dict[str, list]) -> dict[str, list]:
+    for side in ("first", "second"):
+        for name in pairs[side]:
+            if not os.path.isfile(name):
+                raise FileNotFoundError(f"there is no file {name}")
+    return pairs

@@ -1,0 +1,66 @@
+"""The verifier of a run: fitted once, kept in the workdir."""
+
+from embeddings_tf import scoring
+from embeddings_tf import viz
+from trainers.galleries import held_out
+from trainers.pictures import save_picture
+from trainers.trained import Trained
+from trainers.trained import embed_inputs
+
+FILE, FIGURE = "verifier.json", "verify.png"
+
+
+def fitted_verifier(
+    trained: Trained, data: str | None, rate: float, kind: str, prior: float
+) -> scoring.Verifier:
+    """Returns a verifier for held-out classes, from the workdir if it is there.
+
+    Args:
+        trained: The run.
+        data: Folder or data set of held-out classes; None: the validation
+            classes of the run.
+        rate: False-accept rate of the threshold.
+        kind: Kind of the calibration.
+        prior: Prior probability of the same class.
+    """
+    found = _kept(trained, data or "", rate, kind, prior)
+    if found is not None:
+        return found
+    inputs = held_out(trained, data)
+    embeddings = embed_inputs(trained, inputs, "examples of held-out classes")
+    print("Calibrating.", flush=True)
+    verifier = scoring.Verifier(
+        trained.model, calibration=kind, target_prior=prior, embedded=True
+    )
+    verifier.fit(embeddings, inputs.labels, rate)
+    verifier.source = data or ""
+    verifier.save(trained.workdir / FILE)
+    save_picture(lambda: _histogram(verifier), trained.workdir / FIGURE)
+    return verifier
+
+
+def _kept(trained: Trained, data, rate, kind, prior):
+    """Returns the verifier in the workdir if it was fitted in this way."""
+    try:
+        found = scoring.Verifier.load(
+            trained.workdir / FILE, trained.model, embedded=True
+        )
+    except (OSError, ValueError):  # missing, damaged, of an earlier epoch
+        return None
+    of_file = (
+        found.source,
+        found.report_.get("false_accept_rate"),
+        found.calibration,
+        found.target_prior,
+    )
+    return found if of_file == (data, rate, kind, prior) else None
+
+
+def _histogram(verifier: scoring.Verifier):
+    scores, is_same = verifier.scores_
+    return viz.score_histogram_figure(
+        {"same class": scores[is_same], "different": scores[~is_same]},
+        verifier.threshold_,
+        name="score of a pair",
+        title="pairs of held-out classes; right of the threshold is 'same'",
+    )

@@ -1,0 +1,182 @@
+"""Decides whether two inputs are of the same class.
+
+`python -m trainers.verify --workdir DIR first.jpg second.jpg`
+"""
+
+import argparse
+import sys
+
+from trainers import command_line
+
+CALIBRATIONS = ("logistic", "isotonic")
+# More lines are not printed; --output has all.
+MOST_LINES = 1000
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m trainers.verify",
+        description="Answer whether two inputs are of the same class: "
+        "probability, log-likelihood ratio, and a decision at a stated "
+        "false-accept rate.",
+        epilog="Calibration and threshold come from classes that were not "
+        "trained on: by default, the validation classes of the run. They are "
+        "stored in the workdir, so that the next start is fast.",
+    )
+    result.add_argument(
+        "inputs", nargs="*", metavar="FILE", help="two files to compare"
+    )
+    result.add_argument("--workdir", required=True, help="folder of the run")
+    result.add_argument(
+        "--pairs",
+        metavar="FILE.csv",
+        help="many pairs: a table with columns first and second, paths from "
+        "the folder of the table, and optionally same, 0 or 1",
+    )
+    result.add_argument(
+        "--false-accept-rate",
+        type=float,
+        default=0.01,
+        metavar="RATE",
+        help="share of pairs of different classes that are accepted; default: "
+        "0.01",
+    )
+    result.add_argument(
+        "--calibration",
+        metavar="DATA",
+        help="folder or data set of held-out classes; default: the validation "
+        "split of the run",
+    )
+    result.add_argument(
+        "--fit",
+        choices=CALIBRATIONS,
+        default=CALIBRATIONS[0],
+        help="kind of the calibration; isotonic needs more classes",
+    )
+    result.add_argument(
+        "--prior",
+        type=float,
+        default=0.5,
+        help="probability of the same class before the inputs are seen; "
+        "default: 0.5",
+    )
+    result.add_argument(
+        "--output", metavar="FILE", help="also write FILE.json or FILE.csv"
+    )
+    return result
+
+
+def verify(arguments: argparse.Namespace) -> None:
+    """Prints one line per pair: paths, answer, probability, ratio, score."""
+    from trainers.answers_file import require_writable
+    from trainers.answers_file import write_answers
+    from trainers.pairs import read_pairs
+    from trainers.quiet import import_tensorflow
+    from trainers.trained import require_trained
+
+    output = None
+    if arguments.output is not None:
+        output = require_writable(
+            "--output", arguments.output, (".json", ".csv")
+        )
+    for flag in ("false_accept_rate", "prior"):
+        value = getattr(arguments, flag)
+        if not 0 < value < 1:
+            raise ValueError(
+                f"--{flag.replace('_', '-')} must be between 0 and 1; "
+                f"received {value}"
+            )
+    pairs = read_pairs(arguments.inputs, arguments.pairs)
+    require_trained(arguments.workdir)
+    import_tensorflow()
+    import numpy as np
+
+    from trainers.inputs import read_inputs
+    from trainers.trained import embed_inputs
+    from trainers.trained import open_trained
+    from trainers.verifiers import fitted_verifier
+
+    trained = open_trained(arguments.workdir)
+    names = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
+    inputs = read_inputs(trained.run, names)
+    embeddings = embed_inputs(trained, inputs)
+    place = {name: number for number, name in enumerate(names)}
+    first, second = (
+        embeddings[[place[name] for name in pairs[side]]]
+        for side in ("first", "second")
+    )
+    verifier = fitted_verifier(
+        trained,
+        arguments.calibration,
+        arguments.false_accept_rate,
+        arguments.fit,
+        arguments.prior,
+    )
+    accepted = verifier.predict(first, second)
+    columns = {
+        "first": pairs["first"],
+        "second": pairs["second"],
+        "answer": np.where(accepted, "same", "different"),
+        "probability": verifier.predict_proba(first, second),
+        "log_likelihood_ratio": verifier.log_likelihood_ratio(first, second),
+        "score": verifier.score_samples(first, second),
+        "threshold": np.full(len(first), verifier.threshold_),
+    }
+    _print_lines(columns)
+    _print_report(verifier.report_)
+    if "same" in pairs:
+        columns["same"] = np.array(pairs["same"])
+        _print_rates(accepted, columns["same"])
+    if output is not None:
+        write_answers(output, columns)
+        print(f"Every answer: {output}")
+
+
+def _print_lines(columns: dict) -> None:
+    rows = list(zip(*columns.values(), strict=True))[:MOST_LINES]
+    width = max(len(f"{row[0]}  {row[1]}") for row in rows)
+    width = max(width, len("first  second"))
+    print(
+        f"{'first  second':<{width}}  {'answer':<9}  {'probability':>11}  "
+        f"{'log ratio':>9}  {'score':>9}  threshold"
+    )
+    for first, second, answer, probability, ratio, score, threshold in rows:
+        print(
+            f"{f'{first}  {second}':<{width}}  {answer:<9}  "
+            f"{probability:>11.4f}  {ratio:>9.3f}  {score:>9.4g}  "
+            f"{threshold:.4g}"
+        )
+    more = len(columns["first"]) - len(rows)
+    if more:
+        print(f"... and {more} more; --output FILE.csv has every answer")
+
+
+def _print_report(report: dict) -> None:
+    low, high = report["interval"]
+    print(
+        f"The threshold accepts {100 * report['reached_false_accept_rate']:.2f}"
+        f" % of {report['num_different']} pairs of different held-out classes "
+        f"(stated: {100 * report['false_accept_rate']:g} %; 95 % interval over "
+        f"{report['num_classes']} classes: {100 * low:.2f} to "
+        f"{100 * high:.2f} %) and misses {100 * report['miss_rate']:.1f} % of "
+        f"{report['num_same']} pairs of the same class. Cllr "
+        f"{report['cllr']:.3f}."
+    )
+
+
+def _print_rates(accepted, same) -> None:
+    """With the truth known, prints the errors on the given pairs."""
+    for is_same, text in ((True, "are missed"), (False, "are accepted")):
+        chosen = accepted[same == is_same]
+        if len(chosen):
+            wrong = 100 * (chosen != is_same).mean()
+            kind = "the same class" if is_same else "different classes"
+            print(f"Of {len(chosen)} pairs of {kind}, {wrong:.1f} % {text}.")
+
+
+def main(words=None) -> int:
+    return command_line.run(verify, parser().parse_args(words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
