@@ -11,6 +11,7 @@ import zipfile
 
 import keras
 
+from trainers.config import build
 from trainers.config import load_function
 from trainers.loop import require_finite
 from trainers.monitor import best_epoch
@@ -235,7 +236,7 @@ def load_best(workdir: pathlib.Path):
             f"{workdir} has no checkpoint yet; finish an epoch of training "
             "first"
         )
-    recipe = ""
+    recipe, run = "", None
     if (workdir / "config.json").exists():
         recipe, run = run_of_workdir(workdir)
         import_own_code(config_of(run))
@@ -252,7 +253,7 @@ def load_best(workdir: pathlib.Path):
         raise ValueError(damage.format(damaged))
     try:
         # The optimiser of a half-precision run needs the same policy.
-        return keras.saving.load_model(path, compile=False)
+        model = keras.saving.load_model(path, compile=False)
     except (KeyError, ValueError) as error:
         raise ValueError(damage.format(error)) from error
     except TypeError as error:
@@ -264,6 +265,10 @@ def load_best(workdir: pathlib.Path):
                 "start in the folder in which the training was started."
             )
         raise ValueError(f"{path} cannot be loaded: {reason}") from error
+    if run is not None and run.method.kind == "loss":
+        # It decides how embeddings compare, and is not part of the file.
+        model.loss = build(run.method, "method")
+    return model
 
 
 def _copy(source: pathlib.Path, target: pathlib.Path) -> None:

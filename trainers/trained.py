@@ -50,13 +50,8 @@ def open_trained(workdir: str) -> Trained:
     _, run = run_of_workdir(path)
     import_tensorflow()
     from trainers.checkpoint import load_best
-    from trainers.config import build
 
-    model = load_best(path)
-    if run.method.kind == "loss" and getattr(model, "objective", None) is None:
-        # It decides how embeddings compare, and is not part of the checkpoint.
-        model.loss = build(run.method, "method")
-    return Trained(path, run, model)
+    return Trained(path, run, load_best(path))
 
 
 def embed_inputs(trained: Trained, inputs, what: str = "inputs"):

@@ -1,6 +1,7 @@
 """Checkpoints survive a full disk."""
 
 import contextlib
+import json
 import os
 import resource
 
@@ -8,7 +9,10 @@ import keras
 import numpy as np
 import pytest
 
+from embeddings_tf.models.method import Method
 from trainers import checkpoint
+from trainers.config import load_recipe
+from trainers.run_config import config_of
 
 
 @contextlib.contextmanager
@@ -87,3 +91,24 @@ def test_no_room_to_unpack_is_no_damage(saved):
     with files_of_at_most(10_000):
         with pytest.raises(OSError, match="no room to unpack .*latest.keras"):
             checkpoint.restore(directory)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "distance"),
+    [
+        ("omniglot_retrieval_histogram", "cosine"),
+        ("omniglot_retrieval_triplet", "l2"),
+    ],
+)
+def test_the_best_model_compares_as_its_loss(saved, recipe, distance):
+    """The loss is not part of the file, but decides how points compare."""
+    _, directory = saved
+    workdir = directory / "run"
+    (workdir / "checkpoints").mkdir(parents=True)
+    (directory / "best.keras").rename(workdir / "checkpoints" / "best.keras")
+    config = json.dumps(config_of(load_recipe(recipe)))
+    (workdir / "config.json").write_text(
+        json.dumps({"recipe": recipe, "config": json.loads(config)})
+    )
+    model = checkpoint.load_best(workdir)
+    assert Method(model).distance == distance

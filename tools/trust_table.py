@@ -1,0 +1,203 @@
+"""Writes the tables of docs/trust.md, and the figure of promised rates.
+
+    python -m tools.trust_table
+
+Reads `benchmarks/results/trust`, which `tools.trust_study` writes.
+"""
+
+import json
+
+from tools.generated_text import ROOT
+from tools.generated_text import hardware
+from tools.generated_text import remake_page
+from tools.rerun_command import command_lines
+from tools.rerun_command import rerun_command
+from tools.trust_study import RESULTS
+
+PAGE = ROOT / "docs" / "trust.md"
+MARKS = "<!-- trust tables: begin -->", "<!-- trust tables: end -->"
+SETS = {"an4": "AN4, speakers", "omniglot_rotations": "Omniglot, characters"}
+
+
+def load() -> dict[str, dict]:
+    """Returns the results of every run by name, sets and methods in order."""
+    found = {
+        path.stem: json.loads(path.read_text())
+        for path in sorted(RESULTS.glob("*.json"))
+    }
+    order = [*SETS]
+    return dict(
+        sorted(
+            found.items(),
+            key=lambda item: (order.index(item[1]["dataset"]), item[0]),
+        )
+    )
+
+
+def title(result: dict) -> str:
+    return f"{SETS[result['dataset']]} | `{result['method']}`"
+
+
+def pairs_table(found: dict[str, dict]) -> list[str]:
+    """Cllr of every score, before and after calibration."""
+    lines = [
+        "| test classes | trained with | score | EER, % | Cllr as trained | "
+        "logistic | isotonic | minimum | false accepts at 1 %, % |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for result in found.values():
+        for name, row in result["pairs"].items():
+            before = f"{row['cllr']:.3f}" if "cllr" in row else ""
+            (at,) = row["at_false_accept_rate"]
+            lines.append(
+                f"| {title(result)} | {name.replace('_', ' ')} "
+                f"| {100 * row['equal_error_rate']:.1f} | {before} "
+                f"| {row['cllr_logistic']:.3f} | {row['cllr_isotonic']:.3f} "
+                f"| {row['min_cllr']:.3f} "
+                f"| {100 * at['false_accept_rate']:.2f} |"
+            )
+    return lines
+
+
+def promises_table(found: dict[str, dict]) -> list[str]:
+    """Promised and reached false-accept rates."""
+    rates = sorted(
+        {
+            row["promised"]
+            for result in found.values()
+            for row in result["promises"]["log_evidence"]
+        }
+    )
+    heads = "".join(f" {100 * rate:g} % |" for rate in rates)
+    lines = [
+        f"| test classes | trained with | score | classes: enrolled, "
+        f"calibration, unknown |{heads}",
+        "|---|---|---|---|" + "---:|" * len(rates),
+    ]
+    for result in found.values():
+        promises = result["promises"]
+        counts = ", ".join(map(str, promises["classes"].values()))
+        for score in ("log_evidence", "nearest_distance"):
+            by_rate = {row["promised"]: row for row in promises[score]}
+            cells = "".join(
+                f" {_percent(by_rate[rate])} |" if rate in by_rate else " |"
+                for rate in rates
+            )
+            lines.append(
+                f"| {title(result)} | {score.replace('_', ' ')} | {counts} "
+                f"|{cells}"
+            )
+    return lines
+
+
+def _percent(row: dict) -> str:
+    return (
+        f"{100 * row['reached']:.1f} ±{100 * row['standard_error']:.1f} "
+        f"({100 * row['known_accepted']:.0f})"
+    )
+
+
+def unknown_table(found: dict[str, dict]) -> list[str]:
+    """AUROC and FPR at 95 % TPR of unknown classes."""
+    scores = ("log_evidence", "nearest_distance", "largest_probability")
+    heads = "".join(f" {score.replace('_', ' ')} |" for score in scores)
+    lines = [
+        f"| test classes | trained with | enrolled classes |{heads}",
+        "|---|---|---:|" + "---:|" * len(scores),
+    ]
+    for result in found.values():
+        unknown = result["unknown_classes"]
+        cells = "".join(
+            f" {unknown[score]['auroc']:.3f}, "
+            f"{100 * unknown[score]['fpr_at_95_tpr']:.0f} % |"
+            for score in scores
+        )
+        lines.append(f"| {title(result)} | {unknown['num_classes']} |{cells}")
+    return lines
+
+
+def trainings_table(found: dict[str, dict]) -> list[str]:
+    """How long each run was trained."""
+    lines = [
+        "| run | recipe | steps | seconds | commit of training, study |",
+        "|---|---|---:|---:|---|",
+    ]
+    for name, result in found.items():
+        training = result["training"]
+        lines.append(
+            f"| `{name}` | `{result['recipe']}` | {training['steps']} "
+            f"| {training['seconds']:.0f} | {training['commit'][:7]}, "
+            f"{result['commit'][:7]} |"
+        )
+    lines += ["", f"Hardware: {hardware(found.values())}."]
+    commands = {
+        name: rerun_command(
+            result["recipe"], result["config"], f"runs/{name}"
+        ).partition(" && ")[0]
+        + f" && python -m tools.trust_study runs/{name}"
+        for name, result in found.items()
+    }
+    return lines + command_lines(commands)
+
+
+def tables(found: dict[str, dict]) -> str:
+    """Returns the Markdown between the marks."""
+    parts = [
+        ("Likelihood ratios of pairs", pairs_table),
+        ("Promised and reached false-accept rates", promises_table),
+        ("Unknown classes in few-shot episodes", unknown_table),
+        ("The runs", trainings_table),
+    ]
+    return "\n".join(
+        line
+        for heading, make in parts
+        for line in (f"### {heading}", "", *make(found), "")
+    ).rstrip()
+
+
+def figures(found: dict[str, dict]) -> dict:
+    """Draws the reached over the promised rates, a panel for each score."""
+    from matplotlib.figure import Figure
+
+    from embeddings_tf.viz import methods
+
+    figure = Figure(figsize=(10, 4.8), layout="constrained")
+    axes = figure.subplots(1, 2, sharey=True)
+    for panel, score in zip(
+        axes, ("log_evidence", "nearest_distance"), strict=True
+    ):
+        panel.plot([0, 22], [0, 22], color="black", linestyle=":")
+        for index, (name, result) in enumerate(found.items()):
+            rows = result["promises"][score]
+            panel.errorbar(
+                [100 * row["promised"] for row in rows],
+                [100 * row["reached"] for row in rows],
+                [200 * row["standard_error"] for row in rows],
+                label=name.replace("_", " "),
+                markersize=4,
+                **methods.style(index),
+            )
+        panel.set(
+            xlabel="promised false-accept rate, %",
+            title=score.replace("_", " "),
+        )
+        panel.grid(alpha=0.3)
+    axes[0].set_ylabel("reached false-accept rate, % (± 2 standard errors)")
+    axes[1].legend(fontsize=7, loc="upper left")
+    return {"trust_promises": figure}
+
+
+def _collect(folder, replace) -> None:
+    raise ValueError("it takes no folders; run tools.trust_study first")
+
+
+if __name__ == "__main__":
+    remake_page(
+        __doc__.partition("\n")[0],
+        _collect,
+        load,
+        PAGE,
+        MARKS,
+        tables,
+        figures,
+    )
