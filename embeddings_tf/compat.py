@@ -30,6 +30,11 @@ def every_layer(model) -> list:
     return list(model._flatten_layers())
 
 
+def variable_key(optimizer, variable) -> str:
+    """Returns the optimizer's name for a variable, the same on all replicas."""
+    return optimizer._var_key(variable)
+
+
 def stored_value(variable):
     """Returns a Keras variable's value in the dtype in which it is stored.
 

@@ -60,6 +60,14 @@ def test_skip_symbolic_build_says_what_is_missing():
         compat.skip_symbolic_build(object())
 
 
+def test_key_of_a_variable():
+    first, second = keras.Variable([1.0]), keras.Variable([2.0])
+    optimizer = keras.optimizers.SGD()
+    key = compat.variable_key(optimizer, first)
+    assert key == compat.variable_key(optimizer, first.value)
+    assert key != compat.variable_key(optimizer, second)
+
+
 def test_downloads_are_not_repeated_inside_the_block_only():
     before = downloader.MAX_RETRIES
     assert before > 0
@@ -104,7 +112,7 @@ def test_packages_with_private_names_have_an_upper_bound(package):
 
 def test_private_names_are_used_here_only():
     names = "_flatten_layers|_maybe_symbolic_build|_retry_queue|_get_trial_dir"
-    names += "|_get_oracle_fname|MAX_RETRIES|NonMatchingChecksumError"
+    names += "|_var_key|_get_oracle_fname|MAX_RETRIES|NonMatchingChecksumError"
     users = [
         path.relative_to(ROOT).as_posix()
         for package in ("embeddings_tf", "trainers", "tuning")

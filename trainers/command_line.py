@@ -122,6 +122,8 @@ def _one_line(error: Exception) -> str | None:
         # A pipeline wraps errors of Python code, with their traceback.
         raised = re.search(r"^\s*(?:ValueError|OSError): (.+)", text, re.M)
         text = raised.group(1) if raised else text.partition("\n")[0]
+    elif type(error) is ImportError and "pip install" in text:
+        pass  # a package that only some data needs
     elif not isinstance(error, ValueError | OSError | ArithmeticError):
         return None
     elif text.startswith("in user code:"):  # a graph quotes the traced code

@@ -11,6 +11,8 @@ from embeddings_tf import datasets
 from embeddings_tf.datasets import speech
 from embeddings_tf.datasets.own_data import has_all_examples
 from trainers import folds
+from trainers.backbone_features import backbone_features
+from trainers.classes import require_large_classes
 from trainers.config import build
 from trainers.examples import Place
 from trainers.examples import examples_of_folds
@@ -61,14 +63,12 @@ class Data:
         """
         if name not in self._splits:
             x, labels = self._read(name, self.run.data.front_end)
-            x = self._sized(x)
-            self._splits[name] = self._long_enough(x), labels
+            self._splits[name] = self._processed(x), labels
         return self._splits[name]
 
     def prepared(self, x):
         """Returns other examples, processed like the splits of the run."""
-        x = features(x, self.run.data.front_end)
-        return self._long_enough(self._sized(x))
+        return self._processed(features(x, self.run.data.front_end))
 
     def unprocessed(self, name: str):
         """Returns examples and labels of a split without processing.
@@ -127,9 +127,10 @@ class Data:
     def _new_batches(self, first_step: int) -> tf.data.Dataset:
         fields, seed = self.run.data, self.run.training.seed
         x, labels = self._training
+        require_large_classes(self.run, self, x, labels)
         if self.run.batches.name != "factor_batches":
             labels = folds.class_ids(labels)
-        if fields.images.size:
+        if fields.images.size and not fields.backbone.network:
             x = x.with_size(fields.images.size, seed, crop=fields.images.crop)
         if fields.utterances.num_frames:
             x = x.with_num_frames(fields.utterances.num_frames, seed)
@@ -234,6 +235,12 @@ class Data:
         if not self.run.data.utterances.num_frames:
             return x
         return repeated(x, self.run.data.utterances.min_num_frames)
+
+    def _processed(self, x):
+        """Returns the model's inputs for examples after the front end."""
+        if self.run.data.backbone.network:
+            return backbone_features(x, self.run.data)
+        return self._long_enough(self._sized(x))
 
     def _sized(self, x):
         """Caches and resizes images that are read on demand, as configured."""

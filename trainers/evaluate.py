@@ -14,7 +14,10 @@ import time
 from trainers import command_line
 
 # Fields of the evaluation, and of the place of the data.
-SETTABLE = ("evaluation.", "data_dir", "manual_", "data.data_dir", "data.man")
+SETTABLE = (
+    *("evaluation.", "data_dir", "manual_", "cache_dir"),
+    *("data.data_dir", "data.man", "data.cache_dir"),
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -62,7 +65,10 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
                 "'embeddings_tf[plots]'"
             )
         import_tensorflow()
+        from trainers.backbone_features import require_same_backbone
         from trainers.checkpoint import load_best
+        from trainers.classes import classes_of
+        from trainers.classes import require_same_classes
         from trainers.data import Data
 
         started = time.monotonic()
@@ -72,6 +78,8 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         if module is not evaluator(own):
             section += f"_{run.evaluation.name}"
         module.check(run, data)
+        require_same_classes(path, classes_of(own, Data(own)))
+        require_same_backbone(path, run.data)
         results, figures = module.evaluate(run, data, load_best(path))
         if section != "evaluation":  # keeps the run's own pictures
             figures = {f"{section}_{n}": f for n, f in figures.items()}

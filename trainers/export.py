@@ -47,16 +47,26 @@ def export(workdir: str, directory: str, version: int | None) -> str:
         _, run = run_of_workdir(path)
         import_tensorflow()
         from embeddings_tf.export import export_saved_model
+        from trainers.backbone_features import network
+        from trainers.backbone_features import require_same_backbone
         from trainers.checkpoint import load_best
+        from trainers.classes import FILE
         from trainers.recordings import serving_front_end
 
-        model = load_best(path)
+        preprocessing = serving_front_end(run.data)
+        if run.data.backbone.network:
+            require_same_backbone(path, run.data)
+            preprocessing = network(run.data.backbone)
+        model, names = load_best(path), path / FILE
         with quiet_import():
             target = export_saved_model(
                 model,
                 directory,
                 version,
-                preprocessing=serving_front_end(run.data),
+                preprocessing=preprocessing,
+                files={FILE: names.read_text("utf-8")}
+                if names.exists()
+                else None,
             )
     print(
         f"Wrote {target}.\nLook: "

@@ -11,9 +11,13 @@ import tensorflow as tf
 from embeddings_tf import datasets
 from embeddings_tf.compat import skip_symbolic_build
 from embeddings_tf.losses.teachable_rows import LogTeachableRows
+from embeddings_tf.models import lower_rates
 from trainers import checkpoint
+from trainers import classes
 from trainers import strategy as strategies
 from trainers import workdir as workdirs
+from trainers.backbone_features import require_same_backbone
+from trainers.backbone_features import write_backbone
 from trainers.data import Data
 from trainers.evaluators import evaluator
 from trainers.fingerprint import fingerprint
@@ -81,6 +85,12 @@ def _fit(run: Run, recipe, workdir, strategy) -> dict:
     if state:
         print(f"Going on after epoch {first_epoch}.")
     data = Data(run)
+    found = None if workdir is None else classes.classes_of(run, data)
+    if found:
+        classes.print_classes(run, found)
+        classes.require_same_classes(workdir, found)
+    if workdir is not None:
+        require_same_backbone(workdir, run.data)
     batches = data.batches(first_epoch * fields.steps_per_epoch)
     plain = restored
     if workdir is not None and plain is None:
@@ -104,6 +114,8 @@ def _fit(run: Run, recipe, workdir, strategy) -> dict:
     if not is_claimed:
         evaluator(run).check(run, data)
         _check_step(plain, batches, held_out)
+        classes.write_classes(workdir, found)
+        write_backbone(workdir, run.data)
         workdirs.claim(workdir, recipe, run)
     checkpoints.mkdir(exist_ok=True)
     callbacks = [
@@ -230,6 +242,7 @@ def _check_step(model, batches, held_out) -> None:
 
 def _train(run, model, plain, strategy, batches, first_epoch, callbacks):
     """Calls `fit`, or its replacement on several workers."""
+    lower_rates(model)
     batches = strategies.replica_batches(strategy, batches)
     verbose = 1 if sys.stdout.isatty() else 2
     epochs = {

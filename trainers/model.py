@@ -83,6 +83,17 @@ def _require_shape(model: keras.Model, input_spec: tf.TensorSpec) -> None:
     """Raises unless the encoder takes images of the given shape."""
     found = tuple(input_spec.shape)[1:]
     expected = getattr(model, "encoder", model).input_shape[1:]
+    if len(expected) == len(found) == 1 and found != expected:
+        raise ValueError(
+            f"the examples have {found[0]} features, the encoder takes "
+            f"{expected[0]}; set --config.encoder.num_features={found[0]}"
+        )
+    if len(expected) == 3 and len(found) == 1:
+        raise ValueError(
+            f"the examples are vectors of {found[0]} features, the encoder "
+            "takes images; set --config.encoder.name=features_encoder "
+            f"--config.encoder.num_features={found[0]}"
+        )
     if len(expected) == len(found) == 3 and found != expected:
         height, width, channels = expected
         resize = ""

@@ -102,6 +102,24 @@ class Images:
 
 
 @dataclasses.dataclass(frozen=True)
+class Backbone:
+    """A frozen network that makes features of images, once for all epochs."""
+
+    network: str = field(
+        "",
+        "Network of keras.applications, or FILE.py:FUNCTION; empty for none. "
+        "The encoder then takes features, such as features_encoder.",
+    )
+    weights: str | None = field(
+        "imagenet", "imagenet, path of a file, or None for random weights."
+    )
+    image_shape: tuple[int, int, int] = field(
+        (224, 224, 3), "Height, width and channels that the network takes."
+    )
+    seed: int = field(0, "Random seed of random weights.")
+
+
+@dataclasses.dataclass(frozen=True)
 class Utterances:
     """Recordings of different lengths."""
 
@@ -151,6 +169,11 @@ class DataFields:
     manual_dir: str = field(
         "", "Folder of original files; empty: $EMBEDDINGS_TF_MANUAL."
     )
+    cache_dir: str = field(
+        "",
+        "Folder of cached features; empty: $EMBEDDINGS_TF_CACHE or "
+        "~/.cache/embeddings_tf.",
+    )
     label: Label = field(
         Label(), "Feature used as label, if not the set's own label."
     )
@@ -159,6 +182,9 @@ class DataFields:
         Division(), "Splits of data of your own that has none."
     )
     images: Images = field(Images(), "Images that are read on demand.")
+    backbone: Backbone = field(
+        Backbone(), "Frozen network that makes features of images."
+    )
     front_end: Part = field(
         Part(), "Function of datasets.speech that makes features."
     )

@@ -157,6 +157,8 @@ def _unused(run: Run) -> list[str]:
     is_used = {
         "label": data.label.feature,
         "folds": data.folds.num_folds,
+        "backbone": data.backbone.network,
+        "cache_dir": data.cache_dir,
         "division": data.division != Division(),
         "front_end": data.front_end.name,
         "utterances": data.utterances.num_frames,

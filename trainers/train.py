@@ -40,9 +40,13 @@ def parser() -> argparse.ArgumentParser:
         help="loss or objective for the goal (default: the goal's own)",
     )
     result.add_argument(
-        "--workdir",
-        required=True,
-        help="folder for logs, checkpoints and results.json",
+        "--workdir", help="folder for logs, checkpoints and results.json"
+    )
+    result.add_argument(
+        "--check",
+        action="store_true",
+        help="instead of training, read every example and name each file that "
+        "is damaged or of another size; needs no --workdir and no --goal",
     )
     result.add_argument(
         "--list",
@@ -126,12 +130,35 @@ def train_goal(
     train(recipe, workdir, overrides)
 
 
+def check(
+    recipe: str | None, dataset: str | None, overrides: list[str]
+) -> None:
+    """Reads every example of a recipe's data or a data set; trains nothing."""
+    run = load_recipe(recipe, overrides) if recipe else None
+
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow()
+    from trainers.check_data import check_data
+    from trainers.check_data import run_of_all
+
+    print(
+        f"Read {check_data(run or run_of_all(dataset))} examples; all are good."
+    )
+
+
 def main(words=None) -> int:
     known = parser()
     arguments = command_line.parse(known, words)
     if (arguments.config is None) == (arguments.data is None):
         known.error("give either --config RECIPE, or DATA and --goal")
     workdir, overrides = arguments.workdir, arguments.overrides
+    if arguments.check:
+        return command_line.run(
+            check, arguments.config, arguments.data, overrides
+        )
+    if workdir is None:
+        known.error("the following arguments are required: --workdir")
     if arguments.data is None:
         for flag in ("goal", "method", "split"):
             if getattr(arguments, flag):

@@ -13,7 +13,12 @@ from trainers.run_config import run_from_config
 
 # Fields for the place of the data and for the machine, which are not part of a
 # recipe, with their defaults.
-PLACE_FIELDS = {"data_dir": "", "manual_dir": "", "strategy": "one"}
+PLACE_FIELDS = {
+    "cache_dir": "",
+    "data_dir": "",
+    "manual_dir": "",
+    "strategy": "one",
+}
 
 
 def write_atomically(path: pathlib.Path, data: bytes | str) -> None:

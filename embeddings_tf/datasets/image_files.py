@@ -25,25 +25,28 @@ def image_files(folder: str | os.PathLike, names: Sequence[str]) -> Images:
             damaged.
     """
 
-    def read(number):
+    def content(number):
         path = os.path.join(folder, names[number])
         try:
             with open(path, "rb") as file:
-                content = file.read()
+                return file.read()
         except OSError as error:
             raise OSError(
                 f"{path} cannot be read ({error.strerror}); restore the file, "
                 "or start again without it."
             ) from error
+
+    def read(number):
         try:
             with tf.device("CPU:0"):
                 return tf.io.decode_image(
-                    content, channels=3, expand_animations=False
+                    content(number), channels=3, expand_animations=False
                 ).numpy()
         except tf.errors.InvalidArgumentError as error:
+            path = os.path.join(folder, names[number])
             raise OSError(
                 f"{path} is not a complete JPEG or PNG image: it is empty, "
                 "truncated, damaged or of another format. Replace or remove it."
             ) from error
 
-    return Images(read, len(names), names=names)
+    return Images(read, len(names), names=names, content=content)

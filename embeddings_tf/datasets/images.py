@@ -43,13 +43,14 @@ class Images:
         size: Height and width of each example of a batch. None: images are not
             changed, and all must have the size of the first image.
         seed: Integer, at least 0. If given, crops and mirroring are random: a
-        seed: Integer, at least 0. If given, crops and mirroring are random: a
             pure function of the seed and the whole index vector `indices`. A
             resumed run therefore sees the same crops. If None, crops are in
             the middle.
         names: Names of the images in error messages, for example their files.
         crop: Whether to crop. If False, the whole image is resized, which
             changes its proportions unless it is square.
+        content: Function from the index of an image to the bytes from which
+            it is made, such as its file; fast to read, for hashes.
 
     Attributes:
         size: As above.
@@ -87,6 +88,7 @@ class Images:
         *,
         names: Sequence[str] | None = None,
         crop: bool = True,
+        content: Callable[[int], bytes] | None = None,
     ):
         if not callable(read):
             raise ValueError(
@@ -106,6 +108,12 @@ class Images:
         self.names = names
         self._seed = None if seed is None else integer_at_least("seed", seed, 0)
         self._crop = truth("crop", crop)
+        if content is not None and not callable(content):
+            raise ValueError(
+                "content must be a function of the number of an image or None; "
+                f"received {content!r}."
+            )
+        self._content = content
         self._first_shape = None
 
     def __len__(self) -> int:
@@ -136,14 +144,20 @@ class Images:
     ) -> "Images":
         """Returns the same images, as batches of another size."""
         return Images(
-            self._read, len(self), size, seed, crop=crop, names=self.names
+            self._read,
+            len(self),
+            size,
+            seed,
+            crop=crop,
+            names=self.names,
+            content=self._content,
         )
 
     def cached(self, num_bytes: int) -> "Images":
         """Returns the same images; each stays in memory after its first read.
 
         The kept images take at most `num_bytes`, at 3 bytes per pixel. When the
-        memory is full, further images are read again each time. Entries are
+        memory is full, further images are read again each time.
         `with_size` and `take` share the kept images, which are read-only.
 
         Raises:
@@ -157,6 +171,7 @@ class Images:
             self._seed,
             names=self.names,
             crop=self._crop,
+            content=self._content,
         )
 
     def take(self, indices) -> "Images":
@@ -173,7 +188,7 @@ class Images:
                 f"{indices.dtype}."
             )
         indices = row_numbers(indices, len(self))
-        read, names = self._read, self.names
+        read, names, content = self._read, self.names, self._content
         return Images(
             lambda number: read(int(indices[number])),
             len(indices),
@@ -181,7 +196,17 @@ class Images:
             self._seed,
             names=None if names is None else [names[i] for i in indices],
             crop=self._crop,
+            content=None
+            if content is None
+            else lambda number: content(int(indices[number])),
         )
+
+    def content(self, number: int) -> bytes:
+        """Returns the bytes from which an image is made, or its pixels."""
+        if self._content is not None:
+            return self._content(int(number))
+        image = self._image(number)
+        return repr(image.shape).encode() + image.tobytes()
 
     def _image(self, number):
         image = np.asarray(self._read(int(number)))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.speech import wave_files
 from embeddings_tf.datasets.utterances import Utterances
 
@@ -28,7 +29,7 @@ def sound_files(folder: str | os.PathLike, names: Sequence[str]) -> Utterances:
         ImportError: If a file is not WAV and soundfile is not installed.
     """
     paths = [os.path.join(folder, name) for name in names]
-    lengths, rates = zip(*map(_header, paths), strict=True)
+    lengths, rates = zip(*_headers(paths), strict=True)
     sample_rate = wave_files.common_rate(paths, rates, None)
 
     def read(number):
@@ -38,6 +39,23 @@ def sound_files(folder: str | os.PathLike, names: Sequence[str]) -> Utterances:
         return _decoded(path, lengths[number])
 
     return Utterances(read, lengths, sample_rate=sample_rate)
+
+
+def _headers(paths):
+    """Returns length and rate of each file; names all that are bad."""
+    found, errors, bad = [], [], []
+    for path in paths:
+        try:
+            found.append(_header(path))
+        except (ValueError, OSError) as error:
+            errors.append(error)
+            bad.append(path)
+    if len(errors) > 1:
+        others = f"{len(bad) - 1} more files are bad: {listed(bad[1:], 20)}."
+        raise type(errors[0])(f"{errors[0]} {others}") from errors[0]
+    if errors:
+        raise errors[0]
+    return found
 
 
 def _is_wave(path):

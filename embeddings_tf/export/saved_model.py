@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import tempfile
 from collections.abc import Callable
+from collections.abc import Mapping
 
 import keras
 import tensorflow as tf
@@ -28,6 +29,7 @@ def export_saved_model(
     *,
     num_samples: int | None = None,
     unit_range: str = "warn",
+    files: Mapping[str, str] | None = None,
 ) -> str:
     """Exports a trained model as a SavedModel for TensorFlow Serving.
 
@@ -89,6 +91,8 @@ def export_saved_model(
         unit_range: The action of exported `layers.PixelRange` for images of
             floats in [0, 1]: `"warn"`, `"refuse"` or `"accept"`. A layer that
             refuses also refuses in the export.
+        files: Texts by file name, written to the folder `assets.extra` of the
+            version, for example the names of classes.
 
     Returns:
         Path of the version folder, `directory/version`.
@@ -142,6 +146,7 @@ def export_saved_model(
         )
     one_of("unit_range", unit_range, CHOICES)
     target = version_folder(path("directory", directory), version)
+    files = _checked_files(files)
     if preprocessing is not None:
         arguments.function("preprocessing", preprocessing, "raw inputs")
     specs = input_specs(model, preprocessing)
@@ -164,6 +169,10 @@ def export_saved_model(
     )
     try:
         archive.write_out(str(temporary / "model"), verbose=False)
+        for name, text in files.items():
+            file = temporary / "model" / "assets.extra" / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
         rename_new(temporary / "model", target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -175,3 +184,22 @@ def _traced(function: Callable, signature: list[tf.TensorSpec]) -> Callable:
     graph = tf.function(function, autograph=False)
     concrete = graph.get_concrete_function(*signature)
     return lambda *inputs: concrete(*inputs)
+
+
+def _checked_files(files) -> dict[str, str]:
+    """Returns the additional files; ValueError for other types or paths."""
+    if files is None:
+        return {}
+    if not isinstance(files, Mapping):
+        raise ValueError(
+            f"files must be texts by file name; received {files!r}."
+        )
+    for name, text in files.items():
+        is_name = isinstance(name, str) and name not in ("", ".", "..")
+        is_name = is_name and name == pathlib.Path(name).name
+        if not is_name or not isinstance(text, str) or "\0" in name:
+            raise ValueError(
+                "files must be texts by file name, without folders; received "
+                f"{name!r}: {text!r}."
+            )
+    return dict(files)

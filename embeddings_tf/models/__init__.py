@@ -1,5 +1,7 @@
 """Models: training, few-shot classification and published encoders."""
 
+from embeddings_tf.models.backbone import backbone
+from embeddings_tf.models.backbone_encoder import backbone_encoder
 from embeddings_tf.models.beta_vae import BetaVAE
 from embeddings_tf.models.bird_features_encoder import bird_features_encoder
 from embeddings_tf.models.cifar_resnet18_encoder import cifar_resnet18_encoder
@@ -9,6 +11,7 @@ from embeddings_tf.models.colour_orientation_encoder import (
 from embeddings_tf.models.embedding_model import EmbeddingModel
 from embeddings_tf.models.features_encoder import features_encoder
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
+from embeddings_tf.models.fine_tuned import lower_rates
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.image_encoder import image_encoder
 from embeddings_tf.models.mini_imagenet_resnet18_encoder import (
@@ -34,12 +37,15 @@ __all__ = [
     "EmbeddingModel",
     "FewShotClassifier",
     "PLDA",
+    "backbone",
+    "backbone_encoder",
     "bird_features_encoder",
     "cifar_resnet18_encoder",
     "colour_orientation_encoder",
     "features_encoder",
     "has_gaussian_output",
     "image_encoder",
+    "lower_rates",
     "mini_imagenet_resnet18_encoder",
     "mnist_encoder",
     "n_digit_encoder",

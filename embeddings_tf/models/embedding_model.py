@@ -6,6 +6,7 @@ from embeddings_tf.layers import UncertaintyHead
 from embeddings_tf.losses.teachable_rows import LogTeachableRows
 from embeddings_tf.losses.teachable_rows import watch_teachable_rows
 from embeddings_tf.models.encode_in_pieces import encode_in_pieces
+from embeddings_tf.models.fine_tuned import lower_rates
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.gaussian_output import reads_gaussians
 from embeddings_tf.models.gaussian_output import require_match
@@ -192,6 +193,8 @@ class EmbeddingModel(UncertainModel):
         )
 
     def fit(self, *args, callbacks=None, **kwargs):
+        if self.optimizer is not None:
+            lower_rates(self)
         # First, so that other callbacks see its log.
         log = LogTeachableRows()
         if isinstance(callbacks, keras.callbacks.CallbackList):

@@ -49,7 +49,8 @@ def features_encoder(
     num_features = positive_integer("num_features", num_features)
     gaussian = truth("gaussian", gaussian)
     features = keras.Input((num_features,), name="features")
-    x = keras.layers.BatchNormalization()(features)
+    # Few steps find the scale, and small features keep their meaning.
+    x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-6)(features)
     for units in sequence("hidden_units", hidden_units):
         units = positive_integer("hidden_units", units)
         x = keras.layers.Dense(units, activation="relu")(x)

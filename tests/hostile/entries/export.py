@@ -102,6 +102,15 @@ ENTRIES = {
                 refused("narrower", lambda x: x[:, :3]),
             ],
             "unit_range": choice("warn"),
+            "files": [
+                refused("text", "hostile"),
+                refused("a number", 3),
+                refused("bytes", {"a": b"a"}),
+                refused("a path", {"../a": "a"}),
+                refused("empty", {"": "a"}),
+                refused("the folder", {"..": "a"}),
+                refused("a NUL", {"a\0": "a"}),
+            ],
             "num_samples": chosen(
                 count(4, optional=True),
                 "int64",

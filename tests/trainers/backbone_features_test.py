@@ -1,0 +1,158 @@
+"""Heads on a frozen network whose features are computed once."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.datasets.image_folders import write_classes
+from tests.datasets.image_folders import write_image
+from tests.models.networks import write_networks
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from trainers import backbone_features
+from trainers import evaluate
+from trainers import export
+from trainers import train
+from trainers.config import load_recipe
+from trainers.data import Data
+
+RECIPE = "omniglot_retrieval_triplet"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Six classes of four images of one colour."""
+    write_classes(tmp_path / "photos", list("abcdef"), 4, (9, 9, 3))
+    return tmp_path / "photos"
+
+
+@pytest.fixture
+def words(folder, tmp_path):
+    networks = write_networks(tmp_path)
+    return [
+        f"dataset=image_folder:{folder}",
+        f"cache_dir={tmp_path / 'cache'}",
+        "folds.num_folds=0",
+        f"backbone.network={networks}:network",
+        "backbone.weights=None",
+        "backbone.image_shape=(9, 9, 3)",
+        "encoder.name=features_encoder",
+        "encoder.num_features=6",
+        "encoder.dim=3",
+        "batches.num_classes=2",
+        "batches.num_per_class=3",
+        "steps_per_epoch=3",
+        "num_epochs=1",
+        "deterministic=False",
+    ]
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """The number of images of each call that computes features."""
+    compute, seen = backbone_features._compute, []
+
+    def counted(model, x, keys, missing, store):
+        seen.append(len(missing))
+        compute(model, x, keys, missing, store)
+
+    monkeypatch.setattr(backbone_features, "_compute", counted)
+    return seen
+
+
+def features(words, split="all", *more):
+    return Data(load_recipe(RECIPE, [*words, *more])).split(split)[0]
+
+
+def test_features_are_those_of_the_network(words, folder):
+    data = Data(load_recipe(RECIPE, words))
+    x, labels = data.split("all")
+    network = backbone_features.network(data.run.data.backbone)
+    images, expected = data.unprocessed("all")
+    np.testing.assert_array_equal(labels, expected)
+    np.testing.assert_allclose(x, network(images[:]).numpy(), atol=1e-5)
+
+
+def test_computed_once_by_content(words, folder, computed):
+    x = features(words)
+    assert computed == [24]
+    # Other splits, other names and another process's data.
+    features(words, "train")
+    (folder / "a" / "0.png").rename(folder / "a" / "renamed.png")
+    assert features(words).shape == (24, 6) and computed == [24]
+    # Another image, a copy, another network.
+    write_image(folder / "a" / "1.png", np.full((9, 9, 3), 7))
+    shutil.copy(folder / "b" / "0.png", folder / "c" / "copy.png")
+    found = features(words)
+    assert computed == [24, 1] and found.shape == (25, 6)
+    rows = {bytes(row) for row in x} & {bytes(row) for row in found}
+    assert len(rows) == 23
+    assert not np.allclose(features(words, "all", "backbone.seed=1"), found)
+    assert computed == [24, 1, 24]
+
+
+def test_images_of_several_sizes(words, folder):
+    write_image(folder / "a" / "1.png", np.full((30, 20, 3), 7))
+    assert features(words).shape == (24, 6)
+    wide = ["backbone.image_shape=(9, 12, 3)"]
+    with pytest.raises(ValueError, match=r"have shape \(9, 9, 3\), the backb"):
+        features(words, "all", *wide)
+    with pytest.raises(ValueError, match="images.size=5, but the backbone tak"):
+        features(words, "all", "images.size=5")
+
+
+def test_trained_evaluated_and_exported(words, folder, tmp_path, capsys):
+    run, model = tmp_path / "run", tmp_path / "model"
+    command = ["--config", RECIPE, "--workdir", run]
+    command += [f"--config.{word}" for word in words]
+    assert call(train, *command) == 0, capsys.readouterr().err
+    assert "features of 8 of 8 images" in capsys.readouterr().out
+    assert call(train, *command) == 0  # is trained already
+    assert call(evaluate, "--workdir", run) == 0
+    found = json.loads((run / "results.json").read_text())["evaluation"]
+    assert found["test"]["examples"] == 8
+    words = ["--workdir", run, "--directory", model]
+    assert call(export, *words) == 0
+    # The exported model takes images.
+    images = np.stack([np.full((9, 9, 3), n, "uint8") for n in (3, 200)])
+    served = tf.saved_model.load(str(model / "1")).signatures
+    embedding = served["serving_default"](image=tf.cast(images, tf.float32))
+    assert embedding["embedding"].shape == (2, 3)
+    names = json.loads((model / "1" / "assets.extra/classes.json").read_text())
+    assert sum(map(len, names["splits"].values())) == 6
+    # Other weights than in training.
+    (run / "backbone.json").write_text('{"digest": "0"}')
+    for module, more in ((evaluate, []), (export, ["--directory", model])):
+        error = refused(capsys, module, "--workdir", run, *more)
+        assert "are not those with which" in error
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("backbone.network=ResNet51", "`network` must be FILE.py:FUNCTION or"),
+        ("backbone.weights=none.h5", "none.h5"),
+        ("backbone.image_shape=(9,9)", "backbone.image_shape must be a tuple"),
+        ("encoder.num_features=5", "have 6 features, the encoder takes 5; set"),
+        ("cache_dir={}/photos/a/0.png", "cannot write features to"),
+    ],
+)
+def test_refused(words, folder, tmp_path, capsys, word, message):
+    run = tmp_path / "run"
+    command = [f"--config.{w}" for w in (*words, word.format(tmp_path))]
+    start = ["--config", RECIPE, "--workdir", run]
+    assert message in refused(capsys, train, *start, *command)
+    assert not run.exists()
+
+
+def test_features_that_are_not_finite(words, tmp_path, capsys):
+    path = tmp_path / "networks.py"
+    path.write_text(path.read_text().replace("1 / 255", "1e38"))
+    start = ["--config", RECIPE, "--workdir", tmp_path / "run"]
+    command = [f"--config.{word}" for word in words]
+    error = refused(capsys, train, *start, *command)
+    assert "features are not finite for" in error and ".png" in error
+    assert not list((tmp_path / "cache").rglob("*.npy"))

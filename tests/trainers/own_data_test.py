@@ -1,0 +1,246 @@
+"""Data of one's own in the commands: names, splits, bad inputs."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.datasets.image_folders import write_classes
+from tests.datasets.image_folders import write_image
+from tests.datasets.speech_files import write_wav
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from trainers import evaluate
+from trainers import export
+from trainers import train
+from trainers.config import load_recipe
+from trainers.data import Data
+
+RECIPE = "omniglot_retrieval_triplet"
+RNG = np.random.default_rng(0)
+LABELS = np.repeat(np.arange(10), 6)
+X = RNG.normal(size=(10, 5))[LABELS] + RNG.normal(size=(60, 5)) / 4
+NAMES = np.array([f"class {n}" for n in range(10)])
+
+
+def words(dataset, *more):
+    return [
+        f"--config.{word}"
+        for word in (
+            f"dataset={dataset}",
+            "folds.num_folds=0",
+            "encoder.name=features_encoder",
+            "encoder.num_features=5",
+            "encoder.dim=3",
+            "batches.num_classes=5",
+            "batches.num_per_class=3",
+            "steps_per_epoch=3",
+            "num_epochs=1",
+            "deterministic=False",
+            *more,
+        )
+    ]
+
+
+def start(workdir, dataset, *more):
+    found = words(dataset, *more)
+    return ["--config", RECIPE, "--workdir", workdir, *found]
+
+
+@pytest.fixture
+def arrays(tmp_path):
+    path = tmp_path / "mine.npz"
+    np.savez(path, x=X, labels=LABELS, class_names=NAMES)
+    return path
+
+
+def test_names_of_classes_reach_the_end(arrays, tmp_path, capsys):
+    run = tmp_path / "run"
+    assert call(train, *start(run, f"arrays:{arrays}")) == 0
+    printed = capsys.readouterr().out
+    assert "train: 36 examples of 6 classes: class 0, class 2" in printed
+    assert "test: 12 examples of 2 classes, none of them in tr" in printed
+    splits = json.loads((run / "classes.json").read_text())["splits"]
+    assert [len(part) for part in splits.values()] == [6, 2, 2]
+    assert {n for part in splits.values() for n in part} == set(NAMES)
+    assert set(splits["test"].values()) == {6}
+    assert call(evaluate, "--workdir", run) == 0
+    model = tmp_path / "model"
+    assert call(export, "--workdir", run, "--directory", model) == 0
+    exported = model / "1" / "assets.extra" / "classes.json"
+    assert json.loads(exported.read_text())["splits"] == splits
+    # Another class could move a training class to the test.
+    names = np.append(NAMES[:-1], "other")
+    np.savez(arrays, x=X, labels=LABELS, class_names=names)
+    error = refused(capsys, evaluate, "--workdir", run)
+    assert "has other classes in" in error and "train again" in error
+
+
+def test_every_class_is_divided(arrays, tmp_path, capsys):
+    run = tmp_path / "run"
+    more = ("division.by=examples", "batches.num_per_class=2")
+    assert call(train, *start(run, f"arrays:{arrays}", *more)) == 0
+    assert (
+        "test: 20 examples of 10 classes, 10 of th" in capsys.readouterr().out
+    )
+    config = json.loads((run / "config.json").read_text())["config"]
+    assert config["division"] == {"by": "examples", "seed": 0}
+    data = [
+        Data(load_recipe(RECIPE, [w.removeprefix("--config.") for w in some]))
+        for some in (
+            words(f"arrays:{arrays}", *more),
+            words(f"arrays:{arrays}", *more, "division.seed=1"),
+        )
+    ]
+    first, other = (found.split("train")[0] for found in data)
+    assert first.shape == other.shape and not np.array_equal(first, other)
+
+
+def test_pictures_have_the_names(arrays):
+    run = [w.removeprefix("--config.") for w in words(f"arrays:{arrays}")]
+    data = Data(load_recipe(RECIPE, run))
+    assert data.class_names(np.array([3, 0, 3])).tolist() == [
+        *("class 3", "class 0", "class 3"),
+    ]
+
+
+def folders(tmp_path, change):
+    """Images of eight classes, with something wrong."""
+    folder = tmp_path / "photos"
+    write_classes(folder, list("abcdefgh"), 6, (6, 6, 3))
+    change(folder)
+    return f"image_folder:{folder}"
+
+
+def one_small_class(folder):
+    for number in range(1, 6):
+        (folder / "a" / f"{number}.png").unlink()
+    # In training by the default seed.
+    for name in "bcdefgh":
+        (folder / name / "5.png").unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "message"),
+    [
+        (
+            one_small_class,
+            ("split=all", "validation.split=all", "evaluation.splits=('all',)"),
+            "the class 'a' of image_folder:.* has 1 examples in all "
+            r"\(a/0.png\), but config.batches.num_per_class = 3; 1 of 8",
+        ),
+        (
+            lambda folder: [shutil.rmtree(folder / n) for n in "abc"],
+            (),
+            "5 classes cannot be divided.* divide examples instead",
+        ),
+        (
+            lambda folder: (folder / "b" / "1.png").unlink(),
+            ("division.by=examples",),
+            "the class 'b' has 5 examples, too few for",
+        ),
+        (
+            lambda folder: None,
+            ("division.by=files",),
+            "config.division.by must be classes or examples",
+        ),
+        (
+            lambda folder: None,
+            ("division.seed=-1",),
+            "config.division.seed at least 0",
+        ),
+        (
+            lambda folder: None,
+            ("validation.split=dev",),
+            "Unknown split 'dev' of",
+        ),
+        (
+            lambda folder: None,
+            ("data.label.feature=colour",),
+            "has no label 'colour': expected one of class, name",
+        ),
+        (
+            lambda folder: None,
+            ("batches.num_classes=99",),
+            "num_classes=99, but labels hold",
+        ),
+    ],
+)
+def test_bad_folders(tmp_path, capsys, change, more, message):
+    dataset = folders(tmp_path, change)
+    run = tmp_path / "run"
+    found = refused(capsys, train, *start(run, dataset, *more))
+
+    assert re.search(message, found), found
+    assert not run.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("csv:{}", "label,x\na,1\nb,two\n", "line 3: the feature 'x'"),
+        ("csv:{}", "name,x\na,1\n", "has no column label"),
+        ("csv:{}", None, "There is no file"),
+        ("csv:", None, "lacks a path: expected csv:PATH"),
+        ("arrays:{}", "text", "is not a complete file of numpy.savez"),
+        ("arrays:{}", None, "There is no file"),
+        ("{}.py:data", None, "there is no file"),
+        ("audio_folder:{}", "text", "is a file; expected a folder"),
+        ("audio_folder:{}", None, "There is no folder"),
+        ("video_folder:{}", None, "Unknown data set 'video_folder:"),
+    ],
+)
+def test_bad_files(tmp_path, capsys, name, content, message):
+    path, run = tmp_path / "mine", tmp_path / "run"
+    if content is not None:
+        path.write_text(content)
+    found = refused(capsys, train, *start(run, name.format(path)))
+    assert message in found
+    assert not run.exists()
+
+
+def check(dataset, *more):
+    return ["--config", RECIPE, "--check", *words(dataset, *more)]
+
+
+def test_check_names_every_bad_file(tmp_path, capsys):
+    def damage(folder):
+        (folder / "a" / "1.png").write_bytes(b"no image")
+        (folder / "b" / "2.png").write_bytes(b"")
+        write_image(folder / "c" / "3.png", np.zeros((6, 7, 3)))
+
+    dataset = folders(tmp_path, damage)
+    assert call(train, *check(dataset)) == 1
+    *lines, last = capsys.readouterr().err.splitlines()
+    bad = "\n".join(lines)
+    assert "a/1.png is not a complete JPEG or PNG" in bad
+    assert "b/2.png is not a complete JPEG or PNG" in bad
+    assert "c/3.png has shape (6, 7, 3), " in bad and len(lines) == 3
+    assert last.startswith("error: 3 of 48 examples are bad")
+    assert call(train, dataset, "--check") == 1
+    assert "error: 3 of 48 examples" in capsys.readouterr().err
+    assert call(train, *check(dataset, "images.size=6")) == 1
+    assert "error: 2 of 48 examples" in capsys.readouterr().err
+
+
+def test_check_of_good_data(tmp_path, capsys):
+    for speaker in "abcdef":
+        for number in range(3):
+            samples = RNG.integers(-9, 9, 50 + number)
+            write_wav(tmp_path / "voices" / speaker / f"{number}.wav", samples)
+    assert call(train, *check(f"audio_folder:{tmp_path / 'voices'}")) == 0
+    assert "Read 18 examples; all are good." in capsys.readouterr().out
+    path = tmp_path / "voices" / "a" / "0.wav"
+    path.write_bytes(path.read_bytes()[:-4])
+    error = refused(
+        capsys, train, *check(f"audio_folder:{tmp_path / 'voices'}")
+    )
+    assert "a/0.wav announces 50 samples" in error
+
+
+def test_a_workdir_is_needed_to_train(arrays, capsys):
+    with pytest.raises(SystemExit):
+        train.main(["--config", RECIPE, *words(f"arrays:{arrays}")])
+    assert "are required: --workdir" in capsys.readouterr().err

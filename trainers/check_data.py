@@ -1,0 +1,103 @@
+"""Reads every example of a run's data, to find all that are bad at once."""
+
+import concurrent.futures
+import sys
+import threading
+
+import keras
+
+from embeddings_tf import datasets
+from trainers.classes import classes_of
+from trainers.classes import print_classes
+from trainers.classes import require_large_classes
+from trainers.data import Data
+from trainers.evaluation_fields import Retrieval
+from trainers.evaluation_fields import RetrievalValidation
+from trainers.run import DataFields
+from trainers.run import Run
+
+
+def check_data(run: Run) -> int:
+    """Reads every example of the splits of a run.
+
+    Prints one line for each example that cannot be read, or that has another
+    size than the first example where `images.size` does not resize it.
+
+    Returns:
+        The number of examples.
+
+    Raises:
+        ValueError: If an example is bad, a class is too small for a batch, or
+            the data cannot be listed.
+        OSError: If the data is missing.
+    """
+    data = Data(run)
+    found = classes_of(run, data)
+    if found:
+        print_classes(run, found)
+    wanted = run.evaluation
+    used = (run.data.split, wanted.validation.split, *wanted.splits)
+    total, num_bad = 0, 0
+    for split in dict.fromkeys(used):
+        x, labels = data.unprocessed(split)
+        if split == run.data.split:
+            require_large_classes(run, data, x, labels)
+        for message in _bad_examples(x, split, bool(run.data.images.size)):
+            print(message, file=sys.stderr)
+            num_bad += 1
+        total += len(x)
+    if num_bad:
+        raise ValueError(
+            f"{num_bad} of {total} examples are bad; the lines above name them"
+        )
+    return total
+
+
+def run_of_all(dataset: str) -> Run:
+    """Returns a run that reads every example of a data set."""
+    return Run(
+        data=DataFields(dataset=dataset, split="all"),
+        evaluation=Retrieval(
+            splits=("all",), validation=RetrievalValidation(split="all")
+        ),
+    )
+
+
+def _bad_examples(x, split: str, any_size: bool) -> list[str]:
+    """Returns a message for each bad example, in their order."""
+    bar = keras.utils.Progbar(len(x), unit_name=split)
+    lock = threading.Lock()
+    first_shape: list = []
+
+    def problem(number):
+        message = ""
+        try:
+            example = x[number]
+            message = _other_size(x, number, example, first_shape, any_size)
+        except (ValueError, OSError) as error:
+            message = " ".join(str(error).split())
+        with lock:
+            bar.add(1)
+        return message
+
+    if not len(x):
+        return []
+    messages = [problem(0)]
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        messages += threads.map(problem, range(1, len(x)))
+    return [message for message in messages if message]
+
+
+def _other_size(x, number, example, first_shape, any_size) -> str:
+    if any_size or isinstance(x, datasets.Utterances):
+        return ""
+    if not first_shape:
+        first_shape.append((number, example.shape))
+    first, shape = first_shape[0]
+    if example.shape == shape:
+        return ""
+    names = getattr(x, "names", None) or range(len(x))
+    return (
+        f"{names[number]} has shape {example.shape}, {names[first]} has shape "
+        f"{shape}; set config.images.size, or resize it"
+    )

@@ -1,0 +1,130 @@
+"""Names and splits of the classes of a run on data of the user's own."""
+
+import pathlib
+
+import numpy as np
+
+from embeddings_tf.datasets.listed import listed
+from embeddings_tf.datasets.own_data import is_own_data
+from trainers.run import Run
+from trainers.workdir import read_json
+from trainers.workdir import write_json
+
+FILE = "classes.json"
+# Arguments of samplers whose sum is the number of examples per class.
+_PER_CLASS = ("num_per_class", "num_support", "num_query")
+
+
+def classes_of(run: Run, data) -> dict | None:
+    """Returns the class names of every split that a run uses.
+
+    Args:
+        run: The typed run.
+        data: Its `trainers.data.Data`.
+
+    Returns:
+        `{"dataset": ..., "splits": {"train": {"ant": 20, ...}, ...}}` with the
+        number of examples of each class; None for data with a name.
+    """
+    if not is_own_data(run.data.dataset):
+        return None
+    wanted = run.evaluation
+    used = (run.data.split, wanted.validation.split, *wanted.splits)
+    splits = {}
+    for split in dict.fromkeys(used):
+        names = data.class_names(data.labels(split))
+        found, counts = np.unique(names.astype(np.str_), return_counts=True)
+        splits[split] = dict(zip(found.tolist(), counts.tolist(), strict=True))
+    return {"dataset": run.data.dataset, "splits": splits}
+
+
+def print_classes(run: Run, found: dict) -> None:
+    """Prints each split, with its first classes."""
+    folds, division = run.data.folds, run.data.division
+    how = (
+        f"fold {folds.fold} of {folds.num_folds}"
+        if folds.num_folds
+        else f"its own splits, or divided by {division.by} with seed "
+        f"{division.seed}"
+    )
+    print(f"Data: {found['dataset']} ({how})")
+    splits = found["splits"]
+    trained = set(splits[run.data.split])
+    for split, classes in splits.items():
+        in_training = ""
+        if split != run.data.split:
+            count = len(trained & set(classes)) or "none"
+            in_training = f", {count} of them in training"
+        print(
+            f"  {split}: {sum(classes.values())} examples of {len(classes)} "
+            f"classes{in_training}: {listed(list(classes))}",
+            flush=True,
+        )
+
+
+def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
+    """Checks that the data has the classes with which the run started.
+
+    More or other files in a class are allowed. Another class could move a
+    training class to the test.
+
+    Raises:
+        ValueError: If a split has other classes.
+    """
+    file = path / FILE
+    if found is None or not file.exists():
+        return
+    before = read_json(file, "start the run again in another --workdir")
+    for split, classes in found["splits"].items():
+        known = before.get("splits", {}).get(split)
+        if known is None or set(known) == set(classes):
+            continue
+        changed = sorted(set(known) ^ set(classes))
+        raise ValueError(
+            f"{found['dataset']} has other classes in {split!r} than when "
+            f"this run started ({listed(changed)}), see {file}; put the data "
+            "back, or train again in another --workdir"
+        )
+
+
+def write_classes(path: pathlib.Path, found: dict | None) -> None:
+    """Writes `classes.json` into a fresh workdir."""
+    if found is not None:
+        write_json(path / FILE, found)
+
+
+def require_large_classes(run: Run, data, x, labels) -> None:
+    """Checks that every training class has enough examples for a batch.
+
+    Raises:
+        ValueError: If a class is too small; names it and its first file.
+    """
+    part = run.batches
+    if part.name not in ("class_balanced_batches", "episodes"):
+        return
+    if part.arguments.get("allow_fewer"):
+        return
+    given = {
+        name: part.arguments[name]
+        for name in _PER_CLASS
+        if name in part.arguments
+    }
+    needed = sum(given.values())
+    if np.ndim(labels) != 1 or not is_own_data(run.data.dataset):
+        return
+    found, first, counts = np.unique(
+        labels, return_index=True, return_counts=True
+    )
+    if not len(found) or counts.min() >= needed:
+        return
+    few = np.argmin(counts)
+    name = data.class_names(labels[first[few : few + 1]])[0]
+    files = getattr(x, "names", None)
+    where = f" ({files[first[few]]})" if files else ""
+    fields = " + ".join(f"config.batches.{name}" for name in given)
+    raise ValueError(
+        f"the class {str(name)!r} of {run.data.dataset} has {counts[few]} "
+        f"examples in {run.data.split}{where}, but {fields} = {needed}; "
+        f"{np.sum(counts < needed)} of {len(counts)} classes have too few. "
+        "Set fewer, add examples, or remove these classes"
+    )
