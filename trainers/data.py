@@ -41,8 +41,8 @@ class Data:
 
     With `data.front_end`, examples are features of recordings; recordings
     shorter than `data.utterances.min_num_frames` are repeated as a whole.
-    Images that are read on demand are cached up to `data.images.cache_gib`,
-    and cropped and resized to `data.images.size`.
+    Images that are read on demand are cached up to `data.images.cache_gib` and
+    resized to `data.images.size`. With `data.backbone`, examples are features.
 
     Args:
         run: The typed run.
@@ -71,10 +71,7 @@ class Data:
         return self._processed(features(x, self.run.data.front_end))
 
     def unprocessed(self, name: str):
-        """Returns examples and labels of a split without processing.
-
-        Recordings are before the front end, images have their original size.
-        """
+        """Returns original recordings or images of a split, and labels."""
         return self._read(name, Part())
 
     def labels(self, name: str) -> np.ndarray:
