@@ -421,7 +421,7 @@ OBJECTIVES += [
 
 
 def match_of_points(labels, points):
-    """Half the mean cost of positive pairs and half that of negative ones."""
+    """Mean of the mean cost of positive pairs and of negative pairs."""
     i, j = np.nonzero(~np.eye(NUM_ROWS, dtype=bool))
     points = points.astype("float64")
     logits = -np.linalg.norm(points[i] - points[j], axis=1)

@@ -144,7 +144,7 @@ def _plain(value, wanted: FieldType, name: str, siblings):
 
 
 def _path(value) -> list[str] | None:
-    """The names down to the text of an override; None if it is no override."""
+    """Returns the names above the text of an override, None without text."""
     path = []
     while isinstance(value, Mapping) and len(value) == 1:
         ((name, value),) = value.items()

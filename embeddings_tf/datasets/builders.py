@@ -1,4 +1,4 @@
-"""Finds TFDS builders by name: those of this library and of TFDS."""
+"""Finds the TFDS builders of this library and of TFDS by name."""
 
 import difflib
 import importlib

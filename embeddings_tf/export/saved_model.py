@@ -67,10 +67,10 @@ def export_saved_model(
     `serving_default`, `first`, `first_length`, `second` and `second_length` of
     `score_pairs`, `support_length` and `query_length` of `classify`.
 
-    All signatures except `embed` raise an `InvalidArgumentError` for inputs
-    with NaN or infinity, for inputs so large that their embedding is not
-    finite, for `classify` without supports, and for `first` and `second` of
-    different lengths. If the model has a `layers.PixelRange`, like the
+    All signatures except `embed` check their inputs. An `InvalidArgumentError`
+    reports NaN or infinity, inputs so large that their embedding is not finite,
+    `classify` without supports, and different lengths of `first` and `second`.
+    If the model has a `layers.PixelRange`, like the
     published encoders of images, images of floats in [0, 1] cause a warning on
     stderr, or an error with `unit_range="refuse"`.
 

@@ -112,7 +112,7 @@ class FStatisticLoss(EmbeddingLoss):
 
     with `I` the regularised incomplete beta function. `v` is a sum over the
     pairs, not a mean. If the true means are equal, `Phi` is uniform on (0, 1);
-    this holds for both grand means if counts are equal.
+    with `grand_mean="class_means"` this needs equal counts.
 
     `s` and `v` do not depend on scale and offset, so embeddings of size 1e-30
     or 1e30 work. Half precision does not work. Counts may differ. Sums use

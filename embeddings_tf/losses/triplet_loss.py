@@ -180,8 +180,7 @@ class TripletLoss(EmbeddingLoss):
     `mining` chooses the triplets. "all": every triplet, as in the F-statistic
     paper. "hard": for each anchor, its farthest positive and its nearest
     negative. "semi_hard": for each anchor and positive, the nearest negative
-    that is farther than the positive; the farthest negative if there is no such
-    negative.
+    that is farther than the positive, or else the farthest negative.
 
     `average_over` chooses the divisor of the sum of hinges: the number of "all"
     mined triplets, or of "active" triplets, which have a hinge above 0. Late in

@@ -183,12 +183,12 @@ def det_curve(scores: Any, is_target: Any) -> dict[str, np.ndarray]:
         scores, is_target: As in `equal_error_rate`, `(n,)`.
 
     Returns:
-        A dictionary of arrays with one entry per threshold: `threshold`, the
-        distinct scores in ascending order and then inf (of dtype object if
-        there are integer scores beyond `2**53`), and the rates
-        `false_alarm`, falling from 1 to 0, and `miss`, rising from 0 to 1, both
-        as in `equal_error_rate`. The last entry stands for accepting nothing,
-        not even a score of inf.
+        A dictionary of arrays with one entry per threshold. `threshold`
+        contains the distinct scores in ascending order, then inf; its dtype is
+        object if there are integer scores beyond `2**53`. The rates
+        `false_alarm`, falling from 1 to 0, and `miss`, rising from 0 to 1, are
+        as in `equal_error_rate`. At the last entry nothing is accepted, not
+        even a score of inf.
 
     Raises:
         ValueError: As `equal_error_rate`.

@@ -25,7 +25,7 @@ class Distances:
 
     Fast distances come from a matrix product and have rounding errors, which
     `slack` bounds. Exact distances, for chosen pairs, are as accurate as
-    float64 allows. The bound depends only on the query and holds for all
+    float64 allows. The bound depends only on the query, not on the
     gallery rows, so an outlier in the gallery does not make other rows less
     accurate.
 

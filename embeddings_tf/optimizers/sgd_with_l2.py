@@ -14,8 +14,8 @@ class SGDWithL2(keras.optimizers.SGD):
     Use it to repeat trainings with a weight decay term `l2 / 2 |w|^2` in the
     loss, as in torch's SGD. With momentum m, this decay is `1 / (1 - m)` times
     as strong as `weight_decay` of `keras.optimizers.SGD`, which is subtracted
-    from the weights separately. Published values for one of the two do not fit
-    the other.
+    from the weights separately. A published value for one kind of decay does
+    not fit the other kind.
 
     Formula, with the gradient g, the velocity v and the learning rate r:
 

@@ -25,11 +25,11 @@ def check_objective(
     draws_samples: bool = False,
     only: Iterable[str] | None = None,
 ) -> list[str]:
-    """Checks that your own objective has the properties of those here.
+    """Checks that your own objective has the properties of the library's.
 
     An objective is a Keras layer that owns weights and returns one value per
-    example; `EmbeddingModel` joins it to an encoder. The checks are those of
-    `check_loss`, and:
+    example; `EmbeddingModel` joins it to an encoder. All checks of `check_loss`
+    are made, and:
 
     - `weights`: each trainable weight is float32 and changes the value;
     - `few_shot`: if the objective has `represent` and `log_prob`, they give

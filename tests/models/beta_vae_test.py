@@ -108,7 +108,7 @@ class TestLoss:
         model, x = new_model(beta, likelihood=likelihood), images()
         expected = expected_logs(model, x, beta, likelihood)
         assert expected["kl"] > 0.05
-        for _ in range(2):  # equal each time, because there is no noise
+        for _ in range(2):  # equal both times, without noise
             logs = model.evaluate(x, batch_size=5, verbose=0, return_dict=True)
             assert_logs(logs, expected)
 

@@ -10,7 +10,7 @@ def test_shape_and_parameters():
     encoder = features_encoder(2, num_features=5, hidden_units=(7, 3))
     assert encoder.input_shape == (None, 5)
     assert encoder.output_shape == (None, 2)
-    # Of the batch normalisation 4 vectors, then kernels and biases.
+    # Batch normalisation has 4 vectors; kernels and biases follow.
     assert encoder.count_params() == 4 * 5 + 6 * 7 + 8 * 3 + 4 * 2
     gaussian = features_encoder(
         2, num_features=5, hidden_units=(), gaussian=True

@@ -47,7 +47,7 @@ def compiled(loss):
 
 
 class OnlyPairs(keras.layers.Layer):
-    """Scores pairs asymmetrically and implements nothing else."""
+    """Implements only an asymmetric score of pairs."""
 
     signatures = ("score_pairs",)
 

@@ -68,7 +68,7 @@ def test_every_check_that_fails_is_listed():
 
 @keras.saving.register_keras_serializable(package="own_classes_test")
 class Sum(EmbeddingLoss):
-    """Rows count alike on one replica and on two, and sums are no means."""
+    """A sum over rows, which counts rows equally on one and on two replicas."""
 
     def __init__(self, factor=1.0, **kwargs):
         super().__init__(**kwargs)

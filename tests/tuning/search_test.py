@@ -55,7 +55,7 @@ def results(workdir):
 
 
 def wait_for(condition, process):
-    """Waits for a condition, which must hold before the process ends."""
+    """Waits for a condition; fails if the process ends before."""
     while not condition():
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)

@@ -27,7 +27,7 @@ def test_gaussian(dim, pixels):
         mean, variance, LABELS, SEEN, FACTORS, num_ellipses=2, title="Title"
     )
     assert len(figure.axes) == 2
-    # Of each class the first two: rows 0 to 9, class by class.
+    # The first two rows of each class, class by class.
     rows = np.concatenate([[c, c + 5] for c in range(5)])
     for panel, name in zip(figure.axes, FACTORS, strict=True):
         assert panel.get_title() == f"coloured by {name}"

@@ -2,7 +2,7 @@
 
 For recipes with a `LearnedDistance`. The values lie around those in
 `trainers/recipes/an4.py` and are limited to the fields that matter for a small
-data set. Without an auxiliary classifier there is no projection.
+data set. A projection needs an auxiliary classifier.
 """
 
 from tuning.fields import choose

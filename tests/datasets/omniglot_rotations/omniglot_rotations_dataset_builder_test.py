@@ -27,7 +27,7 @@ def scan(character, drawing):
 
 
 class Omniglot:
-    """What our builder needs of TFDS's builder: names in its order, scans."""
+    """Replaces TFDS's builder: names in its order, and scans."""
 
     def __init__(self, characters, names=NAMES):
         self.characters = characters

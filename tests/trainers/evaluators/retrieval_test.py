@@ -28,8 +28,8 @@ def test_a_twin_of_another_class_is_always_nearest():
 
 
 def test_equal_images_of_both_classes_share_the_chance():
-    # Two images of class 0 and one of class 1 are equal. Of the other two,
-    # one is right for class 0 and none for class 1.
+    # Two images of class 0 and one of class 1 are equal. For class 0, one of
+    # the two equal neighbours is right; for class 1, none.
     found = ceiling(images(1, 1, 1, 4), np.array([0, 0, 1, 1]))
     assert found == pytest.approx((0.5 + 0.5 + 0 + 1) / 4)
 
