@@ -23,6 +23,9 @@ __all__ = ["class_balanced_batches", "episodes", "factor_batches"]
 
 # Independent streams of random numbers, folded into the seed.
 _CLASSES, _INSTANCES, _ORDER = 0, 1, 2
+# On a CPU, where tf.data draws, this selects Philox. The graph is smaller than
+# with "philox", and gives the same numbers.
+_PHILOX = "auto_select"
 
 
 def class_balanced_batches(
@@ -486,14 +489,14 @@ def _draw_distinct(
 
 def _shuffled_range(size: int | tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     return tf.random.experimental.stateless_shuffle(
-        tf.range(tf.cast(size, tf.int64)), seed, alg="philox"
+        tf.range(tf.cast(size, tf.int64)), seed, alg=_PHILOX
     )
 
 
 def _random_bits(shape: Any, seed: tf.Tensor) -> tf.Tensor:
     """Uniform int64 over the whole range (a modulus of it has no real bias)."""
     return tf.random.stateless_uniform(
-        shape, seed, None, None, tf.int64, alg="philox"
+        shape, seed, None, None, tf.int64, alg=_PHILOX
     )
 
 
@@ -509,7 +512,7 @@ def _seed(seed: int) -> tf.Tensor:
 def _fold(seed: tf.Tensor, *numbers: int | tf.Tensor) -> tf.Tensor:
     for number in numbers:
         seed = tf.random.experimental.stateless_fold_in(
-            seed, tf.cast(number, tf.int64), alg="philox"
+            seed, tf.cast(number, tf.int64), alg=_PHILOX
         )
     return seed
 

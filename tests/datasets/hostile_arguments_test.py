@@ -1,5 +1,7 @@
 """Invalid arguments of data functions: a documented error, never a hang."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -45,6 +47,11 @@ NO_SEED = [1.5, NAN, "0", [1, 2, 3], np.array([0.5]), object()]
 
 def first_batches(dataset):
     return list(dataset.take(2))
+
+
+@functools.cache
+def some_indices():
+    return sampling.class_balanced_batches(LABELS, 2, 2, 0)
 
 
 SAMPLERS = {
@@ -106,7 +113,7 @@ def test_counts_may_exceed_the_data_with_allow_fewer(count):
 
 @pytest.mark.parametrize("seed", NO_SEED, ids=name_of)
 def test_seeds(seed):
-    indices = sampling.class_balanced_batches(LABELS, 2, 2, 0)
+    indices = some_indices()
     calls = {
         "sampler": lambda: sampling.class_balanced_batches(LABELS, 2, 2, seed),
         "batches": lambda: datasets.batches(
@@ -133,7 +140,7 @@ def test_seeds(seed):
     ids=[name for name in NO_LABELS if name != "no columns"],
 )
 def test_batches_refuse_invalid_labels(labels):
-    indices = sampling.class_balanced_batches(LABELS, 2, 2, 0)
+    indices = some_indices()
     with pytest.raises(ValueError):
         first_batches(datasets.batches(X, labels, indices))
 
@@ -174,7 +181,7 @@ class Answers:
     ids=name_of,
 )
 def test_batches_refuse_invalid_examples(x):
-    indices = sampling.class_balanced_batches(LABELS, 2, 2, 0)
+    indices = some_indices()
     with pytest.raises(ValueError, match="x"):
         datasets.batches(x, LABELS, indices)
 
@@ -226,7 +233,7 @@ def test_an_index_out_of_range(index):
     ],
 )
 def test_a_preprocess_that_cannot_be_called(preprocess, seed):
-    indices = sampling.class_balanced_batches(LABELS, 2, 2, 0)
+    indices = some_indices()
     with pytest.raises(ValueError, match="preprocess"):
         datasets.batches(X, LABELS, indices, preprocess, seed=seed)
 

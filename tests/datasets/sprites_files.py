@@ -1,5 +1,10 @@
 """Small fabricated files in the real format of the Sprites archive."""
 
+import functools
+import pathlib
+import shutil
+import tempfile
+
 import h5py
 import numpy as np
 import scipy.io
@@ -53,8 +58,17 @@ def write_files(folder):
     Returns:
         Images by character and animation, `(frames, 60, 60, 3)` each.
     """
+    written, images = _written_once()
+    shutil.copytree(written.name, folder)
+    return images
+
+
+@functools.cache
+def _written_once():
+    """Writes the files once for all tests; the folder ends with the process."""
     random = np.random.default_rng(0)
-    folder.mkdir(parents=True)
+    temporary = tempfile.TemporaryDirectory()
+    folder = pathlib.Path(temporary.name)
     every = []
     for character, factors in enumerate(FACTORS):
         images = [
@@ -67,4 +81,4 @@ def write_files(folder):
         folder / "sprites_splits.mat",
         {name: np.array([ids], np.uint16) for name, ids in SPLITS.items()},
     )
-    return every
+    return temporary, every

@@ -404,9 +404,8 @@ def test_not_a_number_is_not_hidden(labels, options):
         assert np.isnan(value) and np.isnan(gradient).any(), (row, column)
 
 
-@pytest.mark.parametrize(
-    "equal_variance", [True, pytest.param(False, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("equal_variance", [True, False])
 def test_not_a_number_is_not_hidden_by_xla(equal_variance):
     compiled = tf.function(f_statistic_loss, jit_compile=True)
     for column in range(4):

@@ -142,6 +142,7 @@ def test_interrupted_computation_is_not_read(
     assert features.shape == (4, 2048)
 
 
+@pytest.mark.slow
 def test_real_architecture_in_single_precision(monkeypatch):
     # Random weights, because the real weights must be downloaded.
     monkeypatch.setattr(builder_module, "_WEIGHTS", None)
