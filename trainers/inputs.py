@@ -122,8 +122,10 @@ def _names(run: Run, split: str, x) -> np.ndarray:
     if names is None:
         names = [f"{split}/{row}" for row in range(len(x))]
     kind, _, path = dataset.partition(":")
-    folder = path if kind.endswith("_folder") else ""
-    return np.array([os.path.join(folder, str(name)) for name in names])
+    folder = os.path.dirname(path) if kind == "csv" else path
+    paths = [os.path.join(folder, str(name)) for name in names]
+    # Rows of arrays and of features are not files.
+    return np.array(paths if os.path.isfile(paths[0]) else names)
 
 
 def _is_same_data(word: str, dataset: str) -> bool:

@@ -1,0 +1,123 @@
+"""Inputs of the commands that use a trained run."""
+
+import wave
+
+import numpy as np
+import pytest
+
+from embeddings_tf.datasets import speech
+from tests.trainers.colours import colour_of
+from trainers.config import load_recipe
+from trainers.inputs import class_names
+from trainers.inputs import read_inputs
+from trainers.sources import relative_path
+from trainers.workdir import run_of_workdir
+
+
+@pytest.fixture(scope="module")
+def run(colours):
+    return run_of_workdir(colours / "run")[1]
+
+
+def pixels(inputs):
+    return [inputs.x[n][0, 0].tolist() for n in range(len(inputs.names))]
+
+
+def test_files_keep_their_order(run, colours):
+    files = [str(colours / f"photos/{n}.png") for n in ("c05/1", "c02/0")]
+    found = read_inputs(run, files)
+    assert found.labels is None
+    assert found.names.tolist() == files
+    wanted = [colour_of("c05", 1).tolist(), colour_of("c02", 0).tolist()]
+    assert pixels(found) == wanted
+
+
+def test_a_folder_of_files_and_a_folder_of_classes(run, colours):
+    folder = colours / "photos"
+    one = read_inputs(run, [str(folder / "c03")])
+    assert one.labels is None and len(one.names) == 6
+    every = read_inputs(run, [str(folder)])
+    assert every.labels.tolist() == [
+        f"c{n:02}" for n in range(40) for _ in "abcdef"
+    ]
+    assert every.names[7] == str(folder / "c01" / "1.png")
+    few = every.take(np.array([7, 0]))
+    assert few.labels.tolist() == ["c01", "c00"]
+    assert pixels(few)[0] == colour_of("c01", 1).tolist()
+
+
+def test_the_data_of_the_run_keeps_its_division(run, colours):
+    test = read_inputs(run, [])
+    names = set(test.labels)
+    assert names == set(class_names(run, "test"))
+    assert not names & set(class_names(run, "train"))
+    by_folder = read_inputs(run, [str(colours / "photos")], "test")
+    assert by_folder.labels.tolist() == test.labels.tolist()
+
+
+def test_tables_and_arrays(run, colours, tmp_path):
+    table = colours / "photos" / "table.csv"
+    table.write_text("path,label\nc00/0.png,red\nc01/1.png,blue\n")
+    try:
+        found = read_inputs(run, [str(table)])
+    finally:
+        table.unlink()
+    assert found.labels.tolist() == ["red", "blue"]
+    files = [str(colours / "photos" / n) for n in ("c00/0.png", "c01/1.png")]
+    assert found.names.tolist() == files
+    x = np.zeros((2, 4, 5, 3), np.uint8)
+    np.savez(tmp_path / "a.npz", x=x, labels=np.array(["b", "a"]))
+    found = read_inputs(run, [str(tmp_path / "a.npz")])
+    assert found.labels.tolist() == ["b", "a"]
+    assert not any("/" in name for name in found.names)
+    assert np.shape(found.x[:]) == (2, 4, 5, 3)
+
+
+def test_images_have_the_size_of_the_training(colours):
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        [f"dataset=image_folder:{colours / 'photos'}", "images.size=9"],
+    )
+    found = read_inputs(run, [str(colours / "photos" / "c00" / "0.png")])
+    assert found.x[:1].shape == (1, 9, 9, 3)
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sounds")
+    rng = np.random.default_rng(0)
+    for name in ("ann/1.wav", "ann/2.wav", "bob/1.wav"):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        samples = (3000 * rng.normal(size=4000)).astype("<i2")
+        with wave.open(str(path), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(8000)
+            file.writeframes(samples.tobytes())
+    return folder
+
+
+def test_recordings_go_through_the_front_end(sounds):
+    run = load_recipe("spoken_digit_triplet")
+    every = read_inputs(run, [str(sounds)])
+    assert every.labels.tolist() == ["ann", "ann", "bob"]
+    assert every.names[2] == str(sounds / "bob" / "1.wav")
+    files = read_inputs(
+        run, [str(sounds / "ann"), str(sounds / "bob/1.wav")][1:]
+    )
+    assert files.labels is None
+    with wave.open(str(sounds / "bob" / "1.wav")) as file:
+        samples = np.frombuffer(file.readframes(4000), "<i2")
+    arguments = run.data.front_end.arguments
+    frames = speech.front_end(samples.astype("float32"), **arguments)[0].numpy()
+    # Short recordings are repeated as a whole.
+    times = -(-run.data.utterances.min_num_frames // len(frames))
+    wanted = np.concatenate([frames] * times)
+    for found in (every.x[2], files.x[0]):
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_a_run_is_named_from_the_folder_of_the_file(tmp_path):
+    found = relative_path(tmp_path / "runs" / "a", tmp_path / "files" / "g.npz")
+    assert found == "../runs/a"

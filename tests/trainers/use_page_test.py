@@ -1,0 +1,62 @@
+"""The commands and code of docs/use.md run as printed."""
+
+import csv
+import pathlib
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from trainers import console
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "use.md"
+SHORT = ["--config.num_epochs=2", "--config.steps_per_epoch=25"]
+MORE = ["--config.deterministic=False"]
+
+
+def blocks(language) -> list[str]:
+    text = PAGE.read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+@pytest.mark.slow
+def test_every_command_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(blocks("python")[0], str(PAGE), "exec"), {})  # noqa: S102
+    commands = [
+        shlex.split(line)
+        for block in blocks("sh")[1:]
+        for line in block.splitlines()
+    ]
+    assert len(commands) == 8
+    for name, *words in commands:
+        assert name == "embeddings-tf"
+        is_training = words[0] == "train"
+        assert console.main([*words, *(SHORT + MORE) * is_training]) == 0
+    with open("answers.csv") as file:
+        rows = list(csv.DictReader(file))
+    enrolled = [row for row in rows if row["label"] <= "33"][: 10 * 20]
+    right = [row["class"] == row["label"] for row in enrolled]
+    assert np.mean(right) > 0.5, "of ten classes"
+    with np.load("gallery.npz") as file:
+        assert len(np.unique(file["labels"])) == 9, "33 is removed"
+    for picture in ("identify.png", "nearest.png", "verify.png"):
+        assert (tmp_path / "runs" / "numbers" / picture).is_file(), picture
+    assert (tmp_path / "projector" / "embedding_sprite.png").is_file()
+    assert "promised: at most 10 %" in capsys.readouterr().out
+
+
+def test_the_objects_answer_as_the_page_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    exec(compile(blocks("python")[1], str(PAGE), "exec"), namespace)  # noqa: S102
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "['class 00' 'class 09' 'unknown']"
+    assert lines[1] == "[ True  True False]"
+    assert lines[2] == "['class 59']"
+    same, different = namespace["verifier"].predict_proba(
+        namespace["x"][[0, 0]], namespace["x"][[1, 50]]
+    )
+    assert same > 0.9 and different < 0.1
+    assert lines[-1].startswith("['class 00'] [[0 ")
