@@ -202,6 +202,23 @@ class Data:
         first, second = sides.reshape(2, -1)
         return take(self.split(split)[0], used), first, second, is_target
 
+    def other_labels(self, split: str, feature: str) -> np.ndarray:
+        """Returns another feature of the examples of a split, `(n,)`.
+
+        Raises:
+            ValueError: If the run has folds, or there is no such feature.
+        """
+        if self.run.data.folds.num_folds:
+            raise ValueError(
+                f"the feature {feature!r} is read from a split of the data "
+                "set; a run with folds has others"
+            )
+        return load(self.run.data.dataset, split, self._place, label=feature)[1]
+
+    def of_other_set(self, name: str, split: str):
+        """Returns examples and labels of another data set, unprocessed."""
+        return load(name, split, self._place)
+
     @property
     def _place(self) -> Place:
         fields = self.run.data

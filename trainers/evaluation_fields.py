@@ -129,6 +129,31 @@ class ColourOrientation(Evaluation):
 
 
 @dataclasses.dataclass(frozen=True)
+class OutOfDistribution(Evaluation):
+    """How well scores tell enrolled classes from anything else."""
+
+    name: str = field("out_of_distribution", "The evaluation.")
+    num_classes: int = field(20, "Classes that are enrolled per episode.")
+    num_support: int = field(5, "Supports per class.")
+    num_query: int = field(5, "Known queries per class.")
+    num_episodes: int = field(100, "Number of episodes.")
+    num_samples: int = field(200, "Samples per Gaussian embedding.")
+    group: str = field(
+        "",
+        "Feature of the data set; the classes of an episode have one value of "
+        "it, as characters of one alphabet.",
+    )
+    others: tuple[tuple[str, str], ...] = field(
+        (), "Pairs of a data set and a split: unknown inputs."
+    )
+    validation: FewShotValidation = field(
+        FewShotValidation(), "Evaluated after each epoch."
+    )
+
+    monitor: ClassVar[str] = "val_few_shot_accuracy"
+
+
+@dataclasses.dataclass(frozen=True)
 class Disentanglement(Evaluation):
     """Information of each dimension of the embedding about each factor."""
 
@@ -191,4 +216,5 @@ EVALUATIONS = {
     "verification": Verification,
     "n_digit_few_shot": NDigitFewShot,
     "colour_orientation": ColourOrientation,
+    "out_of_distribution": OutOfDistribution,
 }

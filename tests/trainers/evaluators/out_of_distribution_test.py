@@ -1,0 +1,122 @@
+"""Scores that tell enrolled classes from anything else."""
+
+import json
+import types
+
+import keras
+import numpy as np
+import pytest
+
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import StochasticPrototypes
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from trainers import evaluate
+from trainers import train
+from trainers.evaluators import out_of_distribution
+
+WANTED = types.SimpleNamespace(
+    num_classes=2, num_support=3, num_query=4, num_episodes=5, num_samples=20
+)
+# Two groups of four classes of eight.
+LABELS = np.repeat(np.arange(8), 8)
+GROUPS = LABELS // 4
+
+
+def identity(width):
+    return keras.Sequential([keras.Input((width,)), keras.layers.Identity()])
+
+
+def test_kinds_of_unknown_inputs():
+    rng = np.random.default_rng(0)
+    z = 30.0 * np.eye(8)[LABELS] + rng.normal(size=(64, 8))
+    foreign = {"far": np.full((9, 8), 500.0, "float32")}
+    found = out_of_distribution.measure(
+        identity(8), z.astype("float32"), LABELS, GROUPS, foreign, WANTED
+    )
+    assert list(found) == ["other classes", "other groups", "far"]
+    for scores in found.values():
+        assert list(scores) == [
+            "posterior_entropy",
+            "log_evidence",
+            "nearest_distance",
+        ]
+        for name in ("log_evidence", "nearest_distance"):
+            assert scores[name]["auroc"] == 1
+            assert scores[name]["fpr_at_95_tpr"] == 0
+
+
+def test_variance_of_gaussians():
+    """Only the variance tells the foreign inputs."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(64, 4)).astype("float32")
+    packed = np.concatenate([z, np.full_like(z, 0.1)], axis=1)
+    packed[:, 4:] += rng.uniform(0, 0.01, (64, 4))
+    foreign = {"wide": packed[:40] * np.float32([1] * 4 + [9] * 4)}
+    model = EmbeddingModel(
+        identity(8), StochasticPrototypes(num_support=3), gaussian=True
+    )
+    one_group = np.zeros(64, int)
+    found = out_of_distribution.measure(
+        model, packed, LABELS, one_group, foreign, WANTED
+    )
+    assert list(found) == ["other classes", "wide"]
+    assert found["wide"]["predicted_variance"]["auroc"] == 1
+    assert found["other classes"]["predicted_variance"]["auroc"] < 0.75
+
+
+def test_episodes_take_one_group():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        support, known = out_of_distribution._draw(rng, LABELS, GROUPS, WANTED)
+        assert support.shape == (2, 3) and known.shape == (8,)
+        assert len(np.unique(GROUPS[np.append(support, known)])) == 1
+        assert not set(support.ravel()) & set(known)
+        assert set(LABELS[known]) == set(LABELS[support[:, 0]])
+
+
+def test_groups_that_are_too_small_are_refused():
+    wanted = types.SimpleNamespace(**{**vars(WANTED), "num_classes": 5})
+    with pytest.raises(ValueError, match="no group has 5 classes"):
+        out_of_distribution._draw(
+            np.random.default_rng(0), LABELS, GROUPS, wanted
+        )
+
+
+def test_noise_has_the_range_of_the_examples():
+    x = np.random.default_rng(0).normal(5, 1, (50, 3)).astype("float32")
+    noise = out_of_distribution._noise(x)
+    assert noise.dtype == x.dtype and noise.shape == x.shape
+    assert np.all(noise >= x.min(0)) and np.all(noise <= x.max(0))
+    pixels = out_of_distribution._noise(np.zeros((4, 2, 2, 1), np.uint8))
+    assert pixels.dtype == np.uint8 and pixels.max() > 100
+
+
+@pytest.mark.slow
+def test_command(tmp_path, capsys):
+    x = np.random.default_rng(0).normal(size=(96, 5)).astype("float32")
+    np.savez(tmp_path / "a.npz", x=x, labels=np.repeat(np.arange(12), 8))
+    np.savez(tmp_path / "b.npz", x=x + 9, labels=np.repeat(np.arange(12), 8))
+    words = ["--workdir", tmp_path / "run", "--config.num_epochs=1"]
+    goal = [f"arrays:{tmp_path / 'a.npz'}", "--goal", "few_shot"]
+    more = ["--config.steps_per_epoch=2", "--config.deterministic=False"]
+    assert call(train, *goal, *words, *more) == 0
+    words = [
+        "--workdir",
+        tmp_path / "run",
+        "--config.evaluation.name=out_of_distribution",
+        "--config.evaluation.num_episodes=3",
+    ]
+    error = refused(capsys, evaluate, *words)
+    assert "has 2 classes" in error
+    other = f"arrays:{tmp_path / 'b.npz'}"
+    words += [
+        "--config.evaluation.num_classes=1",
+        "--config.evaluation.num_query=2",
+        f"--config.evaluation.others={((other, 'all'),)}",
+    ]
+    assert call(evaluate, *words) == 0
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    found = results["evaluation_out_of_distribution"]["test"]
+    assert set(found) == {"other classes", other, "uniform noise"}
+    assert len(list((tmp_path / "run").glob("*out_of_distribution*.png"))) == 1

@@ -1,0 +1,248 @@
+"""How well scores tell enrolled classes from anything else.
+
+In each episode some test classes are enrolled. Known queries are other
+examples of these classes. Unknown queries are examples of the other test
+classes, of other groups (such as alphabets), of other data sets, and noise.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf import metrics
+from embeddings_tf import viz
+from embeddings_tf.datasets import Utterances
+from embeddings_tf.models.method import Method
+from embeddings_tf.ops import gaussian
+from embeddings_tf.scoring.nearest_rows import nearest_by_distance
+from trainers.embed import embed
+from trainers.embed import split_to_embed
+from trainers.evaluators import few_shot
+from trainers.folds import class_ids
+
+# Examples of a data set, and of noise, that are embedded.
+MOST_EXAMPLES = 2000
+
+validation = few_shot.validation
+
+
+def check(run, data) -> None:
+    """Checks the section `evaluation` against the data.
+
+    Raises:
+        ValueError: If there are too few classes or examples, examples are
+            recordings, or another data set has other examples.
+    """
+    wanted = run.evaluation
+    for split in wanted.splits:
+        counts = np.bincount(class_ids(data.labels(split)))
+        needed = wanted.num_support + wanted.num_query
+        enough = int(np.sum(counts >= needed))
+        if min(enough, len(counts) - 1) < wanted.num_classes:
+            raise ValueError(
+                f"the split {split!r} has {len(counts)} classes, {enough} of "
+                f"them with {needed} examples; config.evaluation.num_classes="
+                f"{wanted.num_classes} needs as many, and one other class"
+            )
+        x, _ = data.split(split)
+        if isinstance(x, Utterances):
+            raise ValueError(
+                "config.evaluation.name='out_of_distribution' is for images "
+                "and features; received recordings"
+            )
+        for name, part in wanted.others:
+            found = _other(data, name, part)[:1].shape[1:]
+            if found != x[:1].shape[1:]:
+                raise ValueError(
+                    f"config.evaluation.others: {name} has examples of shape "
+                    f"{found}; this model takes {x[:1].shape[1:]}"
+                )
+
+
+def evaluate(run, data, model) -> tuple[dict, dict]:
+    """Returns AUROC and FPR at 95 % TPR of each score, by kind of unknown."""
+    wanted, results, figures = run.evaluation, {}, {}
+    for split in wanted.splits:
+        x, labels = split_to_embed(data, split)
+        labels = class_ids(labels)
+        groups = np.zeros(len(labels), int)
+        if wanted.group:
+            groups = class_ids(data.other_labels(split, wanted.group))
+        foreign = {
+            name: embed(model, _other(data, name, part))
+            for name, part in wanted.others
+        }
+        foreign["uniform noise"] = embed(model, _noise(x))
+        results[split] = measure(
+            model, embed(model, x), labels, groups, foreign, wanted
+        )
+        figures[f"out_of_distribution_{split}"] = viz.bars_figure(
+            {
+                kind: {
+                    name.replace("_", " "): [row["auroc"]]
+                    for name, row in scores.items()
+                }
+                for kind, scores in results[split].items()
+            },
+            title="AUROC of unknown inputs",
+        )
+    return results, figures
+
+
+def measure(model, embeddings, labels, groups, foreign, wanted) -> dict:
+    """Measures the scores over episodes.
+
+    Args:
+        model: The trained model.
+        embeddings: Of the test split, `(n, width)`.
+        labels: Class numbers `(n,)`.
+        groups: Group numbers `(n,)`; the enrolled classes of an episode are
+            of one group.
+        foreign: Embeddings of inputs of no class, by name.
+        wanted: Numbers of classes, supports, queries, episodes and samples.
+
+    Returns:
+        By kind of unknown inputs and score: mean AUROC and FPR at 95 % TPR,
+        each with the half width of its 95 % interval.
+    """
+    scores, found = _scores(model, wanted.num_samples), {}
+    for episode in range(wanted.num_episodes):
+        rng = np.random.default_rng(episode)
+        support, known = _draw(rng, labels, groups, wanted)
+        of_group = groups == groups[support[0, 0]]
+        is_new = ~np.isin(labels, labels[support[:, 0]])
+        kinds = {"other classes": embeddings[is_new & of_group]}
+        if not of_group.all():
+            kinds["other groups"] = embeddings[~of_group]
+        kinds = {k: v for k, v in {**kinds, **foreign}.items() if len(v)}
+        queries = [embeddings[known]]
+        for rows in kinds.values():
+            chosen = rng.choice(len(rows), min(len(known), len(rows)), False)
+            queries.append(rows[chosen])
+        answers = scores(
+            embeddings[support.reshape(-1)],
+            np.repeat(np.arange(len(support)), support.shape[1]),
+            np.concatenate(queries),
+            len(support),
+        )
+        ends = np.cumsum([len(rows) for rows in queries])[:-1]
+        for name, values in answers.items():
+            inside, *outside = np.split(values, ends)
+            for kind, unknown in zip(kinds, outside, strict=True):
+                found.setdefault(kind, {}).setdefault(name, []).append(
+                    (
+                        metrics.out_of_distribution_auroc(inside, unknown),
+                        metrics.out_of_distribution_fpr(inside, unknown),
+                    )
+                )
+    return {
+        kind: {name: _summary(np.array(v)) for name, v in by_score.items()}
+        for kind, by_score in found.items()
+    }
+
+
+def _draw(rng, labels, groups, wanted):
+    """Rows of supports `(classes, num_support)` and of known queries `(n,)`."""
+    needed = wanted.num_support + wanted.num_query
+    classes, first, sizes = np.unique(
+        labels, return_index=True, return_counts=True
+    )
+    eligible = sizes >= needed
+    numbers, counts = np.unique(groups[first][eligible], return_counts=True)
+    large = numbers[counts >= wanted.num_classes]
+    if not len(large):
+        raise ValueError(
+            f"no group has {wanted.num_classes} classes with {needed} "
+            "examples; lower config.evaluation.num_classes"
+        )
+    of_group = groups[first] == rng.choice(large)
+    enrolled = rng.choice(
+        classes[eligible & of_group], wanted.num_classes, replace=False
+    )
+    rows = np.stack(
+        [
+            rng.choice(np.flatnonzero(labels == label), needed, False)
+            for label in enrolled
+        ]
+    )
+    support, known = np.split(rows, [wanted.num_support], axis=1)
+    return support, known.reshape(-1)
+
+
+def _scores(model, num_samples: int):
+    """Returns a function of an episode: uncertainties of queries by name."""
+    method = Method(model)
+
+    # Without XLA, whose compilation takes longer than these episodes.
+    @tf.function(autograph=False)
+    def by_method(support, labels, query, num_classes):
+        represented = method.represent(support, labels, num_classes)
+        seed = tf.constant([0, 0])
+        log_prob = method.log_prob(query, represented, num_samples, seed)
+        evidence = method.log_evidence(query, represented, num_samples, seed)
+        entropy = -tf.reduce_sum(tf.exp(log_prob) * log_prob, axis=-1)
+        return {
+            "posterior_entropy": entropy,
+            "log_evidence": -evidence,
+        }
+
+    def scores(support, labels, query, num_classes):
+        found = by_method(support, labels, query, tf.constant(num_classes))
+        found = {name: values.numpy() for name, values in found.items()}
+        distance, _ = nearest_by_distance(method, query, support, 1)
+        found["nearest_distance"] = distance[:, 0]
+        if method.is_gaussian:
+            _, variance = gaussian.unpack(tf.constant(query))
+            log_variance = tf.reduce_sum(tf.math.log(variance), axis=-1)
+            found["predicted_variance"] = log_variance.numpy()
+        return {name: v.astype(np.float64) for name, v in found.items()}
+
+    return scores
+
+
+def _other(data, name: str, split: str):
+    """Some examples of another data set, of one size."""
+    x, _ = data.of_other_set(name, split)
+    rng = np.random.default_rng(0)
+    count = min(MOST_EXAMPLES, len(x))
+    return x[np.sort(rng.choice(len(x), count, replace=False))]
+
+
+def _noise(x) -> np.ndarray:
+    """Uniform noise in the range and of the shape of the examples."""
+    example = x[: min(len(x), MOST_EXAMPLES)]
+    rng = np.random.default_rng(0)
+    if example.dtype == np.uint8:
+        return rng.integers(0, 256, example.shape, np.uint8)
+    ends = example.min(axis=0), example.max(axis=0)
+    return rng.uniform(*ends, example.shape).astype(example.dtype)
+
+
+def _summary(pairs: np.ndarray) -> dict:
+    auroc, fpr = pairs.T
+    return {
+        "auroc": float(np.mean(auroc)),
+        "auroc_interval": metrics.confidence_interval(auroc),
+        "fpr_at_95_tpr": float(np.mean(fpr)),
+        "fpr_at_95_tpr_interval": metrics.confidence_interval(fpr),
+    }
+
+
+def summary(results: dict) -> str:
+    """Returns the AUROC as a small text table."""
+    lines = []
+    for split, kinds in results.items():
+        names = list(next(iter(kinds.values())))
+        lines.append(
+            f"{split + ': AUROC':<20}"
+            + "".join(f"{name.replace('_', ' '):>20}" for name in names)
+        )
+        for kind, scores in kinds.items():
+            cells = (scores[name] for name in names)
+            lines.append(
+                f"{kind:<20}"
+                + "".join(
+                    f"{row['auroc']:>12.3f} ±{row['auroc_interval']:>5.3f} "
+                    for row in cells
+                )
+            )
+    return "\n".join(lines)
