@@ -12,8 +12,6 @@ COMMANDS = {
     "identify": ("trainers.identify", "who is it, or unknown"),
     "verify": ("trainers.verify", "are two inputs of the same class"),
     "nearest": ("trainers.nearest", "the most similar examples of a gallery"),
-    "verify": ("trainers.verify", "are these two the same"),
-    "nearest": ("trainers.nearest", "which examples are most similar"),
     "compare": ("trainers.compare", "compare methods on your own data"),
     "cross-validate": ("trainers.cross_validate", "train fold by fold"),
     "tune": ("tuning.search", "search hyperparameters at random"),
