@@ -71,6 +71,17 @@ def test_snippet_of_the_page_on_data_sets_runs(capsys):
     assert ", 8, 16, 1)" in capsys.readouterr().out
 
 
+def test_snippets_of_the_page_on_trust_print_what_it_shows(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "trust.md"
+    run(python_blocks(page), "trust", {})
+    shown = re.findall(r"```text\n(.*?)```", page.read_text(), re.S)
+    assert capsys.readouterr().out == "".join(shown)
+    assert (tmp_path / "calibration.json").stat().st_size
+
+
 def test_snippet_of_the_page_on_folders_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_classes(tmp_path / "photos", list("abcdef"))

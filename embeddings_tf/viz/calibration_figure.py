@@ -20,7 +20,8 @@ def calibration_figure(
     Use it to see whether `exp(score)` may be used as a likelihood ratio.
     Calibrated scores follow the dotted diagonal. A line that is flatter than
     the diagonal is too sure, and a line above the diagonal states too low
-    ratios. Bins with fewer than 5 trials of a kind are left out.
+    ratios. Bins with fewer than 5 trials of a kind are left out. The horizontal
+    axis is at most 3 times as wide as the vertical axis.
 
     Args:
         panels: One panel per entry, for instance `"as trained"` and
@@ -57,7 +58,8 @@ def calibration_figure(
     axes = figure.subplots(1, len(drawn), squeeze=False)[0]
     for panel, (name, lines) in zip(axes, drawn.items(), strict=True):
         widest = [1.1 * np.abs(x).max() for x, _ in lines.values()]
-        width = max([height, *widest])
+        # Ratios that are far too large would hide all other lines.
+        width = min(max([height, *widest]), 3 * height)
         panel.plot([-width, width], [-width, width], color="black", ls=":")
         for index, (label, (x, y)) in enumerate(lines.items()):
             style = methods.style(index) | {"markersize": 4}

@@ -1,0 +1,28 @@
+from tools import trust_table
+from tools.generated_text import read_between
+
+
+def test_the_page_has_the_tables_of_the_results():
+    found = trust_table.load()
+    assert {result["dataset"] for result in found.values()} == {
+        "an4",
+        "omniglot_rotations",
+    }
+    page = read_between(trust_table.PAGE, *trust_table.MARKS)
+    assert page == trust_table.tables(found)
+
+
+def test_reached_rates_keep_the_promises():
+    """The mean over divisions, up to two of its standard errors."""
+    for result in trust_table.load().values():
+        for score in ("log_evidence", "nearest_distance"):
+            for row in result["promises"][score]:
+                error = row["standard_error"]
+                assert row["reached"] <= row["promised"] + 2 * error
+
+
+def test_a_minimum_is_below_every_cllr():
+    for result in trust_table.load().values():
+        for row in result["pairs"].values():
+            for name in ("cllr", "cllr_logistic", "cllr_isotonic"):
+                assert row.get(name, 9) >= row["min_cllr"] - 1e-9
