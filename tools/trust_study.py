@@ -215,6 +215,8 @@ def study(folder: pathlib.Path) -> tuple[dict, dict]:
             rows = np.arange(len(x))
         else:
             rows = drawn(classes)
+        # In the order of the file, so that all rows need no copy.
+        rows = np.sort(rows)
         embeddings = embed(model, x[rows] if len(rows) < len(x) else x)
         sides[name] = embeddings, class_ids(classes[rows])
     trained = method.points(sides[run.data.split][0]).numpy()

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
+from embeddings_tf.metrics.operating_points import OperatingPoints
 from embeddings_tf.metrics.operating_points import trials
-from embeddings_tf.metrics.verification import operating_points
 from embeddings_tf.ops.arguments import finite_number
 
 
@@ -44,10 +46,12 @@ def error_rates(
     (0.5, 0.5)
     """
     threshold = finite_number("threshold", threshold)
-    points = operating_points(scores, is_target)
     scores, is_target = trials(scores, is_target)
     accepted = scores >= threshold
-    return (
-        int((accepted & ~is_target).sum()) / points.num_nontargets,
-        int((~accepted & is_target).sum()) / points.num_targets,
+    # Refuses trials of one kind only; the other threshold accepts everything.
+    points = OperatingPoints(
+        np.array([np.inf, threshold, -np.inf]),
+        np.array([0, np.sum(accepted & is_target), np.sum(is_target)]),
+        np.array([0, np.sum(accepted & ~is_target), np.sum(~is_target)]),
     )
+    return float(points.false_alarm[1]), float(points.miss[1])
