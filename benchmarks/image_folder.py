@@ -8,7 +8,7 @@ uses an existing folder. Two processes, one after another, list its training
 classes and make the first batch of 60 images, then 50 more. The time to import
 TensorFlow is not counted. CPU seconds hardly depend on the disk and on other
 processes; the other figures do. The result of the fabricated folder is written
-to a file and to its table in docs/folder_of_images.md.
+to a file and to its table in docs/own_data.md.
 """
 
 import argparse
@@ -26,7 +26,7 @@ NUM_CLASSES, NUM_PER_CLASS, SIZE = 200, 500, 32
 NUM_BATCHES = 50
 ROOT = pathlib.Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "image_folder.json"
-PAGE = ROOT / "docs" / "folder_of_images.md"
+PAGE = ROOT / "docs" / "own_data.md"
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 
 

@@ -9,7 +9,7 @@ encoder on seven of the ten digits, and searches among the other three. It
 downloads nothing and takes about a minute on two cores.
 
 Your own folder has one subfolder per class, or such subfolders within `train`
-and `test`; docs/folder_of_images.md has the details.
+and `test`; docs/own_data.md has the details.
 """
 
 import argparse

@@ -82,12 +82,13 @@ def test_snippets_of_the_page_on_trust_print_what_it_shows(
     assert (tmp_path / "calibration.json").stat().st_size
 
 
-def test_snippet_of_the_page_on_folders_runs(tmp_path, monkeypatch, capsys):
+def test_snippets_of_the_page_on_own_data_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_classes(tmp_path / "photos", list("abcdef"))
     namespace = {}
-    run(python_blocks(ROOT / "docs/folder_of_images.md"), "folder", namespace)
-    assert "(4, 5, 3) " in capsys.readouterr().out
+    run(python_blocks(ROOT / "docs/own_data.md"), "folder", namespace)
+    printed = capsys.readouterr().out
+    assert "(4, 5, 3) " in printed and "(16, 5) [0 0 1]" in printed
     assert set(namespace["names"]) == {n[0] for n in namespace["x"].names}
 
 

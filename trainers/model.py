@@ -9,7 +9,10 @@ from embeddings_tf import models
 from embeddings_tf.losses.teachable_rows import watch_teachable_rows
 from embeddings_tf.models.gaussian_output import require_match
 from trainers.config import build
+from trainers.places import PLACES
+from trainers.run import Part
 from trainers.run import Run
+from trainers.signatures import signature
 
 
 @contextlib.contextmanager
@@ -48,7 +51,7 @@ def build_model(
     with dtype_policy(run.training.precision):
         model = _build_model(run, num_classes)
     if input_spec is not None:
-        _require_shape(model, input_spec)
+        _require_shape(model, input_spec, run.encoder)
     return model
 
 
@@ -79,8 +82,10 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
     return model
 
 
-def _require_shape(model: keras.Model, input_spec: tf.TensorSpec) -> None:
-    """Raises unless the encoder takes images of the given shape."""
+def _require_shape(
+    model: keras.Model, input_spec: tf.TensorSpec, encoder: Part
+) -> None:
+    """Raises unless the encoder takes examples of the given shape."""
     found = tuple(input_spec.shape)[1:]
     expected = getattr(model, "encoder", model).input_shape[1:]
     if len(expected) == len(found) == 1 and found != expected:
@@ -102,7 +107,14 @@ def _require_shape(model: keras.Model, input_spec: tf.TensorSpec) -> None:
                 ", or, for images that are read when needed, "
                 f"--config.images.size={height}"
             )
+        remedy = f"set --config.encoder.image_shape='{found}'{resize}"
+        known = signature(PLACES["encoder"], encoder.name)
+        if known is not None and "image_shape" not in known.arguments:
+            remedy = (
+                "it takes no other; resize them, or take another encoder, "
+                "such as --config.encoder.name=image_encoder"
+            )
         raise ValueError(
-            f"the images have shape {found}, the encoder takes {expected}; set "
-            f"--config.encoder.image_shape='{found}'{resize}"
+            f"the images have shape {found}, the encoder takes {expected}; "
+            f"{remedy}"
         )

@@ -203,6 +203,9 @@ class Images:
 
     def content(self, number: int) -> bytes:
         """Returns the bytes from which an image is made, or its pixels."""
+        number = row_numbers(number, len(self), slices=False)
+        if number.ndim:
+            raise TypeError("content takes the number of one image.")
         if self._content is not None:
             return self._content(int(number))
         image = self._image(number)

@@ -73,11 +73,11 @@ def backbone(
 
 def backbone_output(network, weights, image_shape, rate, seed=0):
     """Returns the input of a network, and its features."""
-    shape = checked_shape(image_shape)
-    if shape[2] not in (1, 3):
+    shape = checked_shape(image_shape, channels=(1, 3))
+    if not isinstance(weights, str | None):
         raise ValueError(
-            "`image_shape` must have 1 or 3 channels for a pretrained "
-            f"network; received {image_shape}."
+            "`weights` must be imagenet, the path of a file, or None; received "
+            f"{weights!r}."
         )
     state = random.getstate()
     random.seed(random_seed("seed", seed))  # of Keras's initial weights
@@ -107,7 +107,7 @@ def backbone_output(network, weights, image_shape, rate, seed=0):
 
 def _application(network, weights, shape):
     names = application_names()
-    if network not in names:
+    if not isinstance(network, str) or network not in names:
         raise ValueError(
             f"`network` must be FILE.py:FUNCTION or one of {', '.join(names)}; "
             f"received {network!r}."
@@ -159,6 +159,12 @@ def _own_network(network, weights, shape):
     if weights is not None:
         try:
             made.load_weights(weights)
+        except OSError as error:
+            raise OSError(
+                f"The weights {weights!r} of {network} cannot be read "
+                f"({error.strerror or 'not a file of weights'}); name another "
+                "file, or None for the weights that the function sets."
+            ) from error
         except ValueError as error:
             raise ValueError(
                 f"The weights {weights!r} do not fit {network}: "

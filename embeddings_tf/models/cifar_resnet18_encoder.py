@@ -59,7 +59,7 @@ def cifar_resnet18_encoder(
     (None, 512)
     """
 
-    image = keras.Input(checked_shape(image_shape), name="image")
+    image = keras.Input(checked_shape(image_shape, channels=(3,)), name="image")
     x = keras.layers.Normalization(
         mean=MEAN, variance=[deviation**2 for deviation in STANDARD_DEVIATION]
     )(PixelRange()(image))

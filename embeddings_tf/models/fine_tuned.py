@@ -4,6 +4,7 @@ import keras
 
 from embeddings_tf.compat import every_layer
 from embeddings_tf.compat import variable_key
+from embeddings_tf.ops.arguments import keras_layer
 from embeddings_tf.ops.arguments import number_at_least
 
 
@@ -47,7 +48,7 @@ def lower_rates(model: keras.Model) -> keras.Model:
         The same model.
 
     Raises:
-        ValueError: If the model is not compiled.
+        ValueError: If it is not a Keras model, or not compiled.
 
     Example:
 
@@ -57,7 +58,7 @@ def lower_rates(model: keras.Model) -> keras.Model:
     >>> encoder.compile("sgd", loss=embeddings_tf.losses.TripletLoss())
     >>> encoder = embeddings_tf.models.lower_rates(encoder)
     """
-    optimizer = getattr(model, "optimizer", None)
+    optimizer = getattr(keras_layer("model", model), "optimizer", None)
     if optimizer is None:
         raise ValueError(
             "lower_rates needs a compiled model; call model.compile first."

@@ -61,7 +61,7 @@ def mini_imagenet_resnet18_encoder(
     """
 
     one_of("pooling", pooling, ("global", "authors"))
-    image = keras.Input(checked_shape(image_shape), name="image")
+    image = keras.Input(checked_shape(image_shape, channels=(3,)), name="image")
     x = keras.layers.Normalization(
         mean=[255 * mean for mean in MEAN],
         variance=[(255 * deviation) ** 2 for deviation in STANDARD_DEVIATION],

@@ -52,7 +52,7 @@ def n_digit_encoder(
     """
     dim = positive_integer("dim", dim)
     gaussian = truth("gaussian", gaussian)
-    image = keras.Input(checked_shape(image_shape), name="image")
+    image = keras.Input(checked_shape(image_shape, smallest=4), name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (6, 16):
         x = keras.layers.Conv2D(filters, 5, padding="same", activation="relu")(

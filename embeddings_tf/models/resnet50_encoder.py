@@ -65,7 +65,7 @@ def resnet50_encoder(
     (None, 128)
     """
     dim = positive_integer("dim", dim)
-    shape = checked_shape(image_shape)
+    shape = checked_shape(image_shape, channels=(3,))
     try:
         backbone = keras.applications.ResNet50(
             include_top=False,

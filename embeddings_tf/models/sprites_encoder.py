@@ -70,7 +70,7 @@ def sprites_encoder(
             "Set one of the two to 0."
         )
     bias = keras.initializers.Constant(0.01)
-    image = keras.Input(checked_shape(image_shape), name="image")
+    image = keras.Input(checked_shape(image_shape, smallest=13), name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (64, 32):
         x = keras.layers.Conv2D(

@@ -188,13 +188,30 @@ def sequence(name: str, value, length: int | None = None) -> list:
     return found
 
 
-def image_shape(value) -> tuple[int | None, int | None, int]:
-    """Returns `(height, width, channels)`; None allows any size."""
+def image_shape(
+    value, *, smallest: int = 1, channels: tuple[int, ...] = ()
+) -> tuple[int | None, int | None, int]:
+    """Returns `(height, width, channels)`; None allows any size.
+
+    Sides must be at least `smallest`. `channels` are the allowed numbers of
+    channels; empty for any.
+    """
     sizes = sequence("image_shape", value, 3)
     for size in sizes[:2]:
         if size is not None:
             positive_integer("image_shape", size)
     positive_integer("image_shape", sizes[2])
+    if channels and sizes[2] not in channels:
+        raise ValueError(
+            f"`image_shape` must have {' or '.join(map(str, channels))} "
+            f"channels for this network; received {tuple(sizes)}."
+        )
+    if any(size is not None and size < smallest for size in sizes[:2]):
+        raise ValueError(
+            f"`image_shape` must have sides of at least {smallest} for this "
+            f"network; received {tuple(sizes)}. Resize the images "
+            "(config.images.size in a recipe), or take image_encoder."
+        )
     return tuple(sizes)
 
 

@@ -189,6 +189,19 @@ ENTRIES = {
         },
         raises=(TypeError, IndexError),
     ),
+    "datasets.Images.content": Entry(
+        lambda number: datasets.Images(FOLDER.__getitem__, 2).content(number),
+        {"number": 1},
+        {
+            "number": [
+                refused("beyond", 2),
+                refused("text", "hostile"),
+                refused("None", None),
+                refused("a half", 0.5),
+            ]
+        },
+        raises=(IndexError, TypeError),
+    ),
     "datasets.Images.take": Entry(
         lambda index: len(datasets.Images(FOLDER.__getitem__, 2).take(index)),
         {"index": INDEX},

@@ -25,6 +25,7 @@ from tests.hostile.values import number
 from tests.hostile.values import refused
 from tests.hostile.values import same
 from tests.hostile.values import seed
+from tests.models.networks import write_networks
 
 
 def encoder(gaussian=True, dim=2, inputs=4):
@@ -183,6 +184,23 @@ def shapes(good):
 
 
 IMAGES = np.random.default_rng(1).integers(0, 256, (3, 2, 2, 1)).astype("f4")
+
+NETWORK = f"{write_networks(folder())}:network"
+NETWORKS = [
+    refused("unknown", "hostile"),
+    refused("None", None),
+    refused("a number", 3),
+    refused("no such function", NETWORK.replace(":network", ":nothing")),
+    refused("no such file", "nothing.py:network"),
+    refused("returns a number", NETWORK.replace(":network", ":no_model")),
+]
+WEIGHTS = [
+    refused("missing", "/nothing/here.weights.h5"),
+    refused("imagenet", "imagenet"),
+    refused("a number", 3),
+]
+COMPILED = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+COMPILED.compile("sgd", loss="mse")
 
 ENTRIES = {
     "models.BetaVAE": Entry(
@@ -380,6 +398,61 @@ ENTRIES = {
             ]
         },
         raises=(OSError,),
+    ),
+    "models.backbone": Entry(
+        lambda **k: models.backbone(**k)(np.zeros((2, 9, 9, 3), "u1")),
+        {
+            "network": NETWORK,
+            "weights": None,
+            "image_shape": (9, 9, 3),
+            "seed": 3,
+        },
+        {
+            "network": [*NETWORKS, refused("ImageNet's", "MobileNetV2")],
+            "weights": WEIGHTS,
+            "image_shape": [
+                h for h in shapes((9, 9, 3)) if h.expected is Expected.REFUSED
+            ],
+            "seed": [refused("-1", -1), refused("text", "no")],
+        },
+        raises=(OSError,),
+    ),
+    "models.backbone_encoder": Entry(
+        encoding(models.backbone_encoder),
+        {
+            "dim": 3,
+            "backbone": NETWORK,
+            "weights": None,
+            "image_shape": (9, 9, 3),
+            "rate": 0.1,
+            "hidden_units": (4,),
+            "gaussian": True,
+        },
+        {
+            "dim": [h for h in DIM["dim"] if h.expected is Expected.REFUSED],
+            "backbone": NETWORKS,
+            "weights": WEIGHTS,
+            "rate": [
+                refused("-1", -1),
+                refused("2", 2),
+                refused("nan", np.nan),
+                refused("text", "no"),
+            ],
+            "hidden_units": [refused("zero", (0,)), refused("a number", 4)],
+            "gaussian": TRUTH,
+        },
+        raises=(OSError,),
+    ),
+    "models.lower_rates": Entry(
+        lambda model: models.lower_rates(model).count_params(),
+        {"model": COMPILED},
+        {
+            "model": [
+                refused("None", None),
+                refused("text", "hostile"),
+                refused("not compiled", GAUSSIAN),
+            ]
+        },
     ),
     "models.bird_features_encoder": Entry(
         encoding(models.bird_features_encoder), {"dim": 3}, DIM
