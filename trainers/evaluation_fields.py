@@ -51,6 +51,13 @@ class VerificationValidation(Validation):
 
 
 @dataclasses.dataclass(frozen=True)
+class UncertaintyValidation(Validation):
+    """Recall, and what an uncertainty knows of it, after each epoch."""
+
+    num_per_class: int = field(25, "Images of each class; 0 uses all.")
+
+
+@dataclasses.dataclass(frozen=True)
 class Plda:
     """Arguments of `embeddings_tf.models.PLDA`."""
 
@@ -209,6 +216,39 @@ class Verification(Evaluation):
     monitor: ClassVar[str] = "val_accuracy_at_equal_error"
 
 
+@dataclasses.dataclass(frozen=True)
+class Uncertainty(Evaluation):
+    """Uncertainties on damaged images: do they see damage and errors?"""
+
+    name: str = field("uncertainty", "The evaluation.")
+    num_per_class: int = field(100, "Images of each class; 0 uses all.")
+    kinds: tuple[str, ...] = field(
+        (
+            "occlusion",
+            "stripes",
+            "contrast",
+            "brightness",
+            "pixelation",
+            "zooming_out",
+            "waves",
+            "mixing",
+            "blur",
+            "noise",
+        ),
+        "Kinds of damage of datasets.degrade.",
+    )
+    num_classes: int = field(20, "Classes per episode.")
+    num_support: int = field(5, "Supports per class.")
+    num_query: int = field(15, "Queries per class.")
+    num_episodes: int = field(100, "Number of episodes under each condition.")
+    num_samples: int = field(50, "Samples per Gaussian embedding.")
+    validation: UncertaintyValidation = field(
+        UncertaintyValidation(), "Evaluated after each epoch."
+    )
+
+    monitor: ClassVar[str] = "val_recall_at_1"
+
+
 EVALUATIONS = {
     "few_shot": FewShot,
     "disentanglement": Disentanglement,
@@ -217,4 +257,5 @@ EVALUATIONS = {
     "n_digit_few_shot": NDigitFewShot,
     "colour_orientation": ColourOrientation,
     "out_of_distribution": OutOfDistribution,
+    "uncertainty": Uncertainty,
 }

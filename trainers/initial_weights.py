@@ -51,6 +51,26 @@ def copy_initial_weights(model: keras.Model, path: str) -> None:
                 f"the recipe's {shapes[1]}; give both the same fields"
             )
         ours.set_weights(theirs.get_weights())
+    if not getattr(model, "encoder", model).trainable:
+        _copy_objective(trained, model)
+
+
+def _copy_objective(trained, model) -> None:
+    """Copies all weights of the objective: a frozen model is used as it is.
+
+    Raises:
+        ValueError: If the objectives differ.
+    """
+    theirs, ours = (getattr(m, "objective", None) for m in (trained, model))
+    if not isinstance(ours, keras.layers.Layer):
+        return  # a loss has no weights
+    if type(theirs) is not type(ours):
+        raise ValueError(
+            f"config.freeze_encoder keeps the trained model, which has the "
+            f"objective {type(theirs).__name__}; the recipe has "
+            f"{type(ours).__name__}. Give both the same objective"
+        )
+    ours.set_weights(theirs.get_weights())
 
 
 def _layers(model) -> dict[str, keras.layers.Layer]:

@@ -59,16 +59,22 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
     piece_size = run.training.piece_size or None
     encoder = build(run.encoder, "encoder")
     optimizer = build(run.optimizer, "optimizer")
+    encoder.trainable = not run.training.freeze_encoder
     kind = run.method.kind
+    head = None
+    if run.uncertainty.name:
+        head = build(run.uncertainty, "uncertainty")
     if kind == "autoencoder":
         model = build(run.method, "method", encoder=encoder)
         model.compile(optimizer=optimizer)
-    elif kind == "objective" or piece_size:
+    elif kind == "objective" or piece_size or head is not None:
         # Only an auxiliary classifier needs the number of classes.
         has_classifier = run.method.arguments.get("auxiliary")
         more = {"num_classes": num_classes} if has_classifier else {}
         objective = build(run.method, "method", **more)
-        model = models.EmbeddingModel(encoder, objective, piece_size=piece_size)
+        model = models.EmbeddingModel(
+            encoder, objective, piece_size=piece_size, uncertainty=head
+        )
         model.compile(optimizer=optimizer)
     else:
         model = models.prepare_for_replicas(encoder)

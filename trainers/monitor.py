@@ -12,6 +12,8 @@ _DIRECTIONS = {
     "val_mean_recall": "max",
     "val_modularity": "max",
     "val_recall_at_1": "max",
+    "val_recall_auroc_head": "max",
+    "val_recall_auroc_variance": "max",
     "val_single_dimension_auc": "max",
 }
 

@@ -23,6 +23,7 @@ PLACES = {
     "optimizer": ("embeddings_tf.optimizers", "keras.optimizers"),
     "preprocess": ("embeddings_tf.datasets",),
     "projection": ("embeddings_tf.models",),
+    "uncertainty": ("embeddings_tf.layers",),
 }
 METHODS = ("objective", "loss", "autoencoder")
 

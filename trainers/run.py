@@ -237,6 +237,11 @@ class TrainingFields:
     initial_weights: str = field(
         "", "Workdir or .keras file to start from; empty for new weights."
     )
+    freeze_encoder: bool = field(
+        False,
+        "Whether to train only the uncertainty head, on the model of "
+        "initial_weights.",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,6 +259,11 @@ class Run:
         Method(),
         "Loss or objective that trains the encoder, or an autoencoder; "
         "FILE.py:CLASS for your own.",
+    )
+    uncertainty: Part = field(
+        Part(),
+        "Head of embeddings_tf.layers that predicts an uncertainty, such as "
+        "UncertaintyHead; empty for none.",
     )
     optimizer: Part = field(
         Part("Adam"), "Optimizer of Keras or of embeddings_tf.optimizers."

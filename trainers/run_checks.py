@@ -12,6 +12,9 @@ from trainers.signatures import signature
 
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
+# Parts that a run may do without.
+_OPTIONAL = ("uncertainty", "preprocess", "front_end")
+
 
 def check_run(run: Run) -> None:
     """Checks that a run can start, before any data is read.
@@ -34,17 +37,19 @@ def check_run(run: Run) -> None:
         "encoder": run.encoder,
         method: run.method,
         "optimizer": run.optimizer,
+        "uncertainty": run.uncertainty,
         "preprocess": run.data.preprocess,
         "front_end": run.data.front_end,
     }
     for name, part in parts.items():
-        if not part.name and name not in ("preprocess", "front_end"):
+        if not part.name and name not in _OPTIONAL:
             raise ValueError(f"config.{name}.name is empty; set it")
         _require_arguments(part, name, name)
     check_evaluation(run)
     _check_numbers(run)
     _check_pieces(run)
     _check_supports(run)
+    _check_uncertainty(run)
 
 
 def check_evaluation(run: Run) -> None:
@@ -147,4 +152,21 @@ def _check_supports(run: Run) -> None:
             "config.batches.num_support and config."
             f"{run.method.kind}.num_support are the same supports; received "
             f"{drawn} and {wanted}. Set both"
+        )
+
+
+def _check_uncertainty(run: Run) -> None:
+    """Checks that an uncertainty head can be trained."""
+    if run.uncertainty.name and run.method.kind == "autoencoder":
+        raise ValueError(
+            "config.uncertainty predicts the loss of a method that compares "
+            "embeddings, which an autoencoder does not; leave it empty"
+        )
+    if not run.training.freeze_encoder:
+        return
+    if not (run.uncertainty.name and run.training.initial_weights):
+        raise ValueError(
+            "config.freeze_encoder trains only the head: set "
+            "config.uncertainty.name=UncertaintyHead, and "
+            "config.initial_weights to the workdir of the trained model"
         )

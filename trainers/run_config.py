@@ -33,7 +33,7 @@ from trainers.run_fields import unknown_field
 from trainers.run_fields import with_defaults
 
 _DATA, _TRAINING = field_types(DataFields), field_types(TrainingFields)
-_PARTS = ("batches", "encoder", "optimizer")
+_PARTS = ("batches", "encoder", "uncertainty", "optimizer")
 _TOP = {
     *_DATA,
     *_TRAINING,
@@ -164,6 +164,7 @@ def _unused(run: Run) -> list[str]:
         "utterances": data.utterances.num_frames,
         "augmentation": data.augmentation,
         "preprocess": data.preprocess.name,
+        "uncertainty": run.uncertainty.name,
         "plateau": run.training.plateau.factor != 1.0,
     }
     return [name for name, value in is_used.items() if not value]
