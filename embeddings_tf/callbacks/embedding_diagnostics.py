@@ -26,6 +26,8 @@ class EmbeddingDiagnostics(EmbeddingEvaluation):
     | `val_norm` | mean length of an embedding |
     | `val_effective_rank` | number of directions that the embeddings use |
     | `val_variance` | mean predicted variance, for Gaussians |
+    | `val_variance_share` | its share in the total variance |
+    | `val_variance_variation` | its relative spread over inputs |
     | `val_active_triplets` | share of triplets with gradient (`TripletLoss`) |
     | `val_active_negatives` | the same for negative pairs (`ContrastiveLoss`) |
     | `noise_variance` | learned by `StochasticPrototypes` |

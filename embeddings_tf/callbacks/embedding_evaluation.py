@@ -7,6 +7,8 @@ import keras
 import numpy as np
 
 from embeddings_tf import metrics as embedding_metrics
+from embeddings_tf.callbacks.variance_shares import variance_shares
+from embeddings_tf.callbacks.variance_shares import warn_if_collapsed
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
 
@@ -43,6 +45,14 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
     metrics to the epoch's logs as `val_<name>`, for `EarlyStopping`,
     `ModelCheckpoint`, TensorBoard and keras-tuner. List this callback before
     the callbacks that read its metrics.
+
+    For Gaussian embeddings, it also logs `val_variance_share`, the share of
+    the predicted variance in the total variance of the held-out embeddings,
+    and `val_variance_variation`, the standard deviation of the predicted
+    variance over inputs divided by its mean. At the end of a training of at
+    least 500 steps, it warns if the share is below 0.001 or the variation
+    below 0.2: the variance has collapsed and is no uncertainty
+    (docs/uncertainty.md).
 
     Args:
         x: Held-out inputs that `model.predict` accepts in slices.
@@ -96,6 +106,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
             for name, metric in metrics.items()
         }
         self.batch_size = arguments.positive_integer("batch_size", batch_size)
+        self._shares: dict[str, float] = {}
         num_inputs = arguments.num_rows("x", x)
         num_labels = arguments.num_rows("labels", self.labels)
         if num_inputs != num_labels or num_inputs == 0:
@@ -129,3 +140,12 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
                 )
             if logs is not None:
                 logs[f"val_{name}"] = value
+        if Method(self.model).is_gaussian:
+            self._shares = variance_shares(embeddings)
+            if logs is not None:
+                logs |= {f"val_{n}": v for n, v in self._shares.items()}
+
+    def on_train_end(self, logs=None):
+        if self._shares:
+            steps = int(self.model.optimizer.iterations)
+            warn_if_collapsed(self._shares, steps)

@@ -117,7 +117,14 @@ def test_several_metrics_see_what_the_model_returns():
             model,
         )
         np.testing.assert_allclose(seen[0], expected, rtol=1e-5, atol=1e-6)
-        assert logs == {"val_first": 1.0, "val_second": LABELS.sum()}
+        variance = expected[:, 2:].sum(axis=1)
+        own, between = variance.mean(), expected[:, :2].var(axis=0).sum()
+        assert logs == {
+            "val_first": 1.0,
+            "val_second": LABELS.sum(),
+            "val_variance_share": pytest.approx(own / (own + between)),
+            "val_variance_variation": pytest.approx(variance.std() / own),
+        }
         assert all(type(value) is float for value in logs.values())
 
 

@@ -267,7 +267,7 @@ def summary(results: dict) -> str:
     """Returns accuracy and measures by condition as a small text table."""
     lines = []
     for split, found in results.items():
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or CLEAN not in found:
             continue
         names = [n for n in ("head", "variance") if n in found[CLEAN]]
         head = f"{split:<14}{'recall@1':>10}{'few-shot':>10}"

@@ -1,0 +1,73 @@
+import warnings
+
+import keras
+import numpy as np
+import pytest
+
+from embeddings_tf.callbacks import EmbeddingEvaluation
+from embeddings_tf.callbacks.variance_shares import variance_shares
+from embeddings_tf.callbacks.variance_shares import warn_if_collapsed
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import StochasticPrototypes
+
+
+def test_law_of_total_variance():
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=(5000, 2)) * [1, 2]
+    variance = rng.gamma(2, size=(5000, 2))
+    found = variance_shares(np.concatenate([mean, variance], 1).astype("f"))
+    samples = mean + np.sqrt(variance) * rng.normal(size=(400, 5000, 2))
+    total = samples.reshape(-1, 2).var(axis=0).sum()
+    expected = variance.sum(-1).mean() / total
+    assert found["variance_share"] == pytest.approx(expected, rel=0.01)
+    spread = variance.sum(-1).std() / variance.sum(-1).mean()
+    assert found["variance_variation"] == pytest.approx(spread, rel=1e-5)
+
+
+def test_no_variance_at_all():
+    found = variance_shares(np.zeros((3, 4), "float32"))
+    assert found == {"variance_share": 0.0, "variance_variation": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("share", "variation", "steps", "warns"),
+    [
+        (0.2, 0.1, 500, True),
+        (0.0005, 3.0, 500, True),
+        (0.2, 0.1, 499, False),
+        (0.007, 0.3, 9999, False),
+    ],
+)
+def test_warns_of_a_collapse(share, variation, steps, warns):
+    shares = {"variance_share": share, "variance_variation": variation}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_if_collapsed(shares, steps)
+    assert len(caught) == warns
+    if warns:
+        assert f"{share:.2%} of the total" in str(caught[0].message)
+        assert f"varies by {variation:.0%}" in str(caught[0].message)
+
+
+def test_a_training_logs_it_and_warns_once():
+    # The variance does not see the input: all kernels of it are zero.
+    rng = np.random.default_rng(0)
+    labels = np.arange(24) % 4
+    x = rng.normal(size=(24, 6)).astype("float32")
+    encoder = keras.Sequential([keras.Input((6,)), GaussianEmbedding(2)])
+    encoder.layers[-1].kernel.assign(np.zeros((6, 4)))
+    model = EmbeddingModel(encoder, StochasticPrototypes(3))
+    model.compile(keras.optimizers.SGD(0.0))
+    model.optimizer.iterations.assign(500)
+    held_out = EmbeddingEvaluation(x, labels, {"nothing": lambda *_: 0})
+    with pytest.warns(UserWarning, match="has collapsed") as caught:
+        history = model.fit(
+            x, labels, batch_size=24, epochs=2, verbose=0, callbacks=[held_out]
+        )
+    assert len([c for c in caught if "collapsed" in str(c.message)]) == 1
+    # All means are equal, so the whole variance is predicted.
+    assert history.history["val_variance_share"] == [1.0, 1.0]
+    np.testing.assert_allclose(
+        history.history["val_variance_variation"], [0, 0], atol=1e-6
+    )

@@ -1,0 +1,199 @@
+"""The evaluation of uncertainties, on small digits that are damaged."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from embeddings_tf import metrics
+from embeddings_tf.callbacks.variance_shares import variance_shares
+from embeddings_tf.models.method import Method
+from tests.datasets.image_folders import write_digits
+from tests.trainers.images import images
+from trainers import evaluate
+from trainers import train
+from trainers.checkpoint import load_best
+from trainers.config import load_recipe
+from trainers.data import Data
+from trainers.evaluators import uncertainty
+from trainers.folds import class_ids
+from trainers.workdir import run_of_workdir
+
+RECIPE = "uncertainty_image_folder_dim_2_stochastic_prototypes"
+SHORT = (
+    "deterministic=False",
+    "batches.num_classes=6",
+    "encoder.image_shape=(8, 8, 3)",
+    "encoder.num_filters=8",
+    "steps_per_epoch=3",
+    "num_epochs=2",
+    "evaluation.num_per_class=30",
+    "evaluation.num_classes=2",
+    "evaluation.num_episodes=3",
+    "evaluation.num_samples=2",
+    "evaluation.kinds=('blur', 'mixing')",
+)
+
+
+def run_words(folder, workdir, *overrides):
+    return ["--workdir", str(workdir)] + [
+        f"--config.{override}"
+        for override in (f"dataset=image_folder:{folder}", *SHORT, *overrides)
+    ]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = write_digits(tmp_path_factory.mktemp("digits"))
+    workdir = tmp_path_factory.mktemp("runs") / "run"
+    words = ["--config", RECIPE, *run_words(folder, workdir)]
+    assert train.main(words) == 0
+    assert evaluate.main(["--workdir", str(workdir)]) == 0
+    return folder, workdir
+
+
+def test_measures_of_a_trained_run(trained):
+    _, workdir = trained
+    results = json.loads((workdir / "results.json").read_text())
+    found = results["evaluation"]["test"]
+    row = results["training"]["history"][-1]
+    assert {
+        "uncertainty_loss",
+        "val_recall_auroc_head",
+        "val_recall_auroc_variance",
+        "val_variance_share",
+        "val_variance_variation",
+    } <= set(row)
+
+    model, run = load_best(workdir), run_of_workdir(workdir)[1]
+    x, labels = Data(run).split("test")
+    labels = class_ids(labels)
+    rows = []
+    for label in (0, 1):
+        of_class = np.flatnonzero(labels == label)
+        rows += [of_class[i * len(of_class) // 30] for i in range(30)]
+    x, labels = x[np.array(rows)], labels[rows]
+    packed = model.predict(x, verbose=0)
+    points = Method(model).points(packed).numpy()
+    clean = found["clean"]
+    recall = metrics.recall_at_k(points, labels)[1]
+    assert clean["recall_at_1"] == pytest.approx(recall)
+    for name, values in (
+        ("head", model.predict_uncertainty(x)),
+        ("variance", packed[:, 2:].sum(axis=1)),
+    ):
+        expected = metrics.recall_auroc(values, points, labels)
+        # Equal up to ties that rounding breaks.
+        assert clean[name]["recall_auroc"] == pytest.approx(expected, abs=0.01)
+        spread = values.std() / values.mean()
+        assert clean[name]["variation"] == pytest.approx(spread, rel=1e-3)
+    for name, value in variance_shares(packed).items():
+        assert found[name] == pytest.approx(value, rel=1e-3)
+    assert set(found) >= {"clean", "corrupt", "blur", "mixing"}
+    assert 0.05 < found["corrupt"]["mean_strength"] < 0.5
+    text = uncertainty.summary(results["evaluation"])
+    assert f"{found['blur']['head']['rank_correlation']:.2f}" in text
+
+
+def test_measures_by_hand():
+    clean, damaged = np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.9, 0.5])
+    strength = np.array([0.0, 1.0, 0.4])
+    wrong = np.array([False, True, False])
+    found = uncertainty._measures(clean, damaged, strength, wrong)
+    expected = spearmanr([0, 0, 0, 0, 1, 0.4], [0.1, 0.2, 0.3, 0.2, 0.9, 0.5])
+    assert found["rank_correlation"] == pytest.approx(expected.statistic)
+    assert found["recall_auroc"] == 1
+    assert found["area_under_risk_coverage"] == pytest.approx(1 / 3 / 3)
+    none = uncertainty._measures(clean, damaged, 0 * strength, 0 * wrong == 1)
+    assert none["recall_auroc"] is None and "rank_correlation" not in none
+
+
+def test_nearest_other_row():
+    rng = np.random.default_rng(0)
+    queries, gallery = rng.normal(size=(2, 40, 3))
+    labels = rng.integers(0, 3, 40)
+    for distance in ("l2", "cosine"):
+        q, g = queries.copy(), gallery.copy()
+        if distance == "cosine":
+            q /= np.linalg.norm(q, axis=1, keepdims=True)
+            g /= np.linalg.norm(g, axis=1, keepdims=True)
+        far = np.linalg.norm(q[:, None] - g, axis=-1)
+        np.fill_diagonal(far, np.inf)
+        np.testing.assert_array_equal(
+            uncertainty._is_wrong(queries, gallery, labels, distance),
+            labels[far.argmin(axis=1)] != labels,
+        )
+
+
+def test_damage_has_the_stated_strength():
+    x, _ = images(4, 5, (8, 8, 3))
+    x = np.maximum(x, 1)
+    damaged, strength = uncertainty._damaged(x, "corrupt", 1)
+    np.testing.assert_allclose(
+        (damaged == 0).all(axis=-1).mean(axis=(1, 2)), strength
+    )
+    again, _ = uncertainty._damaged(x, "corrupt", 1)
+    np.testing.assert_array_equal(again, damaged)
+    same, zero = uncertainty._damaged(x, "clean", 0)
+    np.testing.assert_array_equal(same, x)
+    assert not zero.any()
+
+
+def test_a_model_without_an_uncertainty(trained):
+    run = run_of_workdir(trained[1])[1]
+    encoder = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.Flatten()])
+    with pytest.raises(ValueError, match="no uncertainty to evaluate"):
+        uncertainty.evaluate(run, Data(run), encoder)
+
+
+@pytest.mark.slow
+def test_a_head_is_added_after_training(trained, tmp_path):
+    """Encoder and objective stay as they are."""
+    folder, workdir = trained
+    words = run_words(
+        folder,
+        tmp_path / "after",
+        f"initial_weights={workdir}",
+        "freeze_encoder=True",
+        "uncertainty.hidden_units=(16,)",
+    )
+    assert train.main(["--config", RECIPE, *words]) == 0
+    before, after = load_best(workdir), load_best(tmp_path / "after")
+    for part in ("encoder", "objective"):
+        old = getattr(before, part).get_weights()
+        new = getattr(after, part).get_weights()
+        for a, b in zip(old, new, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("evaluation.kinds=('rust',)", "rust; there are occlusion"),
+        ("evaluation.num_classes=3", "does not fit the split 'test'"),
+    ],
+)
+def test_check(trained, override, message):
+    folder, _ = trained
+    overrides = [f"dataset=image_folder:{folder}", *SHORT, override]
+    run = load_recipe(RECIPE, overrides)
+    with pytest.raises(ValueError, match=message):
+        uncertainty.check(run, Data(run))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "override", "message"),
+    [
+        (RECIPE, "freeze_encoder=True", "config.initial_weights"),
+        (
+            "sprites_beta_vae_1",
+            "uncertainty.name=UncertaintyHead",
+            "an autoencoder does not",
+        ),
+    ],
+)
+def test_runs_that_cannot_start(recipe, override, message):
+    with pytest.raises(ValueError, match=message):
+        load_recipe(recipe, [override])
