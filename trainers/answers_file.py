@@ -16,6 +16,11 @@ def require_writable(flag: str, value: str, endings: tuple) -> pathlib.Path:
         ValueError: If the ending is unknown.
         OSError: If its folder does not exist, or it is a folder.
     """
+    if "\0" in value:
+        raise ValueError(
+            f"{flag} must be the name of a file, without null characters; "
+            f"received {value!r}"
+        )
     path = pathlib.Path(value).expanduser()
     if path.suffix.lower() not in endings:
         raise ValueError(

@@ -1,5 +1,7 @@
 """A gallery of enrolled classes that answers "unknown" for others."""
 
+from typing import Any
+
 import numpy as np
 
 from embeddings_tf.models.few_shot_classifier import FewShotClassifier
@@ -15,13 +17,12 @@ from embeddings_tf.scoring.open_set import open_set_scores
 
 
 class Gallery:
-    """Recognises enrolled classes, and answers "unknown" for other classes.
+    """Recognises enrolled classes, and answers "unknown" for others.
 
     Use it with any trained model of embeddings, for classes that were not in
-    training. `enroll` adds labelled examples and needs no training. `calibrate`
-    sets the threshold below which the answer is "unknown". Methods have the
-    names of scikit-learn. A `FewShotClassifier` chooses the class, so the
-    model's objective decides how classes are represented and compared.
+    training. `enroll` needs no training. `calibrate` sets the threshold below
+    which the answer is "unknown". Methods have the names of scikit-learn. A
+    `FewShotClassifier` chooses the class, by the model's own method.
 
     An input is accepted if its score reaches the threshold. Both scores work
     for every method:
@@ -104,7 +105,7 @@ class Gallery:
         self.unknown = unknown
         self.embedded = arguments.truth("embedded", embedded)
         self.source = ""
-        self.sampling = {
+        self.sampling: dict[str, Any] = {
             "num_samples": num_samples,
             "seed": seed,
             "batch_size": batch_size,
@@ -229,7 +230,7 @@ class Gallery:
         }
 
     def save(self, path, *, include_model: bool = False) -> None:
-        """Writes the gallery to one file of arrays, atomically.
+        """Writes the gallery to one file, atomically.
 
         Args:
             path: The file, usually `NAME.npz`; an existing file is replaced.
@@ -281,7 +282,7 @@ class Gallery:
                 "Rename the class, or set Gallery(..., unknown=...)."
             )
         classifier = self._fitted(examples)
-        found = (None, None)
+        found: tuple = (None, None)
         if held_out is not None:
             found = calibrated(self.score, classifier, examples, *held_out)
         self._set(classifier, examples, held_out, *found)

@@ -16,7 +16,7 @@ from embeddings_tf.scoring.logistic_calibration import LogisticCalibration
 from embeddings_tf.scoring.pair_scores import draw_pairs
 from embeddings_tf.scoring.pair_scores import score_pairs
 
-CALIBRATIONS = {
+CALIBRATIONS: dict[str, Any] = {
     "logistic": LogisticCalibration,
     "isotonic": IsotonicCalibration,
 }

@@ -75,13 +75,14 @@ def neighbours_figure(
                 f"{len(value)} for {length} queries."
             )
     count = num_rows("neighbours[0]", neighbours[0])
+    columns = {
+        "neighbours": neighbours,
+        "captions": captions,
+        "is_right": is_right,
+    }
     for row in range(length):
-        for name, value in (
-            ("neighbours", neighbours[row]),
-            ("captions", captions[row]),
-            ("is_right", is_right[row]),
-        ):
-            if num_rows(f"{name}[{row}]", value) != count or not count:
+        for name, entries in columns.items():
+            if num_rows(f"{name}[{row}]", entries[row]) != count or not count:
                 raise ValueError(
                     f"`{name}[{row}]` must have as many entries as "
                     f"neighbours[0], {count}, at least one."

@@ -65,7 +65,7 @@ def score_histogram_figure(
     ends = [np.quantile(values, _QUANTILES) for values in scores.values()]
     if threshold is not None:
         threshold = finite_number("threshold", threshold)
-        ends.append([threshold, threshold])
+        ends.append(np.full(2, threshold))
     low, high = np.min(ends), np.max(ends)
     methods.drawable("groups", np.array([low, high]))
     margin = 0.03 * (high - low) or max(abs(low), 1.0) * 0.1
