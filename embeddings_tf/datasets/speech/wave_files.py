@@ -1,6 +1,7 @@
 """Reads recordings in WAV files, and parts of them."""
 
 import os
+import struct
 import wave
 from collections.abc import Sequence
 
@@ -8,6 +9,7 @@ import numpy as np
 
 _BYTES = 2  # per sample
 _HEADER_BYTES = 44  # at least
+_HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
 
 
 def count_samples(path: str | os.PathLike) -> tuple[int, int]:
@@ -18,15 +20,38 @@ def count_samples(path: str | os.PathLike) -> tuple[int, int]:
             truncated.
         OSError: If it cannot be read.
     """
-    with _opened(path) as reader:
-        num_samples = reader.getnframes()
-        size = os.path.getsize(path)
-        if size < _HEADER_BYTES + _BYTES * num_samples or num_samples < 1:
-            raise ValueError(
-                f"{path} announces {num_samples} samples but has {size} bytes; "
-                "it is empty or truncated, fetch it again or leave it out."
-            )
-        return num_samples, reader.getframerate()
+    found = _plain_header(path)
+    if found is None:
+        with _opened(path) as reader:
+            found = reader.getnframes(), reader.getframerate()
+    num_samples, rate = found
+    size = os.path.getsize(path)
+    if size < _HEADER_BYTES + _BYTES * num_samples or num_samples < 1:
+        raise ValueError(
+            f"{path} announces {num_samples} samples but has {size} bytes; "
+            "it is empty or truncated, fetch it again or leave it out."
+        )
+    return num_samples, rate
+
+
+def _plain_header(path):
+    """Returns length and sample rate if the header is of the usual form.
+
+    Faster than the module `wave`, for folders of many files.
+    """
+    with open(path, "rb", buffering=0) as file:
+        header = file.read(_HEADER_BYTES)
+    if len(header) < _HEADER_BYTES:
+        return None
+    riff, _, wave_, fmt, fmt_size, kind, channels, rate, _, _, bits, data, n = (
+        _HEADER.unpack(header)
+    )
+    names = riff, wave_, fmt, data
+    if names != (b"RIFF", b"WAVE", b"fmt ", b"data") or fmt_size != 16:
+        return None
+    if (kind, channels, bits) != (1, 1, 8 * _BYTES):
+        return None
+    return n // _BYTES, rate
 
 
 def read_samples(
