@@ -47,7 +47,8 @@ def list_class_folders(folder: pathlib.Path, files: Files) -> ClassFolders:
     parts = _parts(folder, files)
     classes = sorted({name for part in parts.values() for name, _ in part})
     number = {name: number for number, name in enumerate(classes)}
-    names, labels, sizes = [], [], []
+    names: list[str] = []
+    labels, sizes = [], []
     for part in parts.values():
         first = len(names)
         for name, found in part:

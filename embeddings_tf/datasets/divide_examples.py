@@ -51,15 +51,16 @@ def divide_examples(
     )
     few = np.flatnonzero(counts < _LEAST)
     if len(few):
-        found = found if class_names is None else class_names
+        called = found if class_names is None else class_names
         raise ValueError(
-            f"the class {str(found[few[0]])!r} has {counts[few[0]]} examples, "
+            f"the class {str(called[few[0]])!r} has {counts[few[0]]} examples, "
             f"too few for training, validation and test: expected at least "
             f"{_LEAST}, two for each; {len(few)} of {len(found)} classes have "
             "too few."
         )
-    order = sorted(range(len(names)), key=lambda row: digest(names[row]))
-    order = np.array(order)[np.argsort(inverse[order], kind="stable")]
+    by_digest = sorted(range(len(names)), key=lambda row: digest(names[row]))
+    order = np.array(by_digest)
+    order = order[np.argsort(inverse[order], kind="stable")]
     # Position of each example within its class, counted from the end.
     from_end = np.repeat(np.cumsum(counts), counts) - 1 - np.arange(len(order))
     num_held_out = np.maximum(2, np.round(counts / 5).astype(int))

@@ -203,12 +203,12 @@ class Images:
 
     def content(self, number: int) -> bytes:
         """Returns the bytes from which an image is made, or its pixels."""
-        number = row_numbers(number, len(self), slices=False)
-        if number.ndim:
+        row = row_numbers(number, len(self), slices=False)
+        if row.ndim:
             raise TypeError("content takes the number of one image.")
         if self._content is not None:
-            return self._content(int(number))
-        image = self._image(number)
+            return self._content(int(row))
+        image = self._image(row)
         return repr(image.shape).encode() + image.tobytes()
 
     def _image(self, number):

@@ -170,8 +170,8 @@ def load(
     if name in IN_MEMORY:
         num_digits, gap = IN_MEMORY[name]
         _check_split(name, split, _SCIKIT_LEARN_SPLITS[gap], label)
-        x, labels = n_digit_from_scikit_learn(num_digits, gap, split)
-        return x, labels.astype(np.str_) if label == "class" else labels
+        images, labels = n_digit_from_scikit_learn(num_digits, gap, split)
+        return images, labels.astype(np.str_) if label == "class" else labels
     manual_dir = _folder(manual_dir, MANUAL_VARIABLE)
     if name in IN_PLACE:
         return _read_in_place(name, split, manual_dir, label)

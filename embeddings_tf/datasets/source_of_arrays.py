@@ -47,8 +47,8 @@ def source_of_arrays(place: str, x, labels) -> Source:
     elif labels.ndim == 1:
         numbers = number_names(labels)
     else:
-        columns = [number_names(column) for column in labels.T]
-        numbers = np.stack(columns, axis=1)
+        factors = [number_names(column) for column in labels.T]
+        numbers = np.stack(factors, axis=1)
     columns = {
         "class": names if labels.ndim == 1 else joined(names),
         "name": np.arange(len(labels)).astype(np.str_),

@@ -9,13 +9,13 @@ import tensorflow as tf
 from embeddings_tf.ops.arguments import one_of
 
 
-def application_names() -> list[str]:
+def application_names() -> tuple[str, ...]:
     """Returns the names of the networks of `keras.applications`."""
-    return [
+    return tuple(
         name
         for name, value in vars(keras.applications).items()
         if inspect.isfunction(value) and name[0].isupper()
-    ]
+    )
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
