@@ -197,7 +197,7 @@ METHODS = {
     contrastive: "Contrastive loss with a margin",
 }
 RUN = {("prototypical", 2, 2)} | {
-    ("stochastic_prototypes", 2, dim) for dim in (2, 3)
+    ("stochastic_prototypes", *cell) for cell in ((2, 2), (2, 3), (3, 2))
 }
 RESULTS = {
     (method, num_digits, dim): (
@@ -205,6 +205,9 @@ RESULTS = {
     )
     for method, num_digits, dim in RUN
 }
+RESULTS["prototypical", 2, 2] += (
+    "searches/n_digit_2_dim_2_prototypical-n_digit.json",
+)
 RECIPES = {
     f"n_digit_{num_digits}_dim_{dim}_{method.__name__}": Recipe(
         f"{about}, {num_digits} digits, {dim} dimensions",
