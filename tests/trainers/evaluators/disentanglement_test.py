@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from embeddings_tf import metrics
+from trainers.evaluators.disentanglement import _published_measures
 from trainers.evaluators.disentanglement import modularity_of_ideal
 
 
@@ -34,3 +36,27 @@ def test_factors_that_depend_on_each_other():
     shared, own = agree + disagree, np.log(2)
     expected = 1 - shared**2 / own**2
     assert modularity_of_ideal(factors) == pytest.approx(expected)
+
+
+def test_published_measures_are_those_of_the_metrics():
+    """On few examples all are used: half are fitted, half are tested."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (60, 2))
+    codes = factors @ rng.normal(size=(2, 3)) + 0.3 * rng.normal(size=(60, 3))
+    found = _published_measures(codes, factors)
+    rows = np.random.default_rng(0).permutation(60)
+    first, second = rows[:30], rows[30:]
+    expected = metrics.dci(
+        codes[first],
+        factors[first],
+        test_codes=codes[second],
+        test_factors=factors[second],
+    )
+    for name, value in expected.items():
+        assert found[f"dci_{name}"] == value
+    assert found["mutual_information_gap"] == metrics.mutual_information_gap(
+        codes, factors
+    )
+    assert 0 < found["separated_attribute_predictability"] < 1
+    # A single dimension cannot be compared with another.
+    assert _published_measures(codes[:, :1], factors) == {}
