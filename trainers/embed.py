@@ -1,10 +1,9 @@
 """Embeddings of arrays and of utterances."""
 
 import numpy as np
-import tensorflow as tf
 
 from embeddings_tf import callbacks
-from embeddings_tf.datasets import Utterances
+from embeddings_tf import scoring
 from embeddings_tf.models.method import Method
 
 BLOCK = 256
@@ -31,28 +30,4 @@ def embed_points(model, x) -> np.ndarray:
 
 def embed(model, x) -> np.ndarray:
     """Embeds all of `x`: arrays in blocks, utterances one by one."""
-    if isinstance(x, Utterances):
-        return _embed_whole(model, x)
-    blocks = [x[first : first + BLOCK] for first in range(0, len(x), BLOCK)]
-    return np.concatenate([model.predict_on_batch(block) for block in blocks])
-
-
-def _embed_whole(model, utterances) -> np.ndarray:
-    example = utterances[0]
-
-    # Traced once for all lengths, without XLA, which compiles each length.
-    @tf.function(
-        input_signature=[
-            tf.TensorSpec((1, None, *example.shape[1:]), example.dtype)
-        ],
-        autograph=False,
-    )
-    def forward(utterance):
-        return model(utterance, training=False)
-
-    return np.concatenate(
-        [
-            forward(utterances[number][np.newaxis]).numpy()
-            for number in range(len(utterances))
-        ]
-    )
+    return scoring.embed(model, x, batch_size=BLOCK)

@@ -42,7 +42,7 @@ def some(monkeypatch):
     monkeypatch.setattr(
         data.datasets,
         "load",
-        lambda name, split, *_: (
+        lambda name, split, *_, **__: (
             (x := ColourOrientation(200, {"train": 0, "test": 1}[split], 0.0)),
             x.labels,
         ),
