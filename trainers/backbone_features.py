@@ -9,6 +9,7 @@ import pathlib
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from embeddings_tf import datasets
 from embeddings_tf import models
@@ -149,6 +150,17 @@ def _keys(x) -> np.ndarray:
 
 def _compute(model, x, keys, missing, store: FeatureStore) -> None:
     """Computes and stores the features of some images."""
+
+    # Traced once for blocks of all lengths.
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec(model.input_shape, np.asarray(x[:1]).dtype)
+        ],
+        autograph=False,
+    )
+    def forward(images):
+        return model(images, training=False)
+
     bar = keras.utils.Progbar(len(missing), unit_name="image")
     blocks = np.split(missing, range(_BLOCK, len(missing), _BLOCK))
     waiting: list = []
@@ -164,7 +176,7 @@ def _compute(model, x, keys, missing, store: FeatureStore) -> None:
                     threads.submit(x.__getitem__, blocks[next_block])
                 )
                 next_block += 1
-            features = model.predict_on_batch(images)
+            features = forward(images).numpy()
             bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
             if len(bad):
                 names = getattr(x, "names", None) or range(len(x))
