@@ -8,6 +8,8 @@ from tools import cross_validation_figures
 from tools import cross_validation_results
 from tools import distance_depth_table
 from tools import generated_text
+from tools import trust_study
+from tools import trust_table
 from tools import verification_figures
 from tools import verification_results
 
@@ -18,7 +20,7 @@ def copied():
     names = {f"{run}-{p}" for run, kinds in of_folds.items() for p in kinds}
     for pictures in verification_results.DRAWN.values():
         names |= set(pictures.values())
-    return names
+    return names | {f"trust_{run}" for run in trust_study.DRAWN}
 
 
 @pytest.mark.slow
@@ -28,6 +30,7 @@ def test_every_picture_is_drawn_or_copied_by_a_script():
         (cross_validation_figures.figures, cross_validation_results.load()),
         (verification_figures.figures, verification_results.load()),
         (distance_depth_table.figures, distance_depth_table.load()),
+        (trust_table.figures, trust_table.load()),
     ):
         drawn |= set(draw(results))
     assert not drawn & copied()
