@@ -189,3 +189,11 @@ def test_links_of_the_documents_exist():
         for link in LINK.findall(document.read_text()):
             if "://" not in link:
                 assert (document.parent / link).exists(), (document, link)
+
+
+@pytest.mark.slow
+def test_the_page_on_uncertainty(capsys):
+    namespace = {}
+    run(python_blocks(ROOT / "docs/uncertainty.md"), "uncertainty", namespace)
+    clean, hidden = capsys.readouterr().out.strip().splitlines()[-2:]
+    assert float(hidden.split()[1]) > float(clean.split()[1])

@@ -51,7 +51,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
     and `val_variance_variation`, the standard deviation of the predicted
     variance over inputs divided by its mean. At the end of a training of at
     least 500 steps, it warns if the share is below 0.001 or the variation
-    below 0.2: the variance has collapsed and is no uncertainty
+    below 0.5: the variance has collapsed and is no uncertainty
     (docs/uncertainty.md).
 
     Args:

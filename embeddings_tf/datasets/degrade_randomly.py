@@ -57,13 +57,13 @@ def degrade_randomly(
     TensorShape([4, 32, 32, 3])
     """
     images = checked_images(images)
-    kinds = [one_of("kinds", k, (*KINDS,)) for k in sequence("kinds", kinds)]
-    if not kinds:
+    names = [one_of("kinds", k, (*KINDS,)) for k in sequence("kinds", kinds)]
+    if not names:
         raise ValueError("`kinds` must name at least one kind of damage.")
     probability = number_at_least("probability", probability, 0, 1)
     draw, *seeds = tf.unstack(
         tf.random.stateless_uniform(
-            (1 + len(kinds), 2),
+            (1 + len(names), 2),
             seed_pair(seed),
             minval=None,
             maxval=None,
@@ -74,16 +74,16 @@ def degrade_randomly(
     uniform = tf.random.stateless_uniform(
         (3, tf.shape(images)[0]), draw, alg="philox"
     )
-    number = tf.cast(uniform[0] * len(kinds), tf.int32)
-    number = tf.minimum(number, len(kinds) - 1)
+    number = tf.cast(uniform[0] * len(names), tf.int32)
+    number = tf.minimum(number, len(names) - 1)
     is_degraded = uniform[1] < probability
     strength = tf.where(is_degraded, uniform[2], 0.0)
-    parts = [tf.where(number == k)[:, 0] for k in range(len(kinds))]
+    parts = [tf.where(number == k)[:, 0] for k in range(len(names))]
     degraded = [
         degrade(
             tf.gather(images, rows), kind, tf.gather(strength, rows), own_seed
         )
-        for kind, rows, own_seed in zip(kinds, parts, seeds, strict=True)
+        for kind, rows, own_seed in zip(names, parts, seeds, strict=True)
     ]
     rows, degraded = tf.concat(parts, 0), tf.concat(degraded, 0)
     result = tf.gather(degraded, tf.argsort(rows))

@@ -30,7 +30,7 @@ def uncertainty_loss(head, method: Method, y_true, embeddings, uncertainty):
         method: The method of the model.
         y_true: Class ids `(batch,)`.
         embeddings: `(batch, width)`, without gradient.
-        uncertainty: What the head predicts, `(batch,)`.
+        uncertainty: Losses predicted by the head, `(batch,)`.
 
     Returns:
         `(batch,)`, the mean over all rows with a loss in every entry; 0 if no

@@ -33,10 +33,10 @@ def test_no_variance_at_all():
 @pytest.mark.parametrize(
     ("share", "variation", "steps", "warns"),
     [
-        (0.2, 0.1, 500, True),
+        (0.2, 0.49, 500, True),
         (0.0005, 3.0, 500, True),
         (0.2, 0.1, 499, False),
-        (0.007, 0.3, 9999, False),
+        (0.007, 0.51, 9999, False),
     ],
 )
 def test_warns_of_a_collapse(share, variation, steps, warns):

@@ -1,0 +1,57 @@
+"""The table of uncertainties comes from the committed result files."""
+
+from tools import uncertainty_table
+from tools.generated_text import read_between
+
+
+def test_the_page_shows_the_result_files():
+    results = uncertainty_table.load()
+    marks = uncertainty_table.BEGIN, uncertainty_table.END
+    found = read_between(uncertainty_table.PAGE, *marks)
+    assert found == uncertainty_table.table(results)
+
+
+def test_a_row_of_each_uncertainty():
+    def cell(head, variance):
+        measures = {
+            "recall_auroc": 0.6,
+            "area_under_risk_coverage": 0.4,
+            "variation": 0.3,
+        }
+        return {
+            "recall_at_1": 0.25,
+            "few_shot_accuracy": 0.5,
+            "head": measures | {"rank_correlation": head},
+            "variance": measures | {"rank_correlation": variance},
+        }
+
+    run = {
+        "recipe": "uncertainty_image_folder_dim_16_stochastic_prototypes",
+        "seed": 0,
+        "config": {"encoder": {"dim": 16}},
+        "training": {"steps": 1000, "processor": "one", "cores": 2},
+        "evaluation": {
+            "test": {
+                "examples": 1200,
+                "classes": 40,
+                "variance_share": 0.125,
+                **{
+                    name: cell(*ranks)
+                    for name, ranks in {
+                        "clean": (0, 0),
+                        "corrupt": (0.51, 0.12),
+                        "blur": (0.41, 0.22),
+                        "noise": (0.31, -0.32),
+                    }.items()
+                },
+            }
+        },
+    }
+    name = "| Tiny ImageNet | 16 | stochastic prototypes |"
+    assert uncertainty_table._row(run, "head") == (
+        f"{name} head | 0.51 | 0.41 | 0.31 | 0.60 | 0.60 | 0.40 |  | 0.30 |"
+    )
+    assert uncertainty_table._row(run, "variance") == (
+        f"{name} predicted variance | 0.12 | 0.22 | -0.32 | 0.60 | 0.60 | 0.40 "
+        "| 0.125 | 0.30 |"
+    )

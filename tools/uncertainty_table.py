@@ -1,0 +1,138 @@
+"""Writes the table of `docs/uncertainty.md` from the result files.
+
+    python -m tools.uncertainty_table [FOLDER ...]
+
+A FOLDER is a workdir. The script first copies its numbers to
+`benchmarks/results/uncertainty`. It then makes the table from these files only.
+"""
+
+import json
+import pathlib
+
+from tools.generated_text import hardware
+from tools.generated_text import remake_page
+from tools.keep_result import keep_result
+from tools.rerun_command import command_lines
+from tools.rerun_command import rerun_command
+
+ROOT = pathlib.Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "uncertainty"
+PAGE = ROOT / "docs" / "uncertainty.md"
+BEGIN, END = (
+    "<!-- uncertainty table: begin -->",
+    "<!-- uncertainty table: end -->",
+)
+DATA = {"omniglot": "Omniglot", "image_folder": "Tiny ImageNet"}
+# Names of folders of images, by the name they had when a run read them.
+FOLDERS = {
+    "tiny": "tiny_imagenet_32",
+    "tiny_imagenet_32": "tiny_imagenet_32",
+}
+SOURCES = {"head": "head", "variance": "predicted variance"}
+HEAD = (
+    """\
+| data | dim | method | uncertainty | rank: rectangle | blur | noise | \
+R-AUROC: clean | rectangle | AURC: clean | share | variation |
+|---|---:|---|---|"""
+    + "---:|" * 8
+)
+
+
+def collect(workdir: pathlib.Path, replace: bool = False) -> None:
+    """Copies a run's numbers into the repository."""
+    results = json.loads((workdir / "results.json").read_text())
+    config = results["config"]
+    kind, is_folder, folder = config["dataset"].partition(":")
+    if is_folder:  # its name, not its place on one machine
+        config["dataset"] = f"{kind}:{FOLDERS[pathlib.Path(folder).name]}"
+    steps = config["num_epochs"] * config["steps_per_epoch"]
+    name = f"{results['recipe']}_seed_{results['seed']}_{steps}.json"
+    keep_result(RESULTS / name, results, replace=replace)
+
+
+def table(results: list[dict]) -> str:
+    """Returns the Markdown between the marks, from results with configs."""
+    results = sorted(results, key=_place)
+    lines = [
+        "| data | dim | method | steps | examples | classes | recall@1 | "
+        "5-shot (Omniglot: 1-shot) of 20 |",
+        "|---|---:|---|" + "---:|" * 5,
+    ]
+    for run in results:
+        test = run["evaluation"]["test"]
+        lines.append(
+            f"| {_name(run)} | {run['training']['steps']:,} | "
+            f"{test['examples']:,} | {test['classes']:,} | "
+            f"{100 * test['clean']['recall_at_1']:.1f} % | "
+            f"{100 * test['clean']['few_shot_accuracy']:.1f} % |"
+        )
+    lines += ["", HEAD]
+    lines += [
+        _row(run, source)
+        for run in results
+        for source in SOURCES
+        if source in run["evaluation"]["test"]["clean"]
+    ]
+    if results:
+        training = [run["training"] for run in results]
+        lines += ["", f"Hardware: {hardware(training)}."]
+    commands = {
+        _name(run).replace(" | ", ", "): rerun_command(
+            run["recipe"], run["config"], f"runs/uncertainty_{number}"
+        )
+        for number, run in enumerate(results)
+    }
+    return "\n".join([*lines, *command_lines(commands)])
+
+
+def _place(run: dict) -> tuple:
+    dim = run["config"]["encoder"]["dim"]
+    return run["recipe"].split("_dim_")[0], dim, run["recipe"], run["seed"]
+
+
+def _name(run: dict) -> str:
+    data, _, method = (
+        run["recipe"].removeprefix("uncertainty_").partition("_dim_")
+    )
+    dim, _, method = method.partition("_")
+    return f"{DATA[data]} | {dim} | {method.replace('_', ' ')}"
+
+
+def _row(run: dict, source: str) -> str:
+    test = run["evaluation"]["test"]
+    cells = [
+        f"{test[damage][source]['rank_correlation']:.2f}"
+        for damage in ("corrupt", "blur", "noise")
+    ]
+    cells += [
+        f"{test[condition][source]['recall_auroc']:.2f}"
+        for condition in ("clean", "corrupt")
+    ]
+    cells += [
+        f"{test['clean'][source]['area_under_risk_coverage']:.2f}",
+        f"{test['variance_share']:.3f}" if source == "variance" else "",
+        f"{test['clean'][source]['variation']:.2f}",
+    ]
+    return f"| {_name(run)} | {SOURCES[source]} | {' | '.join(cells)} |"
+
+
+def load() -> list[dict]:
+    """Returns the contents of all result files."""
+    return [
+        json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))
+    ]
+
+
+def main() -> None:
+    remake_page(
+        __doc__,
+        collect,
+        load,
+        PAGE,
+        (BEGIN, END),
+        table,
+    )
+
+
+if __name__ == "__main__":
+    main()
