@@ -2,12 +2,12 @@
 
 import gc
 
-import keras
 import pytest
 import tensorflow as tf
 from tensorflow.python.framework.config import disable_op_determinism
 
 from embeddings_tf.testing import two_replicas
+from tests import seeds
 
 # Two logical CPU devices serve as two replicas. TensorFlow accepts this only
 # before it starts, hence here.
@@ -56,7 +56,7 @@ def strategy():
 @pytest.fixture(autouse=True)
 def seed():
     """Makes initial weights and noise the same in every run and order."""
-    keras.utils.set_random_seed(0)
+    seeds.reset()
 
 
 @pytest.fixture(autouse=True)
