@@ -113,6 +113,6 @@ def held_out(trained: Trained, data: str | None) -> Inputs:
         raise ValueError(
             f"the split {split} of the run has classes of its training, such "
             f"as {both[0]!r}, which say nothing about other classes; name data "
-            "of other classes with --calibration"
+            "of other classes with --calibration, or enrol with --no-threshold"
         )
     return found

@@ -4,6 +4,8 @@
 """
 
 import argparse
+import os
+import shlex
 import sys
 
 from trainers import command_line
@@ -92,6 +94,12 @@ def nearest(arguments: argparse.Namespace) -> None:
     _draw(
         gallery, inputs, values, rows, figure or trained.workdir / "nearest.png"
     )
+    pair = [str(inputs.names[0]), str(gallery.examples.names[rows[0, 0]])]
+    if all(map(os.path.isfile, pair)):
+        print(
+            f"Next: {command_line.module_command('trainers.verify')} "
+            f"--workdir {shlex.quote(workdir)} {shlex.join(pair)}"
+        )
 
 
 def _print_lines(gallery, inputs, values, rows) -> None:

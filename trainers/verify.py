@@ -4,6 +4,7 @@
 """
 
 import argparse
+import shlex
 import sys
 
 from trainers import command_line
@@ -130,6 +131,10 @@ def verify(arguments: argparse.Namespace) -> None:
     if output is not None:
         write_answers(output, columns)
         print(f"Every answer: {output}")
+    print(
+        f"Next: {command_line.module_command('trainers.enroll')} --workdir "
+        f"{shlex.quote(arguments.workdir)} --gallery FILE.npz FOLDER"
+    )
 
 
 def _print_lines(columns: dict) -> None:

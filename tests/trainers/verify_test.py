@@ -76,7 +76,8 @@ def test_a_second_start_does_not_calibrate_again(words, colours, capsys):
     again = capsys.readouterr().out.splitlines()
     assert "Calibrating." not in again
     assert first[-3:] == again[-3:]
-    assert " same " in again[-2]
+    assert " same " in again[-3]
+    assert "trainers.enroll --workdir" in again[-1]
     # Another rate has another threshold.
     assert call(verify, *words[:-1], "0.2", *files) == 0
     assert "Calibrating." in capsys.readouterr().out
