@@ -126,7 +126,9 @@ def _write_npz(path, trained, columns) -> None:
     from embeddings_tf.scoring import array_file
     from embeddings_tf.scoring.fingerprint import fingerprint
     from trainers.sources import relative_path
+    from trainers.sources import stored_names
 
+    columns = {**columns, "paths": stored_names(columns["paths"], path)}
     settings = {
         "kind": KIND,
         "fingerprint": fingerprint(trained.model),

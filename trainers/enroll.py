@@ -87,6 +87,7 @@ def enroll(arguments: argparse.Namespace) -> None:
     path = require_writable("--gallery", arguments.gallery, (".npz",))
     _check(arguments, path)
     from trainers.quiet import import_tensorflow
+    from trainers.sources import stored_names
     from trainers.sources import workdir_of
     from trainers.trained import require_trained
 
@@ -131,7 +132,8 @@ def enroll(arguments: argparse.Namespace) -> None:
             )
         )
         embeddings = embed_inputs(trained, found, "examples")
-        gallery.enroll(embeddings, found.labels, found.names)
+        names = stored_names(found.names, path)
+        gallery.enroll(embeddings, found.labels, names)
     if _needs_calibration(arguments, gallery):
         calibrate(
             trained, gallery, arguments.calibration, arguments.false_accept_rate

@@ -1,5 +1,6 @@
 """A file of embeddings, searched for neighbours."""
 
+import dataclasses
 import os
 import pathlib
 
@@ -16,6 +17,7 @@ from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from trainers.embed_data import KIND
 from trainers.inputs import Inputs
+from trainers.sources import shown_names
 
 
 class Neighbours:
@@ -23,7 +25,10 @@ class Neighbours:
 
     def __init__(self, model, path: pathlib.Path, approximate: bool):
         self.path = path
-        self.examples, self.has_labels = _examples(path, model)
+        examples, self.has_labels = _examples(path, model)
+        self.examples = dataclasses.replace(
+            examples, names=shown_names(examples.names, path)
+        )
         self._search = scoring.NearestNeighbors(
             model, search="faiss" if approximate else "exact", embedded=True
         ).fit(*_parts(self.examples))

@@ -18,6 +18,32 @@ def relative_path(workdir: pathlib.Path, file: pathlib.Path) -> str:
     return os.path.relpath(workdir.absolute(), file.absolute().parent)
 
 
+def stored_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
+    """Returns paths of inputs as a file stores them: from its folder on.
+
+    Absolute paths, and names that are not files, stay as they are.
+    """
+    folder = file.absolute().parent
+    return np.array(
+        [
+            name
+            if os.path.isabs(name) or not os.path.isfile(name)
+            else os.path.relpath(name, folder)
+            for name in names.tolist()
+        ]
+    )
+
+
+def shown_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
+    """Returns stored paths from the current folder on."""
+    found = []
+    for name in names.tolist():
+        path = os.path.join(file.absolute().parent, name)
+        is_relative = not os.path.isabs(name) and os.path.isfile(path)
+        found.append(os.path.relpath(path) if is_relative else name)
+    return np.array(found)
+
+
 def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
     """Returns the run of a file of embeddings, without importing TensorFlow.
 

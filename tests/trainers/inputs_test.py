@@ -11,6 +11,8 @@ from trainers.config import load_recipe
 from trainers.inputs import class_names
 from trainers.inputs import read_inputs
 from trainers.sources import relative_path
+from trainers.sources import shown_names
+from trainers.sources import stored_names
 from trainers.workdir import run_of_workdir
 
 
@@ -121,3 +123,25 @@ def test_recordings_go_through_the_front_end(sounds):
 def test_a_run_is_named_from_the_folder_of_the_file(tmp_path):
     found = relative_path(tmp_path / "runs" / "a", tmp_path / "files" / "g.npz")
     assert found == "../runs/a"
+
+
+def test_paths_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
+    photo = tmp_path / "photos" / "a.png"
+    photo.parent.mkdir()
+    photo.write_bytes(b"")
+    (tmp_path / "files").mkdir()
+    file = tmp_path / "files" / "g.npz"
+    monkeypatch.chdir(tmp_path)
+    given = np.array(["photos/a.png", str(photo), "test/3"])
+    stored = stored_names(given, file)
+    assert stored.tolist() == ["../photos/a.png", str(photo), "test/3"]
+    assert shown_names(stored, file).tolist() == given.tolist()
+    monkeypatch.chdir(tmp_path / "files")
+    assert shown_names(stored, file)[0] == "../photos/a.png"
+    # Both moved together.
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "photos").rename(tmp_path / "moved" / "photos")
+    (tmp_path / "files").rename(tmp_path / "moved" / "files")
+    monkeypatch.chdir(tmp_path)
+    found = shown_names(stored, tmp_path / "moved" / "files" / "g.npz")
+    assert found[0] == "moved/photos/a.png"
