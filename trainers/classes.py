@@ -41,12 +41,11 @@ def classes_of(run: Run, data) -> dict | None:
 def print_classes(run: Run, found: dict) -> None:
     """Prints each split, with its first classes."""
     folds, division = run.data.folds, run.data.division
-    how = (
-        f"fold {folds.fold} of {folds.num_folds}"
-        if folds.num_folds
-        else f"its own splits, or divided by {division.by} with seed "
-        f"{division.seed}"
-    )
+    how = f"its own splits, or classes divided by seed {division.seed}"
+    if folds.num_folds:
+        how = f"fold {folds.fold} of {folds.num_folds}"
+    elif division.by == "examples":  # refused for data with splits
+        how = f"examples of every class divided by seed {division.seed}"
     print(f"Data: {found['dataset']} ({how})")
     splits = found["splits"]
     trained = set(splits[run.data.split])

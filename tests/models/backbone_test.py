@@ -53,6 +53,21 @@ def test_every_application_has_a_preprocessing():
         assert layer(IMAGES[:1]).shape == (1, 32, 32, 3)
 
 
+def test_weights_of_imagenet(tmp_path, monkeypatch):
+    """With a file made here in the place of the downloaded one."""
+    network = keras.applications.MobileNetV2(
+        include_top=False, weights=None, input_shape=(96, 96, 3), pooling="avg"
+    )
+    path = str(tmp_path / "downloaded.weights.h5")
+    network.save_weights(path)
+    module = keras.applications.MobileNetV2.__globals__
+    monkeypatch.setattr(module["file_utils"], "get_file", lambda *_, **__: path)
+    found = backbone("MobileNetV2", weights="imagenet", image_shape=(96, 96, 3))
+    images = np.repeat(np.repeat(IMAGES, 3, axis=1), 3, axis=2)
+    expected = network(images / 127.5 - 1, training=False).numpy()
+    np.testing.assert_allclose(found(images).numpy(), expected, atol=1e-5)
+
+
 def test_weights_of_a_file(tmp_path):
     """What a file of ImageNet's weights does, with a file made here."""
     network = keras.applications.MobileNetV2(
@@ -83,8 +98,7 @@ def test_without_a_network(monkeypatch):
     def get_file(*_, **__):
         raise Exception("URL fetch failure")
 
-    monkeypatch.setattr(keras.utils, "get_file", get_file)
-    module = keras.applications.mobilenet_v2.MobileNetV2.__globals__
+    module = keras.applications.MobileNetV2.__globals__
     monkeypatch.setattr(module["file_utils"], "get_file", get_file)
     with pytest.raises(OSError, match="'imagenet' of MobileNetV2 could not be"):
         backbone("MobileNetV2", image_shape=(96, 96, 3))

@@ -76,6 +76,16 @@ def test_features_are_those_of_the_network(words, folder):
     np.testing.assert_allclose(x, network(images[:]).numpy(), atol=1e-5)
 
 
+def test_weights_of_a_file(words, tmp_path):
+    run = load_recipe(RECIPE, [*words, "backbone.seed=5"])
+    network = backbone_features.network(run.data.backbone)
+    path = tmp_path / "mine.weights.h5"
+    network.get_layer("network").layer.save_weights(path)
+    expected = features(words, "all", "backbone.seed=5")
+    found = features(words, "all", f"backbone.weights={path}")
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_computed_once_by_content(words, folder, computed):
     x = features(words)
     assert computed == [24]

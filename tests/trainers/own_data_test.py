@@ -82,9 +82,9 @@ def test_every_class_is_divided(arrays, tmp_path, capsys):
     run = tmp_path / "run"
     more = ("division.by=examples", "batches.num_per_class=2")
     assert call(train, *start(run, f"arrays:{arrays}", *more)) == 0
-    assert (
-        "test: 20 examples of 10 classes, 10 of th" in capsys.readouterr().out
-    )
+    printed = capsys.readouterr().out
+    assert "(examples of every class divided by seed 0)" in printed
+    assert "test: 20 examples of 10 classes, 10 of them in" in printed
     config = json.loads((run / "config.json").read_text())["config"]
     assert config["division"] == {"by": "examples", "seed": 0}
     data = [
