@@ -67,11 +67,13 @@ def degrade(images, kind: str, strength, seed) -> tf.Tensor:
     images = checked_images(images)
     kind = one_of("kind", kind, (*KINDS,))
     batch = tf.shape(images)[0]
-    strength = tf.convert_to_tensor(strength, tf.float32)
-    if strength.shape.rank not in (0, 1):
+    strength = real_numbers("`strength`", strength, tf.float32)
+    if strength.shape.rank != 0 and not strength.shape.is_compatible_with(
+        images.shape[:1]
+    ):
         raise ValueError(
             "`strength` must be a number or one for each image, (batch,); "
-            f"received shape {strength.shape}."
+            f"received shape {strength.shape} and images {images.shape}."
         )
     known = tf.get_static_value(strength)
     if known is not None and not ((known >= 0) & (known <= 1)).all():

@@ -83,7 +83,7 @@ class UncertaintyHead(keras.layers.Layer):
         self.dropout = share("dropout", dropout)
         self.num_samples = positive_integer("num_samples", num_samples)
         self.seed = optional_seed("seed", seed)
-        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.seed_generator = keras.random.SeedGenerator(self.seed)
         self.standardize = keras.layers.BatchNormalization(
             center=False, scale=False, dtype=dtype
         )
@@ -91,7 +91,9 @@ class UncertaintyHead(keras.layers.Layer):
             keras.layers.Dense(units, "relu", dtype=dtype)
             for units in self.hidden_units
         ]
-        self.drop = keras.layers.Dropout(self.dropout, seed=seed, dtype=dtype)
+        self.drop = keras.layers.Dropout(
+            self.dropout, seed=self.seed, dtype=dtype
+        )
         self.last = keras.layers.Dense(1, dtype=dtype)
         self.input_spec = keras.layers.InputSpec(ndim=2)
 

@@ -144,7 +144,7 @@ class EmbeddingModel(UncertainModel):
         self._check_gaussian()
         if hasattr(objective, "batch_needs"):
             watch_teachable_rows(self, objective)
-        self.add_uncertainty(uncertainty)
+        self._add_uncertainty(uncertainty)
         if uncertainty is not None and not self._has_loss():
             # With a frozen encoder, only the head is trained.
             objective.trainable &= encoder.trainable
@@ -159,7 +159,7 @@ class EmbeddingModel(UncertainModel):
             self.objective.build(
                 (None,), self.compute_output_shape(input_shape)
             )
-        self.build_uncertainty(self.compute_output_shape(input_shape)[-1])
+        self._build_uncertainty(self.compute_output_shape(input_shape)[-1])
         self.built = True
 
     def _check_gaussian(self) -> None:
@@ -225,7 +225,7 @@ class EmbeddingModel(UncertainModel):
                 "a batch without labels. Feed (x, label), for example from "
                 "embeddings_tf.datasets.batches."
             )
-        of_head = self.loss_of_head(x, y)
+        of_head = self._loss_of_head(x, y)
         if of_head is not None and not self.encoder.trainable:
             return with_regularisers(self, of_head)
         if self._has_loss():

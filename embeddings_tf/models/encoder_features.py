@@ -73,6 +73,8 @@ def _with_inner_layers(encoder) -> tuple[Callable, list[int]]:
         and len(x.shape) > 2
         and keras.backend.is_float_dtype(x.dtype)
     }
+    if not inner:  # Keras would return a tensor instead of a list of one
+        return lambda inputs: (encoder(inputs, training=False), []), []
     model = keras.Model(inputs, [output, *inner.values()])
 
     def run(inputs):

@@ -26,7 +26,7 @@ class UncertainModel(OwnLossModel):
     Needs the attributes `encoder` and `objective` of `EmbeddingModel`.
     """
 
-    def add_uncertainty(self, head: UncertaintyHead | None) -> None:
+    def _add_uncertainty(self, head: UncertaintyHead | None) -> None:
         """Sets the head; None: no uncertainty."""
         self.uncertainty = head
         if head is None:
@@ -42,7 +42,7 @@ class UncertainModel(OwnLossModel):
         self._uncertainty_loss = keras.metrics.Mean(name="uncertainty_loss")
         compat.add_metric(self, self._uncertainty_loss)
 
-    def build_uncertainty(self, width: int) -> None:
+    def _build_uncertainty(self, width: int) -> None:
         """Builds the head, if any, on a built encoder of that width."""
         if self.uncertainty is None:
             return
@@ -50,7 +50,7 @@ class UncertainModel(OwnLossModel):
         if not self.uncertainty.built:
             self.uncertainty.build((None, size))
 
-    def loss_of_head(self, x, y) -> tf.Tensor | None:
+    def _loss_of_head(self, x, y) -> tf.Tensor | None:
         """Returns the loss of the head on a batch, a scalar, if any."""
         if self.uncertainty is None:
             return None

@@ -151,6 +151,15 @@ def test_features_of_functional_and_subclassed_encoders():
         of_functional(images(4))[1], of_sequential(images(4))[1], rtol=1e-5
     )
 
+    # Nothing has a spatial size in a network of dense layers.
+    dense = keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(5), keras.layers.Dense(3)]
+    )
+    embed, size = encoder_features(dense, 3)
+    embedding, features = embed(np.ones((2, 4)))
+    assert size == 3 and features.shape == (2, 3)
+    np.testing.assert_array_equal(features, dense(np.ones((2, 4))))
+
     class Own(keras.Model):
         def __init__(self):
             super().__init__()

@@ -405,6 +405,69 @@ ENTRIES = {
             "probability": number(0.5, low=0, high=1),
         },
     ),
+    "datasets.degrade": Entry(
+        datasets.degrade,
+        {
+            "images": IMAGES.astype("f4"),
+            "kind": "occlusion",
+            "strength": 0.5,
+            "seed": (1, 2),
+        },
+        {
+            "images": [
+                h
+                for h in PIXELS
+                if h.name not in ("not as wide as digits", "complex")
+            ],
+            "kind": [
+                refused("unknown", "rust"),
+                refused("None", None),
+                refused("a number", 3),
+                refused("several", ("blur", "noise")),
+            ],
+            "strength": [
+                same("one for each image", np.full(len(IMAGES), 0.5), 0.5),
+                refused("above 1", 1.5),
+                refused("below 0", -0.5),
+                refused("NaN", np.nan),
+                refused("None", None),
+                refused("text", "hostile"),
+                refused("too many", np.full(len(IMAGES) + 1, 0.5)),
+                refused("a matrix", np.full((len(IMAGES), 1), 0.5)),
+            ],
+            "seed": seed_pair(),
+        },
+    ),
+    "datasets.degrade_randomly": Entry(
+        datasets.degrade_randomly,
+        {
+            "images": IMAGES.astype("f4"),
+            "seed": (1, 2),
+            "kinds": ("occlusion", "stripes"),
+            "probability": 0.5,
+        },
+        {
+            "images": [
+                h
+                for h in PIXELS
+                if h.name not in ("not as wide as digits", "complex")
+            ],
+            "seed": seed_pair(),
+            "kinds": [
+                same(
+                    "a list",
+                    ["occlusion", "stripes"],
+                    ("occlusion", "stripes"),
+                ),
+                refused("unknown", ("rust",)),
+                refused("none", ()),
+                refused("None", None),
+                refused("text", "blur"),
+                refused("a number", 3),
+            ],
+            "probability": number(0.5, low=0, high=1),
+        },
+    ),
     "datasets.load": Entry(
         lambda **k: datasets.load(**k),
         {

@@ -85,7 +85,30 @@ SIZES = [
     either("an array", np.array([4, 3]), (4, 3)),
 ]
 
+
+def uncertainty_head(features, **arguments):
+    layer = layers.UncertaintyHead(**arguments)
+    return layer(features), layer(features, training=True)
+
+
 ENTRIES = {
+    "layers.UncertaintyHead": Entry(
+        uncertainty_head,
+        {
+            "features": X,
+            "hidden_units": (4, 3),
+            "dropout": 0.2,
+            "num_samples": 2,
+            "seed": 3,
+        },
+        {
+            "features": inputs(X, "one axis less", "times 1e38"),
+            "hidden_units": [h for h in SIZES if h.name != "no layer"],
+            "dropout": number(0.2, low=0, high=1),
+            "num_samples": chosen(count(2), "True", "huge", "beyond int64"),
+            "seed": seed(3, optional=True),
+        },
+    ),
     "layers.AdditiveMargin": Entry(
         additive_margin,
         {

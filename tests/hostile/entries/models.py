@@ -55,7 +55,7 @@ NO_MODELS = [
 ]
 
 
-def embedding_model(encoder, objective, piece_size, gaussian):
+def embedding_model(encoder, objective, piece_size, gaussian, uncertainty):
     keras.utils.set_random_seed(0)
     return trained(
         encoder=made_encoder(encoder),
@@ -66,6 +66,7 @@ def embedding_model(encoder, objective, piece_size, gaussian):
         ),
         piece_size=piece_size,
         gaussian=gaussian,
+        uncertainty=uncertainty,
     )
 
 
@@ -143,6 +144,11 @@ BAD_CODES = [
 FEW = models.EmbeddingModel(encoder(False), losses.PrototypicalLoss(2))
 GAUSSIAN = models.EmbeddingModel(encoder(), objectives.StochasticPrototypes(2))
 GAUSSIAN(X)
+HEADED = models.EmbeddingModel(
+    encoder(False),
+    losses.PrototypicalLoss(2),
+    uncertainty=layers.UncertaintyHead((4,)),
+)
 
 
 FITTED = models.FewShotClassifier(GAUSSIAN, num_samples=4, seed=1).fit(X, Y)
@@ -248,8 +254,15 @@ ENTRIES = {
             "objective": "valid",
             "piece_size": None,
             "gaussian": None,
+            "uncertainty": None,
         },
         {
+            "uncertainty": [
+                refused("text", "hostile"),
+                refused("True", True),
+                refused("a class", layers.UncertaintyHead),
+                refused("another layer", keras.layers.Dense(1)),
+            ],
             "encoder": [
                 refused("None", None),
                 refused("a number", 3),
@@ -272,6 +285,20 @@ ENTRIES = {
             "piece_size": chosen(
                 count(5, optional=True), "beyond int64", "True"
             ),
+        },
+    ),
+    "models.EmbeddingModel.predict_uncertainty": Entry(
+        HEADED.predict_uncertainty,
+        {"x": X, "batch_size": 5},
+        {
+            "x": [
+                refused("None", None),
+                refused("text", "hostile"),
+                refused("a number", 3),
+                refused("narrower", X[:, :3]),
+                same("float64", X.astype("f8"), X),
+            ],
+            "batch_size": chosen(count(5), "True", "huge", "beyond int64"),
         },
     ),
     "models.EmbeddingModel.batch": Entry(
