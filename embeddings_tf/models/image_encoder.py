@@ -66,14 +66,15 @@ def image_encoder(
     num_filters = positive_integer("num_filters", num_filters)
     gaussian = truth("gaussian", gaussian)
     shape = checked_shape(image_shape)
-    if None in shape:
+    sizes = [size for size in shape if size is not None]
+    if len(sizes) < len(shape):
         raise ValueError(
             "`image_shape` must state height and width, because the last layer "
             f"is dense; received {image_shape!r}."
         )
     image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 127.5, offset=-1)(PixelRange()(image))
-    for _ in range(min(_MAX_BLOCKS, min(shape[:2]).bit_length() - 1)):
+    for _ in range(min(_MAX_BLOCKS, min(sizes[:2]).bit_length() - 1)):
         x = keras.layers.Conv2D(
             num_filters, 3, padding="same", kernel_initializer="he_normal"
         )(x)

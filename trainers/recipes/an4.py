@@ -61,6 +61,7 @@ RECIPES = {
             "verification/an4_learned_distance-seed_*.json",
             "distance_depth/an4-depth_*.json",
             "searches/an4_learned_distance-an4.json",
+            "trust/an4_learned_distance.json",
         ),
     ),
     "an4_learned_distance_without_auxiliary": Recipe(
@@ -75,6 +76,9 @@ RECIPES = {
         "Triplet loss, the baseline",
         speakers,
         {"method": sections.TRIPLET_BASELINE},
-        results=("verification/an4_triplet-seed_*.json",),
+        results=(
+            "verification/an4_triplet-seed_*.json",
+            "trust/an4_triplet.json",
+        ),
     ),
 }

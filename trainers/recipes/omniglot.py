@@ -32,6 +32,8 @@ is no auxiliary classifier. Departure from Ridgeway & Mozer 2018: batches are
 sampled independently, instead of epochs without replacement.
 """
 
+import dataclasses
+
 from trainers.recipe import Recipe
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
@@ -147,4 +149,24 @@ RECIPES = {
         (stochastic_prototypes, "Stochastic prototypes"),
         (prototypical, "Prototypical networks"),
     )
+}
+# Results of the study of trust.
+TRUST = {
+    "omniglot_retrieval_learned_distance": (
+        "trust/omniglot_learned_distance.json",
+        "trust/omniglot_soft_contrastive.json",
+    ),
+    "omniglot_retrieval_triplet": ("trust/omniglot_triplet.json",),
+    "omniglot_5_shot_dim_64_prototypical": (
+        "trust/omniglot_prototypical.json",
+    ),
+    "omniglot_5_shot_dim_64_stochastic_prototypes": (
+        "trust/omniglot_stochastic_prototypes.json",
+    ),
+}
+RECIPES |= {
+    name: dataclasses.replace(
+        RECIPES[name], results=(*RECIPES[name].results, *files)
+    )
+    for name, files in TRUST.items()
 }

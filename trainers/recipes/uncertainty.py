@@ -56,12 +56,7 @@ def uncertainty(
     return sections.config(
         dataset,
         preprocess=DAMAGE,
-        batches={
-            "name": "episodes",
-            "num_classes": 20,
-            "num_support": 5,
-            "num_query": 5,
-        },
+        batches=sections.episodes(20, num_support=5),
         encoder={**encoder, "dim": dim, "gaussian": gaussian},
         **method,
         uncertainty=HEAD,
@@ -87,29 +82,24 @@ def uncertainty(
     )
 
 
-STOCHASTIC_PROTOTYPES = {
-    "objective": {
-        "name": "StochasticPrototypes",
-        "num_support": 5,
-        "sampler": "intersection",
-        "num_samples": 1,
-        "seed": 0,
-    }
-}
 PROTOTYPICAL = sections.loss("PrototypicalLoss", num_support=5)
 METHODS = {
     "prototypical": (PROTOTYPICAL, False, "Prototypical networks"),
     "stochastic_prototypes": (
-        STOCHASTIC_PROTOTYPES,
+        sections.stochastic_prototypes(num_support=5),
         True,
         "Stochastic prototypes",
     ),
 }
+RUN = {("image_folder", 64, "stochastic_prototypes")}
 RECIPES = {
     f"uncertainty_{data}_dim_{dim}_{name}": Recipe(
         f"{about} with an uncertainty head, {dim} dimensions",
         uncertainty,
         {**fields, "dim": dim, "method": method, "gaussian": gaussian},
+        (f"uncertainty/uncertainty_{data}_dim_{dim}_{name}_seed_*.json",)
+        if (data, dim, name) in RUN
+        else (),
     )
     for data, fields in (("image_folder", IMAGE_FOLDER), ("omniglot", OMNIGLOT))
     for dim in (2, 16, 64)
