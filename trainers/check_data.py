@@ -17,11 +17,15 @@ from trainers.run import DataFields
 from trainers.run import Run
 
 
-def check_data(run: Run) -> int:
+def check_data(run: Run, any_size: bool = False) -> int:
     """Reads every example of the splits of a run.
 
     Prints one line for each example that cannot be read, or that has another
     size than the first example where `images.size` does not resize it.
+
+    Args:
+        run: The run.
+        any_size: Whether images may differ in size.
 
     Returns:
         The number of examples.
@@ -42,7 +46,9 @@ def check_data(run: Run) -> int:
         x, labels = data.unprocessed(split)
         if split == run.data.split:
             require_large_classes(run, data, x, labels)
-        for message in _bad_examples(x, split, bool(run.data.images.size)):
+        for message in _bad_examples(
+            x, split, any_size or run.data.images.size > 0
+        ):
             print(message, file=sys.stderr)
             num_bad += 1
         total += len(x)

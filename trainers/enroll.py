@@ -64,7 +64,8 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         metavar="RATE",
         help="promised rate of inputs of other classes that are accepted; "
-        "default: 0.05, or as in the gallery",
+        "default: as in the gallery; else 0.05, or what the number of "
+        "calibration classes can promise",
     )
     result.add_argument(
         "--calibration",

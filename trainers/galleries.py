@@ -68,20 +68,30 @@ def calibrate(
         trained: The run of the gallery.
         gallery: The gallery.
         data: A folder or data set; None: the validation classes of the run.
-        rate: Promised false-accept rate; None: as before, or 0.05.
+        rate: Promised false-accept rate; None: as before, or 0.05, or the
+            smallest that the number of classes can promise, if it is higher.
     """
     before = gallery.calibration_
-    if rate is None:
-        rate = RATE if before is None else before["false_accept_rate"]
     found = held_out(trained, data)
+    others = set(found.labels) - set(gallery.classes_)
+    smallest = 1 / (len(others) + 1)
+    if rate is None and before is not None:
+        rate = before["false_accept_rate"]
+    if rate is None:
+        rate = max(RATE, smallest)
+        if rate > RATE:
+            print(
+                f"{len(others)} classes that are not enrolled can promise a "
+                f"false-accept rate of {rate:.3g} or more; {RATE} needs "
+                f"{round(1 / RATE) - 1}.",
+                flush=True,
+            )
     embeddings = embed_inputs(
         trained, found, "examples of classes that are not enrolled"
     )
     try:
         gallery.calibrate(embeddings, found.labels, rate)
     except ValueError as error:
-        others = set(found.labels) - set(gallery.classes_)
-        smallest = 1 / (len(others) + 1)
         if rate >= smallest:
             raise
         raise ValueError(

@@ -144,6 +144,9 @@ def _evaluation(goal, trained_by, dim, data) -> dict:
             },
         }
     task = _episodes(data["test"])
+    # Some classes are left to be unknown.
+    if len(data["test"]) >= 4:
+        task["num_classes"] = min(20, len(data["test"]) // 2)
     return {
         "monitor": "val_few_shot_accuracy",
         "validation": validation

@@ -135,6 +135,11 @@ def check(
 ) -> None:
     """Reads every example of a recipe's data or a data set; trains nothing."""
     run = load_recipe(recipe, overrides) if recipe else None
+    if run is None and overrides:
+        raise ValueError(
+            f"config.{overrides[0].partition('=')[0]} belongs to a recipe; "
+            "check DATA alone, or --config WORKDIR/recipe.py"
+        )
 
     from trainers.quiet import import_tensorflow
 
@@ -142,9 +147,9 @@ def check(
     from trainers.check_data import check_data
     from trainers.check_data import run_of_all
 
-    print(
-        f"Read {check_data(run or run_of_all(dataset))} examples; all are good."
-    )
+    # A goal resizes images that differ in size.
+    count = check_data(run or run_of_all(dataset), any_size=run is None)
+    print(f"Read {count} examples; all are good.")
 
 
 def main(words=None) -> int:

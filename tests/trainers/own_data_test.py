@@ -219,8 +219,11 @@ def test_check_names_every_bad_file(tmp_path, capsys):
     assert "b/2.png is not a complete JPEG or PNG" in bad
     assert "c/3.png has shape (6, 7, 3), " in bad and len(lines) == 3
     assert last.startswith("error: 3 of 48 examples are bad")
+    # Without a recipe, any size is good: a goal resizes.
     assert call(train, dataset, "--check") == 1
-    assert "error: 3 of 48 examples" in capsys.readouterr().err
+    assert "error: 2 of 48 examples" in capsys.readouterr().err
+    error = refused(capsys, train, dataset, "--check", "--config.seed=1")
+    assert "config.seed belongs to a recipe" in error
     assert call(train, *check(dataset, "images.size=6")) == 1
     assert "error: 2 of 48 examples" in capsys.readouterr().err
 
