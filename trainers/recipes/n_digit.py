@@ -197,7 +197,8 @@ METHODS = {
     contrastive: "Contrastive loss with a margin",
 }
 RUN = {("prototypical", 2, 2)} | {
-    ("stochastic_prototypes", *cell) for cell in ((2, 2), (2, 3), (3, 2))
+    ("stochastic_prototypes", *cell)
+    for cell in ((2, 2), (2, 3), (3, 2), (3, 3))
 }
 RESULTS = {
     (method, num_digits, dim): (
