@@ -89,8 +89,8 @@ class Verifier:
     >>> verifier = verifier.fit(x, labels, false_accept_rate=0.05)
     >>> verifier.predict(x[:1], x[:1] + 0.1).tolist()
     [True]
-    >>> verifier.log_likelihood_ratio(x[:1], x[:1] + 9.0)[0] < 0
-    True
+    >>> (verifier.log_likelihood_ratio(x[:1], x[:1] + 9.0) < 0).tolist()
+    [True]
     """
 
     def __init__(
