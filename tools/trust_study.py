@@ -242,7 +242,7 @@ def study(folder: pathlib.Path) -> tuple[dict, dict]:
         num_support=PROTOCOL["num_support"],
         num_query=PROTOCOL["num_query"],
         num_episodes=100,
-        num_samples=200,
+        num_samples=None,  # the default of the method
     )
     results = {
         "recipe": recipe,
