@@ -45,6 +45,11 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     kind, is_folder, folder = config["dataset"].partition(":")
     if is_folder:  # its name, not its place on one machine
         config["dataset"] = f"{kind}:{FOLDERS[pathlib.Path(folder).name]}"
+    # The evaluation may have had other settings than the training.
+    settings = results["evaluation"]["settings"]
+    config["evaluation"] |= {
+        name: settings[name] for name in config["evaluation"]
+    }
     steps = config["num_epochs"] * config["steps_per_epoch"]
     name = f"{results['recipe']}_seed_{results['seed']}_{steps}.json"
     keep_result(RESULTS / name, results, replace=replace)
