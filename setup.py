@@ -65,6 +65,7 @@ EXTRAS_REQUIRE = {
         "ruff>=0.12",
         "scipy>=1.14",
         "setuptools>=70.1",
+        "soundfile>=0.13",
         "wheel>=0.44",
     ],
 }
