@@ -91,7 +91,11 @@ METHODS = {
         "Stochastic prototypes",
     ),
 }
-RUN = {("image_folder", 64, "stochastic_prototypes")}
+RUN = {
+    ("image_folder", 64, "prototypical"),
+    ("image_folder", 64, "stochastic_prototypes"),
+    ("omniglot", 64, "stochastic_prototypes"),
+}
 RECIPES = {
     f"uncertainty_{data}_dim_{dim}_{name}": Recipe(
         f"{about} with an uncertainty head, {dim} dimensions",
