@@ -5,6 +5,7 @@ import pathlib
 import numpy as np
 
 from embeddings_tf import scoring
+from trainers.classes import FILE as CLASSES_FILE
 from trainers.inputs import Inputs
 from trainers.inputs import class_names
 from trainers.inputs import read_inputs
@@ -13,6 +14,7 @@ from trainers.sources import relative_path
 from trainers.trained import Trained
 from trainers.trained import embed_inputs
 from trainers.trained import open_trained
+from trainers.workdir import read_json
 
 RATE = 0.05
 
@@ -105,24 +107,36 @@ def held_out(trained: Trained, data: str | None) -> Inputs:
     """Returns examples of classes on which the model was not trained.
 
     Raises:
-        ValueError: If the validation split has classes of the training.
+        ValueError: If there are no classes, or classes of the training.
     """
-    if data is not None:
-        found = read_inputs(trained.run, [data])
-        if found.labels is None:
-            raise ValueError(
-                f"--calibration {data} has no classes; name a folder with a "
-                "subfolder per class, or a data set"
-            )
-        return found
     run = trained.run
-    split = run.evaluation.validation.split
-    found = read_split(run, split)
-    both = np.intersect1d(found.labels, class_names(run, run.data.split))
-    if len(both):
+    if data is None:
+        what = f"the split {run.evaluation.validation.split} of the run"
+        found = read_split(run, run.evaluation.validation.split)
+    else:
+        what = f"--calibration {data}"
+        found = read_inputs(run, [data])
+    if found.labels is None:
         raise ValueError(
-            f"the split {split} of the run has classes of its training, such "
-            f"as {both[0]!r}, which say nothing about other classes; name data "
-            "of other classes with --calibration, or enrol with --no-threshold"
+            f"{what} has no classes; name a folder with a subfolder per class, "
+            "or a data set"
+        )
+    both = sorted({*found.labels.tolist()} & _training_classes(trained))
+    if both:
+        raise ValueError(
+            f"{what} has classes of the training, such as {both[0]!r}, which "
+            "say nothing about other classes; name data of other classes with "
+            "--calibration"
         )
     return found
+
+
+def _training_classes(trained: Trained) -> set[str]:
+    """Names of the classes, as the training wrote them or from its data."""
+    split, file = trained.run.data.split, trained.workdir / CLASSES_FILE
+    if file.is_file():
+        remedy = "put the file back, or remove it to read the run's data"
+        splits = read_json(file, remedy).get("splits", {})
+        if split in splits:
+            return set(splits[split])
+    return set(class_names(trained.run, split).tolist())

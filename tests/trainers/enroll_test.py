@@ -1,3 +1,4 @@
+import json
 import shutil
 
 import numpy as np
@@ -135,7 +136,33 @@ class TestRefused:
             tmp_path / "run", colours / "photos", "division.by=examples"
         )
         words[-4:] = ["--split", "test", "--false-accept-rate", 0.3]
-        self.check(capsys, words, "has classes of its training")
+        self.check(capsys, words, "classes of the training")
+
+    def test_a_calibration_on_classes_that_were_trained_on(
+        self, words, colours, capsys
+    ):
+        words += ["--calibration", colours / "photos"]
+        trained = sorted(PARTS["train"])
+        self.check(
+            capsys,
+            words,
+            f"photos has classes of the training, such as '{trained[0]}'",
+        )
+
+    def test_classes_that_the_run_recorded_are_its_training(
+        self, words, colours, tmp_path, capsys
+    ):
+        """The workdir alone knows; the folder of the run may have moved."""
+        shutil.copytree(colours / "run", tmp_path / "run")
+        splits = {"train": {HELD_OUT[3]: 6}}
+        file = tmp_path / "run" / "classes.json"
+        file.write_text(json.dumps({"dataset": "a", "splits": splits}))
+        words[1] = tmp_path / "run"
+        self.check(
+            capsys,
+            words,
+            f"has classes of the training, such as '{HELD_OUT[3]}'",
+        )
 
     def test_inputs(self, words, colours, tmp_path, capsys):
         photos = colours / "photos"

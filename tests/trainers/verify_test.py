@@ -85,7 +85,7 @@ def test_a_second_start_does_not_calibrate_again(words, colours, capsys):
 
 def test_refusals(words, colours, tmp_path, capsys):
     image = colours / "photos" / "c00" / "0.png"
-    table = tmp_path / "pairs.csv"
+    table, photos = tmp_path / "pairs.csv", colours / "photos"
     for text, message in (
         ("", "0 rows and no columns"),
         ("first,third\na,b", "columns first and second"),
@@ -103,6 +103,7 @@ def test_refusals(words, colours, tmp_path, capsys):
         ([image, image, "--false-accept-rate", 0], "between 0 and 1"),
         ([image, image, "--false-accept-rate", 1e-6], "cannot measure"),
         ([image, image, "--calibration", image.parent], "has no classes"),
+        ([image, image, "--calibration", photos], "of the training"),
         ([image, image, "--output", "a.txt"], "must end in"),
     ):
         assert message in refused(capsys, verify, *words, *more)
