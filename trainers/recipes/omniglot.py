@@ -151,22 +151,23 @@ RECIPES = {
     )
 }
 # Results of the study of trust.
-TRUST = {
-    "omniglot_retrieval_learned_distance": (
-        "trust/omniglot_learned_distance.json",
-        "trust/omniglot_soft_contrastive.json",
-    ),
-    "omniglot_retrieval_triplet": ("trust/omniglot_triplet.json",),
-    "omniglot_5_shot_dim_64_prototypical": (
-        "trust/omniglot_prototypical.json",
-    ),
-    "omniglot_5_shot_dim_64_stochastic_prototypes": (
-        "trust/omniglot_stochastic_prototypes.json",
-    ),
+TRUST = {f"omniglot_retrieval_{name}": (name,) for name in METHODS} | {
+    f"omniglot_5_shot_dim_64_{name}": (name,)
+    for name in ("prototypical", "stochastic_prototypes")
 }
+# Runs with another method in the recipe.
+TRUST["omniglot_retrieval_triplet"] += ("contrastive",)
+TRUST["omniglot_retrieval_learned_distance"] += (
+    "hedged_instances",
+    "soft_contrastive",
+)
 RECIPES |= {
     name: dataclasses.replace(
-        RECIPES[name], results=(*RECIPES[name].results, *files)
+        RECIPES[name],
+        results=(
+            *RECIPES[name].results,
+            *(f"trust/omniglot_{method}.json" for method in methods),
+        ),
     )
-    for name, files in TRUST.items()
+    for name, methods in TRUST.items()
 }
