@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="python -m trainers.nearest",
         description="Find the most similar examples of a gallery for each "
-        "input. An input never finds itself, by its path.",
+        "input. A file never finds itself, by its path.",
     )
     add_inputs(result)
     result.add_argument(

@@ -52,17 +52,16 @@ class Neighbours:
         """Returns values and rows of neighbours, both `(n, count)`.
 
         Raises:
-            ValueError: If an input that is in the gallery leaves too few.
+            ValueError: If a file that is in the gallery leaves too few.
         """
-        of_gallery = np.array([os.path.abspath(n) for n in self.examples.names])
-        own = np.array([os.path.abspath(name) for name in names])
-        is_inside = np.isin(own, of_gallery)
+        of_gallery, own = _files(self.examples.names), _files(names)
+        is_inside = np.isin(own, of_gallery) & (own != "")
         wanted = count + int(is_inside.any())
         self.require(wanted)
         values, rows = self._search.kneighbors(embeddings, wanted)
         if wanted == count:
             return values, rows
-        hidden = of_gallery[rows] == own[:, None]
+        hidden = (of_gallery[rows] == own[:, None]) & (own[:, None] != "")
         # Without itself among the first, the last neighbour is one too many.
         hidden[~hidden.any(axis=1), -1] = True
         hidden &= np.cumsum(hidden, axis=1) == 1
@@ -110,6 +109,13 @@ class Neighbours:
             [inputs.x[int(number)] for number in some],
             [found[n : n + count] for n in range(0, len(found), count)],
         )
+
+
+def _files(names: np.ndarray) -> np.ndarray:
+    """Paths of files; "" for rows, whose names other data may have, too."""
+    return np.array(
+        [os.path.realpath(n) if os.path.isfile(n) else "" for n in names]
+    )
 
 
 def _parts(examples: LabelledEmbeddings) -> tuple:

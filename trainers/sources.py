@@ -15,7 +15,7 @@ def relative_path(workdir: pathlib.Path, file: pathlib.Path) -> str:
 
     Both can then be moved together.
     """
-    return os.path.relpath(workdir.absolute(), file.absolute().parent)
+    return os.path.relpath(workdir.resolve(), file.parent.resolve())
 
 
 def stored_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
@@ -23,7 +23,7 @@ def stored_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
 
     Absolute paths, and names that are not files, stay as they are.
     """
-    folder = file.absolute().parent
+    folder = file.parent.resolve()
     return np.array(
         [
             name
@@ -36,9 +36,9 @@ def stored_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
 
 def shown_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
     """Returns stored paths from the current folder on."""
-    found = []
+    found, folder = [], file.parent.resolve()
     for name in names.tolist():
-        path = os.path.join(file.absolute().parent, name)
+        path = os.path.join(folder, name)
         is_relative = not os.path.isabs(name) and os.path.isfile(path)
         found.append(os.path.relpath(path) if is_relative else name)
     return np.array(found)

@@ -1,15 +1,26 @@
 import csv
+import pathlib
+import shutil
 
+import keras
 import numpy as np
 import pytest
 
 from tests.trainers.colours import colour_of
+from tests.trainers.colours import write_run
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from tests.trainers.enroll_test import TEST
 from trainers import embed_data
 from trainers import enroll
 from trainers import nearest
+
+HERE = pathlib.Path(__file__)
+
+
+def identity():
+    """An encoder of points in the plane."""
+    return keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +77,58 @@ def test_a_gallery_of_enrolled_classes(colours, tmp_path, capsys):
     assert row["class"] == TEST[0]
     assert "right" not in row
     assert (colours / "run" / "nearest.png").is_file()
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    """A run on `arrays:a.npz`, whose embeddings are its rows."""
+    folder = tmp_path_factory.mktemp("plane")
+    x = np.stack([np.arange(40.0), np.zeros(40)], axis=1).astype("float32")
+    np.savez(folder / "a.npz", x=x, labels=np.repeat(np.arange(20), 2))
+    data = f"dataset=arrays:{folder}/a.npz"
+    write_run(folder / "run", folder, data, f"encoder.name={HERE}:identity")
+    return folder
+
+
+def test_rows_of_other_data_are_not_the_query(plane, tmp_path, capsys):
+    """Rows have the names 0, 1, ... in every file of arrays."""
+    np.savez(
+        tmp_path / "b.npz",
+        x=np.array([[0.2, 0], [3.4, 0]], "float32"),
+        labels=np.array([0, 1]),
+    )
+    words = ["--workdir", plane / "run", plane / "a.npz"]
+    assert call(embed_data, *words, "--output", tmp_path / "g.npz") == 0
+    words = ["--gallery", tmp_path / "g.npz", tmp_path / "b.npz", "--k", 2]
+    assert call(nearest, *words, "--output", tmp_path / "a.csv") == 0
+    rows = read(tmp_path / "a.csv")
+    assert [row["neighbour"] for row in rows] == ["0", "1", "3", "4"]
+    np.testing.assert_allclose(
+        [float(row["distance"]) for row in rows], [0.2, 0.8, 0.4, 0.6], 1e-5
+    )
+
+
+@pytest.mark.parametrize("command", [embed_data, enroll])
+def test_a_file_is_the_query_in_another_folder(
+    command, colours, tmp_path, monkeypatch
+):
+    """Also if the gallery is reached by a link to its folder."""
+    photos, folder = tmp_path / "data" / TEST[0], tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    shutil.copytree(colours / "photos" / TEST[0], photos)
+    (tmp_path / "link").symlink_to(folder)
+    monkeypatch.chdir(tmp_path)
+    words = ["--workdir", colours / "run", f"data/{TEST[0]}"]
+    if command is embed_data:
+        words += ["--output", "link/g.npz"]
+    else:
+        words += ["--gallery", "link/g.npz", "--class", "a", "--no-threshold"]
+    assert call(command, *words) == 0
+    monkeypatch.chdir(photos)
+    words = ["0.png", "--gallery", "../../link/g.npz", "--k", 5]
+    assert call(nearest, *words, "--output", "../a.csv") == 0
+    found = {row["neighbour"] for row in read("../a.csv")}
+    assert found == {f"{n}.png" for n in range(1, 6)}
 
 
 def test_gaussians_are_compared_by_their_means(trained, tmp_path):
