@@ -284,7 +284,6 @@ FIELDS = [
     "num_epochs=x",
     "patience=-1",
     "patience=x",
-    "monitor=",
     "monitor=hostile",
     "monitor=3",
     "dataset=",

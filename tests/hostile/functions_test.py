@@ -79,6 +79,8 @@ WITHOUT_ENTRY = {
     "calls it",
     "models.EmbeddingModel.fit": "the entry trains; Keras checks the rest",
     "models.FewShotClassifier.fit": "in the entry of the class",
+    "scoring.IsotonicCalibration.fit": "in the entry of the class",
+    "scoring.LogisticCalibration.fit": "in the entry of the class",
 }
 
 

@@ -151,16 +151,20 @@ RECIPES = {
     )
 }
 # Results of the study of trust.
-TRUST = {f"omniglot_retrieval_{name}": (name,) for name in METHODS} | {
-    f"omniglot_5_shot_dim_64_{name}": (name,)
-    for name in ("prototypical", "stochastic_prototypes")
+TRUST = {
+    "omniglot_retrieval_binomial_deviance": ("binomial_deviance",),
+    "omniglot_retrieval_f_statistic": ("f_statistic",),
+    "omniglot_retrieval_histogram": ("histogram",),
+    "omniglot_retrieval_learned_distance": (
+        "hedged_instances",
+        "learned_distance",
+        "soft_contrastive",
+    ),
+    "omniglot_retrieval_lifted_structure": ("lifted_structure",),
+    "omniglot_retrieval_triplet": ("contrastive", "triplet"),
+    "omniglot_5_shot_dim_64_prototypical": ("prototypical",),
+    "omniglot_5_shot_dim_64_stochastic_prototypes": ("stochastic_prototypes",),
 }
-# Runs with another method in the recipe.
-TRUST["omniglot_retrieval_triplet"] += ("contrastive",)
-TRUST["omniglot_retrieval_learned_distance"] += (
-    "hedged_instances",
-    "soft_contrastive",
-)
 RECIPES |= {
     name: dataclasses.replace(
         RECIPES[name],

@@ -134,6 +134,65 @@ def normalized(cohort, top_k, first, score=metrics.cosine_scores):
     return found(first, X)
 
 
+def methods_of_calibration(name):
+    """Entries of the methods of a fitted calibration."""
+    make = getattr(scoring, name)
+    found = make().fit(**CALIBRATED)
+    path = FOLDER / f"{name}.json"
+    found.save(path)
+    damaged = FOLDER / f"{name}_damaged.json"
+    damaged.write_text("{")
+    values = found.to_dict()
+    without = {k: v for k, v in values.items() if k != "kind"}
+    return {
+        "transform": Entry(
+            found.transform,
+            {"scores": SCORES},
+            {"scores": chosen(floats(SCORES), *ANY_SHAPE)},
+        ),
+        "from_dict": Entry(
+            lambda values: make.from_dict(values).transform(SCORES),
+            {"values": values},
+            {
+                "values": [
+                    refused("no kind", without),
+                    refused("another kind", {**values, "kind": "hostile"}),
+                    refused("only a kind", {"kind": values["kind"]}),
+                    refused(
+                        "text",
+                        {
+                            key: value if key == "kind" else "hostile"
+                            for key, value in values.items()
+                        },
+                    ),
+                    refused("None", None),
+                    refused("a list", [values]),
+                ]
+            },
+        ),
+        "load": Entry(
+            lambda path: make.load(path).transform(SCORES),
+            {"path": path},
+            {
+                "path": [
+                    *PATHS,
+                    refused("no such file", FOLDER / "none.json"),
+                    refused("damaged", damaged),
+                ]
+            },
+            raises=(OSError,),
+        ),
+        "save": Entry(
+            found.save,
+            {"path": FOLDER / f"{name}_saved.json"},
+            {"path": [*PATHS, anything("text", str(FOLDER / f"{name}.txt"))]},
+            raises=(OSError,),
+        ),
+    }
+
+
+# Transformed one by one.
+ANY_SHAPE = ("one more axis", "a scalar", "no rows")
 # Overlapping kinds of trials.
 CALIBRATED = {
     "scores": SCORES,
@@ -159,6 +218,11 @@ ENTRIES = {
     "scoring.IsotonicCalibration": Entry(
         calibrated(scoring.IsotonicCalibration), CALIBRATED, CALIBRATION, TRIALS
     ),
+    **{
+        f"scoring.{name}.{method}": entry
+        for name in ("LogisticCalibration", "IsotonicCalibration")
+        for method, entry in methods_of_calibration(name).items()
+    },
     "scoring.AdaptiveScoreNormalization": Entry(
         normalized,
         {"cohort": X[::2] + 1, "top_k": 4, "first": X},
