@@ -71,7 +71,8 @@ def learn_then_test(
         A dictionary: `threshold`, inf if no threshold can be promised;
         `error_rate`, `level`; `accepted`, the share of calibration answers that
         are accepted; `error`, the error among them (0 without any); and arrays
-        `thresholds`, falling, with their `p_value`.
+        `thresholds`, falling and rounded to the type of `confidence`, with
+        their `p_value`.
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
@@ -101,7 +102,8 @@ def learn_then_test(
         numbers, sizes = arrays.numbered_classes("classes", classes)
         arrays.same_length(confidence=confidence, classes=numbers)
         p_of = _p_of_classes(numbers, sizes)
-    falling = np.unique(thresholds)[::-1]
+    # A float32 confidence of 0.9 is below the float64 threshold 0.9.
+    falling = np.unique(thresholds.astype(confidence.dtype))[::-1]
     p_values = np.array(
         [p_of(confidence >= t, is_error, rate) for t in falling]
     )

@@ -110,3 +110,25 @@ def test_refused(arguments):
     valid = {"confidence": [0.1, 0.2], "is_error": [0, 1], "thresholds": [0.1]}
     with pytest.raises(ValueError, match=next(iter(arguments))):
         learn_then_test(**{**valid, **arguments})
+
+
+def test_thresholds_are_rounded_like_the_confidence():
+    """A float32 answer of 0.9 reaches the threshold 0.9, and is wrong."""
+    confidence = np.repeat(np.array([0.9, 1.0], "float32"), [100, 200])
+    is_error = np.repeat([True, False], [100, 200])
+    found = learn_then_test(
+        confidence, is_error, thresholds=[0.9, 1.0], error_rate=0.05
+    )
+    assert found["threshold"] == 1
+    assert found["accepted"] == pytest.approx(200 / 300)
+    assert found["error"] == 0
+    # P(Binomial(200, 0.05) <= 0), and at most 100 errors among all 300.
+    assert found["p_value"][0] == pytest.approx(0.95**200)
+    assert found["p_value"][1] == pytest.approx(1)
+    accepted = confidence >= found["threshold"]
+    assert found["accepted"] == accepted.mean()
+    # Thresholds that differ only beyond float32 are one threshold.
+    found = learn_then_test(
+        confidence, is_error, thresholds=[0.9, 0.9 + 1e-12, 1.0]
+    )
+    assert found["thresholds"].tolist() == [1, np.float32(0.9)]
