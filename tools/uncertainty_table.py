@@ -106,19 +106,24 @@ def _name(run: dict) -> str:
 def _row(run: dict, source: str) -> str:
     test = run["evaluation"]["test"]
     cells = [
-        f"{test[damage][source]['rank_correlation']:.2f}"
+        _number(test[damage][source]["rank_correlation"])
         for damage in ("corrupt", "blur", "noise")
     ]
     cells += [
-        f"{test[condition][source]['recall_auroc']:.2f}"
+        _number(test[condition][source]["recall_auroc"])
         for condition in ("clean", "corrupt")
     ]
     cells += [
         f"{test['clean'][source]['area_under_risk_coverage']:.2f}",
         f"{test['variance_share']:.3f}" if source == "variance" else "",
-        f"{test['clean'][source]['variation']:.2f}",
+        _number(test["clean"][source]["variation"]),
     ]
     return f"| {_name(run)} | {SOURCES[source]} | {' | '.join(cells)} |"
+
+
+def _number(value: float | None) -> str:
+    """Two digits; a dash for a measure that is undefined."""
+    return "-" if value is None else f"{value:.2f}"
 
 
 def load() -> list[dict]:

@@ -251,14 +251,20 @@ def _measures(clean, damaged, strength, wrong) -> dict:
         "area_under_risk_coverage": metrics.area_under_risk_coverage(
             damaged, wrong
         ),
-        "variation": float(damaged.std() / damaged.mean()),
+        "variation": None,
     }
+    if damaged.mean() > 0:
+        found["variation"] = float(damaged.std() / damaged.mean())
     if wrong.any() and not wrong.all():
         found["recall_auroc"] = metrics.roc_auc(damaged, wrong)
     if strength.any():
         both = np.concatenate([np.zeros(len(clean)), strength])
-        found["rank_correlation"] = float(
-            spearmanr(both, np.concatenate([clean, damaged])).statistic
+        values = np.concatenate([clean, damaged])
+        # A constant has no ranks.
+        found["rank_correlation"] = (
+            float(spearmanr(both, values).statistic)
+            if np.ptp(both) and np.ptp(values)
+            else None
         )
     return found
 

@@ -110,6 +110,22 @@ def test_measures_by_hand():
     assert none["recall_auroc"] is None and "rank_correlation" not in none
 
 
+def test_a_constant_uncertainty_has_no_rank_correlation():
+    strength, wrong = np.array([0.0, 1.0, 0.4]), np.array([False, True, False])
+    for value in (0.0, 0.1):
+        same = np.full(3, value, "float32")
+        found = uncertainty._measures(same, same, strength, wrong)
+        assert found["rank_correlation"] is None
+        assert found["variation"] == (pytest.approx(0) if value else None)
+        cell = {"recall_at_1": 0.5, "few_shot_accuracy": 0.25, "head": found}
+        text = uncertainty.summary({"test": {"clean": cell, "blur": cell}})
+        # Rank, R-AUROC of a constant, and the mean error of all prefixes.
+        assert text.splitlines()[-1].split()[:5] == [
+            *("blur", "0.500", "0.250", "-", "0.50")
+        ]
+        json.dumps(found, allow_nan=False)
+
+
 def test_nearest_other_row():
     rng = np.random.default_rng(0)
     queries, gallery = rng.normal(size=(2, 40, 3))
