@@ -49,8 +49,9 @@ class LogisticCalibration:
 
     Raises:
         ValueError: If scores are not finite, if one kind of trials is missing,
-            or if a threshold separates all targets from all nontargets: the
-            best slope is then infinite. If `transform` is called before `fit`.
+            or if a threshold separates all targets from all nontargets, except
+            for scores equal to it: the best slope is then infinite. If
+            `transform` is called before `fit`.
 
     Example:
 
@@ -74,20 +75,23 @@ class LogisticCalibration:
         scores = arrays.numbers("scores", scores, 1, "(n,)")
         points = operating_points(scores, is_target)
         scores, is_target = trials(scores.astype(np.float64), is_target)
+        # In standard units, so that the solver converges for every scale.
+        scaled, exponent = arrays.scaled(scores)
+        mean, unit = np.mean(scaled), np.std(scaled)
+        if np.ptp(scaled) == 0:  # all scores are equal
+            self.slope_, self.offset_ = 0.0, 0.0
+            return self
         targets, nontargets = scores[is_target], scores[~is_target]
-        if targets.min() > nontargets.max() or targets.max() < nontargets.min():
+        if (
+            targets.min() >= nontargets.max()
+            or targets.max() <= nontargets.min()
+        ):
             raise ValueError(
                 "`scores` of targets and nontargets must overlap; received "
                 f"{points.num_targets} targets and {points.num_nontargets} "
                 "nontargets that a threshold separates, so the best slope is "
                 "infinite. Add trials, or use IsotonicCalibration."
             )
-        # In standard units, so that the solver converges for every scale.
-        scaled, exponent = arrays.scaled(scores)
-        mean, unit = np.mean(scaled), np.std(scaled)
-        if unit == 0:  # all scores are equal
-            self.slope_, self.offset_ = 0.0, 0.0
-            return self
         prior = self.target_prior
         weights = np.where(
             is_target,

@@ -77,8 +77,9 @@ def test_isotonic_never_decreases_and_stays_finite():
 
 
 def test_equal_scores_know_nothing():
-    calibration = LogisticCalibration().fit([2.0, 2.0, 2.0], [1, 0, 0])
-    assert calibration.transform([2.0, 5.0]).tolist() == [0.0, 0.0]
+    for score in (2.0, 0.1):  # the mean of three 0.1 is not 0.1
+        calibration = LogisticCalibration().fit([score] * 3, [1, 0, 0])
+        assert calibration.transform([2.0, 5.0]).tolist() == [0.0, 0.0]
     # With the lower end 2 of 5, where 3 of 7 trials are targets.
     calibration = IsotonicCalibration().fit([2.0, 2.0, 2.0], [1, 0, 0])
     np.testing.assert_allclose(
@@ -118,6 +119,10 @@ def test_files_that_are_refused(make, tmp_path):
 def test_refused():
     with pytest.raises(ValueError, match="overlap"):
         LogisticCalibration().fit([1.0, 2.0], [0, 1])
+    # Equal scores at the threshold do not make the best slope finite.
+    for scores in ([0.0, 1.0, 1.0, 2.0], [2.0, 1.0, 1.0, 0.0], [0.0, 0, 0, 2]):
+        with pytest.raises(ValueError, match="overlap"):
+            LogisticCalibration().fit(scores, [0, 0, 1, 1])
     for calibration in (LogisticCalibration(), IsotonicCalibration()):
         with pytest.raises(ValueError, match="not fitted"):
             calibration.transform([1.0])

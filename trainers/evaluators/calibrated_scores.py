@@ -10,6 +10,7 @@ from embeddings_tf import metrics
 from embeddings_tf import scoring
 from trainers.embed import embed
 from trainers.embed import split_to_embed
+from trainers.examples import take
 from trainers.folds import class_ids
 
 # Up to this number of examples, all pairs are used: two million trials.
@@ -20,8 +21,8 @@ MOST_EXAMPLES = 2_000
 class CalibratedScore:
     """What was fitted to the validation trials of one score.
 
-    `logistic` is None if the trials are separated without an error, because
-    the best slope is then infinite.
+    `logistic` is None if a threshold separates the trials, except for scores
+    equal to it, because the best slope is then infinite.
     """
 
     logistic: scoring.LogisticCalibration | None
@@ -52,7 +53,7 @@ def calibrate(
     classes = class_ids(labels)
     rows = _whole_classes(classes)
     classes = classes[rows]
-    embeddings = embed(model, x[rows] if len(rows) < len(x) else x)
+    embeddings = embed(model, take(x, rows) if len(rows) < len(x) else x)
     first, second = np.triu_indices(len(rows), 1)
     is_target = classes[first] == classes[second]
     found = {}
@@ -64,10 +65,9 @@ def calibrate(
 
 def fit(scores, is_target, rates) -> CalibratedScore:
     """Fits both calibrations, and a threshold for each rate."""
-    lowest, highest = min(scores[is_target]), max(scores[~is_target])
     return CalibratedScore(
         None
-        if lowest > highest
+        if _are_separated(scores[is_target], scores[~is_target])
         else scoring.LogisticCalibration().fit(scores, is_target),
         scoring.IsotonicCalibration().fit(scores, is_target),
         {
@@ -125,6 +125,15 @@ def threshold_lines(found: dict) -> list[str]:
         if isinstance(score, dict)
         for row in score.get("at_false_accept_rate", ())
     ]
+
+
+def _are_separated(targets, nontargets) -> bool:
+    """Whether the best slope is infinite, see `LogisticCalibration`."""
+    if np.ptp(np.concatenate([targets, nontargets])) == 0:
+        return False  # all scores are equal: the best slope is 0
+    return bool(
+        targets.min() >= nontargets.max() or targets.max() <= nontargets.min()
+    )
 
 
 def _errors(threshold: float, scores, is_target) -> dict:

@@ -1,0 +1,70 @@
+"""Calibration of scores on validation recordings and on given trials."""
+
+import types
+
+import keras
+import numpy as np
+import pytest
+
+from embeddings_tf import metrics
+from embeddings_tf.datasets import Utterances
+from trainers.evaluators import calibrated_scores
+
+
+@pytest.mark.parametrize(
+    ("scores", "has_slope"),
+    [
+        ([1, 2, 3, 4], False),
+        ([1, 2, 2, 4], False),  # equal at the threshold
+        ([4, 2, 2, 1], False),
+        ([1, 3, 2, 4], True),
+        ([2, 2, 2, 2], True),  # the best slope is 0
+    ],
+)
+def test_trials_without_a_best_slope(scores, has_slope):
+    is_target = np.array([False, False, True, True])
+    found = calibrated_scores.fit(np.array(scores, float), is_target, (0.1,))
+    assert (found.logistic is not None) == has_slope
+    assert ("cllr_logistic" in found.transforms()) == has_slope
+    assert "cllr_isotonic" in found.transforms()
+
+
+def test_recordings_of_whole_classes_are_drawn(monkeypatch):
+    """Three speakers of two recordings; four recordings are two speakers."""
+    monkeypatch.setattr(calibrated_scores, "MOST_EXAMPLES", 4)
+    lengths = np.array([1, 3, 2, 1, 2, 4])
+    values = np.array([0.0, 1.0, 5.0, 2.0, 9.0, 11.0])
+    frames = np.repeat(values, lengths)[:, np.newaxis].astype("float32")
+    speakers = np.array([0, 0, 1, 1, 2, 2])
+    data = types.SimpleNamespace(
+        split=lambda name: (Utterances(frames, lengths), speakers)
+    )
+    evaluation = types.SimpleNamespace(
+        validation=types.SimpleNamespace(split="validation"),
+        calibrate=True,
+        splits=("test",),
+        false_accept_rates=(0.2,),
+    )
+    model = keras.Sequential(
+        [keras.Input((None, 1)), keras.layers.GlobalAveragePooling1D()]
+    )
+
+    def score(first, second):
+        return -np.abs(first - second.T)
+
+    found = calibrated_scores.calibrate(
+        types.SimpleNamespace(evaluation=evaluation),
+        data,
+        model,
+        {"near": score},
+    )["near"]
+    # The mean over frames is the value of the recording.
+    drawn = np.random.default_rng(0).permutation(3)[:2]
+    rows = np.flatnonzero(np.isin(speakers, drawn))
+    pairs = [(i, j) for i in rows for j in rows if i < j]
+    expected = metrics.threshold_at_false_accept_rate(
+        [-abs(values[i] - values[j]) for i, j in pairs],
+        [speakers[i] == speakers[j] for i, j in pairs],
+        0.2,
+    )
+    assert found.thresholds == {0.2: pytest.approx(expected)}
