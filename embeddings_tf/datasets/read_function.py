@@ -1,6 +1,8 @@
 """Reads data that a function of the user's own returns."""
 
+import functools
 import inspect
+import os
 
 import numpy as np
 
@@ -18,8 +20,11 @@ def read_function(
 
     `load("FILE.py:FUNCTION", split)` and `load("MODULE:FUNCTION", split)` call
     it. `function()` returns all examples, which are divided like a folder of
-    images. `function(split)` returns one split, and is responsible for the
-    numbers of its labels. `function(split, label)` also knows other labels.
+    images; it may have optional arguments. `function(split)` returns one split,
+    and is responsible for the numbers of its labels: it has an argument
+    `split`, or one without a default. `function(split, label)` also knows other
+    labels. A function is called once in each process, for each split that it
+    returns: all splits and labels come from one result, even if it shuffles.
 
     Args:
         name: `FILE.py:FUNCTION` or `MODULE:FUNCTION`.
@@ -33,10 +38,8 @@ def read_function(
         ValueError: If there is no such function, it fails, or it returns
             something else.
     """
-    function = own_object(name)
-    parameters = _parameters(function)
-    if not parameters:
-        source = source_of_arrays(name, *_called(name, function))
+    if returns_all(name):
+        source = source_of_arrays(name, *_called(name, os.getcwd()))
         return select(source, split, label, divide, seed)
     if divide != "classes":
         raise ValueError(
@@ -44,10 +47,10 @@ def read_function(
             "leave divide out, or let the function return all examples, "
             "without an argument."
         )
-    if label is None or "label" not in parameters:
-        x, labels = _called(name, function, split)
+    if label is None or "label" not in _parameters(own_object(name)):
+        x, labels = _called(name, os.getcwd(), split)
     else:
-        x, labels = _called(name, function, split, label=label)
+        x, labels = _called(name, os.getcwd(), split, label)
         label = None
     source = source_of_arrays(name, x, labels)
     if label is not None and label not in source.columns:
@@ -63,28 +66,50 @@ def read_function(
 
 def returns_all(name: str) -> bool:
     """Whether the function returns all examples instead of one split."""
-    return not _parameters(own_object(name))
+    return not any(
+        name == "split" or parameter.default is parameter.empty
+        for name, parameter in _parameters(own_object(name)).items()
+    )
 
 
 def _parameters(function):
+    """Returns the parameters by name, without `*args` and `**kwargs`."""
     try:
-        return inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return {"split": None}  # its signature is unknown
+        found = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # its signature is unknown
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        return {"split": inspect.Parameter("split", kind)}
+    more = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return {n: p for n, p in found.items() if p.kind not in more}
 
 
-def _called(name, function, *arguments, **label):
+@functools.cache
+def _called(name, folder, split=None, label=None):
+    """Calls the function, once for all loads; `folder` is the current one."""
+    function = own_object(name)
+    arguments = () if split is None else (split,)
+    more = {} if label is None else {"label": label}
+    parameter = _parameters(function).get("split")
+    if parameter and parameter.kind != parameter.POSITIONAL_ONLY and arguments:
+        arguments, more = (), {**more, "split": split}
     try:
-        x, labels = function(*arguments, **label)
+        x, labels = function(*arguments, **more)
         if not _is_read_later(x):
-            x = np.asarray(x)
-        return x, np.asarray(labels)
+            x = _read_only(x)
+        return x, _read_only(labels)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        of_split = f" of the split {arguments[0]!r}" if arguments else ""
+        of_split = "" if split is None else f" of the split {split!r}"
         raise ValueError(
             f"{name} must return examples and labels (x, labels){of_split}; "
             f"{type(error).__name__}: {error}"
         ) from error
+
+
+def _read_only(values) -> np.ndarray:
+    """Returns an array that no caller can change for the next one."""
+    found = np.asarray(values).view()
+    found.flags.writeable = False
+    return found
 
 
 def _is_read_later(x) -> bool:

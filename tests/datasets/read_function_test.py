@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.datasets import load
+from embeddings_tf.ops.own_code import own_object
 
 CODE = """
 import numpy as np
@@ -19,6 +20,20 @@ def one_split(split):
 
 def with_names(split, label=None):
     return np.zeros((2, 2)), [1, 2] if label is None else [label, split]
+
+
+calls = []
+
+
+def shuffled(shuffle=True, *more, **others):
+    calls.append(None)
+    order = np.random.default_rng().permutation(1000)
+    return order[:, None], [f"class {n % 10}" for n in order]
+
+
+def shuffled_split(size=50, split="none"):
+    order = np.random.default_rng().permutation(size)
+    return order[:, None], [f"{split} {n % 5}" for n in order]
 
 
 def ragged():
@@ -61,6 +76,29 @@ def test_one_split(file):
         load(f"{file}:one_split", "test", divide="examples")
     _, names = load(f"{file}:with_names", "test", label="class")
     assert names.tolist() == ["class", "test"]
+
+
+def test_optional_arguments_are_no_splits_and_one_call_serves_all(file):
+    name = f"{file}:shuffled"
+    parts = [
+        load(name, split, divide="examples")[0][:, 0]
+        for split in ("train", "validation", "test")
+    ]
+    assert sorted(np.concatenate(parts)) == list(range(1000))
+    x, numbers = load(name, "all")
+    names = load(name, "all", label="class")[1]
+    assert names.tolist() == [f"class {n % 10}" for n in x[:, 0]]
+    assert numbers.tolist() == (x[:, 0] % 10).tolist()
+    assert len(own_object(f"{file}:shuffled").__globals__["calls"]) == 1
+    with pytest.raises(ValueError, match="read-only"):
+        x += 1
+
+
+def test_one_call_serves_the_labels_of_a_split(file):
+    name = f"{file}:shuffled_split"
+    x, _ = load(name, "test")
+    names = load(name, "test", label="class")[1]
+    assert names.tolist() == [f"test {n % 5}" for n in x[:, 0]]
 
 
 def test_of_a_module(file, monkeypatch):
