@@ -43,8 +43,9 @@ def read_csv(file: str | os.PathLike) -> Source:
         paths, or "line 2", ...
 
     Raises:
-        ValueError: If a column is missing or occurs twice, a cell is empty or
-            not a number, a path occurs twice, or the text is not a table.
+        ValueError: If a column is missing or occurs twice, a cell is empty, has
+            blanks around it or is not a number, a path occurs twice, a column
+            is called name or class, or the text is not a table.
         OSError: If the file is missing.
         ImportError: If pandas is not installed.
     """
@@ -69,12 +70,18 @@ def read_csv(file: str | os.PathLike) -> Source:
             f"{file} has neither a column path nor columns of features; it has "
             f"{listed(columns)}."
         )
+    for name in ("name", "class"):
+        # A table of files may repeat its labels as the column class.
+        if name in columns and (name == "name" or not is_text):
+            raise ValueError(_taken(file, name))
     texts, x = _read(file, columns, features)
     num_rows = len(texts[label[0]])
     if not num_rows:
         raise ValueError(f"{file} has no rows below the names of its columns.")
     for name in (*label, _PATH, _SPLIT):
         _require_no_empty(file, name, texts.get(name))
+    for name in (_LABEL, *names, _PATH, _SPLIT):
+        _require_no_blanks(file, name, texts.get(name))
     values = np.stack([texts[name] for name in label], axis=1)
     numbers = np.stack([number_names(column) for column in values.T], axis=1)
     is_single = label == [_LABEL]
@@ -91,15 +98,14 @@ def read_csv(file: str | os.PathLike) -> Source:
         for name, column in texts.items()
         if name not in (_PATH, _SPLIT)
     }
+    classes = values[:, 0] if is_single else joined(values)
+    if "class" in more and not np.array_equal(more["class"], classes):
+        raise ValueError(_taken(file, "class"))
     return Source(
         str(file),
         x,
         numbers[:, 0] if is_single else numbers,
-        {
-            **more,
-            "class": values[:, 0] if is_single else joined(values),
-            "name": row_names,
-        },
+        {**more, "class": classes, "name": row_names},
         texts.get(_SPLIT),
     )
 
@@ -207,17 +213,39 @@ def _require_no_empty(file, name, cells):
         )
 
 
-def _require_different(file, paths):
-    found, first, counts = np.unique(
-        paths, return_index=True, return_counts=True
+def _require_no_blanks(file, name, cells):
+    if cells is None:
+        return
+    rows = np.flatnonzero(np.char.strip(cells) != cells)
+    if len(rows):
+        raise ValueError(
+            f"{file}, line {rows[0] + _FIRST_ROW}: the column {name} is "
+            f"{str(cells[rows[0]])!r}; remove the blanks around it, because it "
+            "would differ from the same text without them."
+        )
+
+
+def _taken(file, name):
+    return (
+        f"{file} has a column {name!r}, which load(label={name!r}) returns for "
+        "every data set; rename it, or remove it."
     )
+
+
+def _require_different(file, paths):
+    folder = file.parent.absolute()
+    places = np.array(
+        [os.path.normpath(os.path.join(folder, path)) for path in paths]
+    )
+    found, counts = np.unique(places, return_counts=True)
     twice = np.flatnonzero(counts > 1)
     if len(twice):
-        path = found[twice[0]]
-        lines = np.flatnonzero(paths == path)[:2] + _FIRST_ROW
+        rows = np.flatnonzero(places == found[twice[0]])[:2]
+        lines = rows + _FIRST_ROW
         raise ValueError(
-            f"{file} has {str(path)!r} twice, in the lines {lines[0]} and "
-            f"{lines[1]}; a file in two rows may be in training and test."
+            f"{file} has {str(paths[rows[0]])!r} twice, in the lines "
+            f"{lines[0]} and {lines[1]}; a file in two rows may be in training "
+            "and test."
         )
 
 

@@ -44,8 +44,9 @@ def select(
         seed: Random seed of the division.
 
     Raises:
-        ValueError: If there is no such split, column or division, or there
-            are too few classes or examples to divide.
+        ValueError: If there is no such split, column or division, a split of
+            the source is called `"all"`, or there are too few classes or
+            examples to divide.
     """
     if divide not in DIVISIONS:
         raise ValueError(
@@ -63,6 +64,11 @@ def select(
         raise ValueError(
             f"{source.place} has splits of its own, so divide={divide!r} "
             "cannot divide it; leave divide out, or remove the splits."
+        )
+    if own is not None and "all" in own:
+        raise ValueError(
+            f"{source.place} has a split called 'all', which is the name for "
+            "every example; rename the split."
         )
     known = [*(SPLITS if own is None else dict.fromkeys(own.tolist())), "all"]
     if split not in known:

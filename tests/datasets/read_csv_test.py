@@ -93,6 +93,12 @@ def test_images(table):
         x[0]
 
 
+def test_the_column_class_may_repeat_the_label(table):
+    write_image(table.parent / "1.png", np.zeros((4, 5, 3)))
+    text = "path,label,class\n1.png,bee,bee\n"
+    assert read(table, text, label="class")[1].tolist() == ["bee"]
+
+
 def test_recordings(table):
     samples = np.arange(300)
     write_wav(table.parent / "1.wav", samples)
@@ -122,6 +128,16 @@ def test_recordings(table):
         ("label,x\na,1,7\nb,2,7\n", "rows have more cells than the first"),
         (b"label,x\n\xff\xfe,1\n", "is not a table of text in UTF-8"),
         ("path,label\n1.png,a\n1.png,b\n", "'1.png' twice, in the lines 2 and"),
+        ("path,label\na.png,a\n./a.png,b\n", "'a.png' twice, in the lines 2"),
+        ("path,label\nb/../a.png,a\na.png,b\n", "twice, in the lines 2 and 3"),
+        ("label,x\na,1\nb ,2\n", "line 3: the column label is 'b '; remove"),
+        ("label_u,label_v,x\na, b,1\n", "2: the column label_v is ' b'; rem"),
+        ("x,label,split\n1,a,train\n2,b,\ttest\n", "3: the column split is"),
+        ("path,label\n1.png ,a\n", "line 2: the column path is '1.png '"),
+        ("path,label,name\n1.png,a,me\n", "has a column 'name', which load"),
+        ("path,label,class\n1.png,a,b\n", "has a column 'class', which load"),
+        ("label,x,class\n3,1,3\n", "has a column 'class', which .* rename"),
+        ("label,x,split\na,1,all\n", "has a split called 'all', which .* ren"),
         ("path,label\n1.png,a\n2.wav,b\n", "line 3: '2.wav' ends in none"),
         ("path,label\n1.gif,a\n", "line 2: '1.gif' is neither an image"),
     ],
