@@ -44,6 +44,21 @@ def shown_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
     return np.array(found)
 
 
+def absolute_data(word: str) -> str:
+    """Returns a path, or a name of data such as `csv:FILE`, from the root on.
+
+    Names without an existing path stay as they are.
+    """
+    if os.path.exists(os.path.expanduser(word)):
+        return os.path.abspath(os.path.expanduser(word))
+    first, colon, last = word.partition(":")
+    if os.path.exists(os.path.expanduser(last)):  # csv:FILE
+        last = os.path.abspath(os.path.expanduser(last))
+    elif colon and os.path.isfile(first):  # FILE.py:FUNCTION
+        first = os.path.abspath(first)
+    return f"{first}{colon}{last}"
+
+
 def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
     """Returns the run of a file of embeddings, without importing TensorFlow.
 

@@ -1,9 +1,21 @@
 """The verifier of a run: fitted once, kept in the workdir."""
 
+import dataclasses
+import hashlib
+import json
+import os
+
+import numpy as np
+
 from embeddings_tf import scoring
 from embeddings_tf import viz
 from trainers.galleries import held_out
 from trainers.pictures import save_picture
+from trainers.run import Backbone
+from trainers.run import Images
+from trainers.run import Part
+from trainers.run import Utterances
+from trainers.sources import absolute_data
 from trainers.trained import Trained
 from trainers.trained import embed_inputs
 
@@ -23,7 +35,8 @@ def fitted_verifier(
         kind: Kind of the calibration.
         prior: Prior probability of the same class.
     """
-    found = _kept(trained, data or "", rate, kind, prior)
+    source = _source(trained, data)
+    found = _kept(trained, source, rate, kind, prior)
     if found is not None:
         return found
     inputs = held_out(trained, data)
@@ -33,13 +46,42 @@ def fitted_verifier(
         trained.model, calibration=kind, target_prior=prior, embedded=True
     )
     verifier.fit(embeddings, inputs.labels, rate)
-    verifier.source = data or ""
+    verifier.source = source
     verifier.save(trained.workdir / FILE)
     save_picture(lambda: _histogram(verifier), trained.workdir / FIGURE)
     return verifier
 
 
-def _kept(trained: Trained, data, rate, kind, prior):
+def _source(trained: Trained, data: str | None) -> str:
+    """Where the held-out examples are, and a digest of them.
+
+    Of files, the digest covers paths, sizes and times, which is faster than
+    their contents. Nothing is computed from recordings and images.
+    """
+    fields = dataclasses.replace(
+        trained.run.data,
+        images=Images(),
+        backbone=Backbone(),
+        front_end=Part(),
+        utterances=Utterances(),
+    )
+    run = dataclasses.replace(trained.run, data=fields)
+    found = held_out(dataclasses.replace(trained, run=run), data)
+    digest = hashlib.sha256()
+    for name, label in zip(found.names, found.labels, strict=True):
+        row = [name, label]
+        if os.path.isfile(name):
+            status = os.stat(name)
+            row = [os.path.abspath(name), label, status.st_size]
+            row.append(status.st_mtime_ns)
+        digest.update(json.dumps(row).encode())
+    if isinstance(found.x, np.ndarray):
+        digest.update(np.ascontiguousarray(found.x).tobytes())
+    place = absolute_data(data or trained.run.data.dataset)
+    return f"{place}, sha256 {digest.hexdigest()}"
+
+
+def _kept(trained: Trained, source, rate, kind, prior):
     """Returns the verifier in the workdir if it was fitted in this way."""
     try:
         found = scoring.Verifier.load(
@@ -53,7 +95,7 @@ def _kept(trained: Trained, data, rate, kind, prior):
         found.calibration,
         found.target_prior,
     )
-    return found if of_file == (data, rate, kind, prior) else None
+    return found if of_file == (source, rate, kind, prior) else None
 
 
 def _histogram(verifier: scoring.Verifier):

@@ -10,6 +10,7 @@ from tests.trainers.colours import colour_of
 from trainers.config import load_recipe
 from trainers.inputs import class_names
 from trainers.inputs import read_inputs
+from trainers.sources import absolute_data
 from trainers.sources import relative_path
 from trainers.sources import shown_names
 from trainers.sources import stored_names
@@ -145,3 +146,17 @@ def test_paths_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = shown_names(stored, tmp_path / "moved" / "files" / "g.npz")
     assert found[0] == "moved/photos/a.png"
+
+
+def test_data_from_the_root_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "b.py"):
+        (tmp_path / name).write_text("")
+    for word, wanted in (
+        ("a.csv", f"{tmp_path}/a.csv"),
+        ("csv:a.csv", f"csv:{tmp_path}/a.csv"),
+        ("image_folder:none", "image_folder:none"),
+        ("b.py:data", f"{tmp_path}/b.py:data"),
+        ("omniglot", "omniglot"),
+    ):
+        assert absolute_data(word) == wanted

@@ -1,9 +1,11 @@
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
 
+from tests.datasets.image_folders import write_image
 from tests.trainers.colours import colour_of
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
@@ -81,6 +83,40 @@ def test_a_second_start_does_not_calibrate_again(words, colours, capsys):
     # Another rate has another threshold.
     assert call(verify, *words[:-1], "0.2", *files) == 0
     assert "Calibrating." in capsys.readouterr().out
+
+
+def test_other_held_out_examples_are_calibrated_again(
+    colours, tmp_path, monkeypatch, capsys
+):
+    """One relative path: other contents, another folder, and neither."""
+    photos, workdir = colours / "photos", tmp_path / "run"
+    shutil.copytree(colours / "run", workdir)
+    for folder, names in (("a", TEST[:4]), ("b", TEST[4:8])):
+        for name in names:
+            shutil.copytree(photos / name, tmp_path / folder / "others" / name)
+    files = [photos / HELD_OUT[0] / "0.png", photos / HELD_OUT[1] / "0.png"]
+    words = ["--workdir", workdir, *FIT, "--calibration", "others", *files]
+
+    def is_calibrated(folder):
+        monkeypatch.chdir(tmp_path / folder)
+        capsys.readouterr()
+        assert call(verify, *words) == 0
+        out = capsys.readouterr().out
+        report = json.loads((workdir / "verifier.json").read_text())["report"]
+        folder = tmp_path / folder / "others"
+        assert report["num_classes"] == len(list(folder.iterdir()))
+        return "Calibrating." in out
+
+    assert is_calibrated("a")
+    assert not is_calibrated("a")
+    assert is_calibrated("b")
+    (tmp_path / "b" / "others" / TEST[4]).rename(tmp_path / TEST[4])
+    assert is_calibrated("b")
+    # The same name and label, with another colour and so another size.
+    image = tmp_path / "b" / "others" / TEST[5] / "0.png"
+    write_image(image, np.arange(5 * 6 * 3).reshape(5, 6, 3)[:4, :5])
+    assert is_calibrated("b")
+    assert not is_calibrated("b")
 
 
 def test_refusals(words, colours, tmp_path, capsys):
