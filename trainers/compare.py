@@ -2,8 +2,8 @@
 
 Trains every method with the same network, number of batches, optimiser and
 division of the data, and repeats this with other seeds. A repeat has its own
-random weights, batches and, if the data has no splits, its own division into
-classes. Methods are compared repeat by repeat. A killed comparison continues.
+random weights, batches and, if the data is your own without splits, its own
+division. Methods are compared repeat by repeat. A killed comparison continues.
 """
 
 import argparse
@@ -66,16 +66,28 @@ def compare(
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
+    from trainers.goal_recipe import plan_recipe
+
+    # All before the first training, which may take hours.
+    planned = {
+        (method, repeat): plan_recipe(
+            dataset,
+            goal,
+            method,
+            split,
+            str(pathlib.Path(workdir) / method / f"repeat_{repeat}"),
+            _division_seed(dataset, repeat),
+        )
+        for repeat in range(repeats)
+        for method in methods
+    }
     values = {method: [] for method in methods}
     seconds = {method: 0.0 for method in methods}
     for repeat in range(repeats):
         for method in methods:
             title = f"{method}, repeat {repeat + 1} of {repeats}"
             print(f"\n=== {title}", flush=True)
-            folder = pathlib.Path(workdir) / method / f"repeat_{repeat}"
-            results = _trained(
-                dataset, goal, method, split, repeat, folder, overrides
-            )
+            results = _trained(planned[method, repeat], repeat, overrides)
             found = wanted.of_results(results["evaluation"], method)
             values[method].append(found)
             seconds[method] += results["training"]["seconds"]
@@ -101,14 +113,22 @@ def compare(
     return comparison
 
 
-def _trained(dataset, goal, method, split, repeat, folder, overrides) -> dict:
+def _division_seed(dataset: str, repeat: int) -> int:
+    """Seed of the division of a repeat; splits of the data stay as they are."""
+    from embeddings_tf.datasets.own_data import is_own_data
+
+    return repeat if is_own_data(dataset) else 0
+
+
+def _trained(planned, repeat, overrides) -> dict:
     """The results of one training; trains and evaluates it if needed."""
     from trainers.evaluate import evaluate
     from trainers.goal_recipe import write_recipe
     from trainers.train import train
     from trainers.workdir import read_results
 
-    recipe = write_recipe(dataset, goal, method, split, str(folder), repeat)
+    folder = planned.path.parent
+    recipe = write_recipe(planned)
     more = [f"seed={repeat}", f"patience={NEVER}"]
     train(recipe, str(folder), [*overrides, *more])
     if "evaluation" not in read_results(folder):

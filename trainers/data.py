@@ -10,6 +10,7 @@ import tensorflow as tf
 from embeddings_tf import datasets
 from embeddings_tf.datasets import speech
 from embeddings_tf.datasets.own_data import has_all_examples
+from embeddings_tf.datasets.own_data import is_own_data
 from trainers import folds
 from trainers.backbone_features import backbone_features
 from trainers.classes import require_large_classes
@@ -217,7 +218,10 @@ class Data:
 
     def of_other_set(self, name: str, split: str):
         """Returns examples and labels of another data set, unprocessed."""
-        return load(name, split, self._place)
+        place = self._place
+        if not is_own_data(name):  # the run's division is not for its splits
+            place = Place(place.data_dir, place.manual_dir)
+        return load(name, split, place)
 
     @property
     def _place(self) -> Place:

@@ -4,6 +4,7 @@ import os
 import pathlib
 import pprint
 import shlex
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,18 +20,26 @@ LARGEST_SIDE, RESIZED_SIDE = 96, 64
 IMAGES_LOOKED_AT = 100
 
 
-def write_recipe(
+class Planned(NamedTuple):
+    """A recipe that can be written: its file, its text, and what to print."""
+
+    path: pathlib.Path
+    text: str
+    about: str
+
+
+def plan_recipe(
     dataset: str,
     goal: str,
     method: str | None,
     split: str,
     workdir: str,
     division_seed: int = 0,
-) -> str:
-    """Writes `WORKDIR/recipe.py` for a data set and a goal; returns its path.
+) -> Planned:
+    """Returns the recipe `WORKDIR/recipe.py` for a data set and a goal.
 
-    Prints what was chosen. A file that is already there must be equal, so that
-    a killed run continues and an edited recipe is not overwritten.
+    A file that is already there must be equal, so that a killed run continues
+    and an edited recipe is not overwritten.
 
     Raises:
         ValueError: If the method does not fit the goal, the data has too few
@@ -43,19 +52,26 @@ def write_recipe(
     config = recipe(dataset, goal, method, split, division_seed, data)
     text = _text(config, dataset, goal, split)
     path = pathlib.Path(workdir) / "recipe.py"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".py.unfinished")
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    elif path.read_text(encoding="utf-8") != text:
+    if path.exists() and path.read_text(encoding="utf-8") != text:
         raise ValueError(
             f"{path} is another recipe than this command writes: it was "
             "edited, or the data or the goal changed. Train it with --config "
             f"{shlex.quote(str(path))} and another --workdir, or choose "
             "another --workdir for this command"
         )
-    print(f"{goal}: {wanted.about}\n{_summary(config, data)}\nRecipe: {path}")
+    about = f"{goal}: {wanted.about}\n{_summary(config, data)}"
+    return Planned(path, text, about)
+
+
+def write_recipe(planned: Planned) -> str:
+    """Writes a recipe, and prints what was chosen; returns its path."""
+    path = planned.path
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".py.unfinished")
+        unfinished.write_text(planned.text, encoding="utf-8")
+        os.replace(unfinished, path)
+    print(f"{planned.about}\nRecipe: {path}")
     return str(path)
 
 

@@ -124,9 +124,10 @@ def train_goal(
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
+    from trainers.goal_recipe import plan_recipe
     from trainers.goal_recipe import write_recipe
 
-    recipe = write_recipe(dataset, goal, method, split, workdir)
+    recipe = write_recipe(plan_recipe(dataset, goal, method, split, workdir))
     train(recipe, workdir, overrides)
 
 

@@ -9,6 +9,9 @@ from scipy import stats
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import compare
+from trainers import goal_recipe
+from trainers.config import load_recipe
+from trainers.data import Data
 
 BETTER = [0.80, 0.82, 0.90, 0.85]
 WORSE = [0.70, 0.75, 0.80, 0.85]
@@ -60,6 +63,45 @@ def test_what_cannot_be_compared_is_refused(words, message, tmp_path, capsys):
     workdir = tmp_path / "runs"
     assert message in refused(capsys, compare, *words, "--workdir", workdir)
     assert not workdir.exists()
+
+
+def words_of(dataset, workdir):
+    methods = ["--methods", "TripletLoss", "HistogramLoss", "--repeats=2"]
+    return [dataset, "--goal=retrieve", *methods, "--workdir", workdir]
+
+
+def features(folder):
+    x = np.random.default_rng(0).normal(size=(80, 5)).astype("float32")
+    np.savez(folder / "data.npz", x=x, labels=np.repeat(np.arange(10), 8))
+    return f"arrays:{folder / 'data.npz'}"
+
+
+@pytest.mark.parametrize(("is_own", "seeds"), [(True, {0, 1}), (False, {0})])
+def test_only_own_data_is_divided_anew(is_own, seeds, tmp_path, monkeypatch):
+    found = []
+
+    def trained(planned, repeat, overrides):
+        found.append(load_recipe(goal_recipe.write_recipe(planned)))
+        evaluation = {"test": {"recall_at_1": repeat / 7}}
+        return {"evaluation": evaluation, "training": {"seconds": 1}}
+
+    monkeypatch.setattr(compare, "_trained", trained)
+    dataset = features(tmp_path) if is_own else "n_digit/digits_2_instance"
+    assert call(compare, *words_of(dataset, tmp_path / "runs")) == 0
+    assert len(found) == 4
+    assert {run.data.division.seed for run in found} == seeds
+    for run in found:
+        assert len(Data(run).split("test")[0])
+
+
+def test_nothing_is_trained_if_one_recipe_cannot_be(tmp_path, capsys):
+    last = tmp_path / "runs" / "HistogramLoss" / "repeat_1" / "recipe.py"
+    last.parent.mkdir(parents=True)
+    last.write_text("edited")
+    words = words_of(features(tmp_path), tmp_path / "runs")
+    assert "was edited" in refused(capsys, compare, *words)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert set(files) == {last, tmp_path / "data.npz"}
 
 
 @pytest.mark.slow

@@ -31,8 +31,8 @@ def features(tmp_path):
 
 
 def write(dataset, goal, folder, method=None, split="classes"):
-    path = goal_recipe.write_recipe(dataset, goal, method, split, folder)
-    return load_recipe(path)
+    planned = goal_recipe.plan_recipe(dataset, goal, method, split, folder)
+    return load_recipe(goal_recipe.write_recipe(planned))
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,13 @@ def test_images_of_a_folder(sides, size, tmp_path):
 def test_the_same_command_continues_and_an_edited_recipe_stays(
     features, tmp_path
 ):
-    path = goal_recipe.write_recipe(
-        features, "verify", None, "classes", str(tmp_path / "run")
-    )
-    again = goal_recipe.write_recipe(
-        features, "verify", None, "classes", str(tmp_path / "run")
-    )
+    planned = [
+        goal_recipe.plan_recipe(
+            features, "verify", None, "classes", str(tmp_path / "run")
+        )
+        for _ in range(2)
+    ]
+    path, again = map(goal_recipe.write_recipe, planned)
     assert again == path
     edited = pathlib.Path(path).read_text().replace("128", "64")
     pathlib.Path(path).write_text(edited)

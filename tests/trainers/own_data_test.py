@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
+from embeddings_tf.datasets import load
 from tests.datasets.image_folders import write_classes
 from tests.datasets.image_folders import write_image
 from tests.datasets.speech_files import write_wav
@@ -96,6 +97,18 @@ def test_every_class_is_divided(arrays, tmp_path, capsys):
     ]
     first, other = (found.split("train")[0] for found in data)
     assert first.shape == other.shape and not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("more", ["division.by=examples", "division.seed=1"])
+def test_another_set_with_a_name_is_not_divided(arrays, more):
+    run = words(f"arrays:{arrays}", more)
+    data = Data(load_recipe(RECIPE, [w.partition(".")[2] for w in run]))
+    found, _ = data.of_other_set("n_digit/digits_2_instance", "test")
+    expected, _ = load("n_digit/digits_2_instance", "test")
+    np.testing.assert_array_equal(found, expected)
+    # Data of one's own is divided as the run's.
+    found, _ = data.of_other_set(f"arrays:{arrays}", "test")
+    np.testing.assert_array_equal(found, data.split("test")[0])
 
 
 def test_pictures_have_the_names(arrays):
