@@ -24,7 +24,9 @@ def classes_of(run: Run, data) -> dict | None:
 
     Returns:
         `{"dataset": ..., "splits": {"train": {"ant": 20, ...}, ...}}` with the
-        number of examples of each class; None for data with a name.
+        number of examples of each class; None for data with a name. If the
+        examples of every class are divided, `"rows"` contains a hash of the
+        examples of each split.
     """
     if not is_own_data(run.data.dataset):
         return None
@@ -35,7 +37,14 @@ def classes_of(run: Run, data) -> dict | None:
         names = data.class_names(data.labels(split))
         found, counts = np.unique(names.astype(np.str_), return_counts=True)
         splits[split] = dict(zip(found.tolist(), counts.tolist(), strict=True))
-    return {"dataset": run.data.dataset, "splits": splits}
+    found = {"dataset": run.data.dataset, "splits": splits}
+    if run.data.division.by == "examples":  # refused for data with splits
+        folds = run.data.folds
+        if folds.num_folds:
+            used = tuple(filter(None, (folds.split, folds.test_split)))
+        divided = [split for split in dict.fromkeys(used) if split != "all"]
+        found["rows"] = {split: data.row_digest(split) for split in divided}
+    return found
 
 
 def print_classes(run: Run, found: dict) -> None:
@@ -64,11 +73,12 @@ def print_classes(run: Run, found: dict) -> None:
 def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
     """Checks that the data has the classes with which the run started.
 
-    More or other files in a class are allowed. Another class could move a
-    training class to the test.
+    Another class could move a training class to the test. More or other files
+    in a class are allowed, unless the examples of every class are divided: they
+    could move training examples to the test.
 
     Raises:
-        ValueError: If a split has other classes.
+        ValueError: If a split has other classes, or other examples that matter.
     """
     file = path / FILE
     if found is None or not file.exists():
@@ -84,6 +94,14 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
             f"this run started ({listed(changed)}), see {file}; put the data "
             "back, or train again in another --workdir"
         )
+    for split, digest in found.get("rows", {}).items():
+        if before.get("rows", {}).get(split, digest) != digest:
+            raise ValueError(
+                f"{found['dataset']} has other examples in {split!r} than when "
+                f"this run started, see {file}; with division.by=examples, "
+                "training examples could now be in the test. Put the files "
+                "and names back, or train again in another --workdir"
+            )
 
 
 def write_classes(path: pathlib.Path, found: dict | None) -> None:

@@ -1,6 +1,8 @@
 """The data of a run."""
 
 import functools
+import hashlib
+import json
 import os
 import pathlib
 
@@ -215,6 +217,21 @@ class Data:
                 "set; a run with folds has others"
             )
         return load(self.run.data.dataset, split, self._place, label=feature)[1]
+
+    def row_digest(self, split: str) -> str:
+        """Returns a hash of the rows of a split: their names and classes.
+
+        It is of the data set's own split, without folds, in any order.
+        """
+        fields = self.run.data
+        columns = [
+            load(fields.dataset, split, self._place, label=label)[1]
+            for label in ("name", "class")
+        ]
+        rows = sorted(
+            zip(*(column.tolist() for column in columns), strict=True)
+        )
+        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
     def of_other_set(self, name: str, split: str):
         """Returns examples and labels of another data set, unprocessed."""

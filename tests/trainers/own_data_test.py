@@ -16,6 +16,9 @@ from tests.trainers.commands import refused
 from trainers import evaluate
 from trainers import export
 from trainers import train
+from trainers.classes import classes_of
+from trainers.classes import require_same_classes
+from trainers.classes import write_classes as write_classes_of
 from trainers.config import load_recipe
 from trainers.data import Data
 
@@ -109,6 +112,51 @@ def test_another_set_with_a_name_is_not_divided(arrays, more):
     # Data of one's own is divided as the run's.
     found, _ = data.of_other_set(f"arrays:{arrays}", "test")
     np.testing.assert_array_equal(found, data.split("test")[0])
+
+
+def rename(folder):
+    for number in range(6):
+        path = folder / "a" / f"{number}.png"
+        path.rename(path.with_name(f"renamed_{number}.png"))
+
+
+def add(folder):
+    for number in range(3):
+        copy = folder / "b" / f"more_{number}.png"
+        shutil.copy(folder / "b" / "0.png", copy)
+
+
+IN_FOLDS = ("folds.num_folds=2", "folds.split=train", "folds.test_split=test")
+
+
+@pytest.mark.parametrize("change", [rename, add])
+@pytest.mark.parametrize("more", [(), IN_FOLDS])
+def test_other_files_are_refused_if_examples_are_divided(
+    change, more, tmp_path
+):
+    dataset = folders(tmp_path, lambda folder: None)
+
+    def found(*fields):
+        fields = words(dataset, "images.size=6", *more, *fields)
+        run = load_recipe(RECIPE, [w.partition(".")[2] for w in fields])
+        return classes_of(run, Data(run))
+
+    by_class, by_example = found(), found("division.by=examples")
+    workdir = tmp_path / "run"
+    workdir.mkdir()
+    write_classes_of(workdir, by_example)
+    require_same_classes(workdir, found("division.by=examples"))
+    change(tmp_path / "photos")
+    with pytest.raises(ValueError, match="other examples in .* Put the") as e:
+        require_same_classes(workdir, found("division.by=examples"))
+    assert "\n" not in str(e.value)
+    # A file of before the digests, and whole classes, are accepted.
+    del by_example["rows"]
+    write_classes_of(workdir, by_example)
+    require_same_classes(workdir, found("division.by=examples"))
+    assert "rows" not in by_class
+    write_classes_of(workdir, by_class)
+    require_same_classes(workdir, found())
 
 
 def test_pictures_have_the_names(arrays):
