@@ -50,12 +50,12 @@ class UncertainModel(OwnLossModel):
         if not self.uncertainty.built:
             self.uncertainty.build((None, size))
 
-    def _loss_of_head(self, x, y) -> tf.Tensor | None:
+    def _loss_of_head(self, x, y, training) -> tf.Tensor | None:
         """Returns the loss of the head on a batch, a scalar, if any."""
         if self.uncertainty is None:
             return None
         embeddings, features = self._features(x)
-        predicted = self.uncertainty(features, training=True)
+        predicted = self.uncertainty(features, training=training)
         values = uncertainty_loss(
             self.uncertainty, Method(self), y, embeddings, predicted
         )

@@ -9,6 +9,7 @@ import embeddings_tf
 from embeddings_tf import datasets
 from embeddings_tf import layers
 from embeddings_tf import losses
+from embeddings_tf import models
 from embeddings_tf import objectives
 from embeddings_tf import sampling
 from embeddings_tf.layers import UncertaintyHead
@@ -191,6 +192,48 @@ def test_the_encoder_trains_as_without_a_head():
         weights.append(model.encoder.get_weights())
     for without, beside in zip(*weights, strict=True):
         np.testing.assert_allclose(beside, without, rtol=1e-5, atol=1e-7)
+
+
+def test_evaluation_changes_no_weight_and_drops_no_unit():
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    model = compiled(
+        encoder,
+        losses.PrototypicalLoss(num_support=2),
+        uncertainty=UncertaintyHead((64,), dropout=0.9),
+    )
+    x = np.random.default_rng(0).normal(size=(24, 4)).astype("float32")
+    labels = np.repeat(np.arange(4), 6)
+    moving = model.uncertainty.standardize.weights
+    before = [w.numpy() for w in (*moving, *model.trainable_weights)]
+    found = [
+        model.evaluate(x, labels, batch_size=24, verbose=0, return_dict=True)
+        for _ in range(2)
+    ]
+    after = [w.numpy() for w in (*moving, *model.trainable_weights)]
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(new, old)
+    # The losses that the head predicts for each row in inference mode.
+    target = query_losses(Method(model), labels, encoder(x), 1, SEEDS)
+    expected = np.mean((model.predict_uncertainty(x) - target.numpy()) ** 2)
+    for logs in found:
+        assert logs["uncertainty_loss"] == pytest.approx(expected, rel=1e-4)
+    model.train_on_batch(x, labels)
+    assert any((m.numpy() != b).any() for m, b in zip(moving, before[:2]))
+
+
+def test_trains_on_an_encoder_of_vectors():
+    encoder = models.features_encoder(2, num_features=4, hidden_units=(5,))
+    model = compiled(
+        encoder, losses.TripletLoss(), uncertainty=UncertaintyHead((8,))
+    )
+    x = np.random.default_rng(0).normal(size=(24, 4)).astype("float32")
+    model.fit(x, np.repeat(np.arange(4), 6), batch_size=24, verbose=0)
+    # The features are the embedding alone.
+    np.testing.assert_allclose(
+        model.predict_uncertainty(x),
+        model.uncertainty(encoder(x), training=False),
+        rtol=1e-4,
+    )
 
 
 def test_a_frozen_encoder_trains_only_the_head():
