@@ -20,14 +20,20 @@ def embed_batch(name: str, model, x, rows: slice) -> np.ndarray:
         ValueError: If inputs do not have the model's shape or are complex, or
             an input or an embedding is not finite.
     """
+    batch = checked_batch(name, model, x, rows)
+    embeddings = model.predict_on_batch(batch)
+    require_finite("The embedding of input", embeddings, rows.start)
+    return embeddings
+
+
+def checked_batch(name: str, model, x, rows: slice) -> np.ndarray:
+    """Returns the inputs `x[rows]`, checked as in `embed_batch`."""
     batch = array(name, x[rows])
     require_input_shape(name, batch, model)
     require_real(name, batch)
     # Inputs are also checked: max-pooling and ReLU can hide NaN.
     require_finite("Input", batch, rows.start)
-    embeddings = model.predict_on_batch(batch)
-    require_finite("The embedding of input", embeddings, rows.start)
-    return embeddings
+    return batch
 
 
 def embedded_rows(name: str, model, x, rows: slice) -> np.ndarray:

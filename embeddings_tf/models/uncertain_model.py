@@ -8,6 +8,8 @@ import tensorflow as tf
 
 from embeddings_tf import compat
 from embeddings_tf.layers import UncertaintyHead
+from embeddings_tf.models.embed_batch import checked_batch
+from embeddings_tf.models.embed_batch import require_finite
 from embeddings_tf.models.encoder_features import encoder_features
 from embeddings_tf.models.method import Method
 from embeddings_tf.models.prepare_for_replicas import (
@@ -65,6 +67,8 @@ class UncertainModel(OwnLossModel):
     def embed_with_uncertainty(self, inputs) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns embeddings `(batch, width)` and uncertainties `(batch,)`.
 
+        The uncertainty is NaN if a feature of the encoder is not finite.
+
         Raises:
             ValueError: If the model has no uncertainty head, or is not built.
         """
@@ -75,7 +79,10 @@ class UncertainModel(OwnLossModel):
                 ".layers.UncertaintyHead()), and call it once."
             )
         embeddings, features = self._features(inputs)
-        return embeddings, self.uncertainty(features, training=False)
+        found = self.uncertainty(features, training=False)
+        # The layers of the head hide NaN and infinite features.
+        is_finite = tf.reduce_all(tf.math.is_finite(features), axis=-1)
+        return embeddings, tf.where(is_finite, found, np.nan)
 
     def predict_uncertainty(self, x, batch_size: int = 256) -> np.ndarray:
         """Returns the uncertainty of each input, `(n,)`.
@@ -86,13 +93,21 @@ class UncertainModel(OwnLossModel):
         Args:
             x: Inputs that `predict` accepts in slices.
             batch_size: Number of inputs at once.
+
+        Raises:
+            ValueError: If the model has no uncertainty head, inputs do not
+                have the model's shape or are complex, or an input or its
+                uncertainty is not finite.
         """
         batch_size = positive_integer("batch_size", batch_size)
-        found = [
-            self._predict_batch(tf.convert_to_tensor(x[i : i + batch_size]))
-            for i in range(0, num_rows("x", x), batch_size)
-        ]
-        return np.concatenate(found) if found else np.zeros(0, "float32")
+        parts = [np.zeros(0, "float32")]
+        for first in range(0, num_rows("x", x), batch_size):
+            rows = slice(first, first + batch_size)
+            batch = checked_batch("x", self, x, rows)
+            found = self._predict_batch(tf.convert_to_tensor(batch))
+            require_finite("The uncertainty of input", found.numpy(), first)
+            parts.append(found)
+        return np.concatenate(parts)
 
     @functools.cached_property
     def _predict_batch(self):

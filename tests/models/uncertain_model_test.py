@@ -218,7 +218,9 @@ def test_evaluation_changes_no_weight_and_drops_no_unit():
     for logs in found:
         assert logs["uncertainty_loss"] == pytest.approx(expected, rel=1e-4)
     model.train_on_batch(x, labels)
-    assert any((m.numpy() != b).any() for m, b in zip(moving, before[:2]))
+    assert any(
+        (m.numpy() != b).any() for m, b in zip(moving, before[:2], strict=True)
+    )
 
 
 def test_trains_on_an_encoder_of_vectors():
@@ -324,6 +326,42 @@ def test_a_model_without_a_head_says_so():
     assert "uncertainty" not in model.get_config()
     with pytest.raises(ValueError, match="has no uncertainty"):
         model.predict_uncertainty(images())
+
+
+def test_refuses_inputs_without_a_meaning(trained):
+    model, x, _ = trained
+    for value in (np.nan, np.inf):
+        bad = x[:7].copy()
+        bad[5, 1] = value
+        with pytest.raises(ValueError, match="Input 5 is not finite"):
+            model.predict_uncertainty(bad, batch_size=2)
+    with pytest.raises(ValueError, match=r"`x` must have the shape.*make a b"):
+        model.predict_uncertainty(x[0])
+    with pytest.raises(ValueError, match=r"`x` must have the shape.*\(7, 3\)"):
+        model.predict_uncertainty(x[:7, :3])
+    with pytest.raises(ValueError, match="`x` must be real numbers"):
+        model.predict_uncertainty(x[:7].astype("complex64"))
+    assert model.predict_uncertainty(x[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("layer", ["embedding", "inner"])
+def test_refuses_results_that_are_not_finite(layer):
+    """1e30 squared is infinite in float32."""
+    inputs = keras.Input((2, 2))
+    inner = keras.layers.Lambda(lambda x: x * x)(inputs)
+    outputs = keras.layers.Flatten()(inner)
+    if layer == "inner":
+        outputs = keras.layers.ReLU(1.0)(outputs)
+    model = EmbeddingModel(
+        keras.Model(inputs, outputs),
+        losses.PrototypicalLoss(2),
+        uncertainty=UncertaintyHead((4,)),
+    )
+    x = np.ones((3, 2, 2), "float32")
+    assert np.isfinite(model.predict_uncertainty(x)).all()
+    x[1] = 1e30
+    with pytest.raises(ValueError, match="input 1 is not finite"):
+        model.predict_uncertainty(x)
 
 
 def test_refuses_another_head():
