@@ -88,6 +88,7 @@ def enroll(arguments: argparse.Namespace) -> None:
     path = require_writable("--gallery", arguments.gallery, (".npz",))
     _check(arguments, path)
     from trainers.quiet import import_tensorflow
+    from trainers.sources import full_names
     from trainers.sources import stored_names
     from trainers.sources import workdir_of
     from trainers.trained import require_trained
@@ -132,9 +133,15 @@ def enroll(arguments: argparse.Namespace) -> None:
                 found, arguments.classes, arguments.examples_per_class
             )
         )
+        known = gallery.examples_.names if path.exists() else ()
         embeddings = embed_inputs(trained, found, "examples")
-        names = stored_names(found.names, path)
+        # Rows have the same names in other data, and are other examples there.
+        names = full_names(found.names, arguments.inputs[0])
+        names = stored_names(names, path, known)
         gallery.enroll(embeddings, found.labels, names)
+        replaced = len(known) + len(names) - len(gallery.examples_)
+        if replaced:
+            print(f"Replaced {replaced} examples that were enrolled before.")
     if _needs_calibration(arguments, gallery):
         calibrate(
             trained, gallery, arguments.calibration, arguments.false_accept_rate

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import zipfile
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -18,17 +19,36 @@ def relative_path(workdir: pathlib.Path, file: pathlib.Path) -> str:
     return os.path.relpath(workdir.resolve(), file.parent.resolve())
 
 
-def stored_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
+def stored_names(
+    names: np.ndarray, file: pathlib.Path, known: Iterable[str] = ()
+) -> np.ndarray:
     """Returns paths of inputs as a file stores them: from its folder on.
 
-    Absolute paths, and names that are not files, stay as they are.
+    Absolute paths, and names that are not files, stay as they are. A file that
+    is `known`, in the same or another way, keeps its name.
     """
     folder = file.parent.resolve()
+    stored = {
+        os.path.abspath(os.path.join(folder, name)): name for name in known
+    }
+    found = []
+    for name in names.tolist():
+        if os.path.isfile(name):
+            new = name if os.path.isabs(name) else os.path.relpath(name, folder)
+            name = stored.get(os.path.abspath(name), new)
+        found.append(name)
+    return np.array(found)
+
+
+def full_names(names: np.ndarray, data: str) -> np.ndarray:
+    """Returns names of rows with the data that they are of; paths of files."""
+    place = absolute_data(data)
+    # A file of a table is the same with and without its kind.
+    for kind in ("csv:", "arrays:"):
+        place = place.removeprefix(kind)
     return np.array(
         [
-            name
-            if os.path.isabs(name) or not os.path.isfile(name)
-            else os.path.relpath(name, folder)
+            name if os.path.isfile(name) else f"{place} {name}"
             for name in names.tolist()
         ]
     )

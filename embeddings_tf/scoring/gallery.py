@@ -12,6 +12,7 @@ from embeddings_tf.scoring.labelled_embeddings import embed_inputs
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from embeddings_tf.scoring.labelled_embeddings import some
 from embeddings_tf.scoring.open_set import SCORES
+from embeddings_tf.scoring.open_set import answer_for_unknown
 from embeddings_tf.scoring.open_set import calibrated
 from embeddings_tf.scoring.open_set import open_set_scores
 
@@ -64,9 +65,10 @@ class Gallery:
 
     Raises:
         ValueError: If labels are neither strings nor integers, or change their
-            kind; if a label is not enrolled, or equals `unknown`. If too few
-            calibration classes are left for the promised rate. If the file of a
-            gallery is damaged, or its embeddings are of another model.
+            kind; if a label is not enrolled, or equals `unknown`; if an example
+            of one name has two labels. If too few calibration classes are left
+            for the promised rate. If the file of a gallery is damaged, or its
+            embeddings are of another model.
 
     Reference:
         - [Vovk, Gammerman & Shafer, 2005](https://doi.org/10.1007/b106715)
@@ -133,7 +135,7 @@ class Gallery:
     def fit(self, x, labels, names=None) -> "Gallery":
         """Enrolls classes, and forgets the classes enrolled before."""
         added = labelled_embeddings(self._embed(x), labels, names)
-        return self._change(added, self._held_out)
+        return self._change(added.last_of_each_name(), self._held_out)
 
     def enroll(self, x, labels, names=None) -> "Gallery":
         """Adds examples of new or enrolled classes; needs no training.
@@ -141,12 +143,14 @@ class Gallery:
         Args:
             x: Inputs of the model, or embeddings with `embedded=True`.
             labels: Strings or integers, `(n,)`.
-            names: Strings `(n,)` to find the examples again, such as paths.
+            names: Strings `(n,)` to find the examples again, such as paths. An
+                example replaces the earlier example of its name, unless the
+                name is "". Both must have the same label.
         """
         added = labelled_embeddings(self._embed(x), labels, names)
         if self._examples is not None:
             added = self._examples.plus(added)
-        return self._change(added, self._held_out)
+        return self._change(added.last_of_each_name(), self._held_out)
 
     def remove(self, label) -> "Gallery":
         """Removes a class and its examples."""
@@ -221,8 +225,9 @@ class Gallery:
         accepted = np.ones(len(scores), bool)
         if self.threshold_ is not None:
             accepted = scores >= self.threshold_
+        unknown = answer_for_unknown(self.unknown, best)
         return {
-            "answer": np.where(accepted, best, self._unknown(best)),
+            "answer": np.where(accepted, best, unknown),
             "class": best,
             "probability": np.exp(log_prob.max(axis=1)),
             "score": scores,
@@ -261,21 +266,9 @@ class Gallery:
             self.score, self._classifier, examples, embeddings
         )
 
-    def _unknown(self, labels):
-        """The answer "unknown" for labels of this kind."""
-        is_text = labels.dtype.kind == "U"
-        if self.unknown is None:
-            return "unknown" if is_text else -1
-        if isinstance(self.unknown, str) != is_text:
-            raise ValueError(
-                f"`unknown` must be of the kind of the labels, {labels.dtype}; "
-                f"received {self.unknown!r}."
-            )
-        return self.unknown
-
     def _change(self, examples, held_out) -> "Gallery":
         """Sets the enrolled examples and the calibration; all or nothing."""
-        unknown = self._unknown(examples.labels)
+        unknown = answer_for_unknown(self.unknown, examples.labels)
         if unknown in examples.labels:
             raise ValueError(
                 f"The label {unknown!r} is the answer for other classes. "

@@ -27,6 +27,27 @@ class LabelledEmbeddings:
             self.embeddings[rows], self.labels[rows], self.names[rows]
         )
 
+    def last_of_each_name(self) -> "LabelledEmbeddings":
+        """Keeps the last row of each name, in the place of the first.
+
+        Rows with the name "" are all kept.
+
+        Raises:
+            ValueError: If the rows of a name have two labels.
+        """
+        kept: dict[str | int, int] = {}
+        for row, name in enumerate(self.names.tolist()):
+            first = kept.setdefault(name or row, row)
+            label, other = self.labels[[first, row]].tolist()
+            if label != other:
+                raise ValueError(
+                    f"The example {name!r} has the label {label!r} and cannot "
+                    f"also get {other!r}. Remove the class {label!r} first, or "
+                    "leave the example out."
+                )
+            kept[name or row] = row
+        return self.take(list(kept.values()))
+
     def plus(self, added: "LabelledEmbeddings") -> "LabelledEmbeddings":
         """Joins two sets, whose labels must be of one kind."""
         if self.labels.dtype.kind != added.labels.dtype.kind:

@@ -35,6 +35,19 @@ def open_set_scores(
     return -distances[:, 0]
 
 
+def answer_for_unknown(unknown: str | int | None, labels: np.ndarray):
+    """Returns the answer "unknown" for labels of this kind."""
+    is_text = labels.dtype.kind == "U"
+    if unknown is None:
+        return "unknown" if is_text else -1
+    if isinstance(unknown, str) != is_text:
+        raise ValueError(
+            f"`unknown` must be of the kind of the labels, {labels.dtype}; "
+            f"received {unknown!r}."
+        )
+    return unknown
+
+
 def calibrated(
     score: str,
     classifier: FewShotClassifier,

@@ -176,6 +176,30 @@ class TestEnrolment:
             gallery.predict_proba(X), whole.predict_proba(X)
         )
 
+    def test_an_example_is_enrolled_once(self, identity):
+        """The mean of class a is 1 with the row (2, 0), and 2 with (4, 0)."""
+        gallery = Gallery(identity)
+        x = np.array([[0, 0], [2, 0], [9, 0], [9, 0]], "float32")
+        gallery.enroll(x, list("aabb"), ["1.png", "2.png", "", ""])
+        assert len(gallery.examples_) == 4
+        gallery.enroll([[4.0, 0.0]], ["a"], ["2.png"])
+        assert gallery.examples_.names.tolist() == ["1.png", "2.png", "", ""]
+        np.testing.assert_array_equal(
+            gallery.examples_.embeddings, [[0, 0], [4, 0], [9, 0], [9, 0]]
+        )
+        logits = -np.square(np.array([6.0 - 2, 6.0 - 9]))
+        np.testing.assert_allclose(
+            gallery.predict_proba([[6.0, 0.0]])[0],
+            special.softmax(logits),
+            rtol=1e-5,
+        )
+        with pytest.raises(ValueError, match=r"'2.png'.*'a'.*'b'"):
+            gallery.enroll([[4.0, 0.0]], ["b"], ["2.png"])
+        with pytest.raises(ValueError, match=r"'3.png'.*'c'.*'d'"):
+            gallery.enroll(x[:2], ["c", "d"], ["3.png", "3.png"])
+        gallery.fit(x[:3], ["a", "a", "b"], ["1.png", "1.png", "2.png"])
+        assert gallery.examples_.embeddings.tolist() == [[2, 0], [9, 0]]
+
     def test_removing_undoes_adding(self, gallery):
         before = gallery.identify(X)
         gallery.enroll(X[60:66], LABELS[60:66])

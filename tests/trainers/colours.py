@@ -17,6 +17,11 @@ HERE = pathlib.Path(__file__)
 NUM_IMAGES = 6
 
 
+def identity():
+    """An encoder of points in the plane."""
+    return keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+
+
 def mean_colour(image_shape=(4, 5, 3)):
     """An encoder; its weights are not used."""
     image = keras.Input(image_shape, name="image")
@@ -57,3 +62,16 @@ def write_run(workdir: pathlib.Path, folder: pathlib.Path, *overrides):
     claim(workdir, "omniglot_retrieval_triplet", run)
     build_model(run).save(workdir / "checkpoints" / "best.keras")
     return workdir
+
+
+def write_plane(workdir: pathlib.Path, file: pathlib.Path) -> int:
+    """Writes points (0, 0), (1, 0), ... and a run with them as embeddings.
+
+    Returns:
+        The number of points; each class has two.
+    """
+    x = np.stack([np.arange(40.0), np.zeros(40)], axis=1).astype("float32")
+    np.savez(file, x=x, labels=np.repeat(np.arange(20), 2))
+    data = f"dataset=arrays:{file}"
+    write_run(workdir, file, data, f"encoder.name={HERE}:identity")
+    return len(x)

@@ -6,6 +6,7 @@ import pytest
 
 from embeddings_tf.datasets.divide_classes import divide_classes
 from tests.trainers.colours import colour_of
+from tests.trainers.colours import write_plane
 from tests.trainers.colours import write_run
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
@@ -63,6 +64,40 @@ def test_files_of_one_class(gallery, colours):
     words = ["--gallery", gallery, *files, "--class", "a new one"]
     assert call(enroll, *words) == 0
     assert contents(gallery)["labels"].tolist()[-6:] == ["a new one"] * 6
+
+
+def test_a_file_is_enrolled_once(gallery, colours, monkeypatch, capsys):
+    """Under its absolute path and under a path from another folder."""
+    before = contents(gallery)
+    monkeypatch.chdir(colours / "photos" / TEST[0])
+    words = ["--gallery", gallery, "0.png", "5.png", "--class"]
+    assert call(enroll, *words, TEST[0]) == 0
+    assert "Replaced 1 examples that were" in capsys.readouterr().out
+    after = contents(gallery)
+    assert len(after["names"]) == len(before["names"]) + 1
+    np.testing.assert_array_equal(
+        after["embeddings"][:-1], before["embeddings"]
+    )
+    content = gallery.read_bytes()
+    message = refused(capsys, enroll, *words, TEST[1])
+    assert repr(TEST[0]) in message and repr(TEST[1]) in message
+    assert gallery.read_bytes() == content
+
+
+def test_rows_of_other_data_are_other_examples(tmp_path, monkeypatch):
+    """Rows have the names 0, 1, ... in every file of arrays."""
+    rows = write_plane(tmp_path / "run", tmp_path / "a.npz")
+    monkeypatch.chdir(tmp_path)
+    shutil.copy("a.npz", "b.npz")
+    words = ["--workdir", "run", "--gallery", "g.npz", "--no-threshold"]
+    for data, count in (
+        ("a.npz", rows),
+        ("arrays:a.npz", rows),
+        (tmp_path / "a.npz", rows),
+        ("b.npz", 2 * rows),
+    ):
+        assert call(enroll, *words, data) == 0
+        assert len(contents("g.npz")["names"]) == count
 
 
 def test_another_calibration(gallery, colours, tmp_path):

@@ -1,26 +1,17 @@
 import csv
-import pathlib
 import shutil
 
-import keras
 import numpy as np
 import pytest
 
 from tests.trainers.colours import colour_of
-from tests.trainers.colours import write_run
+from tests.trainers.colours import write_plane
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from tests.trainers.enroll_test import TEST
 from trainers import embed_data
 from trainers import enroll
 from trainers import nearest
-
-HERE = pathlib.Path(__file__)
-
-
-def identity():
-    """An encoder of points in the plane."""
-    return keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
 
 
 @pytest.fixture(scope="module")
@@ -79,25 +70,15 @@ def test_a_gallery_of_enrolled_classes(colours, tmp_path, capsys):
     assert (colours / "run" / "nearest.png").is_file()
 
 
-@pytest.fixture(scope="module")
-def plane(tmp_path_factory):
-    """A run on `arrays:a.npz`, whose embeddings are its rows."""
-    folder = tmp_path_factory.mktemp("plane")
-    x = np.stack([np.arange(40.0), np.zeros(40)], axis=1).astype("float32")
-    np.savez(folder / "a.npz", x=x, labels=np.repeat(np.arange(20), 2))
-    data = f"dataset=arrays:{folder}/a.npz"
-    write_run(folder / "run", folder, data, f"encoder.name={HERE}:identity")
-    return folder
-
-
-def test_rows_of_other_data_are_not_the_query(plane, tmp_path, capsys):
+def test_rows_of_other_data_are_not_the_query(tmp_path, capsys):
     """Rows have the names 0, 1, ... in every file of arrays."""
+    write_plane(tmp_path / "run", tmp_path / "a.npz")
     np.savez(
         tmp_path / "b.npz",
         x=np.array([[0.2, 0], [3.4, 0]], "float32"),
         labels=np.array([0, 1]),
     )
-    words = ["--workdir", plane / "run", plane / "a.npz"]
+    words = ["--workdir", tmp_path / "run", tmp_path / "a.npz"]
     assert call(embed_data, *words, "--output", tmp_path / "g.npz") == 0
     words = ["--gallery", tmp_path / "g.npz", tmp_path / "b.npz", "--k", 2]
     assert call(nearest, *words, "--output", tmp_path / "a.csv") == 0
