@@ -76,7 +76,8 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--no-threshold",
         action="store_true",
-        help="no threshold: the answer is never 'unknown'",
+        help="no threshold, also of a gallery that has one: the answer is "
+        "never 'unknown'",
     )
     return result
 
@@ -111,6 +112,8 @@ def enroll(arguments: argparse.Namespace) -> None:
                 f"{path} uses the score {gallery.score}; received --score "
                 f"{arguments.score}. Choose another --gallery"
             )
+        if arguments.no_threshold:
+            gallery.remove_threshold()
         for name in arguments.remove or ():
             gallery.remove(name)
     else:
@@ -159,7 +162,7 @@ def _check(arguments, path) -> None:
         )
     if not (arguments.inputs or arguments.remove):
         change = arguments.calibration or arguments.false_accept_rate
-        if not (path.exists() and change):
+        if not (path.exists() and (change or arguments.no_threshold)):
             raise ValueError(
                 "name what to enrol: a folder with a subfolder per class, or "
                 "a data set"

@@ -184,6 +184,11 @@ class Gallery:
         held_out = labelled_embeddings(self._embed(x), labels)
         return self._change(self.examples_, (held_out, rate))
 
+    def remove_threshold(self) -> "Gallery":
+        """Removes threshold and calibration classes: no input is unknown."""
+        self._set(self._classifier, self._examples, None, None, None)
+        return self
+
     def score_samples(self, x) -> np.ndarray:
         """The scores `(n,)`, higher for inputs of enrolled classes."""
         return self._scores(self._embed(x))

@@ -227,6 +227,16 @@ class TestEnrolment:
         for name, column in gallery.identify(X).items():
             np.testing.assert_array_equal(column, before[name])
 
+    def test_without_its_threshold(self, gallery, tmp_path, identity):
+        """All calibration classes can be enrolled, and nothing is unknown."""
+        gallery.remove_threshold().enroll(X[HELD_OUT], LABELS[HELD_OUT])
+        assert gallery.threshold_ is None and gallery.calibration_ is None
+        assert "unknown" not in gallery.predict(X)
+        gallery.save(tmp_path / "all.npz")
+        loaded = Gallery.load(tmp_path / "all.npz", identity)
+        assert loaded.threshold_ is None
+        assert Gallery(identity).remove_threshold().threshold_ is None
+
     def test_refusals(self, identity, gallery):
         with pytest.raises(ValueError, match="'nobody' is not enrolled"):
             gallery.remove("nobody")

@@ -59,6 +59,19 @@ def test_adding_and_removing(gallery, colours, capsys):
         np.testing.assert_array_equal(after[name], array)
 
 
+def test_no_threshold_removes_the_threshold(gallery, colours, capsys):
+    """Enrolment of all calibration classes would be refused with it."""
+    words = ["--gallery", gallery, "--no-threshold"]
+    photos = [colours / "photos", "--split", "validation"]
+    for more, count in (([], 4), (photos, 4 + len(HELD_OUT))):
+        assert call(enroll, *words, *more) == 0
+        assert "No threshold" in capsys.readouterr().out
+        found = contents(gallery)
+        assert json.loads(str(found["settings"]))["threshold"] is None
+        assert "calibration_labels" not in found
+        assert len(set(found["labels"])) == count
+
+
 def test_files_of_one_class(gallery, colours):
     files = sorted((colours / "photos" / TEST[5]).iterdir())
     words = ["--gallery", gallery, *files, "--class", "a new one"]
