@@ -4,8 +4,10 @@ import concurrent.futures
 import dataclasses
 import functools
 import hashlib
+import json
 import os
 import pathlib
+import sys
 
 import keras
 import numpy as np
@@ -13,7 +15,9 @@ import tensorflow as tf
 
 from embeddings_tf import datasets
 from embeddings_tf import models
+from embeddings_tf.compat import every_layer
 from embeddings_tf.datasets.listed import listed
+from embeddings_tf.ops.own_code import split_name
 from trainers.feature_store import FeatureStore
 from trainers.run import Backbone
 from trainers.run import DataFields
@@ -35,22 +39,66 @@ def network(fields: Backbone) -> keras.Model:
 
 @functools.lru_cache(maxsize=1)
 def digest(fields: Backbone) -> str:
-    """Returns a hash of what the network computes: layers and weights."""
-    found = hashlib.sha256()
+    """Returns a hash of what the network computes: layers and weights.
+
+    Of a network of the user's own, it covers the file with the function.
+    """
+    model = network(fields)
+    found = hashlib.sha256(_code(fields.network))
     for part in (fields.network, fields.image_shape, keras.__version__):
         found.update(repr(part).encode())
-    for weight in network(fields).weights:
+    found.update(_layers(model).encode())
+    for weight in model.weights:
         values = np.ascontiguousarray(weight.numpy())
         found.update(f"{values.shape} {values.dtype}".encode())
         found.update(values)
     return found.hexdigest()
 
 
+def _code(name: str) -> bytes:
+    """Returns the content of the user's file of a network, if it has one."""
+    place, _ = split_name(name) or ("", "")
+    if place and not place.endswith(".py"):
+        place = getattr(sys.modules[place], "__file__", None) or ""
+    return pathlib.Path(place).read_bytes() if place else b""
+
+
+def _layers(model: keras.Model) -> str:
+    """Returns the configuration of a model, the same in every process.
+
+    Keras numbers automatic names anew, so names become positions.
+    """
+    try:
+        config = json.loads(model.to_json())
+    except NotImplementedError:
+        return ""  # layers of the user's own: `_code` covers them
+    names: dict[str, str] = {}
+    for layer in every_layer(model):
+        names.setdefault(layer.name, f"layer {len(names)}")
+    return json.dumps(_without_names(config, names))
+
+
+def _without_names(value, names: dict[str, str]):
+    if isinstance(value, list):
+        return [_without_names(part, names) for part in value]
+    if isinstance(value, str):
+        return names.get(value, value)
+    if not isinstance(value, dict):
+        return value
+    if value.get("class_name") == "__lambda__":
+        return "lambda"  # its bytes differ between processes; `_code` has it
+    return {
+        key: _without_names(part, names)
+        for key, part in value.items()
+        if key != "shared_object_id"  # an address in memory
+    }
+
+
 def require_same_backbone(path: pathlib.Path, fields: DataFields) -> None:
-    """Checks that the network has the weights with which a run was trained.
+    """Checks that the network is the one with which a run was trained.
 
     Raises:
-        ValueError: If it has others.
+        ValueError: If it has other layers, weights or code.
     """
     file = path / FILE
     if not fields.backbone.network or not file.exists():
@@ -58,9 +106,10 @@ def require_same_backbone(path: pathlib.Path, fields: DataFields) -> None:
     found = read_json(file, "start the run again in another --workdir")
     if found.get("digest") != digest(fields.backbone):
         raise ValueError(
-            f"the weights of {fields.backbone.network} are not those with "
-            f"which {path} was trained ({file}); put the file of "
-            "config.backbone.weights back, or train again"
+            f"the layers or weights of {fields.backbone.network} are not those "
+            f"with which {path} was trained ({file}); put the files of "
+            "config.backbone.network and config.backbone.weights back, or "
+            "train again"
         )
 
 

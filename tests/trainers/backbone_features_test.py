@@ -18,6 +18,7 @@ from trainers import export
 from trainers import train
 from trainers.config import load_recipe
 from trainers.data import Data
+from trainers.run import Backbone
 
 RECIPE = "omniglot_retrieval_triplet"
 
@@ -102,6 +103,49 @@ def test_computed_once_by_content(words, folder, computed):
     assert len(rows) == 23
     assert not np.allclose(features(words, "all", "backbone.seed=1"), found)
     assert computed == [24, 1, 24]
+
+
+TWO_LAYERS = """
+import os
+
+import keras
+
+
+def network():
+    first, second = os.environ["ACTIVATIONS"].split()
+    return keras.Sequential(
+        [
+            keras.layers.Conv2D(3, 1, activation=first),
+            keras.layers.Lambda(lambda x: x),
+            keras.layers.Conv2D(3, 1, activation=second),
+        ]
+    )
+"""
+
+
+def test_digest_covers_the_layers_and_the_file(tmp_path, monkeypatch):
+    file = tmp_path / "two.py"
+    fields = Backbone(f"{file}:network", None, (9, 9, 3))
+
+    def found(activations, code=TWO_LAYERS):
+        """The digest as in a new process; the weights are always equal."""
+        monkeypatch.setenv("ACTIVATIONS", activations)
+        file.write_text(code)
+        backbone_features.network.cache_clear()
+        backbone_features.digest.cache_clear()
+        return backbone_features.digest(fields)
+
+    first = found("relu tanh")
+    # Automatic names of layers count up, and are no difference.
+    assert found("relu tanh") == first
+    digests = [
+        found("tanh relu"),
+        found("relu linear"),
+        found("relu tanh", TWO_LAYERS.replace("lambda x: x", "lambda x: -x")),
+    ]
+    assert len({first, *digests}) == 4
+    backbone_features.network.cache_clear()
+    backbone_features.digest.cache_clear()
 
 
 def test_images_of_several_sizes(words, folder):
