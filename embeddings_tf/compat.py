@@ -35,6 +35,35 @@ def variable_key(optimizer, variable) -> str:
     return optimizer._var_key(variable)
 
 
+def clip_apart(optimizer, layer) -> None:
+    """Makes an optimizer clip the gradients of one layer on their own.
+
+    With `global_clipnorm`, these gradients then have their own norm, and do
+    not enter the norm of the other gradients. A second call changes nothing.
+    """
+    kind = type(optimizer)
+
+    def apply(gradients, trained):
+        # The layer may have been built since.
+        keys = {variable_key(optimizer, v) for v in layer.trainable_variables}
+        is_apart = [variable_key(optimizer, v) in keys for v in trained]
+
+        def clip(gradients):
+            found = list(gradients)
+            for group in set(is_apart):
+                rows = [i for i, apart in enumerate(is_apart) if apart == group]
+                of_group = [gradients[i] for i in rows]
+                clipped = kind._clip_gradients(optimizer, of_group)
+                for i, gradient in zip(rows, clipped, strict=True):
+                    found[i] = gradient
+            return found
+
+        optimizer._clip_gradients = clip
+        kind._backend_apply_gradients(optimizer, gradients, trained)
+
+    optimizer._backend_apply_gradients = apply
+
+
 def stored_value(variable):
     """Returns a Keras variable's value in the dtype in which it is stored.
 

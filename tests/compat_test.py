@@ -68,6 +68,21 @@ def test_key_of_a_variable():
     assert key != compat.variable_key(optimizer, second)
 
 
+def test_gradients_of_a_layer_are_clipped_apart():
+    """(3, 4) has the norm 5, and 12 of the layer does not enter it."""
+    layer = keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros")
+    others = [keras.Variable([0.0]), keras.Variable([0.0])]
+    optimizer = keras.optimizers.SGD(1.0, global_clipnorm=1.0)
+    for _ in range(2):
+        compat.clip_apart(optimizer, layer)
+    layer.build((None, 1))
+    first, second = others
+    gradients = [tf.constant([3.0]), tf.constant([[12.0]]), tf.constant([4.0])]
+    optimizer.apply(gradients, [first, layer.kernel, second])
+    found = [float(v.numpy().item()) for v in (first, layer.kernel, second)]
+    np.testing.assert_allclose(found, [-0.6, -1.0, -0.8], rtol=1e-6)
+
+
 def test_downloads_are_not_repeated_inside_the_block_only():
     before = downloader.MAX_RETRIES
     assert before > 0
@@ -112,6 +127,7 @@ def test_packages_with_private_names_have_an_upper_bound(package):
 
 def test_private_names_are_used_here_only():
     names = "_flatten_layers|_maybe_symbolic_build|_retry_queue|_get_trial_dir"
+    names += "|_clip_gradients|_backend_apply_gradients"
     names += "|_var_key|_get_oracle_fname|MAX_RETRIES|NonMatchingChecksumError"
     users = [
         path.relative_to(ROOT).as_posix()

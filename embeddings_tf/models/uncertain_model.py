@@ -44,6 +44,14 @@ class UncertainModel(OwnLossModel):
         self._uncertainty_loss = keras.metrics.Mean(name="uncertainty_loss")
         compat.add_metric(self, self._uncertainty_loss)
 
+    def compile(self, *args, **kwargs):
+        super().compile(*args, **kwargs)
+        if self.uncertainty is not None and self.optimizer is not None:
+            # Half precision wraps the optimizer.
+            optimizer = self.optimizer
+            optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+            compat.clip_apart(optimizer, self.uncertainty)
+
     def _build_uncertainty(self, width: int) -> None:
         """Builds the head, if any, on a built encoder of that width."""
         if self.uncertainty is None:

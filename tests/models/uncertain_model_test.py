@@ -194,6 +194,32 @@ def test_the_encoder_trains_as_without_a_head():
         np.testing.assert_allclose(beside, without, rtol=1e-5, atol=1e-7)
 
 
+def test_the_norm_of_the_head_does_not_clip_the_encoder():
+    """With a rate of 1, a clipped step has the length of `global_clipnorm`."""
+    labels = np.repeat(np.arange(4), 6)
+    x = np.random.default_rng(0).normal(size=(24, 4)).astype("float32")
+    steps = []
+    for head in (None, UncertaintyHead((8,))):
+        encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+        encoder.set_weights([np.arange(8.0).reshape(4, 2), np.zeros(2)])
+        model = EmbeddingModel(
+            encoder, losses.PrototypicalLoss(2), uncertainty=head
+        )
+        model.compile(keras.optimizers.SGD(1.0, global_clipnorm=0.01))
+        parts = [encoder] if head is None else [encoder, head]
+        before = [[w.numpy() for w in p.trainable_weights] for p in parts]
+        model.train_on_batch(x, labels)
+        for part, old in zip(parts, before, strict=True):
+            weights = zip(part.trainable_weights, old, strict=True)
+            steps.append(
+                np.concatenate([(w.numpy() - o).ravel() for w, o in weights])
+            )
+    without, beside, of_head = steps
+    np.testing.assert_allclose(beside, without, rtol=1e-3, atol=1e-5)
+    for step in steps:
+        assert np.linalg.norm(step) == pytest.approx(0.01, rel=1e-3)
+
+
 def test_evaluation_changes_no_weight_and_drops_no_unit():
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
     model = compiled(
