@@ -21,9 +21,10 @@ class UncertaintyHead(keras.layers.Layer):
 
     The head is a small network on features `f` of the encoder: the embedding,
     and mean and standard deviation over space of its inner layers. No gradient
-    flows into `f`. In training, half of the rows of each class of a batch
-    represent the class, the other half are queries, and vice versa. The head
-    learns the loss of the queries by least squares:
+    flows into `f`, and with `global_clipnorm` of the optimizer the gradients of
+    the head have their own norm. In training, half of the rows of each class of
+    a batch represent the class, the other half are queries, and vice versa. The
+    head learns the loss of the queries by least squares:
 
     ```
     u(x)   = softplus(network(f(x)))
