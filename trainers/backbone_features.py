@@ -41,7 +41,7 @@ def network(fields: Backbone) -> keras.Model:
 def digest(fields: Backbone) -> str:
     """Returns a hash of what the network computes: layers and weights.
 
-    Of a network of the user's own, it covers the file with the function.
+    It covers the file with the function of a network of the user's own.
     """
     model = network(fields)
     found = hashlib.sha256(_code(fields.network))

@@ -43,9 +43,9 @@ def read_csv(file: str | os.PathLike) -> Source:
         paths, or "line 2", ...
 
     Raises:
-        ValueError: If a column is missing or occurs twice, a cell is empty, has
-            blanks around it or is not a number, a path occurs twice, a column
-            is called name or class, or the text is not a table.
+        ValueError: If a column is missing, occurs twice, or is called name or
+            class. If a cell is empty, has blanks around it, or is not a number.
+            If a path occurs twice, or the text is not a table.
         OSError: If the file is missing.
         ImportError: If pandas is not installed.
     """
