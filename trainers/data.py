@@ -18,17 +18,15 @@ from trainers.backbone_features import backbone_features
 from trainers.classes import require_large_classes
 from trainers.config import build
 from trainers.examples import Place
-from trainers.examples import examples_of_folds
 from trainers.examples import load
-from trainers.examples import read_examples
 from trainers.examples import take
 from trainers.recordings import MANUAL_VARIABLE
 from trainers.recordings import augmented_copies
 from trainers.recordings import features
 from trainers.recordings import repeated
-from trainers.run import Label
 from trainers.run import Part
 from trainers.run import Run
+from trainers.splits import read_split
 
 
 class Data:
@@ -293,44 +291,4 @@ class Data:
         return x
 
     def _read(self, split: str, front_end: Part):
-        """Returns features and labels of a split of the data set or fold."""
-        fields, wanted = self.run.data, self.run.data.folds
-
-        def of_data_set(name):
-            x, labels, _ = read_examples(
-                fields.dataset, name, self._place, fields.label, Label()
-            )
-            return features(x, front_end), labels
-
-        if not wanted.num_folds:
-            return of_data_set(split)
-        if wanted.test_split and split == "test":
-            return of_data_set(wanted.test_split)
-        x, labels, groups = examples_of_folds(
-            fields.dataset,
-            wanted.split,
-            self._place,
-            fields.label,
-            wanted.group,
-            wanted.num_per_class,
-            front_end,
-        )
-        held_out = folds.split_classes(
-            len(np.unique(groups)),
-            wanted.fold,
-            wanted.num_folds,
-            min_num_test=1 if wanted.group.feature else 2,
-        )
-        if wanted.test_split:
-            training = held_out["train"], held_out["validation"]
-            held_out = {
-                "train": np.concatenate(training),
-                "validation": held_out["test"],
-            }
-        if split not in held_out:
-            raise ValueError(
-                f"unknown split {split!r} of a fold; there are "
-                f"{', '.join(held_out)}"
-            )
-        rows = np.flatnonzero(np.isin(groups, held_out[split]))
-        return take(x, rows), labels[rows]
+        return read_split(self.run.data, self._place, split, front_end)

@@ -10,14 +10,12 @@ import numpy as np
 
 from trainers.goals import METHODS
 from trainers.goals import goal as goal_of
+from trainers.look_at_data import look_at_data
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
 
 STEPS_PER_EPOCH, NUM_EPOCHS, PATIENCE = 50, 20, 6
 CLASSES_PER_BATCH, EXAMPLES_PER_CLASS = 12, 8
-# Images with a longer side are resized to squares of this side.
-LARGEST_SIDE, RESIZED_SIDE = 96, 64
-IMAGES_LOOKED_AT = 100
 
 
 class Planned(NamedTuple):
@@ -48,7 +46,7 @@ def plan_recipe(
     wanted = goal_of(goal)
     method = method or wanted.method
     wanted.require(method)
-    data = _look_at(dataset, split, division_seed)
+    data = look_at_data(dataset, split, division_seed)
     config = recipe(dataset, goal, method, split, division_seed, data)
     text = _text(config, dataset, goal, split)
     path = pathlib.Path(workdir) / "recipe.py"
@@ -86,7 +84,7 @@ def recipe(
         method: A name of `METHODS`.
         split: `classes` or `examples`: how data without splits is divided.
         seed: Random seed of the division.
-        data: The result of `_look_at`.
+        data: The result of `look_at_data`.
     """
     trained_by = METHODS[method]
     dim = goal_of(goal).dim or 3 * data["num_factors"] + 1
@@ -202,101 +200,6 @@ def _class_batches(counts: np.ndarray) -> dict:
         min(CLASSES_PER_BATCH, len(counts)),
         min(EXAMPLES_PER_CLASS, smallest),
     )
-
-
-def _look_at(dataset: str, split: str, seed: int) -> dict:
-    """Numbers of examples per class, kind of the examples, and encoder."""
-    from trainers.data import Data
-    from trainers.folds import class_ids
-    from trainers.run import DataFields
-    from trainers.run import Division
-    from trainers.run import Run
-
-    fields = DataFields(dataset=dataset, division=Division(split, seed))
-    data = Data(Run(data=fields))
-    found = {}
-    for name in ("train", "validation", "test"):
-        x, labels = data.unprocessed(name)
-        counts = np.unique(class_ids(labels), return_counts=True)[1]
-        if len(counts) < 2 or counts.min() < 2:
-            smallest = counts.min() if len(counts) else 0
-            raise ValueError(
-                f"the split {name!r} of {dataset} has {len(counts)} classes, "
-                f"the smallest with {smallest} examples; a goal "
-                "needs two classes, and two examples of each. Add examples, "
-                "leave small classes out, or take --split examples"
-            )
-        found[name] = counts
-        if name == "train":
-            found["num_factors"] = labels.shape[1] if labels.ndim == 2 else 1
-            found |= _kind(x, dataset)
-    return found
-
-
-def _kind(x, dataset: str) -> dict:
-    """What the examples are, their sections of the recipe, and an encoder."""
-    from embeddings_tf.datasets import Images
-    from embeddings_tf.datasets import Utterances
-
-    if isinstance(x, Utterances):
-        return _recordings(x)
-    if isinstance(x, Images):
-        rows = np.linspace(0, len(x) - 1, min(len(x), IMAGES_LOOKED_AT))
-        shapes = {x[int(row)].shape for row in np.unique(rows.astype(int))}
-        shape = shapes.pop()
-        if shapes or max(shape[:2]) > LARGEST_SIDE:
-            shape = RESIZED_SIDE, RESIZED_SIDE, shape[2]
-            sections_ = {"images": {"size": RESIZED_SIDE}}
-            return _images(shape, sections_, "images, cropped and resized to")
-        return _images(shape, {}, "images of")
-    if x.ndim == 4:
-        return _images(x.shape[1:], {}, "images of")
-    if x.ndim == 2:
-        encoder = {"name": "features_encoder", "num_features": x.shape[1]}
-        about = f"rows of {x.shape[1]} features"
-        return {"about": about, "sections": {}, "encoder": encoder}
-    raise ValueError(
-        f"{dataset} has examples of shape {x.shape[1:]}; a goal takes images "
-        "(height, width, channels), rows of features, and recordings. Write a "
-        "recipe of your own, docs/training.md"
-    )
-
-
-def _images(shape, sections_, about: str) -> dict:
-    shape = tuple(int(side) for side in shape)
-    return {
-        "about": f"{about} {' x '.join(map(str, shape))}",
-        "sections": sections_,
-        "encoder": {"name": "image_encoder", "image_shape": shape},
-    }
-
-
-def _recordings(x) -> dict:
-    rate = x.sample_rate
-    frames = np.asarray(x.lengths) / rate * 100  # every 10 ms
-    num_frames = int(np.clip(np.median(frames) * 0.7, 40, 300))
-    return {
-        "about": f"recordings at {rate} samples per second",
-        "sections": {
-            "front_end": {
-                "name": "front_end",
-                "sample_rate": int(rate),
-                "num_coefficients": 30,
-                "num_mel_bins": 30,
-                "low_frequency": 20.0,
-                "high_frequency": float(min(7600, rate / 2 - 300)),
-            },
-            "utterances": {
-                "num_frames": num_frames,
-                "min_num_frames": num_frames,
-            },
-        },
-        "encoder": {
-            "name": "x_vector_encoder",
-            "num_coefficients": 30,
-            "channels": (96, 96, 96, 96, 288),
-        },
-    }
 
 
 def _summary(config: dict, data: dict) -> str:
