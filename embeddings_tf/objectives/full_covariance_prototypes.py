@@ -133,7 +133,7 @@ class FullCovariancePrototypes(EmbeddingObjective):
             tf.boolean_mask(episode.class_ids, is_query),
             self._likelihood(classes),
         )
-        value = tf.cast(mean_over_queries(-log_prob), local.dtype)
+        value = finite(mean_over_queries(-log_prob), local.dtype)
         return tf.fill(tf.shape(local)[:1], value)
 
     def points(self, embeddings) -> tf.Tensor:

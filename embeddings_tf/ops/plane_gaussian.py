@@ -17,9 +17,14 @@ LARGEST_CORRELATION = 0.999
 def from_features(features: tf.Tensor) -> tf.Tensor:
     """Any numbers `(..., 5)` as packed Gaussians, float64.
 
-    The variances are a softplus, the correlation is a hyperbolic tangent.
+    The variances are a softplus, the correlation is a hyperbolic tangent. A
+    row with a number that is not finite becomes NaN.
     """
     features = tf.cast(features, tf.float64)
+    is_finite = tf.reduce_all(
+        tf.math.is_finite(features), axis=-1, keepdims=True
+    )
+    features = tf.where(is_finite, features, math.nan)
     variance = tf.nn.softplus(features[..., 2:4]) + SMALLEST_VARIANCE
     correlation = LARGEST_CORRELATION * tf.tanh(features[..., 4])
     stddev = tf.sqrt(variance)

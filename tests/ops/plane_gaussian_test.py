@@ -46,6 +46,13 @@ def test_extreme_features_are_covariances():
     assert np.all(cov[:, 0, 0] * cov[:, 1, 1] > 1.001 * cov[:, 0, 1] ** 2)
 
 
+def test_a_row_that_is_not_finite_is_nan():
+    features = np.zeros((4, 5), "float32")
+    features[0, 4], features[1, 2], features[2, 0] = np.inf, -np.inf, np.nan
+    found = plane_gaussian.from_features(tf.constant(features)).numpy()
+    assert np.isnan(found[:3]).all() and np.isfinite(found[3]).all()
+
+
 def test_log_density():
     mean, cov = gaussians(4)
     points = np.random.default_rng(1).normal(size=(3, 4, 2))

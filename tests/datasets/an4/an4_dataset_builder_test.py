@@ -88,7 +88,9 @@ def test_other_labels(folders):
     _, labels = load("an4", "train", label="label")
     assert labels.tolist() == [0, 0, 1]
     for unknown in ("frames", "camera"):
-        with pytest.raises(ValueError, match="one of label, speaker, utter"):
+        with pytest.raises(
+            ValueError, match="one of class, label, speaker, utter"
+        ):
             load("an4", "train", label=unknown)
     with pytest.raises(ValueError, match="one label; received label='label'"):
         load("n_digit/digits_2_number", "train", label="label")
