@@ -28,9 +28,8 @@ from embeddings_tf.ops.prototypes import mean_of_class
 class LearnedDistance(EmbeddingObjective):
     """Trains an encoder and a network that scores pairs, for verification.
 
-    Use it to accept or reject pairs whose classes were not in training, when
-    you do not know which distance suits the embeddings. It trains on all pairs
-    of a batch, without mining. Combine it with an encoder in
+    Use it to accept or reject pairs whose classes were not in training. It
+    trains on all pairs of a batch, without mining. Join it to an encoder by
     `embeddings_tf.models.EmbeddingModel`; feed it class-balanced batches.
 
     Formula, with D = sigmoid(x) of the logit x of `distance`, ordered pairs
@@ -59,9 +58,8 @@ class LearnedDistance(EmbeddingObjective):
             2; ignored without a classifier.
         auxiliary: Classifier in addition to the distance: None, `"softmax"` (a
             dense layer) or `"additive_margin"` (`layers.AdditiveMargin`).
-            The paper trains with a classifier; it stabilises the first steps.
-        projection: None, or a Keras layer from embeddings to the input of
-            the auxiliary classifier; the distance reads the embeddings.
+            The paper has one; it stabilises the first steps.
+        projection: None, or a Keras layer before the auxiliary classifier only.
         label_smoothing: s in [0, 1), in training only. The classifier's
             targets are 1 - s for the true class, and s / (num_classes - 1) for
             other classes. The targets of pairs are drawn anew each step:

@@ -1,8 +1,7 @@
 """Few-shot evaluation of a trained model: accuracy, uncertainty, figures.
 
-It works for any data set with classes. Images are evaluated clean and partly
-occluded, other examples only clean. `n_digit_few_shot` adds metrics of n-digit
-numbers.
+For any data set with classes. Images are evaluated clean and partly occluded,
+other examples only clean. `n_digit_few_shot` adds metrics of digits.
 """
 
 import dataclasses

@@ -1,8 +1,7 @@
 """Evaluates uncertainties on damaged images of held-out classes.
 
-It works for all image data sets, and for two uncertainties: `head`, of an
-`UncertaintyHead`, and `variance`, the summed predicted variance of a Gaussian
-embedding.
+For all image data sets, and two uncertainties: `head` of an `UncertaintyHead`,
+and `variance`, the summed predicted variance of a Gaussian embedding.
 """
 
 import numpy as np
@@ -246,13 +245,9 @@ def _accuracy(supports, queries, labels, wanted, log_prob) -> float:
 
 def _measures(clean, damaged, strength, wrong) -> dict:
     """Measures of one uncertainty under one condition; None if undefined."""
-    found = {
-        "recall_auroc": None,
-        "area_under_risk_coverage": metrics.area_under_risk_coverage(
-            damaged, wrong
-        ),
-        "variation": None,
-    }
+    area = metrics.area_under_risk_coverage(damaged, wrong)
+    found = {"area_under_risk_coverage": area}
+    found |= {"recall_auroc": None, "variation": None}
     if damaged.mean() > 0:
         found["variation"] = float(damaged.std() / damaged.mean())
     if wrong.any() and not wrong.all():
