@@ -273,7 +273,7 @@ ENTRIES = {
                 refused("numbers", Y),
                 refused("too few", ["a"]),
                 refused("text", "abc"),
-                same("strings", [str(y) for y in Y], None),
+                same("strings", [f"{n}.png" for n in range(len(Y))], None),
             ],
         },
         rows(X, Y, ("x", "labels")),
