@@ -8,6 +8,7 @@ import statistics
 from tools.generated_text import FIGURES
 from tools.generated_text import ROOT
 from tools.keep_result import keep_result
+from tools.keep_result import kept_results
 from tools.rerun_command import rerun_command
 from trainers.cross_validate import flat
 
@@ -87,8 +88,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
 def load() -> dict[tuple[str, str], dict]:
     """Returns results by recipe and data set; runs of all seeds together."""
     found = {}
-    for path in sorted(RESULTS.glob("*.json"), key=lambda path: path.stem):
-        results = json.loads(path.read_text())
+    for path, results in kept_results(RESULTS).items():
         kept = found.setdefault(
             (results["recipe"], results["dataset"]),
             results | {"folds": {}, "commands": {}},

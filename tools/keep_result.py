@@ -1,4 +1,4 @@
-"""Writes result files in the repository without silent overwriting."""
+"""Reads result files, and writes them without silent overwriting."""
 
 import json
 import pathlib
@@ -29,6 +29,14 @@ def keep_result(
         results = _together(path, json.loads(path.read_text()), results)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, results)
+
+
+def kept_results(folder: pathlib.Path) -> dict[pathlib.Path, dict]:
+    """Returns the result files of a folder, and their contents."""
+    return {
+        path: json.loads(path.read_text())
+        for path in sorted(folder.glob("*.json"), key=lambda path: path.stem)
+    }
 
 
 def _together(path: pathlib.Path, kept: dict, new: dict) -> dict:

@@ -15,6 +15,7 @@ from tools.generated_text import collect_folders
 from tools.generated_text import hardware
 from tools.generated_text import write_between
 from tools.keep_result import keep_result
+from tools.keep_result import kept_results
 from tools.n_digit_grid import CELLS
 from tools.n_digit_grid import PUBLISHED
 from tools.rerun_command import command_lines
@@ -63,23 +64,18 @@ def other_settings(run: dict) -> list[str]:
     ]
 
 
-def files() -> dict[pathlib.Path, dict]:
-    """Returns result files and their contents."""
-    return {
-        path: json.loads(path.read_text())
-        for path in sorted(RESULTS.glob("*.json"))
-    }
-
-
 def every_run() -> list[dict]:
     """Returns the contents of all result files, with complete configs."""
-    return [run | {"config": config_of(run)} for run in files().values()]
+    return [
+        run | {"config": config_of(run)}
+        for run in kept_results(RESULTS).values()
+    ]
 
 
 def runs() -> dict[tuple[str, float], list[dict]]:
     """Returns results by recipe, changes and learning rate, sorted by seed."""
     found = {}
-    for results in files().values():
+    for results in kept_results(RESULTS).values():
         rate = results["optimizer"]["learning_rate"]["initial_learning_rate"]
         name = " ".join([results["recipe"], *other_settings(results)])
         found.setdefault((name, rate), []).append(results)
@@ -143,7 +139,7 @@ def table(runs: dict[tuple[str, float], list[dict]]) -> str:
         f"{path.stem}": rerun_command(
             results["recipe"], config_of(results), f"runs/{path.stem}"
         )
-        for path, results in files().items()
+        for path, results in kept_results(RESULTS).items()
     }
     return "\n".join([*lines, *command_lines(commands)])
 

@@ -7,13 +7,13 @@ A FOLDER is a workdir. The script first copies its numbers to
 """
 
 import functools
-import json
 import pathlib
 import statistics
 
 from tools import n_digit_table
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
+from tools.keep_result import kept_results
 from tools.n_digit_grid import CONDITIONS
 from tools.n_digit_grid import EPISODES
 from tools.n_digit_grid import budgets
@@ -141,9 +141,7 @@ def _differences(chosen, condition) -> str:
 
 def load() -> list[dict]:
     """Returns the contents of all result files."""
-    return [
-        json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))
-    ]
+    return [*kept_results(RESULTS).values()]
 
 
 def main() -> None:

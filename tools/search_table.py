@@ -15,6 +15,7 @@ import shutil
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
+from tools.keep_result import kept_results
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "searches"
@@ -33,10 +34,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
 
 def load() -> dict[str, dict]:
     """Returns the result files by name."""
-    return {
-        path.stem: json.loads(path.read_text())
-        for path in sorted(RESULTS.glob("*.json"))
-    }
+    return {path.stem: found for path, found in kept_results(RESULTS).items()}
 
 
 def table(found: dict[str, dict]) -> str:

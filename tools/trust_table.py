@@ -5,11 +5,10 @@
 Reads `benchmarks/results/trust`, which `tools.trust_study` writes.
 """
 
-import json
-
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
+from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.trust_study import RESULTS
@@ -21,10 +20,7 @@ SETS = {"an4": "AN4, speakers", "omniglot_rotations": "Omniglot, characters"}
 
 def load() -> dict[str, dict]:
     """Returns the results of every run by name, sets and methods in order."""
-    found = {
-        path.stem: json.loads(path.read_text())
-        for path in sorted(RESULTS.glob("*.json"))
-    }
+    found = {path.stem: run for path, run in kept_results(RESULTS).items()}
     order = [*SETS]
     return dict(
         sorted(

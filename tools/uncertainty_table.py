@@ -12,6 +12,7 @@ import pathlib
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
+from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 
@@ -128,9 +129,7 @@ def _number(value: float | None) -> str:
 
 def load() -> list[dict]:
     """Returns the contents of all result files."""
-    return [
-        json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))
-    ]
+    return [*kept_results(RESULTS).values()]
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ import statistics
 from tools.generated_text import FIGURES
 from tools.generated_text import ROOT
 from tools.keep_result import keep_result
+from tools.keep_result import kept_results
 
 RESULTS = ROOT / "benchmarks" / "results" / "verification"
 METHODS = {
@@ -90,8 +91,7 @@ def load() -> dict[tuple[str, str, str], dict]:
     The protocol is "folds", the name of the run, or the name of a task.
     """
     found = collections.defaultdict(dict)
-    for path in sorted(RESULTS.glob("*.json")):
-        results = json.loads(path.read_text())
+    for results in kept_results(RESULTS).values():
         for name, run in results["runs"].items():
             protocol = FOLDS if name.startswith("fold_") else name
             protocol = TASKS.get(results["recipe"], protocol)

@@ -53,6 +53,7 @@ class Data:
         self.run = run
         self._splits = {}
         self._labels = {}
+        self._others = {}
         self._batches = {}
 
     def split(self, name: str):
@@ -236,7 +237,9 @@ class Data:
         place = self._place
         if not is_own_data(name):  # the run's division is not for its splits
             place = Place(place.data_dir, place.manual_dir)
-        return load(name, split, place)
+        if (name, split) not in self._others:
+            self._others[name, split] = load(name, split, place)
+        return self._others[name, split]
 
     @property
     def _place(self) -> Place:

@@ -46,13 +46,13 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
     `ModelCheckpoint`, TensorBoard and keras-tuner. List this callback before
     the callbacks that read its metrics.
 
-    For Gaussian embeddings, it also logs `val_variance_share`, the share of
-    the predicted variance in the total variance of the held-out embeddings,
-    and `val_variance_variation`, the standard deviation of the predicted
-    variance over inputs divided by its mean. At the end of a training of at
-    least 500 steps, it warns if the share is below 0.001 or the variation
-    below 0.5: the variance has collapsed and is no uncertainty
-    (docs/uncertainty.md).
+    For Gaussian embeddings, it also logs two numbers. `val_variance_share` is
+    the share of the predicted variance in the total variance of the held-out
+    embeddings. `val_variance_variation` is the standard deviation of the
+    predicted variance over inputs, divided by its mean. At the end of a
+    training of at least 500 steps, the callback warns if the share is below
+    0.001 or the variation below 0.5. Such a variance has collapsed, and does
+    not measure uncertainty (docs/uncertainty.md).
 
     Args:
         x: Held-out inputs that `model.predict` accepts in slices.

@@ -25,6 +25,26 @@ def same_columns(**arrays_by_name: np.ndarray) -> None:
         )
 
 
+def fitted_and_test(
+    codes, factors, test_codes, test_factors
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Checks them; without test codes, the fitted examples are tested."""
+    codes, factors = codes_and_factors(codes, factors)
+    if (test_codes is None) != (test_factors is None):
+        raise ValueError(
+            "`test_codes` and `test_factors` must be passed together; received "
+            "only one of them. Leave out both to score the fitted examples."
+        )
+    if test_codes is None:
+        return codes, factors, codes, factors
+    test_codes, test_factors = codes_and_factors(
+        test_codes, test_factors, "test_"
+    )
+    same_columns(codes=codes, test_codes=test_codes)
+    same_columns(factors=factors, test_factors=test_factors)
+    return codes, factors, test_codes, test_factors
+
+
 def by_value(
     rows: list[tuple], factors: np.ndarray, names: tuple[str, ...]
 ) -> dict[str, np.ndarray]:

@@ -6,8 +6,7 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.codes_and_factors import by_value
-from embeddings_tf.metrics.codes_and_factors import codes_and_factors
-from embeddings_tf.metrics.codes_and_factors import same_columns
+from embeddings_tf.metrics.codes_and_factors import fitted_and_test
 from embeddings_tf.ops.arguments import one_of
 
 # In standard deviations; their log odds are finite for all weights.
@@ -134,21 +133,10 @@ def explicitness_by_value(
     """
     from sklearn.metrics import roc_auc_score
 
-    codes, factors = codes_and_factors(codes, factors)
+    codes, factors, test_codes, test_factors = fitted_and_test(
+        codes, factors, test_codes, test_factors
+    )
     one_of("variant", variant, ("paper", "disentanglement_lib"))
-    if (test_codes is None) != (test_factors is None):
-        raise ValueError(
-            "`test_codes` and `test_factors` must be passed together; received "
-            "only one of them. Leave out both to score the fitted examples."
-        )
-    if test_codes is None:
-        test_codes, test_factors = codes, factors
-    else:
-        test_codes, test_factors = codes_and_factors(
-            test_codes, test_factors, "test_"
-        )
-        same_columns(codes=codes, test_codes=test_codes)
-        same_columns(factors=factors, test_factors=test_factors)
     # Without regularisation the scale of the codes does not matter; a fit in
     # standard units is faster and more precise.
     codes, exponent = arrays.scaled(codes, axis=0)

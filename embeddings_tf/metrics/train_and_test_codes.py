@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from embeddings_tf.metrics.codes_and_factors import codes_and_factors
-from embeddings_tf.metrics.codes_and_factors import same_columns
+from embeddings_tf.metrics.codes_and_factors import fitted_and_test
 
 # Squares of this number fit in float64, with sums of many.
 _LARGEST = 1e100
@@ -18,20 +17,9 @@ def train_and_test_codes(
         ValueError: If arrays are invalid or do not fit together, there is a
             single dimension, or all factors are constant.
     """
-    codes, factors = codes_and_factors(codes, factors)
-    if (test_codes is None) != (test_factors is None):
-        raise ValueError(
-            "`test_codes` and `test_factors` must be passed together; received "
-            "only one of them. Leave out both to score the fitted examples."
-        )
-    if test_codes is None:
-        test_codes, test_factors = codes, factors
-    else:
-        test_codes, test_factors = codes_and_factors(
-            test_codes, test_factors, "test_"
-        )
-        same_columns(codes=codes, test_codes=test_codes)
-        same_columns(factors=factors, test_factors=test_factors)
+    codes, factors, test_codes, test_factors = fitted_and_test(
+        codes, factors, test_codes, test_factors
+    )
     if codes.shape[1] < 2:
         raise ValueError(
             "`codes` must have at least 2 dimensions, because dimensions are "

@@ -3,19 +3,8 @@ import pytest
 import tensorflow as tf
 
 from embeddings_tf.datasets import degrade
-
-KINDS = (
-    "occlusion",
-    "stripes",
-    "contrast",
-    "brightness",
-    "pixelation",
-    "zooming_out",
-    "waves",
-    "mixing",
-    "blur",
-    "noise",
-)
+from embeddings_tf.datasets.degrade import KINDS
+from trainers.evaluation_fields import Uncertainty
 
 
 def images(count=6, height=12, width=16, channels=3, dtype="float32"):
@@ -47,6 +36,10 @@ def test_pure_function_of_images_strength_and_seed(kind):
     )
     # Rounding may differ by one grey level between a graph and eager mode.
     assert np.abs(step(x, strength) - found.numpy().astype(int)).max() <= 1
+
+
+def test_evaluation_names_every_kind():
+    assert Uncertainty().kinds == (*KINDS,)
 
 
 @pytest.mark.parametrize("kind", ["occlusion", "stripes"])

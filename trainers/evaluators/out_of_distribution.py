@@ -6,17 +6,16 @@ classes, of other groups (such as alphabets), of other data sets, and noise.
 """
 
 import numpy as np
-import tensorflow as tf
+from scipy import special
 
-from embeddings_tf import metrics
 from embeddings_tf import viz
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
-from embeddings_tf.scoring.nearest_rows import nearest_by_distance
 from trainers.embed import embed
 from trainers.embed import split_to_embed
 from trainers.evaluators import few_shot
+from trainers.evaluators import unknown_scores
 from trainers.folds import class_ids
 
 # Examples of a data set, and of noise, that are embedded.
@@ -129,13 +128,10 @@ def measure(model, embeddings, labels, groups, foreign, wanted) -> dict:
             inside, *outside = np.split(values, ends)
             for kind, unknown in zip(kinds, outside, strict=True):
                 found.setdefault(kind, {}).setdefault(name, []).append(
-                    (
-                        metrics.out_of_distribution_auroc(inside, unknown),
-                        metrics.out_of_distribution_fpr(inside, unknown),
-                    )
+                    unknown_scores.error_rates(inside, unknown)
                 )
     return {
-        kind: {name: _summary(np.array(v)) for name, v in by_score.items()}
+        kind: {n: unknown_scores.mean_rates(v) for n, v in by_score.items()}
         for kind, by_score in found.items()
     }
 
@@ -171,30 +167,16 @@ def _draw(rng, labels, groups, wanted):
 def _scores(model, num_samples: int):
     """Returns a function of an episode: uncertainties of queries by name."""
     method = Method(model)
-
-    # Without XLA, whose compilation takes longer than these episodes.
-    @tf.function(autograph=False)
-    def by_method(support, labels, query, num_classes):
-        represented = method.represent(support, labels, num_classes)
-        seed = tf.constant([0, 0])
-        log_prob = method.log_prob(query, represented, num_samples, seed)
-        evidence = method.log_evidence(query, represented, num_samples, seed)
-        entropy = -tf.reduce_sum(tf.exp(log_prob) * log_prob, axis=-1)
-        return {
-            "posterior_entropy": entropy,
-            "log_evidence": -evidence,
-        }
+    by_method = unknown_scores.score_function(model, num_samples)
 
     def scores(support, labels, query, num_classes):
-        found = by_method(support, labels, query, tf.constant(num_classes))
-        found = {name: values.numpy() for name, values in found.items()}
-        distance, _ = nearest_by_distance(method, query, support, 1)
-        found["nearest_distance"] = distance[:, 0]
+        found, log_prob = by_method(support, labels, query, num_classes)
+        entropy = special.entr(np.exp(log_prob)).sum(axis=-1)
+        found = {"posterior_entropy": entropy, **found}
         if method.is_gaussian:
-            _, variance = gaussian.unpack(tf.constant(query))
-            log_variance = tf.reduce_sum(tf.math.log(variance), axis=-1)
-            found["predicted_variance"] = log_variance.numpy()
-        return {name: v.astype(np.float64) for name, v in found.items()}
+            _, variance = gaussian.unpack(query.astype(np.float64))
+            found["predicted_variance"] = np.log(variance).sum(axis=-1)
+        return found
 
     return scores
 
@@ -215,16 +197,6 @@ def _noise(x) -> np.ndarray:
         return rng.integers(0, 256, example.shape, np.uint8)
     ends = example.min(axis=0), example.max(axis=0)
     return rng.uniform(*ends, example.shape).astype(example.dtype)
-
-
-def _summary(pairs: np.ndarray) -> dict:
-    auroc, fpr = pairs.T
-    return {
-        "auroc": float(np.mean(auroc)),
-        "auroc_interval": metrics.confidence_interval(auroc),
-        "fpr_at_95_tpr": float(np.mean(fpr)),
-        "fpr_at_95_tpr_interval": metrics.confidence_interval(fpr),
-    }
 
 
 def summary(results: dict) -> str:

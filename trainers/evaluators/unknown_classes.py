@@ -1,11 +1,8 @@
 """Few-shot episodes with queries of classes that are not enrolled."""
 
 import numpy as np
-import tensorflow as tf
 
-from embeddings_tf import metrics
-from embeddings_tf.models.method import Method
-from embeddings_tf.scoring.nearest_rows import nearest_by_distance
+from trainers.evaluators import unknown_scores
 from trainers.evaluators.occluded import EmbeddedSplit
 
 # More episodes take long, and hardly change the mean.
@@ -31,7 +28,7 @@ def measure(model, split: EmbeddedSplit, wanted) -> dict | None:
     eligible = classes[sizes >= needed]
     if len(eligible) < split.num_classes or len(classes) == split.num_classes:
         return None
-    scores = _scores(model, wanted.num_samples)
+    scores = unknown_scores.score_function(model, wanted.num_samples)
     found: dict[str, list] = {}
     for episode in range(min(wanted.num_episodes, MOST_EPISODES)):
         rng = np.random.default_rng(episode)
@@ -46,57 +43,20 @@ def measure(model, split: EmbeddedSplit, wanted) -> dict | None:
         others = np.flatnonzero(~np.isin(split.labels, enrolled))
         unknown = rng.choice(others, min(known.size, len(others)), False)
         queries = np.concatenate([known.reshape(-1), unknown])
-        answers = scores(
+        answers, log_prob = scores(
             split.clean[support.reshape(-1)],
             np.repeat(np.arange(split.num_classes), wanted.num_support),
             split.clean[queries],
             split.num_classes,
         )
+        answers["largest_probability"] = -log_prob.max(axis=1)
         for name, values in answers.items():
-            sides = np.split(-values, [known.size])
             found.setdefault(name, []).append(
-                (
-                    metrics.out_of_distribution_auroc(*sides),
-                    metrics.out_of_distribution_fpr(*sides),
-                )
+                unknown_scores.error_rates(*np.split(values, [known.size]))
             )
-    return {name: _summary(np.array(pairs)) for name, pairs in found.items()}
-
-
-def _scores(model, num_samples: int):
-    """Returns a function of an episode that returns scores by name."""
-    method = Method(model)
-
-    # Without XLA, whose compilation takes longer than these episodes.
-    @tf.function(autograph=False)
-    def by_method(support, labels, query, num_classes):
-        represented = method.represent(support, labels, num_classes)
-        seed = tf.constant([0, 0])
-        return (
-            method.log_evidence(query, represented, num_samples, seed),
-            method.log_prob(query, represented, num_samples, seed),
-        )
-
-    def scores(support, labels, query, num_classes):
-        evidence, log_prob = by_method(support, labels, query, num_classes)
-        distance, _ = nearest_by_distance(method, query, support, 1)
-        return {
-            "log_evidence": evidence.numpy().astype(np.float64),
-            "nearest_distance": -distance[:, 0],
-            "largest_probability": log_prob.numpy().max(axis=1),
-        }
-
-    return scores
-
-
-def _summary(pairs: np.ndarray) -> dict:
-    auroc, fpr = pairs.T
     return {
-        "auroc": float(np.mean(auroc)),
-        "auroc_interval": metrics.confidence_interval(auroc),
-        "fpr_at_95_tpr": float(np.mean(fpr)),
-        "fpr_at_95_tpr_interval": metrics.confidence_interval(fpr),
-        "episodes": len(pairs),
+        name: unknown_scores.mean_rates(rates) | {"episodes": len(rates)}
+        for name, rates in found.items()
     }
 
 
