@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.metrics.operating_points import trials
-from embeddings_tf.metrics.verification import operating_points
+from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import number_between
 from embeddings_tf.ops.arguments import positive_integer
@@ -90,8 +89,7 @@ def bootstrap_interval(
     >>> low < embeddings_tf.metrics.roc_auc(scores, is_target) < high
     True
     """
-    scores, is_target = trials(scores, is_target)
-    operating_points(scores, is_target)  # refuses trials of one kind only
+    scores, is_target = trials_of_both_kinds(scores, is_target)
     num_resamples = positive_integer("num_resamples", num_resamples)
     arguments.function("measure", measure, "(scores, is_target)")
     level = number_between("level", level, 0, 1)

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from embeddings_tf.metrics.operating_points import trials
-from embeddings_tf.metrics.verification import operating_points
+from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 
 
 def cllr(scores: Any, is_target: Any) -> float:
@@ -50,8 +49,7 @@ def cllr(scores: Any, is_target: Any) -> float:
     >>> round(embeddings_tf.metrics.cllr([5.0, -4.0], [1, 0]), 3)
     0.018
     """
-    operating_points(scores, is_target)  # refuses trials of one kind only
-    scores, is_target = trials(scores, is_target)
+    scores, is_target = trials_of_both_kinds(scores, is_target)
     scores = scores.astype(np.float64)
     targets, nontargets = scores[is_target], scores[~is_target]
     return mean_cost(

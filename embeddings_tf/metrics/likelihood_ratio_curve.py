@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.metrics.operating_points import trials
-from embeddings_tf.metrics.verification import operating_points
+from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 from embeddings_tf.ops.arguments import positive_integer
 
 
@@ -57,11 +56,10 @@ def likelihood_ratio_curve(
     """
     num_bins = positive_integer("num_bins", num_bins)
     scores = arrays.numbers("scores", scores, 1, "(n,)").astype(np.float64)
-    points = operating_points(scores, is_target)
-    scores, is_target = trials(scores, is_target)
-    weight = np.where(
-        is_target, 0.5 / points.num_targets, 0.5 / points.num_nontargets
-    )
+    scores, is_target = trials_of_both_kinds(scores, is_target)
+    num_targets = np.count_nonzero(is_target)
+    num_nontargets = len(is_target) - num_targets
+    weight = np.where(is_target, 0.5 / num_targets, 0.5 / num_nontargets)
     distinct, place = np.unique(scores, return_inverse=True)
     mass = np.bincount(place, weight)
     middle = np.cumsum(mass) - mass / 2
@@ -72,8 +70,8 @@ def likelihood_ratio_curve(
     stated = np.bincount(bins, weight * scores, num_bins)[both]
     return {
         "stated": stated / np.bincount(bins, weight, num_bins)[both],
-        "observed": np.log(targets[both] / points.num_targets)
-        - np.log(nontargets[both] / points.num_nontargets),
+        "observed": np.log(targets[both] / num_targets)
+        - np.log(nontargets[both] / num_nontargets),
         "targets": targets[both].astype(int),
         "nontargets": nontargets[both].astype(int),
     }

@@ -33,6 +33,16 @@ def trials(scores: Any, is_target: Any) -> tuple[np.ndarray, np.ndarray]:
     return scores, is_target
 
 
+def trials_of_both_kinds(
+    scores: Any, is_target: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `trials`; refuses trials without targets or without nontargets."""
+    scores, is_target = trials(scores, is_target)
+    num_targets = int(np.count_nonzero(is_target))
+    _refuse_one_kind(num_targets, len(is_target) - num_targets)
+    return scores, is_target
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class OperatingPoints:
     """Numbers of accepted trials at descending thresholds.
@@ -52,13 +62,7 @@ class OperatingPoints:
     nontargets: np.ndarray
 
     def __post_init__(self):
-        if not (self.num_targets and self.num_nontargets):
-            raise ValueError(
-                "`is_target` must contain both kinds of trials; received "
-                f"{self.num_targets} target and {self.num_nontargets} "
-                "nontarget trials. The error rate of a missing kind is "
-                "undefined: add trials of this kind."
-            )
+        _refuse_one_kind(self.num_targets, self.num_nontargets)
 
     @property
     def num_targets(self) -> int:
@@ -76,11 +80,14 @@ class OperatingPoints:
     def miss(self) -> np.ndarray:
         return (self.num_targets - self.targets) / self.num_targets
 
+    def gap(self) -> np.ndarray:
+        """False alarm less miss, in units of 1 / pairs: integers, ascending."""
+        misses = self.num_targets - self.targets
+        return self.nontargets * self.num_targets - misses * self.num_nontargets
+
     def equal_error_rate(self) -> tuple[float, float, float]:
         """Returns the rate, the nearest threshold, and the bound."""
-        # (false alarm - miss) in units of 1 / pairs: integers, ascending.
-        gap = self.nontargets * self.num_targets
-        gap -= (self.num_targets - self.targets) * self.num_nontargets
+        gap = self.gap()
         after = int(np.searchsorted(gap, 0))
         before = after - 1
         gaps = int(gap[before]), int(gap[after])
@@ -151,6 +158,16 @@ class OperatingPoints:
             np.stack([nontargets, none], axis=1).reshape(-1),
         )
         return cost, max(0.0, cost - least)
+
+
+def _refuse_one_kind(num_targets: int, num_nontargets: int) -> None:
+    if not (num_targets and num_nontargets):
+        raise ValueError(
+            "`is_target` must contain both kinds of trials; received "
+            f"{num_targets} target and {num_nontargets} nontarget trials. The "
+            "error rate of a missing kind is undefined: add trials of this "
+            "kind."
+        )
 
 
 def _isotonic_cost(targets: np.ndarray, nontargets: np.ndarray) -> float:

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.metrics.operating_points import trials
-from embeddings_tf.metrics.verification import operating_points
+from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 from embeddings_tf.ops.arguments import number_between
 
 
@@ -56,8 +55,7 @@ def threshold_at_false_accept_rate(
     """
     rate = number_between("false_accept_rate", false_accept_rate, 0, 1)
     scores = arrays.numbers("scores", scores, 1, "(n,)")
-    operating_points(scores, is_target)  # refuses trials of one kind only
-    scores, is_target = trials(scores, is_target)
+    scores, is_target = trials_of_both_kinds(scores, is_target)
     falling = np.sort(scores[~is_target])[::-1]
     # Rounding must not refuse a rate such as 0.29 of 100 nontargets.
     allowed = int(np.floor(rate * len(falling) * (1 + 1e-12)))

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.operating_points import OperatingPoints
-from embeddings_tf.metrics.operating_points import trials
+from embeddings_tf.metrics.operating_points import trials_of_both_kinds
+from embeddings_tf.metrics.points_of_scores import points_near_equal_errors
+from embeddings_tf.metrics.points_of_scores import points_of_scores
 
 
 def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
@@ -71,7 +72,8 @@ def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
     >>> embeddings_tf.metrics.equal_error_rate(scores, is_target)
     (0.3333333333333333, 0.6)
     """
-    return operating_points(scores, is_target).equal_error_rate()[:2]
+    scores, is_target = trials_of_both_kinds(scores, is_target)
+    return points_near_equal_errors(scores, is_target).equal_error_rate()[:2]
 
 
 def roc_auc(scores: Any, is_target: Any) -> float:
@@ -210,17 +212,5 @@ def det_curve(scores: Any, is_target: Any) -> dict[str, np.ndarray]:
 
 
 def operating_points(scores: Any, is_target: Any) -> OperatingPoints:
-    scores, is_target = trials(scores, is_target)
-    thresholds = distinct = np.unique(scores)
-    if arrays.beyond_float64(thresholds).any():
-        thresholds = thresholds.astype(object)
-
-    def accepted(kind):
-        below = np.searchsorted(np.sort(kind), distinct, side="left")
-        return np.append(0, (len(kind) - below)[::-1])
-
-    return OperatingPoints(
-        np.append(np.inf, thresholds[::-1]),
-        accepted(scores[is_target]),
-        accepted(scores[~is_target]),
-    )
+    scores, is_target = trials_of_both_kinds(scores, is_target)
+    return points_of_scores(scores, np.sort(scores[is_target]))

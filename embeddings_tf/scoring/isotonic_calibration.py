@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.metrics.operating_points import trials
-from embeddings_tf.metrics.verification import operating_points
+from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 from embeddings_tf.scoring import calibration_file
 
 KIND = "an isotonic calibration of embeddings_tf"
@@ -56,8 +55,9 @@ class IsotonicCalibration:
         from sklearn.isotonic import isotonic_regression
 
         scores = arrays.numbers("scores", scores, 1, "(n,)")
-        operating_points(scores, is_target)  # refuses trials of one kind only
-        scores, is_target = trials(scores.astype(np.float64), is_target)
+        scores, is_target = trials_of_both_kinds(
+            scores.astype(np.float64), is_target
+        )
         distinct, place = np.unique(scores, return_inverse=True)
         targets = np.bincount(place, is_target, len(distinct))
         count = np.bincount(place, minlength=len(distinct)).astype(float)

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.metrics.operating_points import trials
-from embeddings_tf.metrics.verification import operating_points
+from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 from embeddings_tf.ops import arguments
 from embeddings_tf.scoring import calibration_file
 
@@ -73,8 +72,9 @@ class LogisticCalibration:
         from sklearn.linear_model import LogisticRegression
 
         scores = arrays.numbers("scores", scores, 1, "(n,)")
-        points = operating_points(scores, is_target)
-        scores, is_target = trials(scores.astype(np.float64), is_target)
+        scores, is_target = trials_of_both_kinds(
+            scores.astype(np.float64), is_target
+        )
         # In standard units, so that the solver converges for every scale.
         scaled, exponent = arrays.scaled(scores)
         mean, unit = np.mean(scaled), np.std(scaled)
@@ -88,15 +88,15 @@ class LogisticCalibration:
         ):
             raise ValueError(
                 "`scores` of targets and nontargets must overlap; received "
-                f"{points.num_targets} targets and {points.num_nontargets} "
+                f"{len(targets)} targets and {len(nontargets)} "
                 "nontargets that a threshold separates, so the best slope is "
                 "infinite. Add trials, or use IsotonicCalibration."
             )
         prior = self.target_prior
         weights = np.where(
             is_target,
-            prior / points.num_targets,
-            (1 - prior) / points.num_nontargets,
+            prior / len(targets),
+            (1 - prior) / len(nontargets),
         )
         # A penalty far below the precision of the fit.
         regression = LogisticRegression(
