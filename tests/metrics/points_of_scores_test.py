@@ -69,7 +69,8 @@ def test_order_that_misleads_the_sample():
 def test_all_scores_equal():
     is_target = np.arange(1000) < 300
     near, every = both(np.full(1000, 0.5), is_target)
-    assert near.equal_error_rate() == every.equal_error_rate() == (0.5, 0.5, 0)
+    assert near.equal_error_rate() == every.equal_error_rate()
+    assert near.equal_error_rate()[:2] == (0.5, 0.5)
 
 
 def test_few_trials_are_all_sorted(monkeypatch):
