@@ -83,22 +83,33 @@ def compare(
     }
     values = {method: [] for method in methods}
     seconds = {method: 0.0 for method in methods}
-    for repeat in range(repeats):
-        for method in methods:
-            title = f"{method}, repeat {repeat + 1} of {repeats}"
-            print(f"\n=== {title}", flush=True)
-            results = _trained(planned[method, repeat], repeat, overrides)
-            found = wanted.of_results(results["evaluation"], method)
-            values[method].append(found)
-            seconds[method] += results["training"]["seconds"]
+    commits, passed = set(), []
+    for number, (method, repeat) in enumerate(planned):
+        print(
+            f"\n=== {method}, repeat {repeat + 1} of {repeats} (training "
+            f"{number + 1} of {len(planned)}{_time_left(passed, planned)})",
+            flush=True,
+        )
+        results = _trained(planned[method, repeat], repeat, overrides)
+        parts = results["training"], results["evaluation"]
+        values[method].append(wanted.of_results(parts[1], method))
+        seconds[method] += parts[0]["seconds"]
+        passed.append(sum(part["seconds"] for part in parts))
+        commits |= {part["commit"] for part in parts}
+    from trainers.provenance import provenance
+
     comparison = {
         "data": dataset,
         "goal": goal,
+        "split": split,
         "number": wanted.number,
         "higher_is_better": wanted.higher_is_better,
         "methods": paired(values, wanted.higher_is_better),
         "seconds": seconds,
         "overrides": overrides,
+        "seeds": list(range(repeats)),
+        "commits_of_trainings": sorted(commits),
+        **provenance(),
     }
     _save(comparison, pathlib.Path(workdir))
     print("\n" + table(comparison))
@@ -111,6 +122,14 @@ def compare(
         "--directory saved_models/NAME"
     )
     return comparison
+
+
+def _time_left(passed: list[float], planned: dict) -> str:
+    """The time left, from the seconds of the trainings before."""
+    if not passed:
+        return ""
+    left = sum(passed) / len(passed) * (len(planned) - len(passed))
+    return f", about {left / 60:.0f} min left"
 
 
 def _division_seed(dataset: str, repeat: int) -> int:

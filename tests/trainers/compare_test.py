@@ -77,18 +77,26 @@ def features(folder):
 
 
 @pytest.mark.parametrize(("is_own", "seeds"), [(True, {0, 1}), (False, {0})])
-def test_only_own_data_is_divided_anew(is_own, seeds, tmp_path, monkeypatch):
+def test_only_own_data_is_divided_anew(
+    is_own, seeds, tmp_path, monkeypatch, capsys
+):
     found = []
 
     def trained(planned, repeat, overrides):
         found.append(load_recipe(goal_recipe.write_recipe(planned)))
-        evaluation = {"test": {"recall_at_1": repeat / 7}}
-        return {"evaluation": evaluation, "training": {"seconds": 1}}
+        both = {"seconds": 60, "commit": "abc"}
+        evaluation = {"test": {"recall_at_1": repeat / 7}, **both}
+        return {"evaluation": evaluation, "training": both}
 
     monkeypatch.setattr(compare, "_trained", trained)
     dataset = features(tmp_path) if is_own else "n_digit/digits_2_instance"
     assert call(compare, *words_of(dataset, tmp_path / "runs")) == 0
     assert len(found) == 4
+    # Two minutes each; one of four is left.
+    assert "training 4 of 4, about 2 min left" in capsys.readouterr().out
+    written = json.loads((tmp_path / "runs" / "comparison.json").read_text())
+    assert written["commits_of_trainings"] == ["abc"]
+    assert written["seeds"] == [0, 1]
     assert {run.data.division.seed for run in found} == seeds
     for run in found:
         assert len(Data(run).split("test")[0])
