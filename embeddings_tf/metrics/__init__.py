@@ -54,6 +54,9 @@ from embeddings_tf.metrics.verification import det_curve
 from embeddings_tf.metrics.verification import equal_error_rate
 from embeddings_tf.metrics.verification import min_dcf
 from embeddings_tf.metrics.verification import roc_auc
+from embeddings_tf.metrics.within_subject_interval import (
+    within_subject_interval,
+)
 
 __all__ = [
     "TrialHistogram",
@@ -104,4 +107,5 @@ __all__ = [
     "single_dimension_auc_by_value",
     "stream_trials",
     "threshold_at_false_accept_rate",
+    "within_subject_interval",
 ]

@@ -16,12 +16,16 @@ from embeddings_tf.viz.mutual_information_figure import (
 )
 from embeddings_tf.viz.neighbours_figure import neighbours_figure
 from embeddings_tf.viz.paired_comparison_figure import paired_comparison_figure
+from embeddings_tf.viz.picture_plane_figure import picture_plane_figure
 from embeddings_tf.viz.recall_figure import recall_figure
 from embeddings_tf.viz.save_figure import save_figure
 from embeddings_tf.viz.score_histogram_figure import score_histogram_figure
 from embeddings_tf.viz.traversal_figure import traversal_figure
 from embeddings_tf.viz.traversal_indices import traversal_indices
 from embeddings_tf.viz.traversal_reference import traversal_reference
+from embeddings_tf.viz.within_subject_bars_figure import (
+    within_subject_bars_figure,
+)
 
 __all__ = [
     "acceptance_figure",
@@ -36,10 +40,12 @@ __all__ = [
     "mutual_information_figure",
     "neighbours_figure",
     "paired_comparison_figure",
+    "picture_plane_figure",
     "recall_figure",
     "save_figure",
     "score_histogram_figure",
     "traversal_figure",
     "traversal_indices",
     "traversal_reference",
+    "within_subject_bars_figure",
 ]

@@ -476,6 +476,14 @@ ENTRIES = {
             "level": number(0.9, low=0, high=1, includes_low=False),
         },
     ),
+    "metrics.within_subject_interval": Entry(
+        metrics.within_subject_interval,
+        {"values": CODES, "level": 0.9},
+        {
+            "values": floats(CODES),
+            "level": number(0.9, low=0, high=1, includes_low=False),
+        },
+    ),
     "metrics.cosine_score_pairs": two(metrics.cosine_score_pairs),
     "metrics.cosine_scores": two(metrics.cosine_scores),
     "metrics.det_curve": trial_entry(rates),

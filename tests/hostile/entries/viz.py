@@ -71,7 +71,7 @@ def few(values):
 
 
 def drawn(make):
-    """Numbers of a figure: lines, points, bars and images of each panel."""
+    """Numbers of a figure: lines, points, bars, images and places of each."""
 
     def call(**arguments):
         return [
@@ -80,6 +80,7 @@ def drawn(make):
                 [np.asarray(c.get_offsets(), float) for c in axes.collections],
                 [patch.get_extents().bounds for patch in axes.patches],
                 [np.asarray(image.get_array(), float) for image in axes.images],
+                [getattr(artist, "xy", ()) for artist in axes.artists],
             ]
             for axes in make(**arguments).axes
         ]
@@ -247,6 +248,40 @@ ENTRIES = {
                 refused("numbers for repeats", {"a": 3}),
                 refused("text", "a"),
             ],
+        },
+    ),
+    "viz.within_subject_bars_figure": Entry(
+        drawn(viz.within_subject_bars_figure),
+        {"groups": {"g": {"a": [50.0, 60.0], "b": [70.0, 90.0]}}},
+        {
+            "groups": [
+                *NO_MAPPING,
+                refused("no method", {"g": {}}),
+                refused("numbers for methods", {"g": 3}),
+                refused("lengths", {"g": {"a": [50.0, 60.0], "b": [50.0]}}),
+                refused("no subject", {"g": {"a": []}}),
+                refused("NaN", {"g": {"a": [np.nan, 1.0]}}),
+                refused("text", {"g": {"a": "hostile"}}),
+                refused("huge", {"g": {"a": [1e306, 1.0]}}),
+            ],
+        },
+    ),
+    "viz.picture_plane_figure": Entry(
+        drawn(viz.picture_plane_figure),
+        {"mean": CODES, "images": IMAGES, "size": 8},
+        {
+            "mean": few(floats(CODES)),
+            "images": [
+                refused("none", IMAGES[:0]),
+                refused("one too few", IMAGES[:-1]),
+                refused("two channels", np.stack([IMAGES] * 2, axis=-1)),
+                refused("NaN", IMAGES * np.nan),
+                refused("above 255", IMAGES + 300.0),
+                refused("text", "hostile"),
+                refused("a number", 3),
+                refused("None", None),
+            ],
+            "size": [*chosen(count(8), "text", "NaN", "None"), refused("3", 3)],
         },
     ),
     "viz.calibration_figure": Entry(
