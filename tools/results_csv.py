@@ -24,6 +24,8 @@ from trainers.cross_validate import flat
 
 RESULTS = ROOT / "benchmarks" / "results"
 FILE = ROOT / "docs" / "results" / "results.csv"
+# Experiments of single trainings, which studies repeat with other fields.
+SINGLE_RUNS = ("n_digit", "omniglot", "colour_orientation", "uncertainty")
 # Runs with equal values in these columns belong to one line.
 CELL = ["experiment", "recipe", "data", "protocol", "number"]
 
@@ -57,7 +59,9 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
         "experiment": experiment,
         "recipe": found["recipe"],
         "data": config["dataset"],
-        "protocol": _protocol(experiment, config, name, is_fold),
+        "protocol": _protocol(
+            experiment, found["recipe"], config, name, is_fold
+        ),
         "fold": name,
         "seed": config["seed"],
         "commit": run["training"]["commit"][:7],
@@ -77,12 +81,16 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
             }
 
 
-def _protocol(experiment, config, name, is_fold) -> str:
+def _protocol(experiment, recipe, config, name, is_fold) -> str:
     """Distinguishes runs of a recipe that do not repeat one another."""
-    if experiment == "n_digit":
+    if experiment in SINGLE_RUNS:
         rate = config["optimizer"]["learning_rate"]["initial_learning_rate"]
         steps = config["num_epochs"] * config["steps_per_epoch"]
-        return f"rate {rate:g}, {steps} episodes"
+        others = n_digit_table.other_settings(
+            {"recipe": recipe, "config": config}
+        )
+        others = [s for s in others if not s.startswith("dataset=")]
+        return ", ".join([f"rate {rate:g}, {steps} episodes", *others])
     if experiment == "distance_depth":
         units = config["objective"]["distance"]["hidden_units"]
         return f"{len(units)} hidden layers"

@@ -4,10 +4,14 @@ import json
 
 import pytest
 
+from tools import colour_orientation_table
 from tools import cross_validation_figures
 from tools import cross_validation_results
 from tools import distance_depth_table
 from tools import generated_text
+from tools import method_bars
+from tools import prototype_planes
+from tools import samplers_study
 from tools import trust_study
 from tools import trust_table
 from tools import verification_figures
@@ -20,6 +24,7 @@ def copied():
     names = {f"{run}-{p}" for run, kinds in of_folds.items() for p in kinds}
     for pictures in verification_results.DRAWN.values():
         names |= set(pictures.values())
+    names |= set(prototype_planes.load())
     return names | {f"trust_{run}" for run in trust_study.DRAWN}
 
 
@@ -31,6 +36,9 @@ def test_every_picture_is_drawn_or_copied_by_a_script():
         (verification_figures.figures, verification_results.load()),
         (distance_depth_table.figures, distance_depth_table.load()),
         (trust_table.figures, trust_table.load()),
+        (colour_orientation_table.figures, colour_orientation_table.load()),
+        (samplers_study.figures, samplers_study.load()),
+        (method_bars.figures, method_bars.load()),
     ):
         drawn |= set(draw(results))
     assert not drawn & copied()

@@ -1,0 +1,212 @@
+"""Figures and studies of stochastic prototypes, from made-up results."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from tools import colour_orientation_table
+from tools import method_bars
+from tools import n_digit_grid
+from tools import prototype_planes
+from tools import samplers_study
+from tools.generated_text import read_between
+from trainers.config import load_recipe
+from trainers.workdir import recipe_fields
+
+TRAINING = {
+    "steps": 2000,
+    "seconds": 60,
+    "commit": "0123456789",
+    "processor": "a processor",
+    "cores": 1,
+    "best_value": 0.5,
+}
+
+
+def colour_run(**changes):
+    """A result file that meets every aim, and a change."""
+    curve = {
+        "levels": [0.0, 90.0],
+        "colour": [0.1, 0.7],
+        "orientation": [0.1, 0.2],
+        "increase": {"colour": 0.6, "orientation": 0.1},
+        "ratio": {"colour": 7.0, "orientation": 2.0},
+    }
+    leg = {**curve, "levels": [1.0, 0.1]}
+    degrees = np.linspace(45, 135, 3)
+    mean = np.stack(np.meshgrid(degrees, degrees, indexing="ij"), axis=-1)
+    test = {
+        "accuracy": 0.951,
+        "ideal_accuracy": 0.955,
+        "bayes_accuracy": 0.955,
+        "single_dimension_auc": {
+            "orientation": [0.99, 0.5],
+            "colour": [0.5, 0.98],
+        },
+        "axis": {"orientation": 0, "colour": 1},
+        "variance": {"hue_noise": curve, "leg": leg},
+    }
+    recipe = "colour_orientation_stochastic_prototypes"
+    return {
+        "recipe": recipe,
+        "seed": 0,
+        "config": recipe_fields(load_recipe(recipe)),
+        "training": TRAINING,
+        "evaluation": {
+            "test": {**test, **changes},
+            "grid": {
+                "degrees": degrees.tolist(),
+                "mean": mean.tolist(),
+                "variance": np.full((3, 3, 2), 25.0).tolist(),
+                "half_way": {"orientation": [3.0, 1.0], "colour": [1.0, 2.0]},
+            },
+        },
+    }
+
+
+def test_the_aims_of_colour_and_orientation():
+    run = colour_run()
+    found = colour_orientation_table.aims(run["evaluation"]["test"])
+    values = [value for value, _, _ in found.values()]
+    # Points below the ideal, two AUCs, (0.7 - 0.1) / (0.2 - 0.1), two ratios.
+    np.testing.assert_allclose(values, [0.4, 0.98, 0.99, 6.0, 7.0, 2.0])
+    assert all(held for _, _, held in found.values())
+    text = colour_orientation_table.table([run])
+    assert "| accuracy, % | | 95.10 |" in text
+    assert "missed" not in text
+    # Half-way on its own axis: dimension 1 for colour, 0 for orientation.
+    assert "of colour half-way between two classes" in text
+    assert text.count("| 2.00 |") == text.count("| 3.00 |") == 1
+
+
+@pytest.mark.parametrize(
+    ("rises", "holds"),
+    [((0.31, 0.1), True), ((0.29, 0.1), False), ((0.1, -0.1), True),
+     ((-0.1, -0.2), False)],
+)  # fmt: skip
+def test_the_rise_with_hue_noise(rises, holds):
+    run = colour_run()
+    test = run["evaluation"]["test"]
+    test["variance"]["hue_noise"]["increase"] = {
+        "colour": rises[0],
+        "orientation": rises[1],
+    }
+    found = colour_orientation_table.aims(test)
+    (row,) = (value for name, value in found.items() if "hue noise" in name)
+    assert row[2] == holds
+    assert ("missed" in colour_orientation_table.table([run])) != holds
+
+
+def test_missed_aims_are_marked():
+    text = colour_orientation_table.table([colour_run(accuracy=0.94)])
+    assert "1.5, missed" in text
+
+
+def test_figures_of_colour_and_orientation():
+    drawn = colour_orientation_table.figures([colour_run()])
+    grid, variance = drawn.values()
+    points = grid.axes[1].collections[0].get_offsets()
+    assert len(points) == 9
+    # The shape of the smaller angles is in the lower left, the last row.
+    from embeddings_tf.datasets.l_shapes import draw_l_shapes
+
+    shape = draw_l_shapes(np.array([45.0]), np.array([45.0]))[0]
+    mosaic = np.asarray(grid.axes[0].images[0].get_array())
+    np.testing.assert_array_equal(mosaic[-64:, :64], shape)
+    heights = [bar.get_height() for bar in variance.axes[0].patches]
+    np.testing.assert_allclose(heights, [0.1, 0.7, 0.1, 0.2])
+    for figure in drawn.values():
+        figure.canvas.draw()
+    assert colour_orientation_table.figures([]) == {}
+    assert colour_orientation_table.table([]) == ""
+
+
+def study_run(sampler, count, accuracy, **changes):
+    recipe = samplers_study.RECIPE
+    config = copy.deepcopy(recipe_fields(load_recipe(recipe)))
+    config["objective"] |= {"sampler": sampler, "num_samples": count}
+    config |= {"num_epochs": 10, **changes}
+    cells = {
+        name: {"accuracy": accuracy, "interval": 0.01}
+        for name in n_digit_grid.CONDITIONS
+    }
+    return {
+        "recipe": recipe,
+        "seed": 0,
+        "config": config,
+        "training": TRAINING,
+        "evaluation": dict.fromkeys(n_digit_grid.SPLITS, cells),
+    }
+
+
+def test_the_study_of_the_samplers_ignores_other_runs():
+    runs = [
+        study_run("naive", 20, 0.7),
+        study_run("intersection", 1, 0.8),
+        study_run("naive", 5, 0.5),
+        study_run("naive", 1, 0.1, num_epochs=40),
+        study_run("naive", 1, 0.1, patience=3),
+        {**study_run("naive", 1, 0.1), "recipe": "another"},
+    ]
+    found = samplers_study.by_sampler(runs)
+    assert {name: [*of] for name, of in found.items()} == {
+        "naive": [5, 20],
+        "intersection": [1],
+    }
+    text = samplers_study.table(found)
+    assert "| naive | 5 | 50.0 | 50.0 |" in text
+    panel = samplers_study.figure(found).axes[0]
+    naive = panel.containers[0].lines[0]
+    assert naive.get_xydata().tolist() == [[5, 50], [20, 70]]
+    assert samplers_study.table({}) == "" and not samplers_study.figures({})
+
+
+def test_bars_need_two_methods_with_all_tasks():
+    tasks = [[50.0, 60.0], [70.0]]
+    panels = {
+        "n_digit_seen": {
+            "clean": {"PN": tasks, "SPE": tasks, "HIB": [[1], []]}
+        },
+        "n_digit_unseen": {"clean": {"PN": tasks, "SPE": [[], []]}},
+    }
+    found = method_bars.complete(panels)
+    expected = {"PN": [55.0, 70.0], "SPE": [55.0, 70.0]}
+    assert found == {"n_digit_seen": {"clean": expected}}
+    (name,) = method_bars.figures(found)
+    assert f"figures/{name}.png" in method_bars.text(found)
+
+
+def test_characters_do_not_cover_one_another():
+    mean = np.random.default_rng(0).normal(size=(500, 2))
+    rows = prototype_planes.apart(mean, most=60, distance=0.05)
+    assert len(rows) == len(set(rows)) == 60
+    low, high = np.percentile(mean, [1, 99], axis=0)
+    places = (mean[rows] - low) / (high - low)
+    assert places.min() >= 0 and places.max() <= 1
+    for number, place in enumerate(places):
+        for other in places[:number]:
+            assert max(abs(place - other)) >= 0.05
+
+
+def test_only_planes_are_drawn(tmp_path):
+    config = {"dataset": "n_digit/3_number", "encoder": {"dim": 2}}
+    (tmp_path / "config.json").write_text(json.dumps({"config": config}))
+    (tmp_path / "results.json").write_text("{}")
+    with pytest.raises(ValueError, match="received n_digit/3_number in 2"):
+        prototype_planes.collect(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        (colour_orientation_table, colour_orientation_table.table),
+        (samplers_study, samplers_study.table),
+        (method_bars, method_bars.text),
+        (prototype_planes, prototype_planes.text),
+    ],
+)
+def test_the_page_is_up_to_date(module, text):
+    found = read_between(module.PAGE, module.BEGIN, module.END)
+    assert found == text(module.load())
