@@ -1,5 +1,6 @@
 """Writes the answers of a command as JSON or CSV."""
 
+import argparse
 import csv
 import io
 import json
@@ -7,6 +8,46 @@ import math
 import pathlib
 
 from trainers.workdir import write_atomically
+
+# More lines of answers are not printed.
+MOST_LINES = 1000
+
+
+def add_answers(parser: argparse.ArgumentParser, picture: str = "") -> None:
+    """Adds `--output`, and `--figure` with what the picture shows."""
+    parser.add_argument(
+        "--output", metavar="FILE", help="also write FILE.json or FILE.csv"
+    )
+    if picture:
+        parser.add_argument("--figure", metavar="FILE.png", help=picture)
+
+
+def answers_paths(
+    arguments: argparse.Namespace,
+) -> tuple[pathlib.Path | None, pathlib.Path | None]:
+    """Returns the paths of `--output` and `--figure`; None if not given.
+
+    Raises:
+        ValueError: If the ending is unknown.
+        OSError: If a folder does not exist, or a path is a folder.
+    """
+    endings = {"output": (".json", ".csv"), "figure": (".png",)}
+    output, figure = (
+        require_writable(f"--{flag}", value, endings[flag])
+        if (value := getattr(arguments, flag, None)) is not None
+        else None
+        for flag in endings
+    )
+    return output, figure
+
+
+def print_more(count: int, what: str) -> None:
+    """Says how many answers were not printed, if any."""
+    if count > MOST_LINES:
+        print(
+            f"... and {count - MOST_LINES} more; --output FILE.csv has every "
+            f"{what}"
+        )
 
 
 def require_writable(flag: str, value: str, endings: tuple) -> pathlib.Path:

@@ -8,6 +8,16 @@ import shlex
 import shutil
 import sys
 
+from trainers.console import COMMANDS
+
+CONSOLE = "embeddings-tf"
+COMMAND_OF = {module: name for name, (module, _) in COMMANDS.items()}
+# Modules of other packages that have a script, installed beside ours.
+SCRIPTS = {
+    "tensorboard.main": "tensorboard",
+    "tensorflow.python.tools.saved_model_cli": "saved_model_cli",
+}
+
 
 def add_recipe(
     parser: argparse.ArgumentParser, with_folds="", required=True
@@ -132,11 +142,37 @@ def _one_line(error: Exception) -> str | None:
 
 
 def module_command(module: str) -> str:
-    """Returns the shell command that starts a module from this folder."""
-    python = pathlib.Path(sys.executable)
-    found = shutil.which("python")
-    if found and pathlib.Path(found).absolute() == python.absolute():
-        return f"python -m {module}"
-    if python.is_relative_to(pathlib.Path.cwd()):
-        python = python.relative_to(pathlib.Path.cwd())
-    return f"{shlex.quote(str(python))} -m {module}"
+    """Returns the shell command that starts a module from this folder.
+
+    If this process was started by the console command, it is what the user
+    can type in the same way, such as `embeddings-tf evaluate`.
+    """
+    started = pathlib.Path(sys.argv[0])
+    if started.stem == CONSOLE:
+        if module in COMMAND_OF:
+            return f"{_as_typed(started)} {COMMAND_OF[module]}"
+        script = started.with_name(SCRIPTS.get(module, "no script"))
+        if script.is_file():
+            return _as_typed(script)
+    return f"{_as_typed(pathlib.Path(sys.executable))} -m {module}"
+
+
+def _as_typed(program: pathlib.Path) -> str:
+    """The shortest way to type a program in this folder."""
+    found = shutil.which(program.name)
+    if found and pathlib.Path(found).absolute() == program.absolute():
+        return program.name
+    if program.is_relative_to(pathlib.Path.cwd()):
+        program = program.relative_to(pathlib.Path.cwd())
+    return shlex.quote(str(program))
+
+
+def program(module: str) -> str:
+    """Returns the name of a command for `--help` and in messages.
+
+    It is `embeddings-tf NAME` if the process was started by this command, and
+    otherwise `python -m MODULE`.
+    """
+    if pathlib.Path(sys.argv[0]).stem == CONSOLE and module in COMMAND_OF:
+        return f"{CONSOLE} {COMMAND_OF[module]}"
+    return f"python -m {module}"

@@ -22,7 +22,7 @@ NEVER = 10**6
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.compare",
+        prog=command_line.program("trainers.compare"),
         description="Train several methods with equal budgets on your own "
         "data, and compare them repeat by repeat.",
         epilog="Any field of the recipes can be set for all methods: "

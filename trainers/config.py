@@ -6,6 +6,7 @@ import json
 import pathlib
 from collections.abc import Mapping
 
+from trainers import command_line
 from trainers.own_code import own_object
 from trainers.own_code import require_saved_arguments
 from trainers.own_code import run_file
@@ -80,7 +81,8 @@ def _recipes_like(name: str) -> list[str]:
     names = recipe_names()
     begun = [known for known in names if name and known.startswith(name)]
     found = begun[:5] or difflib.get_close_matches(name, names, 5)
-    listed = "the recipes of `python -m trainers.train --list`"
+    command = command_line.program("trainers.train")
+    listed = f"the recipes of `{command} --list`"
     if len(begun) > len(found):
         listed += f", of which {len(begun)} begin with {name!r}"
     return [*found, listed]

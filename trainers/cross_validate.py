@@ -19,12 +19,12 @@ from trainers.config import recipe_name
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.cross_validate",
+        prog=command_line.program("trainers.cross_validate"),
         description="Train and evaluate a recipe fold by fold, or continue.",
         epilog="Fold 0 is for tuning: by default only the other folds run, and "
         "the summary contains all of them that have run. Any field of "
         "the recipe except folds.fold can be set: --config.field=value. "
-        "`python -m trainers.train --list` shows the recipes.",
+        f"`{command_line.program('trainers.train')} --list` shows the recipes.",
     )
     command_line.add_recipe(result, " with folds")
     result.add_argument(

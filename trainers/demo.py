@@ -19,7 +19,8 @@ CLIENT = pathlib.Path(__file__).parent / "saved_model_client.py"
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.demo", description=__doc__.partition("\n")[0]
+        prog=command_line.program("trainers.demo"),
+        description=__doc__.partition("\n")[0],
     )
     result.add_argument("--workdir", default="runs/demo")
     return result

@@ -28,9 +28,22 @@ def add_inputs(parser: argparse.ArgumentParser, help=INPUTS_HELP) -> None:
     )
 
 
+def add_gallery(parser: argparse.ArgumentParser, made_by: str) -> None:
+    """Adds `--gallery`, a file that exists, and the run of its model."""
+    parser.add_argument(
+        "--gallery",
+        required=True,
+        metavar="FILE.npz",
+        help=f"file that {made_by} wrote",
+    )
+    parser.add_argument(
+        "--workdir", help="folder of the run; default: as in the gallery"
+    )
+
+
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.embed_data",
+        prog=command_line.program("trainers.embed_data"),
         description="Embed images, recordings or features with the best "
         "checkpoint of a run.",
     )
@@ -125,8 +138,8 @@ def _others(columns: dict) -> str:
 def _write_npz(path, trained, columns) -> None:
     from embeddings_tf.scoring import array_file
     from embeddings_tf.scoring.fingerprint import fingerprint
-    from trainers.sources import relative_path
-    from trainers.sources import stored_names
+    from trainers.stored_paths import relative_path
+    from trainers.stored_paths import stored_names
 
     columns = {**columns, "paths": stored_names(columns["paths"], path)}
     settings = {

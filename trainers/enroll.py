@@ -15,7 +15,7 @@ SCORES = ("log_evidence", "nearest_distance")
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.enroll",
+        prog=command_line.program("trainers.enroll"),
         description="Enrol labelled examples in a gallery: a new one, or one "
         "that exists. Nothing is trained.",
         epilog="The threshold for the answer 'unknown' comes from classes that "
@@ -89,9 +89,9 @@ def enroll(arguments: argparse.Namespace) -> None:
     path = require_writable("--gallery", arguments.gallery, (".npz",))
     _check(arguments, path)
     from trainers.quiet import import_tensorflow
-    from trainers.sources import full_names
-    from trainers.sources import stored_names
-    from trainers.sources import workdir_of
+    from trainers.stored_paths import full_names
+    from trainers.stored_paths import stored_names
+    from trainers.stored_paths import workdir_of
     from trainers.trained import require_trained
 
     if path.exists():

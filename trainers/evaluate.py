@@ -22,7 +22,7 @@ SETTABLE = (
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.evaluate",
+        prog=command_line.program("trainers.evaluate"),
         description="Evaluate the best checkpoint of a run on its test data.",
         epilog="Fields of the recipe's evaluation can be set: "
         "--config.evaluation.num_episodes=1000; so can config.data_dir and "

@@ -14,7 +14,7 @@ SAVED_MODEL_CLI = "tensorflow.python.tools.saved_model_cli"
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.export",
+        prog=command_line.program("trainers.export"),
         description="Write the best checkpoint of a run as a SavedModel: the "
         "next version in the folder of a model.",
     )

@@ -10,7 +10,7 @@ from trainers.inputs import Inputs
 from trainers.inputs import class_names
 from trainers.inputs import read_inputs
 from trainers.inputs import read_split
-from trainers.sources import relative_path
+from trainers.stored_paths import relative_path
 from trainers.trained import Trained
 from trainers.trained import embed_inputs
 from trainers.trained import open_trained

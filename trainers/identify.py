@@ -8,35 +8,25 @@ import shlex
 import sys
 
 from trainers import command_line
+from trainers.answers_file import MOST_LINES
+from trainers.answers_file import add_answers
+from trainers.answers_file import answers_paths
+from trainers.answers_file import print_more
+from trainers.answers_file import write_answers
+from trainers.embed_data import add_gallery
 from trainers.embed_data import add_inputs
-
-# More lines are not printed; --output has all.
-MOST_LINES = 1000
 
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.identify",
+        prog=command_line.program("trainers.identify"),
         description="Answer which enrolled class each input is in, or "
         "'unknown'.",
     )
     add_inputs(result)
-    result.add_argument(
-        "--gallery",
-        required=True,
-        metavar="FILE.npz",
-        help="file that trainers.enroll wrote",
-    )
-    result.add_argument(
-        "--workdir", help="folder of the run; default: as in the gallery"
-    )
-    result.add_argument(
-        "--output", metavar="FILE", help="also write FILE.json or FILE.csv"
-    )
-    result.add_argument(
-        "--figure",
-        metavar="FILE.png",
-        help="histogram of the scores; default: identify.png in the workdir",
+    add_gallery(result, "`enroll`")
+    add_answers(
+        result, "histogram of the scores; default: identify.png in the workdir"
     )
     return result
 
@@ -45,18 +35,10 @@ def identify(arguments: argparse.Namespace) -> None:
     """Prints one line per input: path, answer, probability, score, decision."""
     import pathlib
 
-    from trainers.answers_file import require_writable
-    from trainers.answers_file import write_answers
     from trainers.quiet import import_tensorflow
-    from trainers.sources import workdir_of
+    from trainers.stored_paths import workdir_of
 
-    output = figure = None
-    if arguments.output is not None:
-        output = require_writable(
-            "--output", arguments.output, (".json", ".csv")
-        )
-    if arguments.figure is not None:
-        figure = require_writable("--figure", arguments.figure, (".png",))
+    output, figure = answers_paths(arguments)
     path = pathlib.Path(arguments.gallery).expanduser()
     workdir = workdir_of(path, arguments.workdir, "trainers.enroll")
     import_tensorflow()
@@ -98,9 +80,7 @@ def _print_lines(columns: dict) -> None:
             f"{name:<{width}}  {answer:<{wide}}  {probability:>11.3f}  "
             f"{score:>10.4g}  {decision}"
         )
-    more = len(columns["path"]) - len(rows)
-    if more:
-        print(f"... and {more} more; --output FILE.csv has every answer")
+    print_more(len(columns["path"]), "answer")
 
 
 def _print_summary(gallery, labels, found) -> None:

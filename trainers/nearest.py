@@ -9,29 +9,25 @@ import shlex
 import sys
 
 from trainers import command_line
+from trainers.answers_file import MOST_LINES
+from trainers.answers_file import add_answers
+from trainers.answers_file import answers_paths
+from trainers.answers_file import print_more
+from trainers.answers_file import write_answers
+from trainers.embed_data import add_gallery
 from trainers.embed_data import add_inputs
 
-# More lines are not printed; --output has all.
-MOST_LINES = 1000
 QUERIES_DRAWN = 8
 
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.nearest",
+        prog=command_line.program("trainers.nearest"),
         description="Find the most similar examples of a gallery for each "
         "input. A file never finds itself, by its path.",
     )
     add_inputs(result)
-    result.add_argument(
-        "--gallery",
-        required=True,
-        metavar="FILE.npz",
-        help="file that trainers.embed_data or trainers.enroll wrote",
-    )
-    result.add_argument(
-        "--workdir", help="folder of the run; default: as in the gallery"
-    )
+    add_gallery(result, "`embed` or `enroll`")
     result.add_argument(
         "--k", type=int, default=5, help="number of neighbours; default: 5"
     )
@@ -40,14 +36,10 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="search by FAISS, for very large galleries; default: exact",
     )
-    result.add_argument(
-        "--output", metavar="FILE", help="also write FILE.json or FILE.csv"
-    )
-    result.add_argument(
-        "--figure",
-        metavar="FILE.png",
-        help="pictures of neighbours, wrong ones framed; default: nearest.png "
-        "in the workdir",
+    add_answers(
+        result,
+        "pictures of neighbours, wrong ones framed; default: nearest.png in "
+        "the workdir",
     )
     return result
 
@@ -56,18 +48,10 @@ def nearest(arguments: argparse.Namespace) -> None:
     """Prints one line per input: path, and class and value of neighbours."""
     import pathlib
 
-    from trainers.answers_file import require_writable
-    from trainers.answers_file import write_answers
     from trainers.quiet import import_tensorflow
-    from trainers.sources import workdir_of
+    from trainers.stored_paths import workdir_of
 
-    output = figure = None
-    if arguments.output is not None:
-        output = require_writable(
-            "--output", arguments.output, (".json", ".csv")
-        )
-    if arguments.figure is not None:
-        figure = require_writable("--figure", arguments.figure, (".png",))
+    output, figure = answers_paths(arguments)
     if arguments.k < 1:
         raise ValueError(f"--k must be at least 1; received {arguments.k}")
     path = pathlib.Path(arguments.gallery).expanduser()
@@ -113,9 +97,7 @@ def _print_lines(gallery, inputs, values, rows) -> None:
             for value, place in zip(found, places, strict=True)
         ]
         print(f"{name:<{width}}  {', '.join(texts)}")
-    more = len(rows) - MOST_LINES
-    if more > 0:
-        print(f"... and {more} more; --output FILE.csv has every neighbour")
+    print_more(len(rows), "neighbour")
 
 
 def _print_summary(gallery, inputs, rows) -> None:

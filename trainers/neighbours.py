@@ -17,7 +17,7 @@ from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from trainers.embed_data import KIND
 from trainers.inputs import Inputs
-from trainers.sources import shown_names
+from trainers.stored_paths import shown_names
 
 
 class Neighbours:

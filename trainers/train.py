@@ -26,7 +26,7 @@ SHORT_SECONDS = 60
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.train",
+        prog=command_line.program("trainers.train"),
         description="Train a recipe with model.fit, or continue a run. With "
         "DATA and --goal, write the recipe first.",
         epilog="Any field of the recipe can be set: --config.field=value or "

@@ -22,13 +22,10 @@ def require_trained(workdir: str) -> pathlib.Path:
         ValueError: If the folder contains no run, or no checkpoint yet.
     """
     from trainers.workdir import folder_argument
+    from trainers.workdir import require_run
 
     path = folder_argument("--workdir", workdir)
-    if not (path / "config.json").is_file():
-        raise ValueError(
-            f"{workdir} contains no run (no config.json in it); train first: "
-            f"python -m trainers.train --config RECIPE --workdir {workdir}"
-        )
+    require_run(path)
     if not (path / "checkpoints" / "best.keras").is_file():
         raise ValueError(
             f"{workdir} has no checkpoint yet; finish an epoch of training "
@@ -41,7 +38,8 @@ def open_trained(workdir: str) -> Trained:
     """Loads the best model of a workdir. Several commands may use it at once.
 
     Raises:
-        ValueError: As `require_trained`, or if a file is damaged.
+        ValueError: As `require_trained`, or if a file is damaged, or the
+            frozen network is not the one of the training.
     """
     from trainers.quiet import import_tensorflow
     from trainers.workdir import run_of_workdir
@@ -49,8 +47,10 @@ def open_trained(workdir: str) -> Trained:
     path = require_trained(workdir)
     _, run = run_of_workdir(path)
     import_tensorflow()
+    from trainers.backbone_features import require_same_backbone
     from trainers.checkpoint import load_best
 
+    require_same_backbone(path, run.data)
     return Trained(path, run, load_best(path))
 
 

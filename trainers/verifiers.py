@@ -15,7 +15,7 @@ from trainers.run import Backbone
 from trainers.run import Images
 from trainers.run import Part
 from trainers.run import Utterances
-from trainers.sources import absolute_data
+from trainers.stored_paths import absolute_data
 from trainers.trained import Trained
 from trainers.trained import embed_inputs
 

@@ -8,15 +8,18 @@ import shlex
 import sys
 
 from trainers import command_line
+from trainers.answers_file import MOST_LINES
+from trainers.answers_file import add_answers
+from trainers.answers_file import answers_paths
+from trainers.answers_file import print_more
+from trainers.answers_file import write_answers
 
 CALIBRATIONS = ("logistic", "isotonic")
-# More lines are not printed; --output has all.
-MOST_LINES = 1000
 
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m trainers.verify",
+        prog=command_line.program("trainers.verify"),
         description="Answer whether two inputs are of the same class: "
         "probability, log-likelihood ratio, and a decision at a stated "
         "false-accept rate.",
@@ -61,25 +64,17 @@ def parser() -> argparse.ArgumentParser:
         help="probability of the same class before the inputs are seen; "
         "default: 0.5",
     )
-    result.add_argument(
-        "--output", metavar="FILE", help="also write FILE.json or FILE.csv"
-    )
+    add_answers(result)
     return result
 
 
 def verify(arguments: argparse.Namespace) -> None:
     """Prints one line per pair: paths, answer, probability, ratio, score."""
-    from trainers.answers_file import require_writable
-    from trainers.answers_file import write_answers
     from trainers.pairs import read_pairs
     from trainers.quiet import import_tensorflow
     from trainers.trained import require_trained
 
-    output = None
-    if arguments.output is not None:
-        output = require_writable(
-            "--output", arguments.output, (".json", ".csv")
-        )
+    output, _ = answers_paths(arguments)
     for flag in ("false_accept_rate", "prior"):
         value = getattr(arguments, flag)
         if not 0 < value < 1:
@@ -151,9 +146,7 @@ def _print_lines(columns: dict) -> None:
             f"{probability:>11.4f}  {ratio:>9.3f}  {score:>9.4g}  "
             f"{threshold:.4g}"
         )
-    more = len(columns["first"]) - len(rows)
-    if more:
-        print(f"... and {more} more; --output FILE.csv has every answer")
+    print_more(len(columns["first"]), "answer")
 
 
 def _print_report(report: dict) -> None:

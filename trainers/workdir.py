@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 
+from trainers import command_line
 from trainers.run import Run
 from trainers.run_config import complete
 from trainers.run_config import config_of
@@ -79,6 +80,16 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
     return pathlib.Path(value)
 
 
+def require_run(path: pathlib.Path) -> None:
+    """Raises ValueError if a folder contains no run."""
+    if not (path / "config.json").is_file():
+        raise ValueError(
+            f"{path} contains no run (no config.json in it); train first: "
+            f"{command_line.program('trainers.train')} --config RECIPE "
+            f"--workdir {path}"
+        )
+
+
 @contextlib.contextmanager
 def open_workdir(workdir: str, *, create: bool = True):
     """Opens the run's folder and locks it for this process until the end.
@@ -93,11 +104,8 @@ def open_workdir(workdir: str, *, create: bool = True):
             no run.
     """
     path = folder_argument("--workdir", workdir)
-    if not create and not (path / "config.json").is_file():
-        raise ValueError(
-            f"{workdir} contains no run (no config.json in it); train first: "
-            f"python -m trainers.train --config RECIPE --workdir {workdir}"
-        )
+    if not create:
+        require_run(path)
     made = [p for p in (path / ".lock", path, *path.parents) if not p.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -37,13 +37,14 @@ def space_names() -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m tuning.search",
+        prog=command_line.program("tuning.search"),
         description="Search the hyperparameters of a recipe at random, or "
         "continue a search.",
         epilog="Any field of the recipe can be set for all trials: "
         "--config.field=value. Spaces: "
         + ", ".join(space_names())
-        + ". `python -m trainers.train --list` shows the recipes.",
+        + f". `{command_line.program('trainers.train')} --list` shows the "
+        "recipes.",
     )
     command_line.add_recipe(result)
     result.add_argument(

@@ -13,9 +13,14 @@ from tests.models.networks import write_networks
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import backbone_features
+from trainers import embed_data
+from trainers import enroll
 from trainers import evaluate
 from trainers import export
+from trainers import identify
+from trainers import nearest
 from trainers import train
+from trainers import verify
 from trainers.config import load_recipe
 from trainers.data import Data
 from trainers.run import Backbone
@@ -178,10 +183,23 @@ def test_trained_evaluated_and_exported(words, folder, tmp_path, capsys):
     names = json.loads((model / "1" / "assets.extra/classes.json").read_text())
     assert sum(map(len, names["splits"].values())) == 6
     # Other weights than in training.
+    gallery = tmp_path / "gallery.npz"
+    words = ["--workdir", run, "--gallery", gallery, "--no-threshold"]
+    assert call(enroll, *words, folder) == 0
     (run / "backbone.json").write_text('{"digest": "0"}')
-    for module, more in ((evaluate, []), (export, ["--directory", model])):
+    image, output = folder / "a" / "0.png", tmp_path / "new.npz"
+    for module, more in (
+        (evaluate, []),
+        (export, ["--directory", model]),
+        (embed_data, [image, "--output", output]),
+        (enroll, [folder, "--gallery", output]),
+        (identify, [image, "--gallery", gallery]),
+        (nearest, [image, "--gallery", gallery]),
+        (verify, [image, image]),
+    ):
         error = refused(capsys, module, "--workdir", run, *more)
         assert "are not those with which" in error
+    assert not output.exists() and not (run / "verifier.json").exists()
 
 
 @pytest.mark.parametrize(

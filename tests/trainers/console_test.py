@@ -1,9 +1,13 @@
 """The console command."""
 
 import importlib
+import pathlib
+import shutil
+import sys
 
 import pytest
 
+from trainers import command_line
 from trainers import console
 
 
@@ -29,3 +33,61 @@ def test_exit_codes_are_passed_on(tmp_path, capsys):
     words = ["evaluate", "--workdir", str(tmp_path / "nothing")]
     assert console.main(words) == 1
     assert "contains no run" in capsys.readouterr().err
+
+
+@pytest.fixture
+def started(tmp_path, monkeypatch):
+    """A process that `embeddings-tf` started, in a folder without it."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("embeddings-tf", "tensorboard"):
+        (folder / name).touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(folder / "embeddings-tf")])
+    monkeypatch.setenv("PATH", "")
+    return folder
+
+
+def test_next_commands_are_what_the_user_can_type(started, monkeypatch):
+    program = started / "embeddings-tf"
+    for name, (module, _) in console.COMMANDS.items():
+        assert command_line.module_command(module) == f"{program} {name}"
+        assert command_line.program(module) == f"embeddings-tf {name}"
+    typed = command_line.module_command("tensorboard.main")
+    assert typed == str(started / "tensorboard")
+    monkeypatch.setenv("PATH", str(started))
+    assert shutil.which("embeddings-tf") == str(program)
+    assert command_line.module_command("trainers.evaluate") == (
+        "embeddings-tf evaluate"
+    )
+    assert command_line.module_command("tensorboard.main") == "tensorboard"
+
+
+def test_from_the_current_folder_and_without_the_script(started, monkeypatch):
+    monkeypatch.chdir(started.parent)
+    assert command_line.module_command("trainers.evaluate") == (
+        "bin/embeddings-tf evaluate"
+    )
+    (started / "tensorboard").unlink()
+    typed = command_line.module_command("tensorboard.main")
+    assert typed.endswith(" -m tensorboard.main")
+    assert pathlib.Path(typed.split()[0]).name.startswith("python")
+
+
+def test_modules_are_named_without_the_console_command():
+    typed = command_line.module_command("trainers.evaluate")
+    assert typed.endswith("-m trainers.evaluate")
+    assert command_line.program("trainers.evaluate") == (
+        "python -m trainers.evaluate"
+    )
+
+
+def test_messages_and_help_name_the_console_command(started, capsys):
+    assert console.main(["evaluate", "--workdir", str(started)]) == 1
+    err = capsys.readouterr().err
+    assert "train first: embeddings-tf train --config RECIPE" in err
+    gallery = str(started / "none.npz")
+    assert console.main(["identify", "a.png", "--gallery", gallery]) == 1
+    assert "make it with embeddings-tf enroll" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        console.main(["identify", "--help"])
+    assert "usage: embeddings-tf identify" in capsys.readouterr().out

@@ -10,10 +10,10 @@ from tests.trainers.colours import colour_of
 from trainers.config import load_recipe
 from trainers.inputs import class_names
 from trainers.inputs import read_inputs
-from trainers.sources import absolute_data
-from trainers.sources import relative_path
-from trainers.sources import shown_names
-from trainers.sources import stored_names
+from trainers.stored_paths import absolute_data
+from trainers.stored_paths import relative_path
+from trainers.stored_paths import shown_names
+from trainers.stored_paths import stored_names
 from trainers.workdir import run_of_workdir
 
 

@@ -1,39 +1,26 @@
 """The commands and code of docs/use.md run as printed."""
 
 import csv
-import pathlib
-import re
-import shlex
 
 import numpy as np
 import pytest
 
-from trainers import console
+from tests.trainers.page_commands import blocks
+from tests.trainers.page_commands import run_commands
+from tests.trainers.page_commands import run_python
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "use.md"
-SHORT = ["--config.num_epochs=2", "--config.steps_per_epoch=25"]
-MORE = ["--config.deterministic=False"]
-
-
-def blocks(language) -> list[str]:
-    text = PAGE.read_text(encoding="utf-8")
-    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+PAGE = "use.md"
 
 
 @pytest.mark.slow
 def test_every_command_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(compile(blocks("python")[0], str(PAGE), "exec"), {})  # noqa: S102
+    run_python(PAGE, 0)
     commands = [
-        shlex.split(line)
-        for block in blocks("sh")[1:]
-        for line in block.splitlines()
+        line for block in blocks(PAGE, "sh")[1:] for line in block.splitlines()
     ]
     assert len(commands) == 8
-    for name, *words in commands:
-        assert name == "embeddings-tf"
-        is_training = words[0] == "train"
-        assert console.main([*words, *(SHORT + MORE) * is_training]) == 0
+    run_commands(commands)
     with open("answers.csv") as file:
         rows = list(csv.DictReader(file))
     enrolled = [row for row in rows if row["label"] <= "33"][: 10 * 20]
@@ -49,8 +36,7 @@ def test_every_command_runs(tmp_path, monkeypatch, capsys):
 
 def test_the_objects_answer_as_the_page_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    namespace = {}
-    exec(compile(blocks("python")[1], str(PAGE), "exec"), namespace)  # noqa: S102
+    namespace = run_python(PAGE, 1)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "['class 00' 'class 09' 'unknown']"
     assert lines[1] == "[ True  True False]"

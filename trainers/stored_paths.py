@@ -1,4 +1,4 @@
-"""Files of embeddings name the run of their model."""
+"""Paths in files of embeddings: of the inputs, and of the model's run."""
 
 import json
 import os
@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from trainers import command_line
 from trainers.trained import require_trained
 
 
@@ -85,15 +86,16 @@ def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
     Args:
         path: The file.
         workdir: The folder that the user names; None: the one in the file.
-        command: The command that makes such a file, for the message.
+        command: The module that makes such a file, for the message.
 
     Raises:
         ValueError: If the file is damaged, or the run has no checkpoint.
         OSError: If the file or the run that it names does not exist.
     """
+    made_by = command_line.program(command)
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no file {path}; make it with {command}"
+            f"there is no file {path}; make it with {made_by}"
         )
     if workdir is not None:
         require_trained(workdir)
@@ -111,7 +113,7 @@ def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
         zipfile.BadZipFile,
     ):
         raise ValueError(
-            f"{path} is damaged or another kind of file; make it with {command}"
+            f"{path} is damaged or another kind of file; make it with {made_by}"
         ) from None
     found = path.parent / source
     if not source or not (found / "config.json").is_file():
