@@ -10,6 +10,7 @@ from sklearn.metrics import pairwise_distances
 from embeddings_tf.metrics import gallery_search
 from embeddings_tf.metrics import mean_average_precision
 from embeddings_tf.metrics import recall_at_k
+from embeddings_tf.ops import gallery_distances
 from embeddings_tf.ops import nearest
 
 
@@ -73,7 +74,7 @@ def blocks(request, monkeypatch):
     monkeypatch.setattr(gallery_search, "_RANKED_BLOCK", query * 300)
     monkeypatch.setattr(nearest, "_QUERY_BLOCK", query)
     monkeypatch.setattr(nearest, "_BLOCK", query * 200)
-    monkeypatch.setattr(nearest, "_DIRECT_BLOCK", query * 5)
+    monkeypatch.setattr(gallery_distances, "_DIRECT_BLOCK", query * 5)
 
 
 class TestRecallAtK:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.ops import nearest
+from embeddings_tf.ops import nearest_candidates
 
 
 def brute_force(queries, gallery, count, hidden=None):
@@ -25,6 +26,16 @@ def search(queries, gallery, count, hidden=None, distance="l2"):
     )
     np.testing.assert_array_equal(np.concatenate(blocks), rows)
     return np.concatenate(places)
+
+
+@pytest.fixture(autouse=True, params=["double", "single"])
+def precision(request, monkeypatch):
+    """Candidates from float64, and from float32 in tiles of several sizes."""
+    many = 2**60 if request.param == "double" else 0
+    monkeypatch.setattr(nearest, "_MANY", many)
+    monkeypatch.setattr(nearest, "_TRIED", 5)
+    monkeypatch.setattr(nearest_candidates, "_TILE", 150)
+    return request.param
 
 
 def points(n, dim, seed=0, spread=1.0, dtype=np.float32):
@@ -54,6 +65,28 @@ def test_order_of_random_rows(exhaustive, count, dtype):
         search(queries, gallery, count), brute_force(queries, gallery, count)
     )
     assert not exhaustive
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30, 1e200])
+@pytest.mark.parametrize("num", [120, 150, 151, 700])
+def test_queries_among_each_other(precision, scale, num):
+    """Whole tiles and parts of tiles, beyond the range of float32."""
+    x = points(num, 5, spread=scale, dtype=np.float64)
+    distances = nearest.Distances(x, x)
+    helps = nearest._single_precision_helps(distances, np.arange(num), 3)
+    assert helps == (precision == "single")
+    np.testing.assert_array_equal(
+        search(x, x, 3), brute_force(x / scale, x / scale, 3)
+    )
+
+
+def test_many_tiles_keep_the_nearest_of_all():
+    queries, gallery = points(800, 3), points(1000, 3, 1)
+    found = nearest_candidates.nearest_candidates(queries, gallery, 64)
+    expected = brute_force(queries, gallery, 64)
+    np.testing.assert_array_equal(found[1], expected)
+    squares = np.sum((queries[:, None] - gallery[expected]) ** 2, axis=-1)
+    np.testing.assert_allclose(found[0], squares, atol=1e-5)
 
 
 @pytest.mark.parametrize("factor", [3e3, 1e6, 1e10])
