@@ -10,7 +10,6 @@ show the first seed.
 """
 
 import functools
-import json
 import math
 
 from tools import n_digit_table
@@ -19,6 +18,7 @@ from tools.colour_orientation_figures import variance_figure
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
+from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 
@@ -135,8 +135,7 @@ def table(results: list[dict]) -> str:
 
 def load() -> list[dict]:
     """Returns the contents of all result files, sorted by seed."""
-    found = [json.loads(path.read_text()) for path in RESULTS.glob("*.json")]
-    return sorted(found, key=lambda run: run["seed"])
+    return sorted(kept_results(RESULTS).values(), key=lambda run: run["seed"])
 
 
 def figures(results: list[dict]) -> dict:

@@ -17,6 +17,7 @@ from tools.generated_text import FIGURES
 from tools.generated_text import ROOT
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
+from tools.keep_result import kept_results
 from tools.rerun_command import rerun_command
 
 PAGE = ROOT / "docs" / "results" / "prototypes.md"
@@ -108,10 +109,7 @@ def apart(mean, most: int = MOST, distance: float = APART) -> list[int]:
 
 def load() -> dict[str, dict]:
     """Returns the origin of each plane by the name of its picture."""
-    return {
-        path.stem: json.loads(path.read_text())
-        for path in sorted(RESULTS.glob("*.json"))
-    }
+    return {path.stem: found for path, found in kept_results(RESULTS).items()}
 
 
 def text(found: dict[str, dict]) -> str:

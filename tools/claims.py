@@ -1,0 +1,88 @@
+"""Claims of papers: what our result files say about each, and a verdict.
+
+A claim is reproduced if every cell of it was run and holds, in part if some
+cells hold, and not run without results.
+"""
+
+import statistics
+
+# Points below a published number that still count as that number.
+NEAR = 2.0
+# A claim, the evidence, and the verdict.
+Claim = tuple[str, str, str]
+
+
+def verdict(held: int, measured: int, of: int) -> str:
+    """Returns a verdict from numbers of cells.
+
+    Args:
+        held: Cells in which the claim holds.
+        measured: Cells that were run.
+        of: All cells.
+    """
+    if not measured:
+        return "not run"
+    if held == measured == of:
+        return "reproduced"
+    return "in part" if held else "not reproduced"
+
+
+def published_cells(pairs: list[tuple[float | None, float]]) -> tuple[str, str]:
+    """Returns evidence and verdict of accuracies beside published ones.
+
+    Args:
+        pairs: Ours, None if not run, and the published number, in %.
+    """
+    run = [(ours, theirs) for ours, theirs in pairs if ours is not None]
+    if not run:
+        return f"0 of {len(pairs)} cells run", verdict(0, 0, len(pairs))
+    above = sum(ours >= theirs for ours, theirs in run)
+    near = sum(ours >= theirs - NEAR for ours, theirs in run)
+    ours, theirs = (
+        statistics.mean(column) for column in zip(*run, strict=True)
+    )
+    text = (
+        f"{len(run)} of {len(pairs)} cells run: {above} at or above the paper, "
+        f"{near - above} within {NEAR:g} points, {len(run) - near} lower; "
+        f"their mean {ours:.1f}, published {theirs:.1f}"
+    )
+    return text, verdict(near, len(run), len(pairs))
+
+
+def published_differences(
+    pairs: list[tuple[float | None, float]],
+) -> tuple[str, str]:
+    """Returns evidence and verdict of differences beside published ones.
+
+    Args:
+        pairs: Our difference, None if not run, and the published difference, in
+            points. Cells without a published advantage do not count.
+    """
+    pairs = [pair for pair in pairs if pair[1] > 0]
+    run = [(ours, theirs) for ours, theirs in pairs if ours is not None]
+    if not run:
+        return f"0 of {len(pairs)} cells run", verdict(0, 0, len(pairs))
+    positive = sum(ours > 0 for ours, _ in run)
+    large = sum(ours >= theirs for ours, theirs in run)
+    text = (
+        f"{len(run)} of {len(pairs)} cells run: better in {positive}, in "
+        f"{large} by at least the published difference; from "
+        f"{min(ours for ours, _ in run):+.1f} to "
+        f"{max(ours for ours, _ in run):+.1f} points"
+    )
+    return text, verdict(positive, len(run), len(pairs))
+
+
+def mean_or_none(found: list[float]) -> float | None:
+    """Returns the mean; None of nothing, a cell that was not run."""
+    return statistics.mean(found) if found else None
+
+
+def claims_table(found: list[Claim]) -> str:
+    """Returns the Markdown between the marks."""
+    lines = ["| claim | our runs | verdict |", "|---|---|---|"]
+    lines += [
+        f"| {claim} | {evidence} | **{found}** |"
+        for claim, evidence, found in found
+    ]
+    return "\n".join(lines)
