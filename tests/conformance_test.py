@@ -388,6 +388,8 @@ OBJECTIVES += [
             "label_smoothing": 0.2,
             "pair_weighting": "authors",
             "divergence": "kullback_leibler",
+            "encoder_loss": losses.TripletLoss(margin=0.2),
+            "train_encoder": False,
             **classifier,
         }
         | arguments,

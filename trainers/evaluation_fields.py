@@ -48,6 +48,9 @@ class VerificationValidation(Validation):
     num_trials: int = field(
         0, "Number of trials drawn at random from the list; 0 uses all."
     )
+    num_per_class: int = field(
+        0, "Examples of each class in the pairs; 0 uses all."
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,6 +204,9 @@ class Verification(Evaluation):
     )
     false_accept_rates: tuple[float, ...] = field(
         (0.01,), "Rates of the thresholds chosen on the validation classes."
+    )
+    euclidean: bool = field(
+        False, "Whether to score by the Euclidean distance, too."
     )
     num_enrolled: int = field(
         0, "Number of enrolled examples per claimed class; 0: no claims."

@@ -100,6 +100,16 @@ def examples_of_folds(
     return features(x, front_end), labels, groups
 
 
+def rows_of_classes(labels, num_per_class: int) -> np.ndarray:
+    """Some rows of each class, spread over the class; 0 takes all."""
+    rows = []
+    for label in np.unique(labels):
+        of_class = np.flatnonzero(labels == label)
+        count = min(num_per_class or len(of_class), len(of_class))
+        rows.append(of_class[np.arange(count) * len(of_class) // count])
+    return np.concatenate(rows)
+
+
 def take(x, rows):
     """Selects examples from an array or another kind of data."""
     return x[rows] if isinstance(x, np.ndarray) else x.take(rows)

@@ -13,6 +13,7 @@ PLACES = {
     "decoder": ("embeddings_tf.models",),
     "distance": ("embeddings_tf.layers",),
     "encoder": ("embeddings_tf.models",),
+    "encoder_loss": ("embeddings_tf.losses",),
     "front_end": ("embeddings_tf.datasets.speech",),
     "learning_rate": (
         "embeddings_tf.optimizers",

@@ -8,6 +8,7 @@ from embeddings_tf.models.pre_activation_resnet18 import normalized_relu
 from embeddings_tf.models.pre_activation_resnet18 import residual_stages
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import positive_integer
 
 # Mean and standard deviation of the training images, in pixel values.
 MEAN = (125.3, 123.0, 113.9)
@@ -15,7 +16,7 @@ STANDARD_DEVIATION = (63.0, 62.1, 66.7)
 
 
 def cifar_resnet18_encoder(
-    *, image_shape: tuple[int, int, int] = (32, 32, 3)
+    *, image_shape: tuple[int, int, int] = (32, 32, 3), width: int = 64
 ) -> keras.Model:
     """The residual network of 18 layers for images of 32x32 pixels.
 
@@ -39,8 +40,11 @@ def cifar_resnet18_encoder(
 
     Args:
         image_shape: `(height, width, 3)`.
+        width: Filters of the first stage; the other stages, and the embedding,
+            grow with it. The published network has 64. A quarter of the width
+            takes about a tenth of the time on a CPU.
 
-    Output shape: `(batch, 512)`, float32 also under mixed precision.
+    Output shape: `(batch, 8 * width)`, float32 also under mixed precision.
 
     Returns:
         A functional `keras.Model` with input `image`.
@@ -59,14 +63,15 @@ def cifar_resnet18_encoder(
     (None, 512)
     """
 
+    width = positive_integer("width", width)
     image = keras.Input(checked_shape(image_shape, channels=(3,)), name="image")
     x = keras.layers.Normalization(
         mean=MEAN, variance=[deviation**2 for deviation in STANDARD_DEVIATION]
     )(PixelRange()(image))
-    x = normalized_relu(convolution(x, 64, 3, padding=1))
+    x = normalized_relu(convolution(x, width, 3, padding=1))
     embedding = keras.layers.GlobalAveragePooling2D(
         name="embedding", dtype="float32"
-    )(residual_stages(x))
+    )(residual_stages(x, width))
     return prepare_for_replicas(
         keras.Model(image, embedding, name="cifar_resnet18_encoder")
     )

@@ -26,14 +26,14 @@ def normalized_relu(x):
     return keras.layers.ReLU()(x)
 
 
-def residual_stages(x):
-    """Four stages of two pre-activation blocks; 64 channels to 512.
+def residual_stages(x, width: int = 64):
+    """Four stages of two pre-activation blocks; `width` channels to 8 times.
 
     Sides shrink by 8, rounded up. No activation follows the last sum.
     """
-    for filters, first_strides in ((64, 1), (128, 2), (256, 2), (512, 2)):
+    for factor, first_strides in ((1, 1), (2, 2), (4, 2), (8, 2)):
         for strides in (first_strides, 1):
-            x = _block(x, filters, strides)
+            x = _block(x, factor * width, strides)
     return x
 
 

@@ -6,19 +6,20 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf.objectives.auxiliary_classifier import auxiliary_classifier
-from embeddings_tf.objectives.auxiliary_classifier import require_enough_classes
+from embeddings_tf.objectives.auxiliary_classifier import cross_entropy
+from embeddings_tf.objectives.auxiliary_classifier import require_classifier
+from embeddings_tf.objectives.auxiliary_classifier import require_teacher
 from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import share
-from embeddings_tf.ops.distances import unit_rows
+from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.pair_divergence import pair_divergence
 from embeddings_tf.ops.pair_divergence import require_classes
-from embeddings_tf.ops.pair_divergence import smoothed_cross_entropy
 from embeddings_tf.ops.prototypes import all_supports
 from embeddings_tf.ops.prototypes import log_mean_exp
 from embeddings_tf.ops.prototypes import mean_of_class
@@ -39,6 +40,7 @@ class LearnedDistance(EmbeddingObjective):
     v   = 1/2 mean over positive pairs of -ln D
         + 1/2 mean over negative pairs of -ln(1 - D)                (Eq. 3)
     v_i = v + cross-entropy of the auxiliary classifier on y'_i and its class
+            + value i of `encoder_loss`
     ```
 
     v is half of the paper's Eq. 3, as in the authors' code. v is ln 2 for an
@@ -71,6 +73,10 @@ class LearnedDistance(EmbeddingObjective):
         divergence: `"jensen_shannon"`, as above, or `"kullback_leibler"`:
             -(1 + x) and exp(x) replace the two logarithms. It still grows
             after Jensen-Shannon has reached its limit of ln 2, but is noisier.
+        encoder_loss: Another loss of the embeddings, such as
+            `losses.LiftedStructureLoss()`, or None. Not in the paper.
+        train_encoder: Whether v trains the encoder. False: only the classifier
+            and `encoder_loss` do, at least one of them.
         seed: Seed of the random targets and of the classifier's initial
             weights; None: from Keras's global seed.
 
@@ -83,9 +89,8 @@ class LearnedDistance(EmbeddingObjective):
         `(batch,)`, float32: v in every entry, plus its own cross-entropy.
 
     Raises:
-        ValueError: If an argument is not as described. Also for a classifier
-            without `num_classes`, a projection without `auxiliary`, a label
-            outside `[0, num_classes)`, or a class without support.
+        ValueError: If an argument is not as described, a label is outside
+            `[0, num_classes)`, or a class has no support.
 
     Reference:
         - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469)
@@ -115,6 +120,8 @@ class LearnedDistance(EmbeddingObjective):
         *,
         pair_weighting: str = "balanced",
         divergence: str = "jensen_shannon",
+        encoder_loss: keras.losses.Loss | None = None,
+        train_encoder: bool = True,
         seed: int | None = None,
         dtype="float32",
         **kwargs,
@@ -132,18 +139,9 @@ class LearnedDistance(EmbeddingObjective):
         )
         if num_classes is not None:
             num_classes = positive_integer("num_classes", num_classes)
-        require_enough_classes(auxiliary, num_classes)
-        if projection is not None and (
-            auxiliary is None or not isinstance(projection, keras.layers.Layer)
-        ):
-            raise ValueError(
-                "`projection` must be a Keras layer in front of an auxiliary "
-                f"classifier; received {projection!r} with "
-                f"auxiliary={auxiliary!r}."
-            )
+        require_classifier(auxiliary, num_classes, projection)
         self.distance = distance
-        # A number if there is an auxiliary classifier.
-        self.num_classes: Any = num_classes
+        self.num_classes: Any = num_classes  # a number for a classifier
         self.projection = projection
         self.label_smoothing = share("label_smoothing", label_smoothing)
         self.pair_weighting = one_of(
@@ -152,6 +150,9 @@ class LearnedDistance(EmbeddingObjective):
         self.divergence = one_of(
             "divergence", divergence, ("jensen_shannon", "kullback_leibler")
         )
+        self.train_encoder = truth("train_encoder", train_encoder)
+        self.encoder_loss = encoder_loss
+        require_teacher(train_encoder, auxiliary, encoder_loss)
         self.seed = seed = optional_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.classifier: Any = auxiliary_classifier(
@@ -161,30 +162,40 @@ class LearnedDistance(EmbeddingObjective):
     def build(self, y_true_shape, y_pred_shape):
         if not self.distance.built:
             self.distance.build((tuple(y_pred_shape), tuple(y_pred_shape)))
-        if self.classifier is None:
-            return
-        embeddings = keras.KerasTensor(y_pred_shape, self.compute_dtype)
-        if self.projection is not None:
-            embeddings = self.projection(embeddings)
-        self.classifier.build(embeddings.shape)
+        if self.classifier is not None:
+            embeddings = keras.KerasTensor(y_pred_shape, self.compute_dtype)
+            if self.projection is not None:
+                embeddings = self.projection(embeddings)
+            self.classifier.build(embeddings.shape)
 
     def call(self, y_true, y_pred, training=None):
         local_labels, local = labelled_batch(y_true, y_pred)
         labels, embeddings = gather_global_batch(local_labels, local)
+        if not self.train_encoder:
+            embeddings = tf.stop_gradient(embeddings)
         logits = self.distance.all_pairs(
             embeddings, embeddings, training=bool(training)
         )
-        smooth = training and self.label_smoothing
         value = pair_divergence(
             labels,
             logits,
             self.divergence,
             self.pair_weighting,
-            self._flipped(logits) if smooth else None,
+            self._flipped(logits)
+            if training and self.label_smoothing
+            else None,
         )
         values = tf.fill(tf.shape(local)[:1], value)
         if self.classifier is not None:
-            values += self._cross_entropy(local_labels, local, training)
+            values += cross_entropy(
+                self.classifier,
+                self.projection,
+                require_classes(local_labels, self.num_classes),
+                local,
+                self.label_smoothing if training else 0.0,
+            )
+        if self.encoder_loss is not None:
+            values += self.encoder_loss.call(local_labels, local)
         return values
 
     def _flipped(self, logits) -> tf.Tensor:
@@ -196,24 +207,8 @@ class LearnedDistance(EmbeddingObjective):
             alg="philox",
         )
 
-    def _cross_entropy(self, labels, embeddings, training) -> tf.Tensor:
-        """Cross-entropy of each example, by the auxiliary classifier."""
-        labels = require_classes(labels, self.num_classes)
-        if self.projection is not None:
-            embeddings = self.projection(embeddings)
-        if self.auxiliary == "additive_margin":
-            logits = self.classifier(embeddings, labels)
-        else:
-            logits = self.classifier(unit_rows(embeddings))
-        log_prob = tf.nn.log_softmax(logits)
-        smoothing = self.label_smoothing if training else 0.0
-        return smoothed_cross_entropy(log_prob, labels, smoothing)
-
     def score_pairs(self, first, second) -> tf.Tensor:
-        """Log-likelihood ratio that two rows are of one class, row by row.
-
-        Two sets `(n, dim)` give the logits of `distance`, `(n,)`.
-        """
+        """Log-likelihood ratios `(n,)` of the rows of two sets `(n, dim)`."""
         pair = real_matrix("first", first), real_matrix("second", second)
         return self.distance(pair, training=False)
 
@@ -289,12 +284,17 @@ class LearnedDistance(EmbeddingObjective):
             "label_smoothing": self.label_smoothing,
             "pair_weighting": self.pair_weighting,
             "divergence": self.divergence,
+            "encoder_loss": self.encoder_loss and serialize(self.encoder_loss),
+            "train_encoder": self.train_encoder,
             "seed": self.seed,
         }
 
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        for part in ("distance", "projection"):
-            config[part] = keras.saving.deserialize_keras_object(config[part])
+        for part in ("distance", "projection", "encoder_loss"):
+            # Models of older versions have no `encoder_loss`.
+            config[part] = keras.saving.deserialize_keras_object(
+                config.get(part)
+            )
         return cls(**config)

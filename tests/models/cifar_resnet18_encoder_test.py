@@ -44,6 +44,15 @@ def test_shapes_as_published():
     ]
 
 
+def test_width_scales_every_stage():
+    narrow = cifar_resnet18_encoder(image_shape=(16, 16, 3), width=4)
+    assert narrow.output_shape == (None, 32)
+    sums = [x for x in narrow.layers if isinstance(x, keras.layers.Add)]
+    assert [x.output.shape[-1] for x in sums] == [4, 4, 8, 8, 16, 16, 32, 32]
+    with pytest.raises(ValueError, match="`width` must be an integer"):
+        cifar_resnet18_encoder(width=0.5)
+
+
 def test_embedding_is_the_mean_over_the_image(encoder):
     features = keras.Model(encoder.input, encoder.layers[-2].output)
     assert isinstance(encoder.layers[-2], keras.layers.Add)

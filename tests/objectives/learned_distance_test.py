@@ -10,6 +10,7 @@ import tensorflow as tf
 from scipy import special
 from scipy import stats
 
+from embeddings_tf import losses
 from embeddings_tf.layers import PairDistance
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import LearnedDistance
@@ -309,6 +310,9 @@ class TestAuxiliary:
         ({"label_smoothing": -0.1}, "`label_smoothing` must be .*at least 0"),
         ({"pair_weighting": "triplets"}, "`pair_weighting` must be one of"),
         ({"divergence": "hellinger"}, "`divergence` must be one of"),
+        ({"encoder_loss": "triplet"}, "`encoder_loss` must be a loss object"),
+        ({"train_encoder": "no"}, "`train_encoder` must be True or False"),
+        ({"train_encoder": False}, "needs an `auxiliary`.*received neither"),
     ],
 )
 def test_errors(arguments, message):
@@ -316,10 +320,38 @@ def test_errors(arguments, message):
         LearnedDistance(**{"distance": PairDistance((8,)), **arguments})
 
 
+def test_another_loss_of_the_encoder():
+    """Its values are added, and alone train the encoder if asked to."""
+    labels, z = BATCHES["class by class"], tf.Variable(embeddings())
+    triplet = losses.TripletLoss(margin=0.3)
+    plain = objective()
+    gradients = {}
+    for train_encoder in (True, False):
+        loss = objective(encoder_loss=triplet, train_encoder=train_encoder)
+        plain(labels, z), loss(labels, z)  # builds them
+        loss.set_weights(plain.get_weights())
+        with tf.GradientTape() as tape:
+            values = loss(labels, z)
+        expected = plain(labels, z) + losses.triplet_loss(labels, z, 0.3)
+        np.testing.assert_allclose(values, expected, rtol=1e-5)
+        sources = [z, *loss.distance.trainable_variables]
+        gradients[train_encoder] = tape.gradient(values, sources)
+    with tf.GradientTape() as tape:
+        values = losses.triplet_loss(labels, z, 0.3)
+    np.testing.assert_allclose(
+        gradients[False][0], tape.gradient(values, z), rtol=1e-5, atol=1e-7
+    )
+    assert np.abs(gradients[True][0] - gradients[False][0]).max() > 1e-4
+    for one, other in zip(*(g[1:] for g in gradients.values()), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
 def test_configuration_holds_the_layers():
     loss = objective(
         num_classes=4,
         auxiliary="softmax",
+        encoder_loss=losses.TripletLoss(margin=0.3),
+        train_encoder=False,
         projection=keras.layers.Dense(5, activation="relu"),
     )
     config = json.loads(json.dumps(loss.get_config()))
@@ -327,6 +359,8 @@ def test_configuration_holds_the_layers():
     assert copy.distance.hidden_units == [8, 8]
     assert copy.distance.dropout == 0.5
     assert copy.projection.units == 5
+    assert copy.encoder_loss.margin == 0.3
+    assert copy.train_encoder is False
     assert copy.get_config() == loss.get_config()
 
 

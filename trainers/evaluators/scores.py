@@ -30,25 +30,51 @@ def _seeded(method: Method, score: Callable) -> Callable | None:
     return lambda first, second: score(first, second, seed=tf.constant([0, 0]))
 
 
-def all_scores(method: Method, plda) -> dict[str, Callable]:
+def all_scores(
+    method: Method, plda, euclidean: bool = False
+) -> dict[str, Callable]:
     """Returns scores of `(a, width)` and `(b, width)`, the first enrolled.
 
     By name: cosine, PLDA, and for a method with a log-likelihood ratio also
-    the ratio, and its probability fused with the cosine.
+    the ratio, and its probability fused with the cosine. With `euclidean`, also
+    `l2`, the negative Euclidean distance.
     """
-    return _by_name(
+    found = _by_name(
         method, metrics.cosine_scores, plda.score, own_score(method)
     )
+    return found | (_euclidean(method, _distances) if euclidean else {})
 
 
-def scores_of_pairs(method: Method, plda) -> dict[str, Callable]:
+def scores_of_pairs(
+    method: Method, plda, euclidean: bool = False
+) -> dict[str, Callable]:
     """Like `all_scores`, row by row."""
-    return _by_name(
+    found = _by_name(
         method,
         metrics.cosine_score_pairs,
         plda.score_pairs,
         own_score_of_pairs(method),
     )
+    return found | (_euclidean(method, _distance_pairs) if euclidean else {})
+
+
+def _euclidean(method, distances) -> dict[str, Callable]:
+    def negative(first, second):
+        return -distances(
+            np.asarray(first, np.float64), np.asarray(second, np.float64)
+        )
+
+    return {"l2": of_points(method, negative)}
+
+
+def _distances(first, second) -> np.ndarray:
+    from scipy.spatial.distance import cdist
+
+    return cdist(first, second)
+
+
+def _distance_pairs(first, second) -> np.ndarray:
+    return np.linalg.norm(first - second, axis=-1)
 
 
 def _by_name(method, cosine, likelihood, own) -> dict[str, Callable]:

@@ -18,6 +18,7 @@ from embeddings_tf.ops import gaussian
 from trainers.embed import split_to_embed
 from trainers.evaluators.episodes import episode_log_prob
 from trainers.evaluators.occluded import BLOCK
+from trainers.examples import rows_of_classes
 from trainers.folds import class_ids
 from trainers.progress import Progress
 
@@ -74,7 +75,8 @@ def check(run, data) -> None:
                 "the evaluation 'uncertainty' damages images; the split "
                 f"{split!r} has examples of shape {np.shape(x[:1])[1:]}"
             )
-        _, labels = _rows(class_ids(labels), wanted.num_per_class)
+        labels = class_ids(labels)
+        labels = labels[rows_of_classes(labels, wanted.num_per_class)]
         try:
             metrics.few_shot_episodes(
                 np.zeros((len(labels), 1)), labels, **_episode(wanted)
@@ -154,21 +156,10 @@ def _require_source(model) -> None:
         )
 
 
-def _rows(labels, num_per_class: int):
-    """The first rows of each class, spread over the class; 0 takes all."""
-    rows = []
-    for label in np.unique(labels):
-        of_class = np.flatnonzero(labels == label)
-        count = min(num_per_class or len(of_class), len(of_class))
-        rows.append(of_class[np.arange(count) * len(of_class) // count])
-    rows = np.concatenate(rows)
-    return rows, labels[rows]
-
-
 def _chosen(x, labels, num_per_class: int):
-    rows, labels = _rows(labels, num_per_class)
+    rows = rows_of_classes(labels, num_per_class)
     blocks = [x[rows[i : i + BLOCK]] for i in range(0, len(rows), BLOCK)]
-    return np.concatenate(blocks), labels
+    return np.concatenate(blocks), labels[rows]
 
 
 def _damaged(x, condition: str, number: int):

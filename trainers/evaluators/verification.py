@@ -21,6 +21,8 @@ from trainers.evaluators.scores import scores_of_pairs
 from trainers.evaluators.trial_measures import claimed_classes
 from trainers.evaluators.trial_measures import measures
 from trainers.evaluators.trial_measures import streamed
+from trainers.examples import rows_of_classes
+from trainers.examples import take
 from trainers.folds import class_ids
 from trainers.held_out import HeldOut
 
@@ -35,13 +37,17 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
 
     Pairs are scored by the method's log-likelihood ratio, or by the cosine if
     it has none. With `validation.trials`, a list of trials is used instead, or
-    `validation.num_trials` trials drawn from it. More pairs than `EXACT_TRIALS`
-    are counted in bins.
+    `validation.num_trials` trials drawn from it. With
+    `validation.num_per_class`, some examples of each class make the pairs. More
+    pairs than `EXACT_TRIALS` are counted in bins.
     """
     wanted = run.evaluation.validation
     if wanted.trials:
         return _listed_validation(wanted, data, model)
     x, labels = data.split(wanted.split)
+    if wanted.num_per_class:
+        rows = rows_of_classes(class_ids(labels), wanted.num_per_class)
+        x, labels = take(x, rows), labels[rows]
     method = Method(model)
     score = own_score(method) or of_points(method, metrics.cosine_scores)
 
@@ -118,8 +124,9 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     """Returns EER and related metrics over all pairs of the test classes.
 
     Pairs are unordered. The scores are the cosine, PLDA (fitted to embeddings
-    of the training split) and, if the method has a log-likelihood ratio, the
-    ratio and its fusion with the cosine. Each EER has a 95 % interval from
+    of the training split), with `evaluation.euclidean` the Euclidean distance
+    and, if the method has a log-likelihood ratio, the ratio and its fusion with
+    the cosine. Each EER has a 95 % interval from
     resampled classes, unless `evaluation.num_resamples` is 0. Scores are also
     calibrated on the validation classes, see `calibrated_scores`: the results
     contain Cllr before (for scores that claim to be log-likelihood ratios) and
@@ -142,7 +149,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     plda = models.PLDA(**dataclasses.asdict(run.evaluation.plda))
     embeddings = embed(model, x)
     plda.fit(method.points(embeddings).numpy(), class_ids(labels))
-    scores = all_scores(method, plda)
+    scores = all_scores(method, plda, run.evaluation.euclidean)
     calibrated = calibrated_scores.calibrate(run, data, model, scores)
     claims = likelihood_ratios(method)
     results, curves, figures = {}, {}, {}
@@ -238,7 +245,8 @@ def listed_trials(run, data, model, plda, path: str) -> tuple[dict, dict]:
         "targets": int(np.sum(is_target)),
     }
     curves = {}
-    for name, score in scores_of_pairs(Method(model), plda).items():
+    scorers = scores_of_pairs(Method(model), plda, run.evaluation.euclidean)
+    for name, score in scorers.items():
         scores = metrics.score_trials(
             score, embeddings, range(len(x)), np.stack([first, second], axis=1)
         )

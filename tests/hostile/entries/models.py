@@ -486,8 +486,11 @@ ENTRIES = {
     ),
     "models.cifar_resnet18_encoder": Entry(
         encoding(models.cifar_resnet18_encoder),
-        {"image_shape": (8, 8, 3)},
-        {"image_shape": chosen(shapes((8, 8, 3)), "a list")},
+        {"image_shape": (8, 8, 3), "width": 4},
+        {
+            "image_shape": chosen(shapes((8, 8, 3)), "a list"),
+            "width": count(4),
+        },
     ),
     "models.features_encoder": Entry(
         encoding(models.features_encoder),

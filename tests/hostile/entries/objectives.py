@@ -404,6 +404,7 @@ ENTRIES = {
             "label_smoothing": 0.1,
             "pair_weighting": "balanced",
             "divergence": "jensen_shannon",
+            "train_encoder": True,
             "seed": 1,
         },
         {
@@ -429,6 +430,8 @@ ENTRIES = {
             "pair_weighting": choice("balanced"),
             "divergence": choice("jensen_shannon"),
             "projection": [refused("text", "hostile"), refused("3", 3)],
+            "encoder_loss": [refused("text", "hostile"), refused("3", 3)],
+            "train_encoder": [refused("text", "no"), refused("a number", 0.5)],
             "seed": seed(1, optional=True),
         },
         together(X),

@@ -1,0 +1,107 @@
+"""Omniglot: are two drawings of one character, never trained on?
+
+These recipes are not in a paper. They ask the question of Monteiro et al. 2020
+where there are many classes: about 1,040 training characters of 1,623, in five
+folds by character, with the network, batches and length of
+`omniglot_retrieval_*`. The trials are all pairs of the test characters, and
+claims of drawings to be of a character that five drawings enrol.
+
+| recipe `omniglot_verification_*` | the encoder learns from |
+|---|---|
+| `learned_distance` | the distance and a classifier, the paper's main model |
+| `learned_distance_without_auxiliary` | the distance alone |
+| `symmetric` | as the first; the distance averages (a, b) and (b, a) |
+| `triplet` | the triplet loss |
+| `triplet_classifier` | the triplet loss and a classifier, as in the paper |
+| `LOSS_frozen` | another loss; the distance learns to score its embeddings |
+| `LOSS_joint` | another loss and the distance |
+
+In `triplet_classifier` and `LOSS_frozen` the distance does not change the
+encoder (`train_encoder=False`), so cosine and Euclidean distance score the
+embeddings of that loss alone. The checkpoint has the best validation error of
+the distance; without a distance, of the cosine. The classifier is an
+additive-margin softmax. Validation uses five drawings of each of the validation
+characters.
+"""
+
+from trainers.recipe import Recipe
+from trainers.recipes import sections
+from trainers.recipes.learning_rates import cosine_decay
+
+TRIPLET = sections.TRIPLET_BASELINE["loss"]
+CLASSIFIER = {"auxiliary": "additive_margin"}
+LOSSES = {
+    "lifted_structure": {"name": "LiftedStructureLoss"},
+    "binomial_deviance": {"name": "BinomialDevianceLoss"},
+    "histogram": {"name": "HistogramLoss"},
+    "triplet": TRIPLET,
+}
+
+
+def verification(method: dict):
+    """Batches of 12 characters; pairs and claims of held-out characters."""
+    num_steps, num_epochs = 1_200, 10
+    return sections.config(
+        "omniglot",
+        folds=sections.folds("train+test"),
+        batches=sections.class_batches(12, 5),
+        encoder={"name": "omniglot_encoder", "dim": 64},
+        **method,
+        optimizer=sections.adam(cosine_decay(1e-3, num_steps)),
+        steps_per_epoch=num_steps // num_epochs,
+        num_epochs=num_epochs,
+        monitor="val_accuracy_at_equal_error",
+        patience=num_epochs,
+        validation={"split": "validation", "num_per_class": 5},
+        evaluation=sections.verification(
+            plda_dims=63, num_enrolled=5, euclidean=True
+        ),
+    )
+
+
+def symmetric() -> dict:
+    method = sections.learned_distance(**CLASSIFIER)
+    method["objective"]["distance"]["symmetric"] = True
+    return method
+
+
+def on_top(loss: dict, train_encoder: bool, **classifier) -> dict:
+    """A distance of embeddings that another loss trains."""
+    return sections.learned_distance(
+        encoder_loss=loss, train_encoder=train_encoder, **classifier
+    )
+
+
+METHODS = {
+    "learned_distance": (
+        "Learned distance with an additive-margin classifier",
+        sections.learned_distance(**CLASSIFIER),
+    ),
+    "learned_distance_without_auxiliary": (
+        "Learned distance without the classifier",
+        sections.learned_distance(),
+    ),
+    "symmetric": ("Symmetric learned distance, classifier", symmetric()),
+    "triplet": (
+        "Triplet loss, scored by the cosine",
+        sections.TRIPLET_BASELINE,
+    ),
+    "triplet_classifier": (
+        "Triplet loss with a classifier, the paper's baseline",
+        on_top(TRIPLET, train_encoder=False, **CLASSIFIER),
+    ),
+    **{
+        f"{name}_{kind}": (
+            f"Learned distance of {kind} embeddings: {loss['name']}",
+            on_top(loss, train_encoder=kind == "joint"),
+        )
+        for name, loss in LOSSES.items()
+        for kind in ("frozen", "joint")
+    },
+}
+RECIPES = {
+    f"omniglot_verification_{name}": Recipe(
+        about, verification, {"method": method}
+    )
+    for name, (about, method) in METHODS.items()
+}
