@@ -5,11 +5,18 @@ import statistics
 from tools.cross_validation_results import DISENTANGLING
 from tools.cross_validation_results import MEASURES
 from tools.cross_validation_results import RETRIEVAL
+from tools.cross_validation_results import by_fold
 from tools.cross_validation_results import disentangled
 from tools.cross_validation_results import rankings
 from tools.cross_validation_results import retrieved
 from tools.cross_validation_results import runs_of
 from tools.cross_validation_results import values
+from trainers.cross_validate import standard_error
+
+MODULARITIES = {
+    "modularity": "modularity",
+    "modularity_corrected": "modularity, corrected for chance",
+}
 
 
 def figures(found: dict[tuple[str, str], dict]) -> dict:
@@ -32,6 +39,8 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
     first = next(iter(rows.values()))
     measures, untrained, starts = {}, {}, {}
     for measure, name in MEASURES.items():
+        if not all(values(r, f"test.{measure}") for r in rows.values()):
+            continue  # older runs lack it
         measures[name] = {
             method: values(results, f"test.{measure}")
             for method, results in rows.items()
@@ -39,6 +48,7 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
         untrained[name] = values(first, f"test_untrained.{measure}")
         starts[name] = _start([*measures[name].values(), untrained[name]])
     figures = {
+        "plane": _plane_figure(rows, title),
         "measures": viz.bars_figure(
             measures, baselines=untrained, starts=starts, title=title
         ),
@@ -64,6 +74,46 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
             title=title,
         )
     return figures
+
+
+def _plane_figure(rows: dict[str, dict], title: str):
+    """Modularity against explicitness: one says little without the other."""
+    from matplotlib.figure import Figure
+
+    from embeddings_tf.viz import methods
+
+    kinds = {
+        name: heading
+        for name, heading in MODULARITIES.items()
+        if any(by_fold(results, f"test.{name}") for results in rows.values())
+    }
+    figure = Figure(figsize=(1 + 5.5 * len(kinds), 5), layout="constrained")
+    panels = figure.subplots(1, len(kinds), squeeze=False)[0]
+    first = next(iter(rows.values()))
+    shown = {
+        **{method: (results, "test") for method, results in rows.items()},
+        "untrained network": (first, "test_untrained"),
+    }
+    for panel, (kind, heading) in zip(panels, kinds.items(), strict=True):
+        for index, (method, (results, section)) in enumerate(shown.items()):
+            x = by_fold(results, f"{section}.explicitness")
+            y = by_fold(results, f"{section}.{kind}")
+            folds = [fold for fold in x if fold in y]
+            if not folds:
+                continue
+            panel.errorbar(
+                statistics.fmean(x[fold] for fold in folds),
+                statistics.fmean(y[fold] for fold in folds),
+                standard_error([y[fold] for fold in folds]),
+                standard_error([x[fold] for fold in folds]),
+                label=method,
+                **methods.style(index) | {"linestyle": "none"},
+            )
+        panel.set(xlabel="explicitness", ylabel=heading)
+        panel.grid(alpha=0.3)
+    panels[0].legend(fontsize=8)
+    figure.suptitle(f"{title}: mean and standard error over folds")
+    return figure
 
 
 def _recall_figure(rows: dict[str, dict], title: str):

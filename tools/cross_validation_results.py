@@ -51,6 +51,7 @@ DISENTANGLING = {
 RETRIEVAL = {**DISENTANGLING, "omniglot": "Omniglot"}
 MEASURES = {
     "modularity": "modularity",
+    "modularity_corrected": "corrected for chance",
     "explicitness": "explicitness",
     "single_dimension_auc": "single-dimension AUC",
 }
@@ -111,10 +112,17 @@ def runs_of(results: dict) -> list[dict]:
 
 def values(results: dict, name: str) -> list[float]:
     """Returns a number of the evaluation per fold, the mean over seeds."""
-    return [
-        statistics.fmean([flat(run["evaluation"])[name] for run in runs])
-        for runs in results["folds"].values()
-    ]
+    return [*by_fold(results, name).values()]
+
+
+def by_fold(results: dict, name: str) -> dict[str, float]:
+    """Like `values`, by fold; without folds whose runs lack the number."""
+    found = {}
+    for fold, runs in results["folds"].items():
+        of_runs = [flat(run["evaluation"]) for run in runs]
+        if all(name in numbers for numbers in of_runs):
+            found[fold] = statistics.fmean(n[name] for n in of_runs)
+    return found
 
 
 def disentangled(found: dict, dataset: str) -> dict[str, dict]:

@@ -11,7 +11,10 @@ import statistics
 
 from tools.cross_validation_figures import figures
 from tools.cross_validation_results import DISENTANGLING
+from tools.cross_validation_results import MEASURES
+from tools.cross_validation_results import METHODS
 from tools.cross_validation_results import RETRIEVAL
+from tools.cross_validation_results import by_fold
 from tools.cross_validation_results import collect
 from tools.cross_validation_results import disentangled
 from tools.cross_validation_results import load
@@ -22,6 +25,8 @@ from tools.cross_validation_results import values
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
+from tools.paired_difference import difference_table
+from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
 from trainers.cross_validate import standard_error
 
@@ -30,6 +35,12 @@ BEGIN, END = (
     "<!-- cross-validation: begin -->",
     "<!-- cross-validation: end -->",
 )
+# With the modularity of the untrained network in brackets.
+COLUMNS = {
+    **MEASURES,
+    "modularity": "modularity (untrained)",
+    "explicitness_held_out": "explicitness, held out",
+}
 CLUSTERS = {
     "k_means": "k-means",
     "learned_distance_to_k_means": "learned distance to k-means centroids",
@@ -45,7 +56,8 @@ def table(found: dict[tuple[str, str], dict]) -> str:
             parts += ["", f"### {heading}: disentangling", ""]
             parts += _disentangling(rows)
             name = dataset.replace("/", "_")
-            parts += ["", _pictures(name, "measures", "explicitness_curves")]
+            parts += ["", _pictures(name, "plane", "measures")]
+            parts += [_pictures(name, "explicitness_curves")]
             parts += [_pictures(name, "modularity_curves", "auc_distribution")]
     for dataset, heading in RETRIEVAL.items():
         if rows := retrieved(found, dataset):
@@ -72,6 +84,8 @@ def _pictures(prefix: str, *names: str) -> str:
 
 
 def _cell(numbers: list[float], digits: int = 3, scale: float = 1) -> str:
+    if not numbers:
+        return ""
     error = standard_error(numbers)
     text = f"{scale * statistics.fmean(numbers):.{digits}f}"
     return text if error is None else f"{text} ± {scale * error:.{digits}f}"
@@ -91,23 +105,35 @@ def _run_columns(results: dict) -> str:
 
 
 def _disentangling(rows: dict[str, dict]) -> list[str]:
-    lines = [
-        "| method | folds | modularity | explicitness "
-        "| explicitness, held out | single-dimension AUC "
-        "| batches | minutes a fold | commit |",
-        "|---|---|" + "---:|" * 7,
+    measures = [
+        name
+        for name in COLUMNS
+        if any(values(results, f"test.{name}") for results in rows.values())
     ]
-    names = ("modularity", "explicitness", "explicitness_held_out")
-    names += ("single_dimension_auc",)
-    for method, results in rows.items():
-        cells = [_cell(values(results, f"test.{name}")) for name in names]
+    more = len(measures) + 3
+    lines = [
+        "| method | folds | "
+        + " | ".join(COLUMNS[name] for name in measures)
+        + " | batches | minutes a fold | commit |",
+        "|---|---|" + "---:|" * more,
+    ]
+    for method in METHODS.values():
+        if method not in rows:
+            lines.append(f"| {method} | not run |" + " |" * more)
+            continue
+        results = rows[method]
+        cells = [_cell(values(results, f"test.{name}")) for name in measures]
+        before = values(results, "test_untrained.modularity")
+        cells[0] += f" ({statistics.fmean(before):.3f})"
         lines.append(
             f"| {method} | {_folds(results)} | "
             + " | ".join(cells)
             + _run_columns(results)
         )
     first = next(iter(rows.values()))
-    cells = [_cell(values(first, f"test_untrained.{name}")) for name in names]
+    cells = [
+        _cell(values(first, f"test_untrained.{name}")) for name in measures
+    ]
     lines.append(
         f"| *untrained network* | {_folds(first)} | "
         + " | ".join(cells)
@@ -122,9 +148,32 @@ def _disentangling(rows: dict[str, dict]) -> list[str]:
     if ideal:
         lines.append(
             f"| *one dimension for every value* | {', '.join(ideal)} | "
-            f"{_cell([*ideal.values()])} | | | | | | |"
+            f"{_cell([*ideal.values()])} |" + " |" * (more - 1)
         )
-    return lines + _hardware(rows)
+    compared = [name for name in measures if name in MEASURES]
+    return lines + _differences(rows, compared) + _hardware(rows)
+
+
+def _differences(rows: dict[str, dict], measures: list[str]) -> list[str]:
+    """Paired differences of the first method to the others."""
+    (first, ours), *others = rows.items()
+    kinds = {
+        **{method: (results, "test") for method, results in others},
+        "*untrained network*": (ours, "test_untrained"),
+    }
+    pairs = {
+        method: [
+            (
+                by_fold(ours, f"test.{name}"),
+                by_fold(theirs, f"{section}.{name}"),
+            )
+            for name in measures
+        ]
+        for method, (theirs, section) in kinds.items()
+    }
+    names = [MEASURES[name] for name in measures]
+    ratio = ratio_of_test_to_train(ours["config"])
+    return difference_table(first, names, pairs, ratio, 3)
 
 
 def _retrieval(rows: dict[str, dict]) -> list[str]:
@@ -160,7 +209,25 @@ def _retrieval(rows: dict[str, dict]) -> list[str]:
         + _cell(values(first, "test.ceiling"), 2, 100)
         + " |" * (len(ks) + 3)
     )
-    return lines + _hardware(rows)
+    return lines + _recall_differences(rows, ks) + _hardware(rows)
+
+
+def _recall_differences(rows: dict[str, dict], ks) -> list[str]:
+    """Paired differences of the first method to the other rankings."""
+    (first, (ours, ranking)), *others = rankings(rows).items()
+    pairs = {
+        method: [
+            (
+                by_fold(ours, f"{ranking}.recall_at_{k}"),
+                by_fold(theirs, f"{other}.recall_at_{k}"),
+            )
+            for k in ks
+        ]
+        for method, (theirs, other) in others
+    }
+    names = [f"recall@{k}" for k in ks]
+    ratio = ratio_of_test_to_train(ours["config"])
+    return difference_table(first, names, pairs, ratio, 2, 100)
 
 
 def _clusters(rows: dict[str, dict], heading: str) -> list[str]:

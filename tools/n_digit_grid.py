@@ -9,9 +9,9 @@ import pathlib
 import statistics
 
 from tools.rerun_command import command_lines
-from tools.rerun_command import overrides
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
+from trainers.overrides import overrides
 from trainers.workdir import recipe_fields
 
 ROOT = pathlib.Path(__file__).parents[1]

@@ -19,9 +19,9 @@ from tools.keep_result import kept_results
 from tools.n_digit_grid import CELLS
 from tools.n_digit_grid import PUBLISHED
 from tools.rerun_command import command_lines
-from tools.rerun_command import overrides
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
+from trainers.overrides import overrides
 from trainers.workdir import recipe_fields
 
 ROOT = pathlib.Path(__file__).parents[1]

@@ -20,17 +20,35 @@ METHODS = {
     "unseen_digits_triplet": "triplet",
     "unseen_digits_fine_tuned": "learned distance, Omniglot before",
     "speakers": "learned distance",
+    "without_classifier": "learned distance, no classifier",
+    "symmetric": "symmetric learned distance",
+    "triplet_classifier": "triplet and classifier",
+    **{
+        f"{loss}_{kind}": f"{loss.replace('_', ' ')}, {what}"
+        for loss in (
+            "lifted_structure",
+            "binomial_deviance",
+            "histogram",
+            "triplet",
+        )
+        for kind, what in (
+            ("frozen", "distance on top"),
+            ("joint", "together with the distance"),
+        )
+    },
 }
 SCORES = {
     "learned_distance": "learned distance",
     "cosine": "cosine",
     "fused": "learned distance and cosine",
     "plda": "PLDA",
+    "l2": "Euclidean distance",
 }
 DATASETS = {
     "an4": "AN4, speakers",
     "spoken_digit": "Free Spoken Digit, words of an unseen speaker",
     "mnist": "MNIST, digits never trained on",
+    "omniglot": "Omniglot, characters never trained on",
 }
 FOLDS = "folds"
 # Recipes with another task than the other recipes of their data set.
@@ -109,7 +127,7 @@ def rows(found: dict, dataset: str, protocol: str) -> dict:
         method = _method(key[2])
         for score in SCORES:
             measures = {
-                name: of_test_split(run)[score]
+                name: of_test_split(run)[score] | _claimed(run, score)
                 for name, run in runs.items()
                 if score in of_test_split(run)
             }
@@ -125,10 +143,36 @@ def of_test_split(run: dict) -> dict:
     return run["evaluation"][split]
 
 
+def _claimed(run: dict, score: str) -> dict:
+    """The error over claims of classes, if they were evaluated."""
+    (split,) = run["config"]["evaluation"]["splits"]
+    found = run["evaluation"].get(f"{split}_claimed", {}).get(score, {})
+    name = "equal_error_rate"
+    return {"claimed": found[name]} if name in found else {}
+
+
 def _method(recipe: str) -> str:
     """Returns the method of a recipe, by the longest matching suffix."""
     ends = [name for name in METHODS if recipe.endswith(f"_{name}")]
     return METHODS[max(ends, key=len)]
+
+
+def paired_numbers(ours: dict, theirs: dict, name: str) -> tuple[dict, dict]:
+    """Returns a measure of both by run, the mean over the seeds of both.
+
+    If both have a single run, the measure is by seed.
+    """
+    shared = [key for key in ours if key in theirs]
+    single = len({run for run, _ in shared}) == 1
+    return tuple(
+        {
+            where: statistics.fmean(
+                measures[key][name] for key in shared if key[single] == where
+            )
+            for where in dict.fromkeys(key[single] for key in shared)
+        }
+        for measures in (ours, theirs)
+    )
 
 
 def by_run(measures: dict, name: str) -> list[float]:

@@ -15,6 +15,8 @@ import statistics
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
+from tools.paired_difference import difference_table
+from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.verification_figures import figures
@@ -26,11 +28,19 @@ from tools.verification_results import collect
 from tools.verification_results import load
 from tools.verification_results import name_of_figure
 from tools.verification_results import of_test_split
+from tools.verification_results import paired_numbers
 from tools.verification_results import rows
 from tools.verification_results import title_of
 from trainers.cross_validate import standard_error
 
 PAGE = ROOT / "docs" / "results" / "verification.md"
+# Measures that older runs, and scores that are no likelihood ratio, lack.
+MORE = {
+    "claimed": "claims: EER, %",
+    "cllr": "Cllr",
+    "min_cllr": "minimum",
+    "cllr_logistic": "calibrated",
+}
 BEGIN, END = "<!-- verification: begin -->", "<!-- verification: end -->"
 
 
@@ -46,11 +56,27 @@ def _per_cent(numbers: list[float], error: float | None = None) -> str:
     return text if error is None else f"{text} ± {100 * error:.2f}"
 
 
+def _optional(measures: dict, name: str) -> str:
+    """The mean of a measure that only some scores have, or nothing."""
+    if not all(name in found for found in measures.values()):
+        return ""
+    numbers = by_run(measures, name)
+    if name == "claimed":
+        return _per_cent(numbers, standard_error(numbers))
+    return f"{statistics.fmean(numbers):.3f}"
+
+
 def _table(measured: dict, runs: dict) -> list[str]:
+    more = {
+        name: heading
+        for name, heading in MORE.items()
+        if any(name in m for of in measured.values() for m in of.values())
+    }
     lines = [
         "| trained with | scored by | runs | EER, % | of each seed | 95 % "
-        "| 1 - AUC, % | minDCF |",
-        "|---|---|---|---:|---|---|---:|---:|",
+        "| 1 - AUC, % | minDCF |"
+        + "".join(f" {heading} |" for heading in more.values()),
+        "|---|---|---|---:|---|---|---:|---:|" + "---:|" * len(more),
     ]
     for (method, score), measures in measured.items():
         eer = by_run(measures, "equal_error_rate")
@@ -71,7 +97,9 @@ def _table(measured: dict, runs: dict) -> list[str]:
             + " ".join(_per_cent([value]) for value in seeds)
             + f" | {' to '.join(ends)} | "
             f"{_per_cent(auc, standard_error(auc))} | {cost:.3f} |"
+            + "".join(f" {_optional(measures, name)} |" for name in more)
         )
+    lines += _differences(measured, runs)
     training = [run["training"] for run in runs.values()]
     tests = [of_test_split(run) for run in runs.values()]
     minutes = [t["seconds"] / 60 for t in training]
@@ -86,6 +114,25 @@ def _table(measured: dict, runs: dict) -> list[str]:
         *command_lines(_commands(runs)),
     ]
     return lines
+
+
+def _differences(measured: dict, runs: dict) -> list[str]:
+    """Paired differences of the learned distance to the other rows."""
+    first, *others = measured
+    names = {"equal_error_rate": "EER, points", "one_minus_auc": "1 - AUC"}
+    pairs = {
+        " by ".join(other): [
+            paired_numbers(measured[first], measured[other], name)
+            for name in names
+        ]
+        for other in others
+    }
+    config = next(iter(runs.values()))["config"]
+    unit = "folds" if len({run for run, _ in measured[first]}) > 1 else "seeds"
+    ratio = ratio_of_test_to_train(config) if unit == "folds" else None
+    return difference_table(
+        " by ".join(first), [*names.values()], pairs, ratio, 2, 100, unit
+    )
 
 
 def _commands(runs: dict) -> dict[str, str]:

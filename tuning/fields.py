@@ -30,6 +30,26 @@ def choose(hyperparameters, config, grid: Mapping[str, Sequence]) -> None:
         set_field(config, name, hyperparameters.Choice(name, list(values)))
 
 
+def choose_published(
+    hyperparameters,
+    config,
+    grid: Mapping[str, Sequence],
+    num_layers: Sequence,
+    num_units: Sequence,
+) -> None:
+    """Draws from a grid of Monteiro et al. 2020, also for their baseline.
+
+    For the triplet loss the margin replaces the fields of the objective.
+    """
+    if "objective" in config:
+        choose(hyperparameters, config, grid)
+        choose_distance(hyperparameters, config, num_layers, num_units)
+        return
+    shared = {n: v for n, v in grid.items() if not n.startswith("objective.")}
+    choose(hyperparameters, config, shared)
+    choose(hyperparameters, config, {"loss.margin": (0.1, 0.2, 0.3, 0.5)})
+
+
 def set_learning_rate(config, value: float) -> None:
     """Sets the learning rate, or the initial one of a schedule."""
     name = "optimizer.learning_rate"

@@ -6,6 +6,7 @@ import sys
 import time
 
 from trainers import command_line
+from trainers.config import load_recipe
 from trainers.workdir import read_results
 
 
@@ -61,6 +62,19 @@ class Progress:
         return results
 
 
+def _folds_of_winner(arguments) -> str:
+    """The command for the folds that the search did not see, or nothing."""
+    run = load_recipe(arguments.config, arguments.overrides)
+    if not run.data.folds.num_folds:
+        return ""
+    path = pathlib.Path(arguments.workdir)
+    return (
+        f"\nOther folds: {command_line.module_command('tuning.winner')} "
+        f"--search {shlex.quote(str(path))} "
+        f"--workdir {shlex.quote(str(path / 'folds'))}"
+    )
+
+
 def say_what_is_next(arguments, results: dict, full: list[str]) -> None:
     path, best = pathlib.Path(arguments.workdir), results["best"]
     table = results["trials"]
@@ -79,6 +93,7 @@ def say_what_is_next(arguments, results: dict, full: list[str]) -> None:
         f"{shlex.quote(str(path / 'best.py'))} --workdir "
         f"{shlex.quote(str(path / 'best'))}"
         + "".join(f" {shlex.quote(f'--config.{field}')}" for field in full)
+        + _folds_of_winner(arguments)
         + f"\nWatch: {command_line.module_command('tensorboard.main')} "
         f"--logdir {shlex.quote(str(path / 'trials'))}"
     )

@@ -8,12 +8,12 @@ import pytest
 
 from tools import n_digit_table
 from tools.rerun_command import command_lines
-from tools.rerun_command import overrides
 from tools.rerun_command import rerun_command
 from trainers import cross_validate
 from trainers import train
 from trainers.command_line import parse
 from trainers.config import load_recipe
+from trainers.overrides import overrides
 from trainers.workdir import recipe_fields
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"

@@ -17,9 +17,12 @@ from tuning.search import space_names
 RECIPES = {
     "an4": "an4_learned_distance",
     "cifar_mini_imagenet": "mini_imagenet_learned_distance",
+    "disentangling": "sprites_f_statistic",
     "f_statistic": "sprites_f_statistic",
     "n_digit": "n_digit_2_dim_2_hedged_instances",
+    "retrieval": "omniglot_retrieval_lifted_structure",
     "stochastic_prototypes": "n_digit_2_dim_2_stochastic_prototypes",
+    "verification": "spoken_digit_learned_distance",
     "voxceleb": "voxceleb_learned_distance",
 }
 
@@ -136,6 +139,66 @@ def test_the_winners_of_the_paper_are_in_its_grid(name, num_values):
         for part in field.split("."):
             value = value[part]
         assert value in values, field
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe", "drawn"),
+    [
+        ("disentangling", "sprites_triplet", {"loss.margin", "loss.mining"}),
+        ("disentangling", "sprites_histogram", {"loss.num_nodes"}),
+        ("disentangling", "sprites_f_statistic", {"share_of_dims"}),
+        ("disentangling", "sprites_beta_vae_2", {"autoencoder.beta"}),
+        ("retrieval", "omniglot_retrieval_triplet", {"loss.margin"}),
+        ("retrieval", "omniglot_retrieval_f_statistic", {"share_of_dims"}),
+        (
+            "retrieval",
+            "omniglot_retrieval_binomial_deviance",
+            {"loss.scale", "loss.threshold", "loss.negative_cost"},
+        ),
+        (
+            "verification",
+            "spoken_digit_learned_distance",
+            {"objective.label_smoothing", "distance.num_layers"},
+        ),
+        ("verification", "spoken_digit_triplet", {"loss.margin"}),
+    ],
+)
+def test_every_method_has_its_constants_and_the_same_rates(name, recipe, drawn):
+    rates, sizes = [], set()
+    for values, run in draw(name, 40, recipe):
+        assert drawn <= set(values)
+        rates.append(values["optimizer.learning_rate"])
+        rate = run.optimizer.arguments["learning_rate"].arguments
+        assert rate["initial_learning_rate"] == rates[-1]
+        for field in drawn:
+            section, _, argument = field.rpartition(".")
+            if section in ("loss", "objective", "autoencoder"):
+                assert run.method.arguments[argument] == values[field]
+        if "share_of_dims" in values:
+            dim = run.encoder.arguments["dim"]
+            expected = max(1, round(values["share_of_dims"] * dim))
+            assert run.method.arguments["num_dims"] == expected <= dim
+        batches = run.batches.arguments
+        if name == "retrieval":
+            sizes.add(batches["num_classes"] * batches["num_per_class"])
+    assert min(rates) < 2e-4 and max(rates) > 5e-3
+    assert len(sizes) <= 1, "every batch has the same number of examples"
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe"),
+    [
+        ("cifar_mini_imagenet", "cifar10_triplet"),
+        ("voxceleb", "voxceleb_triplet"),
+    ],
+)
+def test_the_baseline_of_the_paper_is_tuned_too(name, recipe):
+    learned = {n for values, _ in draw(name, 1) for n in values}
+    for values, run in draw(name, 5, recipe):
+        assert run.method.arguments["margin"] == values["loss.margin"]
+        assert set(values) == {"loss.margin"} | {
+            n for n in learned if not n.startswith(("objective.", "distance."))
+        }
 
 
 def test_a_field_of_a_missing_section_is_refused():

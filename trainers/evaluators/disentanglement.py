@@ -14,6 +14,8 @@ from trainers.model import build_model
 
 # Number of held-out images for the likelihood during training.
 NUM_RECONSTRUCTIONS = 512
+# Permutations of the chance correction in each epoch; the evaluation has 100.
+NUM_PERMUTATIONS = 20
 # Number of examples for SAP and DCI, whose fits take long; half are tested.
 NUM_FITTED = 2_000
 
@@ -27,13 +29,32 @@ def explicitness(codes, factors) -> float:
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     """Logs the mean factor explicitness of validation data, and modularity.
 
+    `corrected_modularity_plus_explicitness` chooses between methods: it is high
+    only if a code tells the factors, and each dimension at most one of them.
     For an autoencoder it also logs the log-likelihood of held-out images,
     given the mean of their code.
     """
     x, factors = data.split(run.evaluation.validation.split)
+    last = {}  # its fits take long
+
+    def explicitness_of_epoch(codes, factors):
+        last["explicitness"] = explicitness(codes, factors)
+        return last["explicitness"]
+
+    def corrected_modularity_plus_explicitness(codes, factors):
+        return last["explicitness"] + metrics.modularity(
+            codes,
+            factors,
+            correction="permutation",
+            num_permutations=NUM_PERMUTATIONS,
+        )
+
     measures = {
-        "explicitness": explicitness,
+        "explicitness": explicitness_of_epoch,
         "modularity": metrics.modularity,
+        "corrected_modularity_plus_explicitness": (
+            corrected_modularity_plus_explicitness
+        ),
         "single_dimension_auc": metrics.single_dimension_auc,
     }
     if hasattr(model, "log_likelihood"):

@@ -28,8 +28,11 @@ public data set. The classes are the 1,623 characters of both parts of Omniglot,
 with 20 drawings each, in five folds by character. Five losses have the settings
 of the retrieval recipes of Sprites. The learned distance follows Monteiro et
 al. 2020, Appendix C: the distance ranks neighbours and assigns clusters; there
-is no auxiliary classifier. Departure from Ridgeway & Mozer 2018: batches are
-sampled independently, instead of epochs without replacement.
+is no auxiliary classifier. `omniglot_retrieval_f_statistic_K_of_500` is a sweep
+over `num_dims` in the 500 dimensions of Ridgeway & Mozer 2018, who say that the
+choice hardly matters; `_merge` and `_welch` are variants of the loss. Departure
+from their paper: batches are sampled independently, instead of epochs without
+replacement.
 """
 
 import dataclasses
@@ -120,6 +123,14 @@ def prototypical(num_support: int, dim: int, corrupted: bool):
     return few_shot(num_support, dim, False, corrupted, **loss)
 
 
+def f_statistic(num_dims: int, dim: int = 500, **arguments):
+    """The F-statistic loss in the paper's 500 dimensions."""
+    loss = sections.loss("FStatisticLoss", num_dims=num_dims, **arguments)
+    config = retrieval(loss, "l2")
+    config.encoder.dim = dim
+    return config
+
+
 METHODS = sections.retrieval_losses(num_dims=20) | {
     "learned_distance": {
         "loss": sections.learned_distance(),
@@ -149,6 +160,26 @@ RECIPES = {
         (stochastic_prototypes, "Stochastic prototypes"),
         (prototypical, "Prototypical networks"),
     )
+}
+NUM_DIMS = (1, 3, 10, 35, 70, 150, 300, 500)
+RECIPES |= {
+    f"omniglot_retrieval_f_statistic_{num_dims}_of_500": Recipe(
+        f"F-statistic loss, {num_dims} of 500 dimensions separate a pair",
+        f_statistic,
+        {"num_dims": num_dims},
+    )
+    for num_dims in NUM_DIMS
+} | {
+    "omniglot_retrieval_f_statistic_merge": Recipe(
+        "Inverted F-statistic loss: merges classes in 70 of 500 dimensions",
+        f_statistic,
+        {"num_dims": 70, "direction": "merge"},
+    ),
+    "omniglot_retrieval_f_statistic_welch": Recipe(
+        "F-statistic loss by Welch's test, 70 of 500 dimensions",
+        f_statistic,
+        {"num_dims": 70, "equal_variance": False},
+    ),
 }
 # Results of the study of trust.
 TRUST = {

@@ -9,7 +9,7 @@ claims of drawings to be of a character that five drawings enrol.
 | recipe `omniglot_verification_*` | the encoder learns from |
 |---|---|
 | `learned_distance` | the distance and a classifier, the paper's main model |
-| `learned_distance_without_auxiliary` | the distance alone |
+| `without_classifier` | the distance alone |
 | `symmetric` | as the first; the distance averages (a, b) and (b, a) |
 | `triplet` | the triplet loss |
 | `triplet_classifier` | the triplet loss and a classifier, as in the paper |
@@ -77,7 +77,7 @@ METHODS = {
         "Learned distance with an additive-margin classifier",
         sections.learned_distance(**CLASSIFIER),
     ),
-    "learned_distance_without_auxiliary": (
+    "without_classifier": (
         "Learned distance without the classifier",
         sections.learned_distance(),
     ),

@@ -51,7 +51,7 @@ PROJECTION_DIM = 256
 SPLIT, TRIALS = "data/voxceleb1_no_sil", "kaldi/data/voxceleb1/trials_"
 
 
-def speakers(**classifier):
+def speakers(method: dict):
     """Encoder and distance, with or without the auxiliary classifier."""
     num_epochs, steps_per_epoch = 400, 5_000
     return sections.config(
@@ -65,7 +65,7 @@ def speakers(**classifier):
             "num_coefficients": 30,
             "channels": (512, 512, 512, 512, 1500),
         },
-        **sections.learned_distance(num_layers=4, **classifier),
+        **method,
         optimizer=sections.sgd(
             inverse_square_root(1.5, warmup_steps=2_000),
             l2=1e-3,
@@ -99,9 +99,20 @@ RECIPES = {
     "voxceleb_learned_distance": Recipe(
         "Learned distance with an additive-margin classifier",
         speakers,
-        sections.speaker_classifier(PROJECTION_DIM),
+        {
+            "method": sections.learned_distance(
+                num_layers=4, **sections.speaker_classifier(PROJECTION_DIM)
+            )
+        },
     ),
     "voxceleb_learned_distance_without_auxiliary": Recipe(
-        "Learned distance without the classifier", speakers
+        "Learned distance without the classifier",
+        speakers,
+        {"method": sections.learned_distance(num_layers=4)},
+    ),
+    "voxceleb_triplet": Recipe(
+        "Triplet loss, the baseline",
+        speakers,
+        {"method": sections.TRIPLET_BASELINE},
     ),
 }

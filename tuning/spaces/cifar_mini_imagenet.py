@@ -3,11 +3,12 @@
 Monteiro et al. 2020 spent 100 runs of 600 epochs and chose by the validation
 EER. For `cifar10_learned_distance`, `mini_imagenet_learned_distance` and other
 recipes with stochastic gradient descent and a `plateau`: the learning rate is
-lowered after `patience` epochs without a better EER.
+lowered after `patience` epochs without a better EER. The paper also tunes its
+triplet baseline (`cifar10_triplet`): here the margin replaces the fields of the
+distance.
 """
 
-from tuning.fields import choose
-from tuning.fields import choose_distance
+from tuning.fields import choose_published
 
 GRID = {
     "optimizer.learning_rate": (0.5, 0.1, 0.01, 0.001),
@@ -21,10 +22,10 @@ GRID = {
 
 
 def space(hyperparameters, config):
-    choose(hyperparameters, config, GRID)
-    choose_distance(
+    choose_published(
         hyperparameters,
         config,
+        GRID,
         num_layers=(2, 3, 4, 5),
         num_units=(128, 256, 350, 512),
     )

@@ -1,15 +1,15 @@
 """Learned distance on VoxCeleb: the published grid.
 
-For `voxceleb_learned_distance` and other speech recipes with its optimizer and
-schedule. Monteiro et al. 2020 spent 40 runs of 600,000 batches and chose by the
-EER over a random set of trials from VoxCeleb1-E. They then trained the best
-values for 2,000,000 batches. Only the authors' code searches the warm-up.
+For `voxceleb_learned_distance`, `voxceleb_triplet` and other speech recipes
+with their optimizer and schedule. Monteiro et al. 2020 spent 40 runs of 600,000
+batches and chose by the EER over a random set of trials from VoxCeleb1-E. They
+then trained the best values for 2,000,000 batches. Only the authors' code
+searches the warm-up.
 
 For trainings of 600,000 batches, set `--config.num_epochs=120`.
 """
 
-from tuning.fields import choose
-from tuning.fields import choose_distance
+from tuning.fields import choose_published
 
 GRID = {
     "optimizer.learning_rate.scale": (2.0, 1.5, 1.0, 0.5, 0.1),
@@ -26,10 +26,10 @@ GRID = {
 
 
 def space(hyperparameters, config):
-    choose(hyperparameters, config, GRID)
-    choose_distance(
+    choose_published(
         hyperparameters,
         config,
+        GRID,
         num_layers=(1, 2, 3, 4),
         num_units=(128, 256, 350, 512),
     )

@@ -1,0 +1,159 @@
+"""Paired differences of two methods, with t-tests, for generated tables."""
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+LEGENDS = {
+    "folds": "Differences are paired by fold: mean ± standard error, and in "
+    "brackets the p-value of the paired t-test and of its correction for folds "
+    "that share training data (Nadeau & Bengio 2003).",
+    "seeds": "Differences are paired by seed: mean ± standard error, and in "
+    "brackets the p-value of the paired t-test. All seeds have one test set.",
+}
+# Numbers that keys of one fold or seed share are compared with each other.
+Values = Mapping[object, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class PairedDifference:
+    """The mean difference of two methods over shared folds or seeds.
+
+    Fields:
+        count: Number of folds or seeds that both methods have.
+        mean: Mean difference.
+        standard_error: Its standard error; None for a single pair.
+        p: Two-sided p-value of the paired t-test; None for a single pair.
+        p_corrected: p-value of Nadeau & Bengio's corrected test, for folds
+            that share training data; None without `test_to_train`.
+    """
+
+    count: int
+    mean: float
+    standard_error: float | None
+    p: float | None
+    p_corrected: float | None
+
+
+def paired_difference(
+    first: Values, second: Values, test_to_train: float | None = None
+) -> PairedDifference | None:
+    """Compares two methods on the folds or seeds that both have.
+
+    With k differences of mean m and variance s^2 (divided by k - 1):
+
+        t           = m / sqrt(s^2 / k)
+        t corrected = m / sqrt(s^2 (1 / k + test_to_train))
+
+    both with k - 1 degrees of freedom. The plain test takes the differences as
+    independent. Folds of one data set share training examples, so it finds
+    differences too often; the second test corrects for that.
+
+    Args:
+        first: A number for each fold or seed.
+        second: The same for the other method.
+        test_to_train: Test examples divided by training examples; None for
+            runs that are not folds.
+
+    Returns:
+        The difference first - second; None if nothing is shared.
+
+    Reference:
+        - Nadeau & Bengio, Inference for the generalization error, Machine
+          Learning 52, 2003.
+    """
+    shared = [key for key in first if key in second]
+    if not shared:
+        return None
+    differences = [first[key] - second[key] for key in shared]
+    count, mean = len(shared), statistics.fmean(differences)
+    if count < 2:
+        return PairedDifference(count, mean, None, None, None)
+    variance = statistics.variance(differences)
+    corrected = None
+    if test_to_train is not None:
+        corrected = _p(mean, variance * (1 / count + test_to_train), count)
+    return PairedDifference(
+        count,
+        mean,
+        math.sqrt(variance / count),
+        _p(mean, variance / count, count),
+        corrected,
+    )
+
+
+def _p(mean: float, variance: float, count: int) -> float:
+    from scipy import stats
+
+    if variance == 0:
+        return float(mean == 0)
+    return float(2 * stats.t.sf(abs(mean) / math.sqrt(variance), count - 1))
+
+
+def ratio_of_test_to_train(config: dict) -> float | None:
+    """Test classes divided by training classes of a run with folds.
+
+    A fifth of the classes that are not in the test are for validation. None
+    without folds, or if one test split is the test of every fold.
+    """
+    folds = config.get("folds", {})
+    number = folds.get("num_folds", 0)
+    if not number or folds.get("test_split"):
+        return None
+    return (1 / number) / (0.8 * (1 - 1 / number))
+
+
+def as_cell(found: PairedDifference | None, digits: int, scale=1.0) -> str:
+    """`difference ± standard error (p; corrected p)`; empty for None."""
+    if found is None:
+        return ""
+    text = f"{scale * found.mean:+.{digits}f}"
+    if found.standard_error is None:
+        return text
+    tests = [_rounded(found.p)]
+    if found.p_corrected is not None:
+        tests.append(_rounded(found.p_corrected))
+    error = f"{scale * found.standard_error:.{digits}f}"
+    return f"{text} ± {error} ({'; '.join(tests)})"
+
+
+def difference_table(
+    first: str,
+    names: Sequence[str],
+    pairs: Mapping[str, Sequence[tuple[Values, Values]]],
+    test_to_train: float | None,
+    digits: int,
+    scale: float = 1.0,
+    unit: str = "folds",
+) -> list[str]:
+    """Returns a Markdown table of differences of one method to others.
+
+    Args:
+        first: The method whose numbers come first in each pair.
+        names: Headings of the measures.
+        pairs: By the name of the other method, a pair of numbers by fold or
+            seed for each measure.
+        test_to_train: As in `paired_difference`.
+        digits: Digits after the point.
+        scale: Factor of the numbers, such as 100 for per cent.
+        unit: What the numbers are paired by: `"folds"` or `"seeds"`.
+    """
+    lines = [
+        "",
+        f"| {first} minus | {unit} | " + " | ".join(names) + " |",
+        "|---|---:|" + "---:|" * len(names),
+    ]
+    for method, of_measures in pairs.items():
+        found = [paired_difference(*p, test_to_train) for p in of_measures]
+        counts = [each.count for each in found if each is not None]
+        if counts:
+            cells = [as_cell(each, digits, scale) for each in found]
+            row = " | ".join([method, str(max(counts)), *cells])
+            lines.append(f"| {row} |")
+    return [*lines, "", LEGENDS[unit]]
+
+
+def _rounded(p: float) -> str:
+    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")

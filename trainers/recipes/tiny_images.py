@@ -1,0 +1,61 @@
+"""Natural images of 32 x 32 pixels: pairs of classes never trained on.
+
+The setting of mini-ImageNet in Monteiro et al. 2020, in small. `image_folder`
+is any folder of such images with a subfolder per class, in
+`--config.dataset=image_folder:PATH`. Ours is Tiny ImageNet at 32 x 32: 120
+classes for training, 40 for validation and 40 for the test, by division of the
+classes (`config.division.seed`). The network is ResNet-18 at a quarter of its
+width, and every method has the same number of batches. The trials are all pairs
+of the test images, and claims with five enrolled images.
+
+Departures from the recipes of mini-ImageNet: Adam with cosine decay, fewer
+images (the first are taken in validation), 1,500 batches of 120 images.
+"""
+
+from trainers.recipe import Recipe
+from trainers.recipes import omniglot_verification
+from trainers.recipes import sections
+from trainers.recipes.learning_rates import cosine_decay
+
+
+def verification(method: dict):
+    """Batches of 24 classes; pairs and claims of held-out classes."""
+    num_steps, num_epochs = 1_500, 10
+    return sections.config(
+        "image_folder:photos",
+        images={"cache_gib": 1.0},
+        preprocess={"name": "shift_and_mirror", "padding": 4},
+        batches=sections.class_batches(24, 5),
+        encoder={
+            "name": "cifar_resnet18_encoder",
+            "image_shape": (32, 32, 3),
+            "width": 16,
+        },
+        **method,
+        optimizer=sections.adam(
+            cosine_decay(1e-3, num_steps), global_clipnorm=10.0
+        ),
+        steps_per_epoch=num_steps // num_epochs,
+        num_epochs=num_epochs,
+        monitor="val_accuracy_at_equal_error",
+        patience=num_epochs,
+        validation={"split": "validation", "num_per_class": 25},
+        evaluation=sections.verification(
+            plda_dims=100, num_enrolled=5, euclidean=True
+        ),
+    )
+
+
+NAMES = (
+    "learned_distance",
+    "without_classifier",
+    "triplet",
+    "triplet_classifier",
+    "lifted_structure_frozen",
+    "lifted_structure_joint",
+)
+RECIPES = {
+    f"tiny_images_{name}": Recipe(about, verification, {"method": method})
+    for name, (about, method) in omniglot_verification.METHODS.items()
+    if name in NAMES
+}

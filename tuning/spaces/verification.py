@@ -1,0 +1,17 @@
+"""Verification: one search for every method, by the equal error rate.
+
+For `omniglot_verification_*`, `tiny_images_*`, `spoken_digit_*`, `an4_*` and
+their like, also their triplet baselines. Every method gets the learning rate,
+the dimensions of encoders that leave them open, and the constants of the method
+(`tuning/methods.py`); batches stay as they are. Choose by
+`val_accuracy_at_equal_error`, which is 1 - EER, on fold 0.
+"""
+
+from tuning.fields import choose
+from tuning.methods import choose_constants
+
+
+def space(hyperparameters, config):
+    if "dim" in config.encoder:
+        choose(hyperparameters, config, {"encoder.dim": (32, 64, 128)})
+    choose_constants(hyperparameters, config)
