@@ -14,6 +14,7 @@ from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
+from tools.rerun_command import overrides
 from tools.rerun_command import rerun_command
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -29,10 +30,12 @@ FOLDERS = {
     "tiny": "tiny_imagenet_32",
     "tiny_imagenet_32": "tiny_imagenet_32",
 }
+# Fields that studies change; the number of steps has a column of its own.
+STUDIED = ("batches.", "objective.", "loss.", "initial_weights", "freeze")
 SOURCES = {"head": "head", "variance": "predicted variance"}
 HEAD = (
     """\
-| data | dim | method | uncertainty | rank: rectangle | blur | noise | \
+| data | dim | setting | uncertainty | rank: rectangle | blur | noise | \
 R-AUROC: clean | rectangle | AURC: clean | share | variation |
 |---|---:|---|---|"""
     + "---:|" * 8
@@ -52,22 +55,33 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
         name: settings[name] for name in config["evaluation"]
     }
     steps = config["num_epochs"] * config["steps_per_epoch"]
-    name = f"{results['recipe']}_seed_{results['seed']}_{steps}.json"
-    keep_result(RESULTS / name, results, replace=replace)
+    name = f"{results['recipe']}_seed_{results['seed']}_{steps}"
+    others = "".join(f"_{setting}" for setting in settings_of(results))
+    keep_result(RESULTS / f"{name}{others}.json", results, replace=replace)
+
+
+def settings_of(run: dict) -> list[str]:
+    """Returns `field=value` for changed fields that name a run of a study."""
+    differing = overrides(run["recipe"], run["config"])
+    return [
+        f"{name.rpartition('.')[2]}={value}"
+        for name, value in differing.items()
+        if name.startswith(STUDIED)
+    ]
 
 
 def table(results: list[dict]) -> str:
     """Returns the Markdown between the marks, from results with configs."""
     results = sorted(results, key=_place)
     lines = [
-        "| data | dim | method | steps | examples | classes | recall@1 | "
+        "| data | dim | setting | minutes | examples | classes | recall@1 | "
         "5-shot (Omniglot: 1-shot) of 20 |",
         "|---|---:|---|" + "---:|" * 5,
     ]
     for run in results:
         test = run["evaluation"]["test"]
         lines.append(
-            f"| {_name(run)} | {run['training']['steps']:,} | "
+            f"| {_name(run)} | {run['training']['seconds'] / 60:.0f} | "
             f"{test['examples']:,} | {test['classes']:,} | "
             f"{100 * test['clean']['recall_at_1']:.1f} % | "
             f"{100 * test['clean']['few_shot_accuracy']:.1f} % |"
@@ -101,7 +115,13 @@ def _name(run: dict) -> str:
         run["recipe"].removeprefix("uncertainty_").partition("_dim_")
     )
     dim, _, method = method.partition("_")
-    return f"{DATA[data]} | {dim} | {method.replace('_', ' ')}"
+    setting = [
+        method.replace("_", " "),
+        f"{run['training']['steps']:,} steps",
+        *settings_of(run),
+        *([f"seed {run['seed']}"] if run["seed"] else []),
+    ]
+    return f"{DATA[data]} | {dim} | {', '.join(setting)}"
 
 
 def _row(run: dict, source: str) -> str:

@@ -2,6 +2,8 @@
 
 from tools import uncertainty_table
 from tools.generated_text import read_between
+from trainers.config import load_recipe
+from trainers.workdir import recipe_fields
 
 
 def test_the_page_shows_the_result_files():
@@ -25,10 +27,13 @@ def test_a_row_of_each_uncertainty():
             "variance": measures | {"rank_correlation": variance},
         }
 
+    recipe = "uncertainty_image_folder_dim_16_stochastic_prototypes"
+    config = recipe_fields(load_recipe(recipe)) | {"seed": 1}
+    config["batches"] = config["batches"] | {"num_classes": 60}
     run = {
-        "recipe": "uncertainty_image_folder_dim_16_stochastic_prototypes",
-        "seed": 0,
-        "config": {"encoder": {"dim": 16}},
+        "recipe": recipe,
+        "seed": 1,
+        "config": config,
         "training": {"steps": 1000, "processor": "one", "cores": 2},
         "evaluation": {
             "test": {
@@ -47,7 +52,10 @@ def test_a_row_of_each_uncertainty():
             }
         },
     }
-    name = "| Tiny ImageNet | 16 | stochastic prototypes |"
+    name = (
+        "| Tiny ImageNet | 16 | stochastic prototypes, 1,000 steps, "
+        "num_classes=60, seed 1 |"
+    )
     assert uncertainty_table._row(run, "head") == (
         f"{name} head | 0.51 | 0.41 | 0.31 | 0.60 | 0.60 | 0.40 |  | 0.30 |"
     )
