@@ -37,6 +37,13 @@ EXTRAS_REQUIRE = {
     "audio": ["soundfile>=0.13"],
     # TFDS reads the segmentation masks of CUB-200-2011 with it.
     "birds": ["opencv-python-headless>=4.10"],
+    # Engines that read an export, for benchmarks/engines.py.
+    "engines": [
+        "ai-edge-litert>=2.3",
+        "onnxruntime>=1.32",
+        "openvino>=2026.4",
+        "tf2onnx>=1.17",
+    ],
     "cuda": ["tensorflow[and-cuda]>=2.21; sys_platform == 'linux'"],
     # Files of MATLAB 7.3 are HDF5, older ones are read by SciPy.
     "hdf5": ["h5py>=3.11"],
@@ -66,6 +73,8 @@ EXTRAS_REQUIRE = {
         "scipy>=1.14",
         "setuptools>=70.1",
         "soundfile>=0.13",
+        # The messages of TensorFlow Serving, for tests and benchmarks.
+        "tensorflow-serving-api>=2.21",
         "wheel>=0.44",
     ],
 }

@@ -7,6 +7,7 @@ COMMANDS = {
     "train": ("trainers.train", "train a recipe, or a goal on your own data"),
     "evaluate": ("trainers.evaluate", "evaluate a trained workdir"),
     "export": ("trainers.export", "write a SavedModel"),
+    "label-version": ("trainers.label_version", "label an exported version"),
     "embed": ("trainers.embed_data", "embed a folder or a data set"),
     "enroll": ("trainers.enroll", "add labelled examples to a gallery"),
     "identify": ("trainers.identify", "who is it, or unknown"),

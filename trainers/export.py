@@ -4,6 +4,7 @@
 """
 
 import argparse
+import pathlib
 import shlex
 import sys
 
@@ -23,10 +24,22 @@ def parser() -> argparse.ArgumentParser:
         "--directory", required=True, help="folder of the served model"
     )
     result.add_argument("--version", type=int, help="default: the next one")
+    result.add_argument(
+        "--label",
+        help="label of the version in models.config, beside the folder of the "
+        "model; default: canary if another version is stable, else stable",
+    )
+    result.add_argument("--licence", help="for the model card")
     return result
 
 
-def export(workdir: str, directory: str, version: int | None) -> str:
+def export(
+    workdir: str,
+    directory: str,
+    version: int | None,
+    label: str | None = None,
+    licence: str | None = None,
+) -> str:
     """Exports the best checkpoint of a run; returns the version folder.
 
     With a front end in the recipe, the exported model takes waveforms.
@@ -47,12 +60,16 @@ def export(workdir: str, directory: str, version: int | None) -> str:
         _, run = run_of_workdir(path)
         import_tensorflow()
         from embeddings_tf.export import export_saved_model
+        from embeddings_tf.export.models_config import label_version
+        from embeddings_tf.export.models_config import read_models_config
         from trainers.backbone_features import network
         from trainers.backbone_features import require_same_backbone
         from trainers.checkpoint import load_best
         from trainers.classes import FILE
         from trainers.recordings import serving_front_end
+        from trainers.run_card import run_card
 
+        read_models_config(target.resolve().parent)
         preprocessing = serving_front_end(run.data)
         if run.data.backbone.network:
             require_same_backbone(path, run.data)
@@ -67,9 +84,14 @@ def export(workdir: str, directory: str, version: int | None) -> str:
                 files={FILE: names.read_text("utf-8")}
                 if names.exists()
                 else None,
+                card=run_card(path, licence),
             )
+    written = pathlib.Path(target)
+    labels = label_version(written.parent, int(written.name), label)
     print(
-        f"Wrote {target}.\nLook: "
+        f"Wrote {target} and its label in models.config: "
+        f"{', '.join(f'{name} {labels[name]}' for name in sorted(labels))}.\n"
+        f"Model card: {written / 'model_card.md'}\nLook: "
         f"{command_line.module_command(SAVED_MODEL_CLI)} "
         f"show --all --dir {shlex.quote(target)}"
     )
@@ -79,7 +101,12 @@ def export(workdir: str, directory: str, version: int | None) -> str:
 def main(words=None) -> int:
     arguments = parser().parse_args(words)
     return command_line.run(
-        export, arguments.workdir, arguments.directory, arguments.version
+        export,
+        arguments.workdir,
+        arguments.directory,
+        arguments.version,
+        arguments.label,
+        arguments.licence,
     )
 
 

@@ -1,5 +1,6 @@
 """Export of a trained model as a SavedModel that needs only TensorFlow."""
 
+import functools
 import os
 import pathlib
 import shutil
@@ -10,6 +11,8 @@ from collections.abc import Mapping
 import keras
 import tensorflow as tf
 
+from embeddings_tf.export.model_card import check_facts
+from embeddings_tf.export.serving_files import write_serving_files
 from embeddings_tf.export.signatures import endpoints
 from embeddings_tf.export.signatures import input_specs
 from embeddings_tf.export.version_folder import rename_new
@@ -30,12 +33,17 @@ def export_saved_model(
     num_samples: int | None = None,
     unit_range: str = "warn",
     files: Mapping[str, str] | None = None,
+    card: Mapping | None = None,
 ) -> str:
     """Exports a trained model as a SavedModel for TensorFlow Serving.
 
     Use it after training. The exported model runs in a process without Keras,
     TensorFlow Probability and this library. The version folder is written
     completely or not at all, and an existing version is never overwritten.
+
+    A version also contains warm-up requests for every signature
+    (`assets.extra/tf_serving_warmup_requests`), `batching_params.pbtxt` and a
+    model card (`model_card.md`, `model_card.json`).
 
     Signatures, each for any number of rows:
 
@@ -93,6 +101,9 @@ def export_saved_model(
             refuses also refuses in the export.
         files: Texts by file name, written to the folder `assets.extra` of the
             version, for example the names of classes.
+        card: Facts for the model card that the export cannot know: `data`,
+            `recipe` and `metrics` are mappings, `licence` is a text, and
+            all values can be written as JSON.
 
     Returns:
         Path of the version folder, `directory/version`.
@@ -146,7 +157,7 @@ def export_saved_model(
         )
     one_of("unit_range", unit_range, CHOICES)
     target = version_folder(path("directory", directory), version)
-    files = _checked_files(files)
+    files, facts = _checked_files(files), check_facts(card)
     if preprocessing is not None:
         arguments.function("preprocessing", preprocessing, "raw inputs")
     specs = input_specs(model, preprocessing)
@@ -159,9 +170,14 @@ def export_saved_model(
             (spec,) = specs
             preprocessing(keras.KerasTensor(spec.shape, spec.dtype.name))
         archive.track(preprocessing)
+    concrete = {}
     for name, (function, signature) in signatures.items():
-        traced = _traced(function, signature)
-        archive.add_endpoint(name, traced, input_signature=signature)
+        concrete[name] = _traced(function, signature)
+        archive.add_endpoint(
+            name,
+            functools.partial(_call, concrete[name]),
+            input_signature=signature,
+        )
 
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = pathlib.Path(
@@ -173,6 +189,9 @@ def export_saved_model(
             file = temporary / "model" / "assets.extra" / name
             file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
+        write_serving_files(
+            temporary / "model", target, model, specs, concrete, facts
+        )
         rename_new(temporary / "model", target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -182,8 +201,12 @@ def export_saved_model(
 def _traced(function: Callable, signature: list[tf.TensorSpec]) -> Callable:
     """Traces a function once; saving traces what it is given twice."""
     graph = tf.function(function, autograph=False)
-    concrete = graph.get_concrete_function(*signature)
-    return lambda *inputs: concrete(*inputs)
+    return graph.get_concrete_function(*signature)
+
+
+def _call(concrete: Callable, *inputs):
+    """Calls it with the inputs in the order of its signature."""
+    return concrete(*inputs)
 
 
 def _checked_files(files) -> dict[str, str]:

@@ -152,8 +152,18 @@ def test_evaluate_and_export(run, tmp_path, capsys):
     assert (run / "tensorboard" / "evaluation").is_dir()
     words = ["--workdir", str(run), "--directory", str(tmp_path / "model")]
     for version in ("1", "2"):
-        assert export.main(words) == 0
+        assert export.main([*words, "--licence", "Apache-2.0"]) == 0
         assert (tmp_path / "model" / version / "saved_model.pb").exists()
+    assert "canary 2, stable 1" in capsys.readouterr().out
+    folder = tmp_path / "model" / "2"
+    card = json.loads((folder / "model_card.json").read_text())
+    assert card["metrics"] == evaluation
+    assert card["data"]["fingerprint"] == results["data_fingerprint"]
+    assert card["recipe"]["commit"] == results["training"]["commit"]
+    assert "data_dir" not in card["recipe"]["config"]
+    assert card["licence"] == "Apache-2.0"
+    text = (folder / "model_card.md").read_text()
+    assert "test_seen.clean.accuracy" in text and "±" in text
 
 
 def test_an_evaluation_of_another_kind_replaces_nothing(

@@ -102,6 +102,14 @@ ENTRIES = {
                 refused("narrower", lambda x: x[:, :3]),
             ],
             "unit_range": choice("warn"),
+            "card": [
+                refused("text", "hostile"),
+                refused("a number", 3),
+                refused("another key", {"hostile": 1}),
+                refused("NaN", {"metrics": {"accuracy": float("nan")}}),
+                refused("an array", {"data": {"x": X}}),
+                anything("a licence", {"licence": "MIT | \n<b>"}),
+            ],
             "files": [
                 refused("text", "hostile"),
                 refused("a number", 3),

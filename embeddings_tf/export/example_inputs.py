@@ -1,0 +1,66 @@
+"""Example inputs for the signatures of an export."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import tensorflow as tf
+
+# Sizes of axes that a signature leaves open: samples of a waveform, pixels of
+# a side or frames.
+_WAVEFORM, _SIDE = 8_000, 64
+_SAMPLE_RATE = 16_000
+
+
+def example_inputs(
+    specs: Iterable[tf.TensorSpec], rows: int, encoded: str = "png"
+) -> dict[str, np.ndarray]:
+    """Returns valid inputs of a signature: noise of 0 to 255, files, labels.
+
+    Args:
+        specs: The inputs of the signature, under their names.
+        rows: Size of the batch axis.
+        encoded: Content of string inputs: `"png"` or `"wav"`.
+
+    Returns:
+        Arrays by name. Lengths are the whole length of the waveform before
+        them, labels take turns between 0 and 1, and seeds are 0.
+    """
+    rng = np.random.default_rng(0)
+    inputs, width = {}, 0
+    for spec in specs:
+        shape = _shape(spec, rows)
+        if spec.dtype == tf.string:
+            found = np.full(shape, _file(encoded, rng), object)
+        elif spec.dtype.is_floating or spec.dtype == tf.uint8:
+            found = rng.integers(0, 256, shape)
+            width = shape[1] if len(shape) > 1 else width
+        elif spec.name.endswith("labels"):
+            found = np.arange(rows) % 2
+        elif spec.name.endswith("length"):
+            found = np.full(shape, width)
+        elif spec.name.endswith("seed"):
+            found = np.zeros(shape)
+        else:
+            found = np.ones(shape)
+        if spec.dtype != tf.string:
+            found = np.asarray(found).astype(spec.dtype.as_numpy_dtype)
+        inputs[spec.name] = found
+    return inputs
+
+
+def _shape(spec: tf.TensorSpec, rows: int) -> tuple[int, ...]:
+    """Shape with a number for every open axis; the first is the batch."""
+    open_axis = _WAVEFORM if spec.shape.rank == 2 else _SIDE
+    return tuple(
+        size or (rows if axis == 0 else open_axis)
+        for axis, size in enumerate(spec.shape)
+    )
+
+
+def _file(encoded: str, rng: np.random.Generator) -> bytes:
+    """A small image or a second of noise, as the bytes of a file."""
+    if encoded == "png":
+        pixels = rng.integers(0, 256, (_SIDE, _SIDE, 3)).astype("uint8")
+        return tf.io.encode_png(pixels).numpy()
+    samples = rng.uniform(-0.5, 0.5, (_SAMPLE_RATE, 1)).astype("float32")
+    return tf.audio.encode_wav(samples, _SAMPLE_RATE).numpy()

@@ -1,0 +1,213 @@
+"""The model card of an exported version, as JSON and as Markdown."""
+
+import datetime
+import json
+import pathlib
+from collections.abc import Mapping
+
+import tensorflow as tf
+
+from embeddings_tf.version import __version__
+
+JSON_FILE, MARKDOWN_FILE = "model_card.json", "model_card.md"
+# Facts about the run, which the caller of the export states.
+SECTIONS = ("data", "recipe", "metrics", "licence")
+_NOT_STATED = "not stated"
+
+
+def check_facts(facts) -> dict:
+    """Returns the facts of a card as plain JSON values.
+
+    Raises:
+        ValueError: If they are not a mapping of `SECTIONS` to JSON values.
+    """
+    facts = {} if facts is None else facts
+    if not isinstance(facts, Mapping) or not set(facts) <= {*SECTIONS}:
+        raise ValueError(
+            f"card must be a mapping with the keys {', '.join(SECTIONS)}; "
+            f"received {facts!r}."
+        )
+    try:
+        return json.loads(json.dumps(dict(facts), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"card must contain only values of JSON ({error}); received "
+            f"{facts!r}."
+        ) from error
+
+
+def write_model_card(folder: pathlib.Path, card: Mapping) -> None:
+    """Writes both forms of a card into the folder of a version."""
+    text = json.dumps(card, indent=2, allow_nan=False) + "\n"
+    (folder / JSON_FILE).write_text(text, encoding="utf-8")
+    (folder / MARKDOWN_FILE).write_text(card_markdown(card), encoding="utf-8")
+
+
+def model_card(name, version, described, signatures, warm, facts) -> dict:
+    """Returns the card of a version.
+
+    Args:
+        name: Name of the served model.
+        version: Number of the version.
+        described: Facts about the model itself, by name.
+        signatures: Specs of inputs and outputs by name of the signature.
+        warm: Errors of warm-up requests by signature; None: it has requests.
+        facts: Result of `check_facts`.
+    """
+    return {
+        "model": name,
+        "version": version,
+        "exported": datetime.datetime.now(datetime.UTC).isoformat(
+            timespec="seconds"
+        ),
+        "embeddings_tf": __version__,
+        "tensorflow": tf.__version__,
+        **described,
+        "signatures": {
+            signature: {
+                "inputs": _specs(inputs),
+                "outputs": _specs(outputs),
+                "warm_up": warm[signature] is None,
+                **({"warm_up_error": error} if error else {}),
+            }
+            for signature, (inputs, outputs) in signatures.items()
+            for error in [warm[signature]]
+        },
+        **{section: facts.get(section) for section in SECTIONS},
+    }
+
+
+def _specs(specs: Mapping[str, tf.TensorSpec]) -> dict:
+    return {
+        name: {"dtype": spec.dtype.name, "shape": spec.shape.as_list()}
+        for name, spec in specs.items()
+    }
+
+
+def card_markdown(card: Mapping) -> str:
+    """Returns a card as Markdown: tables of facts, signatures and metrics."""
+    rows = [
+        ("version", card["version"]),
+        ("exported", card["exported"]),
+        ("embeddings_tf", card["embeddings_tf"]),
+        ("tensorflow", card["tensorflow"]),
+        ("method", card["method"]),
+        ("embedding", _embedding(card)),
+        ("parameters", f"{card['parameters']:,}"),
+        ("fingerprint of the weights", f"`{card['fingerprint']}`"),
+        ("licence", card["licence"] or _NOT_STATED),
+    ]
+    data, recipe = card["data"], card["recipe"]
+    parts = [
+        f"# Model card: {_cell(card['model'])}, version {card['version']}",
+        _table(("", ""), rows),
+        "## Input",
+        _table(
+            ("input", "type", "shape", "range"),
+            [
+                (
+                    f"`{name}`",
+                    found["dtype"],
+                    _shape(found["shape"]),
+                    _range(found.get("range")),
+                )
+                for name, found in card["inputs"].items()
+            ],
+        ),
+        "## Signatures",
+        _table(
+            ("signature", "inputs", "outputs", "warm-up request"),
+            [
+                (
+                    f"`{name}`",
+                    _tensors(found["inputs"]),
+                    _tensors(found["outputs"]),
+                    "yes" if found["warm_up"] else "no",
+                )
+                for name, found in card["signatures"].items()
+            ],
+        ),
+        "## Data",
+        _table(("", ""), list(_leaves(data))) if data else _NOT_STATED,
+        "## Recipe",
+        _table(("field", "value"), list(_leaves(recipe)))
+        if recipe
+        else _NOT_STATED,
+        "## Metrics",
+        _metrics(card["metrics"]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _embedding(card) -> str:
+    kind = "Gaussian: mean and variance" if card["gaussian"] else "a point"
+    return f"{card['dim']} dimensions, {kind}"
+
+
+def _metrics(metrics) -> str:
+    """Table of the numbers, each with its 95 % interval if there is one.
+
+    In results, `interval` belongs to the first measure of its group, and
+    `NAME_interval` to `NAME`. Curves are only in the JSON form.
+    """
+    if not metrics:
+        return _NOT_STATED
+    rows, first = {}, {}
+    for name, value in _leaves(metrics):
+        group, _, last = name.rpartition(".")
+        owner = first.get(group) if last == "interval" else None
+        if last != "interval" and name.endswith("_interval"):
+            owner = name.removesuffix("_interval")
+        if owner in rows:
+            rows[owner] = (*rows[owner][:2], _interval(value))
+        elif _is_number(value):
+            first.setdefault(group, name)
+            rows[name] = (name, value, "")
+    return _table(("measure", "value", "95 % interval"), rows.values())
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _interval(value) -> str:
+    """A half width, or both ends."""
+    if isinstance(value, list):
+        return " to ".join(f"{end:.4g}" for end in value)
+    return f"±{value:.4g}"
+
+
+def _leaves(values, prefix=""):
+    """Yields names joined by dots, and values that are not mappings."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _tensors(specs: Mapping) -> str:
+    return ", ".join(
+        f"`{name}` {spec['dtype']} {_shape(spec['shape'])}"
+        for name, spec in specs.items()
+    )
+
+
+def _shape(shape) -> str:
+    return f"({', '.join('any' if n is None else str(n) for n in shape)})"
+
+
+def _range(ends) -> str:
+    return f"{ends[0]:g} to {ends[1]:g}" if ends else _NOT_STATED
+
+
+def _table(header, rows) -> str:
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(value) -> str:
+    """Text that cannot end a cell or a line of a table."""
+    if isinstance(value, float):
+        value = f"{value:.4g}"
+    return " ".join(str(value).replace("|", "\\|").split())

@@ -1,0 +1,114 @@
+"""The file `models.config` of TensorFlow Serving: models and their versions."""
+
+import contextlib
+import fcntl
+import os
+import pathlib
+
+from google.protobuf import text_format
+
+from embeddings_tf.export.models_config_message import ModelServerConfig
+
+FILE = "models.config"
+STABLE, CANARY = "stable", "canary"
+
+
+def read_models_config(folder: pathlib.Path):
+    """Returns the `ModelServerConfig` in a folder of models, or an empty one.
+
+    Raises:
+        ValueError: If the file is not one.
+    """
+    config = ModelServerConfig()
+    file = folder / FILE
+    if file.is_file():
+        try:
+            text_format.Parse(file.read_text(encoding="utf-8"), config)
+        except (text_format.ParseError, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"{file} is not a ModelServerConfig in text format: {error}. "
+                "Mend it, or move it away; a new one is written."
+            ) from error
+    return config
+
+
+def label_version(
+    directory: pathlib.Path, version: int, label: str | None = None
+) -> dict[str, int]:
+    """Gives a version of a model a label in the `models.config` beside it.
+
+    TensorFlow Serving loads every version with a label, and clients may ask
+    for a label instead of a number. Other models in the file stay as they are.
+    The file is replaced atomically. A new entry expects the folder of models
+    at `/models`, as in the container of TensorFlow Serving.
+
+    Args:
+        directory: Folder of the model, which contains its versions.
+        version: Number of the version.
+        label: None: `"canary"` if another version is `"stable"`, otherwise
+            `"stable"`.
+
+    Returns:
+        The model's labels and their versions.
+
+    Raises:
+        ValueError: If the version does not exist, or the file is damaged.
+    """
+    directory = pathlib.Path(directory).resolve()
+    if not (directory / str(version) / "saved_model.pb").is_file():
+        raise ValueError(
+            f"{directory} has no version {version}; export it first."
+        )
+    with _locked(directory.parent):
+        return _label_version(directory, version, label)
+
+
+def _label_version(directory, version, label) -> dict[str, int]:
+    config = read_models_config(directory.parent)
+    models = config.model_config_list.config
+    entry = next((m for m in models if m.name == directory.name), None)
+    if entry is None:
+        entry = models.add(
+            name=directory.name,
+            base_path=f"/models/{directory.name}",
+            model_platform="tensorflow",
+        )
+    labels = {
+        name: number
+        for name, number in entry.version_labels.items()
+        if (directory / str(number)).is_dir()
+    }
+    if label is None:
+        taken = labels.get(STABLE, version) != version
+        label = CANARY if taken else STABLE
+    labels[label] = version
+    if label == STABLE and labels.get(CANARY) == version:
+        del labels[CANARY]  # It was promoted.
+    entry.version_labels.clear()
+    entry.version_labels.update(labels)
+    entry.ClearField("model_version_policy")
+    entry.model_version_policy.specific.versions.extend(
+        sorted(set(labels.values()))
+    )
+    _replace(directory.parent / FILE, text_format.MessageToString(config))
+    return labels
+
+
+@contextlib.contextmanager
+def _locked(folder: pathlib.Path):
+    """Lets one process at a time change the file; leaves no lock file."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _replace(file: pathlib.Path, text: str) -> None:
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, file)
+    finally:
+        temporary.unlink(missing_ok=True)

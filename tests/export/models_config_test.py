@@ -1,0 +1,102 @@
+"""models.config, read by the messages of tensorflow-serving-api."""
+
+import pytest
+from google.protobuf import text_format
+from tensorflow_serving.config import model_server_config_pb2
+
+from embeddings_tf.export.models_config import FILE
+from embeddings_tf.export.models_config import label_version
+from trainers import label_version as command
+
+OTHER = """\
+model_config_list {
+  config {
+    name: "other"
+    base_path: "/elsewhere/other"
+    model_platform: "tensorflow"
+    logging_config { sampling_config { sampling_rate: 0.5 } }
+    model_version_policy { latest { num_versions: 2 } }
+  }
+}
+"""
+
+
+def versions(folder, *numbers):
+    for number in numbers:
+        (folder / str(number)).mkdir(parents=True)
+        (folder / str(number) / "saved_model.pb").write_bytes(b"")
+    return folder
+
+
+def entries(folder):
+    """The models of the file, as TensorFlow Serving reads them."""
+    config = text_format.Parse(
+        (folder / FILE).read_text(), model_server_config_pb2.ModelServerConfig()
+    )
+    return {model.name: model for model in config.model_config_list.config}
+
+
+def test_stable_then_canary_then_promoted(tmp_path):
+    model = versions(tmp_path / "words", 1, 2)
+    assert label_version(model, 1) == {"stable": 1}
+    assert label_version(model, 2) == {"stable": 1, "canary": 2}
+    entry = entries(tmp_path)["words"]
+    assert dict(entry.version_labels) == {"stable": 1, "canary": 2}
+    assert list(entry.model_version_policy.specific.versions) == [1, 2]
+    assert entry.base_path == "/models/words"
+    assert entry.model_platform == "tensorflow"
+    assert label_version(model, 2, "stable") == {"stable": 2}
+    entry = entries(tmp_path)["words"]
+    assert list(entry.model_version_policy.specific.versions) == [2]
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [
+        FILE
+    ]
+
+
+def test_labels_of_removed_versions_are_dropped(tmp_path):
+    model = versions(tmp_path / "words", 1, 2)
+    label_version(model, 1)
+    (model / "1" / "saved_model.pb").unlink()
+    (model / "1").rmdir()
+    assert label_version(model, 2) == {"stable": 2}
+
+
+def test_other_models_and_fields_stay(tmp_path):
+    (tmp_path / FILE).write_text(OTHER)
+    before = entries(tmp_path)["other"]
+    label_version(versions(tmp_path / "words", 7), 7)
+    found = entries(tmp_path)
+    assert list(found) == ["other", "words"] and found["other"] == before
+    # An own policy would contradict the labels, so it is replaced.
+    label_version(versions(tmp_path / "other", 3), 3, "best")
+    other = entries(tmp_path)["other"]
+    assert dict(other.version_labels) == {"best": 3}
+    assert other.model_version_policy.WhichOneof("policy_choice") == "specific"
+    assert other.base_path == "/elsewhere/other"
+    assert other.logging_config == before.logging_config
+
+
+@pytest.mark.parametrize("text", ["hostile", "models { }", '{"a": 1}', "\0"])
+def test_a_damaged_file_is_refused_and_left_alone(text, tmp_path):
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(ValueError, match="not a ModelServerConfig"):
+        label_version(versions(tmp_path / "words", 1), 1)
+    assert (tmp_path / FILE).read_text() == text
+
+
+def test_a_version_that_does_not_exist(tmp_path):
+    with pytest.raises(ValueError, match="has no version 2"):
+        label_version(versions(tmp_path / "words", 1), 2)
+    assert not (tmp_path / FILE).exists()
+
+
+def test_command(tmp_path, capsys):
+    model = versions(tmp_path / "words", 1, 2)
+    words = ["--directory", str(model), "--version"]
+    assert command.main([*words, "1"]) == 0
+    assert command.main([*words, "2", "--label", "canary"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "canary: version 2\nstable: version 1\n"
+    )
+    assert command.main([*words, "3"]) == 1
+    assert "has no version 3" in capsys.readouterr().err

@@ -1,0 +1,115 @@
+"""Warm-up requests, against the messages of tensorflow-serving-api."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow_serving.apis import prediction_log_pb2
+
+from embeddings_tf.export import export_saved_model
+from embeddings_tf.export.example_inputs import example_inputs
+from embeddings_tf.export.warm_up import prediction_log
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import SoftContrastive
+
+
+def reference(model, signature, inputs):
+    """The message as tensorflow-serving-api serializes it."""
+    log = prediction_log_pb2.PredictionLog()
+    request = log.predict_log.request
+    request.model_spec.name = model
+    request.model_spec.signature_name = signature
+    for name, value in inputs.items():
+        request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+    return log.SerializeToString(deterministic=True)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {"image": np.linspace(0, 255, 600, dtype="float32").reshape(1, 20, 30)},
+        # Several inputs, not in alphabetical order, one of them empty.
+        {
+            "support": np.ones((2, 3), "float32"),
+            "support_labels": np.array([7, -1], "int32"),
+            "query": np.zeros((0, 3), "float32"),
+            "seed": np.array([0, 0], "int32"),
+        },
+        {"image_bytes": np.array([b"\x89PNG\0", b""], object)},
+        # Lengths of one, two and three bytes.
+        *({"x": np.zeros(n, "uint8")} for n in (1, 127, 128, 16_383, 16_384)),
+        {"größe": np.array(3, "int64")},
+    ],
+)
+def test_bytes_of_tensorflow_serving_api(inputs):
+    expected = reference("a model", "classify", inputs)
+    assert prediction_log("a model", "classify", inputs) == expected
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    encoder = keras.Sequential(
+        [keras.Input((3,), name="x"), keras.layers.Dense(2)]
+    )
+    model = EmbeddingModel(encoder, SoftContrastive())
+    return export_saved_model(model, tmp_path_factory.mktemp("a") / "points")
+
+
+def test_every_signature_has_requests_that_the_version_answers(exported):
+    served = tf.saved_model.load(exported)
+    file = f"{exported}/assets.extra/tf_serving_warmup_requests"
+    rows = {name: [] for name in served.signatures}
+    for record in tf.data.TFRecordDataset(file).as_numpy_iterator():
+        log = prediction_log_pb2.PredictionLog.FromString(record)
+        request = log.predict_log.request
+        assert request.model_spec.name == "points"
+        assert log.SerializeToString(deterministic=True) == record
+        name = request.model_spec.signature_name
+        inputs = {k: tf.make_ndarray(v) for k, v in request.inputs.items()}
+        outputs = served.signatures[name](
+            **{k: tf.constant(v) for k, v in inputs.items()}
+        )
+        assert all(np.isfinite(v).all() for v in outputs.values())
+        first = "query" if "query" in inputs else min(inputs)
+        rows[name].append(len(inputs[first]))
+    assert rows and all(found == [1, 8] for found in rows.values())
+
+
+def test_a_version_whose_input_refuses_noise_has_no_request(tmp_path):
+    @tf.function(input_signature=[tf.TensorSpec((None, 3), tf.float32, "x")])
+    def small(x):
+        check = tf.debugging.assert_less(x, 0.5, "`x` must be below 0.5")
+        with tf.control_dependencies([check]):
+            return tf.identity(x)
+
+    encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    path = export_saved_model(encoder, tmp_path / "small", preprocessing=small)
+    file = f"{path}/assets.extra/tf_serving_warmup_requests"
+    assert list(tf.data.TFRecordDataset(file)) == []
+    with open(f"{path}/model_card.json") as card:
+        assert "`x` must be below 0.5" in card.read()
+
+
+def test_example_inputs_fit_the_specs():
+    specs = [
+        tf.TensorSpec((None, None), tf.float32, "first"),
+        tf.TensorSpec((None,), tf.int32, "first_length"),
+        tf.TensorSpec((None, None, 9, 1), tf.uint8, "image"),
+        tf.TensorSpec((None,), tf.int32, "support_labels"),
+        tf.TensorSpec((2,), tf.int32, "seed"),
+        tf.TensorSpec((), tf.int32, "k"),
+        tf.TensorSpec((None,), tf.string, "image_bytes"),
+    ]
+    found = example_inputs(specs, 5)
+    for spec in specs:
+        value = found[spec.name]
+        assert spec.shape.is_compatible_with(value.shape)
+        assert tf.constant(value).dtype == spec.dtype
+        assert spec.shape.rank in (0, None) or len(value) == (
+            spec.shape[0] or 5
+        )
+    assert (found["first_length"] == found["first"].shape[1]).all()
+    assert set(found["support_labels"]) == {0, 1} and found["k"] == 1
+    assert tf.io.decode_image(found["image_bytes"][0]).shape == (64, 64, 3)
+    wave = example_inputs(specs[-1:], 1, "wav")["image_bytes"][0]
+    assert tf.audio.decode_wav(wave).sample_rate == 16_000
