@@ -12,17 +12,17 @@ NEAR = 2.0
 Claim = tuple[str, str, str]
 
 
-def verdict(held: int, measured: int, of: int) -> str:
+def verdict(held: int, measured: int, of: int | None = None) -> str:
     """Returns a verdict from numbers of cells.
 
     Args:
         held: Cells in which the claim holds.
         measured: Cells that were run.
-        of: All cells.
+        of: All cells; None: as many as were run.
     """
     if not measured:
         return "not run"
-    if held == measured == of:
+    if held == measured == (measured if of is None else of):
         return "reproduced"
     return "in part" if held else "not reproduced"
 

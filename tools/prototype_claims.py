@@ -156,7 +156,7 @@ def sampler_claim(found: dict) -> claims.Claim:
     one = found.get("intersection", {}).get(1)
     naive = found.get("naive")
     if not one or not naive:
-        return claim, "not run", claims.verdict(0, 0, 1)
+        return claim, "not run", claims.verdict(0, 0)
 
     def accuracy(runs, split):
         return statistics.mean(values(runs, split, "clean", EPISODES))
@@ -172,7 +172,7 @@ def sampler_claim(found: dict) -> claims.Claim:
             f"{split.removeprefix('test_')} numbers {ours:.1f} beside "
             f"{best:.1f} of the naive sampler's best, {count} samples"
         )
-    return claim, "; ".join(parts), claims.verdict(held, len(parts), len(parts))
+    return claim, "; ".join(parts), claims.verdict(held, len(parts))
 
 
 def colour_claims(results: list[dict]) -> list[claims.Claim]:
@@ -198,11 +198,7 @@ def colour_claims(results: list[dict]) -> list[claims.Claim]:
         text = "; ".join(f"{name}: {value:.3g}" for name, value, _, _ in rows)
         held = sum(holds for *_, holds in rows)
         lines.append(
-            (
-                claim,
-                text or "not run",
-                claims.verdict(held, len(rows), len(rows)),
-            )
+            (claim, text or "not run", claims.verdict(held, len(rows)))
         )
     return lines
 
@@ -214,7 +210,7 @@ def cost_claim(result: dict) -> claims.Claim:
         "Training takes about as long as with PN",
         f"a step takes {ratio:.2f} times as long; a model beside itself "
         f"{result['ratio_of_equal_models']:.2f}",
-        claims.verdict(ratio <= 1.05, 1, 1),
+        claims.verdict(ratio <= 1.05, 1),
     )
 
 
@@ -236,7 +232,7 @@ def axes_claims(runs: list[dict]) -> list[claims.Claim]:
         each = ", ".join(f"{value:.2g}" for value in found)
         held = sum(map(holds, found))
         evidence = f"{text}: {each}" if found else "not run"
-        return claim, evidence, claims.verdict(held, len(found), len(found))
+        return claim, evidence, claims.verdict(held, len(found))
 
     rotated = "information that the best rotation adds, %"
     return [
@@ -279,7 +275,7 @@ def unknown_claim(results: list[dict]) -> claims.Claim:
     text = "; ".join(f"{kind} {value:.2f}" for kind, value in found.items())
     held = sum(value >= 0.8 for value in found.values())
     evidence = f"AUROC: {text}" if found else "not run"
-    return claim, evidence, claims.verdict(held, len(found), len(found))
+    return claim, evidence, claims.verdict(held, len(found))
 
 
 def every_claim() -> list[claims.Claim]:

@@ -16,6 +16,8 @@ from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import overrides
 from tools.rerun_command import rerun_command
+from trainers.config import load_recipe
+from trainers.workdir import recipe_fields
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "uncertainty"
@@ -32,6 +34,8 @@ FOLDERS = {
 }
 # Fields that studies change; the number of steps has a column of its own.
 STUDIED = ("batches.", "objective.", "loss.", "initial_weights", "freeze")
+# An objective of the study replaces the recipe's, with a seed of its own.
+OWN_OBJECTIVE = ("objective.name", "objective.seed")
 SOURCES = {"head": "head", "variance": "predicted variance"}
 HEAD = (
     """\
@@ -63,11 +67,28 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
 def settings_of(run: dict) -> list[str]:
     """Returns `field=value` for changed fields that name a run of a study."""
     differing = overrides(run["recipe"], run["config"])
-    return [
-        f"{name.rpartition('.')[2]}={value}"
+    changed = {
+        name.rpartition(".")[2]: value
         for name, value in differing.items()
-        if name.startswith(STUDIED)
-    ]
+        if name.startswith(STUDIED) and name not in OWN_OBJECTIVE
+    }
+    return [f"{name}={v}" for name, v in (changed | own_fields(run)).items()]
+
+
+def own_fields(run: dict) -> dict:
+    """Returns arguments of the objective that the recipe's does not have."""
+    ours = recipe_fields(load_recipe(run["recipe"])).get("objective", {})
+    theirs = run["config"].get("objective", {})
+    return {name: theirs[name] for name in theirs if name not in ours}
+
+
+def _command(run: dict, folder: str) -> str:
+    """The command of a run, with the arguments of an own objective."""
+    command = rerun_command(run["recipe"], run["config"], folder)
+    words = [f"--config.objective.{n}={v}" for n, v in own_fields(run).items()]
+    return command.replace(
+        " --workdir", "".join(f" {w}" for w in words) + " --workdir", 1
+    )
 
 
 def table(results: list[dict]) -> str:
@@ -97,8 +118,8 @@ def table(results: list[dict]) -> str:
         training = [run["training"] for run in results]
         lines += ["", f"Hardware: {hardware(training)}."]
     commands = {
-        _name(run).replace(" | ", ", "): rerun_command(
-            run["recipe"], run["config"], f"runs/uncertainty_{number}"
+        _name(run).replace(" | ", ", "): _command(
+            run, f"runs/uncertainty_{number}"
         )
         for number, run in enumerate(results)
     }

@@ -63,3 +63,16 @@ def test_a_row_of_each_uncertainty():
         f"{name} predicted variance | 0.12 | 0.22 | -0.32 | 0.60 | 0.60 | 0.40 "
         "| 0.125 | 0.30 |"
     )
+
+
+def test_an_objective_of_the_study():
+    recipe = "uncertainty_omniglot_dim_64_stochastic_prototypes"
+    config = recipe_fields(load_recipe(recipe))
+    name = "benchmarks/_regularised_prototypes.py:RegularisedPrototypes"
+    config["objective"] = {**config["objective"], "name": name, "beta": 0.1}
+    run = {"recipe": recipe, "seed": 0, "config": config}
+    assert uncertainty_table.settings_of(run) == ["beta=0.1"]
+    command = uncertainty_table._command(run, "runs/x")
+    wanted = f"--config.objective.name={name} --config.objective.beta=0.1 --wo"
+    assert wanted in command
+    assert command.count("beta") == 1
