@@ -41,6 +41,8 @@ COLUMNS = {
     "modularity": "modularity (untrained)",
     "explicitness_held_out": "explicitness, held out",
 }
+# A comparison with as many batches.
+DROPOUT = ("F-statistic, dimension dropout", "F-statistic, 16,000 batches")
 CLUSTERS = {
     "k_means": "k-means",
     "learned_distance_to_k_means": "learned distance to k-means centroids",
@@ -151,7 +153,10 @@ def _disentangling(rows: dict[str, dict]) -> list[str]:
             f"{_cell([*ideal.values()])} |" + " |" * (more - 1)
         )
     compared = [name for name in measures if name in MEASURES]
-    return lines + _differences(rows, compared) + _hardware(rows)
+    lines += _differences(rows, compared)
+    if all(method in rows for method in DROPOUT):
+        lines += _differences({m: rows[m] for m in DROPOUT}, compared)
+    return lines + _hardware(rows)
 
 
 def _differences(rows: dict[str, dict], measures: list[str]) -> list[str]:

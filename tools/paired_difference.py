@@ -138,7 +138,7 @@ def difference_table(
         test_to_train: As in `paired_difference`.
         digits: Digits after the point.
         scale: Factor of the numbers, such as 100 for per cent.
-        unit: What the numbers are paired by: `"folds"` or `"seeds"`.
+        unit: `"folds"` or `"seeds"`, which numbers are paired by.
     """
     lines = [
         "",

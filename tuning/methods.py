@@ -28,7 +28,7 @@ CHOICES = {
         "objective.noise_transform": ("softplus", "exp"),
     },
 }
-# Of all dimensions; the paper chose 2 of 22, and 3, 63 and 70 of 500.
+# The paper chose 2 of 22 dimensions, and 3, 63 and 70 of 500.
 SHARES_OF_DIMS = (0.01, 0.03, 0.1, 0.2, 0.5, 1.0)
 SECTIONS = ("loss", "objective", "autoencoder")
 
