@@ -53,12 +53,23 @@ docs: environment ## Build the documentation site into site/, strictly.
 	  --clean
 	@echo "site/index.html"
 
-bench: environment ## Run every benchmark.
+# The libraries that are compared have an environment of their own.
+BENCH_REQUIREMENTS = requirements.lock benchmarks/requirements.txt
+BENCH_PIP = .venv-bench/bin/python -m pip install --quiet --no-input \
+  --disable-pip-version-check
+
+bench: environment ## Run every benchmark, beside other libraries.
+	@cat $(BENCH_REQUIREMENTS) | cmp -s - .venv-bench/requirements.txt || { \
+	  echo "Building .venv-bench: about 3 GB, some minutes."; \
+	  .venv/bin/python -m venv --clear .venv-bench \
+	  && $(BENCH_PIP) --require-hashes -r requirements.lock \
+	  && $(BENCH_PIP) -r benchmarks/requirements.txt \
+	  && cat $(BENCH_REQUIREMENTS) > .venv-bench/requirements.txt; }
 	@for script in benchmarks/[a-z]*.py; do \
 	  [ -e "$$script" ] || { echo "There are no benchmarks."; exit 0; }; \
 	  name=$$(basename "$$script" .py); \
 	  echo "benchmarks.$$name"; \
-	  .venv/bin/python -m "benchmarks.$$name" || exit 1; \
+	  .venv-bench/bin/python -m "benchmarks.$$name" || exit 1; \
 	done
 
 lock: ## Resolve requirements.lock again (UPGRADE=1: newest versions).
@@ -72,7 +83,7 @@ lock: ## Resolve requirements.lock again (UPGRADE=1: newest versions).
 	  $(if $(UPGRADE),--upgrade) --output-file requirements.lock
 
 clean: ## Remove the environment and everything built; runs are kept.
-	rm -rf .venv build dist *.egg-info .hypothesis .pytest_cache \
+	rm -rf .venv .venv-bench build dist *.egg-info .hypothesis .pytest_cache \
 	  .ruff_cache .mypy_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
