@@ -204,7 +204,6 @@ def colour_claims(results: list[dict]) -> list[claims.Claim]:
 
 
 def cost_claim(result: dict) -> claims.Claim:
-    """Time of a step beside the step of prototypical networks."""
     ratio = result["ratio"]
     return (
         "Training takes about as long as with PN",

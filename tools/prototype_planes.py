@@ -51,7 +51,8 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
         "config": config,
         "training": results["training"],
     }
-    keep_result(RESULTS / f"{name}.json", origin, replace=replace)
+    path = RESULTS / f"{name}.json"
+    keep_result(path, {"picture_of": origin}, replace=replace)
     FIGURES.mkdir(parents=True, exist_ok=True)
     if config["dataset"] == "omniglot_rotations":
         _save_characters(workdir, FIGURES / f"{name}.png")
@@ -109,7 +110,10 @@ def apart(mean, most: int = MOST, distance: float = APART) -> list[int]:
 
 def load() -> dict[str, dict]:
     """Returns the origin of each plane by the name of its picture."""
-    return {path.stem: found for path, found in kept_results(RESULTS).items()}
+    return {
+        path.stem: found["picture_of"]
+        for path, found in kept_results(RESULTS).items()
+    }
 
 
 def text(found: dict[str, dict]) -> str:

@@ -190,6 +190,26 @@ def test_characters_do_not_cover_one_another():
             assert max(abs(place - other)) >= 0.05
 
 
+def test_a_plane_of_numbers_is_copied(tmp_path, monkeypatch):
+    run = tmp_path / "run"
+    run.mkdir()
+    recipe = samplers_study.RECIPE
+    config = recipe_fields(load_recipe(recipe))
+    (run / "config.json").write_text(json.dumps({"config": config}))
+    results = {"recipe": recipe, "training": TRAINING}
+    (run / "results.json").write_text(json.dumps(results))
+    (run / "embedding.png").write_bytes(b"a picture")
+    for name in ("RESULTS", "FIGURES"):
+        monkeypatch.setattr(prototype_planes, name, tmp_path / name)
+    prototype_planes.collect(run)
+    (kept,) = (tmp_path / "FIGURES").iterdir()
+    assert kept.read_bytes() == b"a picture"
+    assert list(prototype_planes.load()) == [kept.stem]
+    text = prototype_planes.text(prototype_planes.load())
+    assert f"../figures/{kept.name}" in text
+    assert f"`{recipe}`, seed 0, 2,000 episodes, commit 0123456." in text
+
+
 def test_only_planes_are_drawn(tmp_path):
     config = {"dataset": "n_digit/3_number", "encoder": {"dim": 2}}
     (tmp_path / "config.json").write_text(json.dumps({"config": config}))
