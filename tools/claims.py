@@ -80,9 +80,9 @@ def mean_or_none(found: list[float]) -> float | None:
 
 def claims_table(found: list[Claim]) -> str:
     """Returns the Markdown between the marks."""
-    lines = ["| claim | our runs | verdict |", "|---|---|---|"]
+    lines = ["| in the paper | verdict | ours |", "|---|---|---|"]
     lines += [
-        f"| {claim} | {evidence} | **{found}** |"
+        f"| {claim} | **{found}** | {evidence} |"
         for claim, evidence, found in found
     ]
     return "\n".join(lines)

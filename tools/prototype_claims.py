@@ -156,7 +156,7 @@ def sampler_claim(found: dict) -> claims.Claim:
     one = found.get("intersection", {}).get(1)
     naive = found.get("naive")
     if not one or not naive:
-        return claim, "not run", claims.verdict(0, 0)
+        return claim, "", claims.verdict(0, 0)
 
     def accuracy(runs, split):
         return statistics.mean(values(runs, split, "clean", EPISODES))
@@ -197,9 +197,7 @@ def colour_claims(results: list[dict]) -> list[claims.Claim]:
         ]
         text = "; ".join(f"{name}: {value:.3g}" for name, value, _, _ in rows)
         held = sum(holds for *_, holds in rows)
-        lines.append(
-            (claim, text or "not run", claims.verdict(held, len(rows)))
-        )
+        lines.append((claim, text, claims.verdict(held, len(rows))))
     return lines
 
 
@@ -230,7 +228,7 @@ def axes_claims(runs: list[dict]) -> list[claims.Claim]:
         found = [measure(run) for run in runs]
         each = ", ".join(f"{value:.2g}" for value in found)
         held = sum(map(holds, found))
-        evidence = f"{text}: {each}" if found else "not run"
+        evidence = f"{text}: {each}" if found else ""
         return claim, evidence, claims.verdict(held, len(found))
 
     rotated = "information that the best rotation adds, %"
@@ -273,7 +271,7 @@ def unknown_claim(results: list[dict]) -> claims.Claim:
     }
     text = "; ".join(f"{kind} {value:.2f}" for kind, value in found.items())
     held = sum(value >= 0.8 for value in found.values())
-    evidence = f"AUROC: {text}" if found else "not run"
+    evidence = f"AUROC: {text}" if found else ""
     return claim, evidence, claims.verdict(held, len(found))
 
 
