@@ -617,6 +617,7 @@ class TestScorePairs:
     def test_signatures(self, served):
         loaded = tf.saved_model.load(served.paths["pairs"])
         names = {"serving_default", "embed", "score_pairs"}
+        names |= {"embed_bytes", "score_pairs_bytes"}
         assert set(loaded.signatures) - {"serve"} == names
 
 

@@ -10,6 +10,7 @@ import sys
 
 from trainers import command_line
 
+UNIT_RANGE = ("warn", "refuse", "accept")
 SAVED_MODEL_CLI = "tensorflow.python.tools.saved_model_cli"
 
 
@@ -30,6 +31,33 @@ def parser() -> argparse.ArgumentParser:
         "model; default: canary if another version is stable, else stable",
     )
     result.add_argument("--licence", help="for the model card")
+    result.add_argument(
+        "--gallery",
+        metavar="FILE.npz",
+        help="gallery of this run, which trainers.enroll wrote: adds the "
+        "signatures identify and nearest",
+    )
+    result.add_argument(
+        "--num-neighbors",
+        type=int,
+        default=5,
+        metavar="K",
+        help="number of neighbours in the signature nearest; default: 5",
+    )
+    result.add_argument(
+        "--max-rows",
+        type=int,
+        default=4096,
+        metavar="N",
+        help="refuse requests with more rows; default: 4096; 0: no limit",
+    )
+    result.add_argument(
+        "--unit-range",
+        choices=UNIT_RANGE,
+        default="warn",
+        help="what to do with images of 0 to 1 instead of 0 to 255; choose "
+        "refuse for a server; default: warn",
+    )
     return result
 
 
@@ -39,10 +67,20 @@ def export(
     version: int | None,
     label: str | None = None,
     licence: str | None = None,
+    **options,
 ) -> str:
     """Exports the best checkpoint of a run; returns the version folder.
 
     With a front end in the recipe, the exported model takes waveforms.
+
+    Args:
+        workdir: Folder of the run.
+        directory: Folder of the served model.
+        version: None: the next one.
+        label: Label of the version; None: chosen.
+        licence: For the model card.
+        options: `gallery`, the file of a gallery or None, and arguments of
+            `export_saved_model`.
     """
     from trainers.quiet import import_tensorflow
     from trainers.quiet import quiet_import
@@ -66,6 +104,7 @@ def export(
         from trainers.backbone_features import require_same_backbone
         from trainers.checkpoint import load_best
         from trainers.classes import FILE
+        from trainers.recordings import serving_decoder
         from trainers.recordings import serving_front_end
         from trainers.run_card import run_card
 
@@ -75,12 +114,21 @@ def export(
             require_same_backbone(path, run.data)
             preprocessing = network(run.data.backbone)
         model, names = load_best(path), path / FILE
+        file = options.pop("gallery", None)
+        gallery = None
+        if file is not None:
+            from embeddings_tf.scoring import Gallery
+
+            gallery = Gallery.load(file, model, embedded=True)
         with quiet_import():
             target = export_saved_model(
                 model,
                 directory,
                 version,
                 preprocessing=preprocessing,
+                decoder=serving_decoder(run.data, model, preprocessing),
+                gallery=gallery,
+                **options,
                 files={FILE: names.read_text("utf-8")}
                 if names.exists()
                 else None,
@@ -100,14 +148,21 @@ def export(
 
 def main(words=None) -> int:
     arguments = parser().parse_args(words)
-    return command_line.run(
-        export,
-        arguments.workdir,
-        arguments.directory,
-        arguments.version,
-        arguments.label,
-        arguments.licence,
-    )
+
+    def run():
+        export(
+            arguments.workdir,
+            arguments.directory,
+            arguments.version,
+            arguments.label,
+            arguments.licence,
+            gallery=arguments.gallery,
+            num_neighbors=arguments.num_neighbors,
+            max_rows=arguments.max_rows or None,
+            unit_range=arguments.unit_range,
+        )
+
+    return command_line.run(run)
 
 
 if __name__ == "__main__":

@@ -91,6 +91,26 @@ def serving_front_end(fields: DataFields):
     return of_batch
 
 
+def serving_decoder(fields: DataFields, model, preprocessing):
+    """Returns a decoder of files as clients of an exported model send them.
+
+    Recordings have the sample rate of the front end; images are cropped and
+    resized as in training. Returns None for other inputs, and for images of a
+    fixed size, which the export decodes by itself.
+    """
+    from embeddings_tf import export
+
+    if fields.front_end.name:
+        return export.WaveDecoder(
+            argument_of(fields.front_end, "front_end", "sample_rate")
+        )
+    if not fields.images.size:
+        return None
+    source = model if preprocessing is None else preprocessing
+    shape = getattr(source, "input_shape", None) or model.encoder.input_shape
+    return export.ImageDecoder(shape[1:], crop=fields.images.crop)
+
+
 def repeated(x: datasets.Utterances, num_frames: int) -> datasets.Utterances:
     """Repeats whole utterances until they have `num_frames` frames."""
     num_frames = positive_integer("min_num_frames", num_frames)

@@ -1,6 +1,7 @@
 """Export of a trained model as a SavedModel that needs only TensorFlow."""
 
 import functools
+import json
 import os
 import pathlib
 import shutil
@@ -11,10 +12,16 @@ from collections.abc import Mapping
 import keras
 import tensorflow as tf
 
+from embeddings_tf.export import gallery_signatures
+from embeddings_tf.export import signature_table
+from embeddings_tf.export.extra_files import checked_files
+from embeddings_tf.export.inputs import Embedder
+from embeddings_tf.export.inputs import default_decoder
+from embeddings_tf.export.inputs import input_ranges
+from embeddings_tf.export.inputs import input_specs
 from embeddings_tf.export.model_card import check_facts
 from embeddings_tf.export.serving_files import write_serving_files
 from embeddings_tf.export.signatures import endpoints
-from embeddings_tf.export.signatures import input_specs
 from embeddings_tf.export.version_folder import rename_new
 from embeddings_tf.export.version_folder import version_folder
 from embeddings_tf.layers.pixel_range import CHOICES
@@ -22,6 +29,7 @@ from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import keras_layer
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import path
+from embeddings_tf.scoring.gallery import Gallery
 
 
 def export_saved_model(
@@ -34,6 +42,10 @@ def export_saved_model(
     unit_range: str = "warn",
     files: Mapping[str, str] | None = None,
     card: Mapping | None = None,
+    gallery: Gallery | None = None,
+    num_neighbors: int = 5,
+    decoder: Callable | None = None,
+    max_rows: int | None = 4096,
 ) -> str:
     """Exports a trained model as a SavedModel for TensorFlow Serving.
 
@@ -45,7 +57,8 @@ def export_saved_model(
     (`assets.extra/tf_serving_warmup_requests`), `batching_params.pbtxt` and a
     model card (`model_card.md`, `model_card.json`).
 
-    Signatures, each for any number of rows:
+    Signatures, each with the batch as first axis; `signature_table` reads
+    their inputs and outputs:
 
     - `serving_default`: the model's input, under its name. Outputs: `embedding`
       `(batch, dim)`; for a Gaussian embedding `variance` `(batch, dim)`; with
@@ -65,6 +78,28 @@ def export_saved_model(
       equal priors; exp(logit) is the likelihood ratio. `LearnedDistance` has
       it instead of `classify`, `SoftContrastive` in addition, and
       `HedgedInstances` in addition, with a `seed`.
+    - `classify_without_seed` and, if `score_pairs` has a seed,
+      `score_pairs_without_seed`: the same with the seed (0, 0). The samples
+      are constants in the graph.
+    - `embed_bytes`, `classify_bytes`, `score_pairs_bytes`, with a `decoder`:
+      the same from contents of files, with the seed (0, 0). Inputs are strings
+      `(batch,)` whose names end in `_bytes`: `image_bytes` or
+      `waveform_bytes`, `support_bytes`, `query_bytes`, `first_bytes`,
+      `second_bytes`.
+
+    With a `gallery`, whose embeddings are stored in the export:
+
+    - `identify` and `identify_bytes`: the input of `serving_default` or
+      `embed_bytes`. Outputs `(batch,)` as `Gallery.identify`: `answer`,
+      `class`, `probability`, `score` and `accepted`. Labels are strings, or
+      int64 if the gallery has integers.
+    - `nearest` and `nearest_bytes`: `label` and `name` `(batch, k)` of the most
+      similar enrolled examples, with their `distance`, or for methods with
+      `score_pairs` their `logit` and `probability`, as `NearestNeighbors`.
+    - `identify_unchecked`: `probability` `(batch, classes)`, `score` and
+      `accepted` `(batch,)`, without checks, strings and random operations, for
+      converters. `assets.extra/gallery.json` has the classes in order, and the
+      threshold.
 
     Your own objective has the signatures listed in its attribute `signatures`,
     `("classify",)` by default. Its signature `score_pairs` has an input `seed`
@@ -75,12 +110,16 @@ def export_saved_model(
     `serving_default`, `first`, `first_length`, `second` and `second_length` of
     `score_pairs`, `support_length` and `query_length` of `classify`.
 
-    All signatures except `embed` check their inputs. An `InvalidArgumentError`
-    reports NaN or infinity, inputs so large that their embedding is not finite,
-    `classify` without supports, and different lengths of `first` and `second`.
+    All signatures except `embed` and `identify_unchecked` check their inputs.
+    An `InvalidArgumentError` names the input and reports a wrong shape, more
+    than `max_rows` rows, NaN or infinity, inputs so large that their
+    embedding is not finite, files that cannot be decoded, `classify` without
+    supports, and different lengths of `first` and `second`. An empty batch has
+    an empty result.
     If the model has a `layers.PixelRange`, like the
     published encoders of images, images of floats in [0, 1] cause a warning on
-    stderr, or an error with `unit_range="refuse"`.
+    stderr, or an error with `unit_range="refuse"`. Results are float32,
+    whatever the precision of the model.
 
     Args:
         model: A built `EmbeddingModel`, or any Keras model from one input to
@@ -104,6 +143,17 @@ def export_saved_model(
         card: Facts for the model card that the export cannot know: `data`,
             `recipe` and `metrics` are mappings, `licence` is a text, and
             all values can be written as JSON.
+        gallery: A calibrated or uncalibrated `scoring.Gallery` of this model.
+            Without a threshold, no answer of `identify` is "unknown".
+        num_neighbors: Number of neighbours in `nearest`; at most all examples
+            of the gallery.
+        decoder: Function from the name of an input and contents of files,
+            strings `(n,)`, to a tuple of the raw inputs, such as
+            `ImageDecoder` and `WaveDecoder`. None: for models of images with
+            a `PixelRange`, an `ImageDecoder` that resizes whole images to the
+            model's size; other models have no signatures of files.
+        max_rows: Largest number of rows of each input of a request. None: no
+            limit. Memory grows with the rows, so choose it for the server.
 
     Returns:
         Path of the version folder, `directory/version`.
@@ -111,7 +161,8 @@ def export_saved_model(
     Raises:
         ValueError: If the model is not built or has several inputs, if
             `version` is not a positive integer of 64 bits, or if `unit_range`
-            is not one of the values above. Also if the `input_signature` of
+            is not one of the values above. If `gallery` is empty or of another
+            model. Also if the `input_signature` of
             `preprocessing` is not as described, or if its result does not fit
             the model.
         FileExistsError: If the version exists.
@@ -157,27 +208,48 @@ def export_saved_model(
         )
     one_of("unit_range", unit_range, CHOICES)
     target = version_folder(path("directory", directory), version)
-    files, facts = _checked_files(files), check_facts(card)
+    files, facts = checked_files(files), check_facts(card)
     if preprocessing is not None:
         arguments.function("preprocessing", preprocessing, "raw inputs")
+    if max_rows is not None:
+        max_rows = arguments.positive_integer("max_rows", max_rows)
     specs = input_specs(model, preprocessing)
-    signatures = endpoints(model, specs, preprocessing, num_samples, unit_range)
-
+    if decoder is None:
+        decoder = default_decoder(model, preprocessing, specs)
+    else:
+        arguments.function("decoder", decoder, "a name and contents of files")
+    embedder = Embedder(model, preprocessing, specs, unit_range)
+    signatures = endpoints(embedder, max_rows, decoder, num_samples)
     archive = keras.export.ExportArchive()
     archive.track(model)
+    if gallery is not None:
+        gallery_signatures.require_gallery(gallery, model)
+        answers = gallery_signatures.GallerySignatures(
+            embedder, gallery, num_neighbors
+        )
+        archive.track(answers)
+        signatures |= answers.endpoints(max_rows, decoder)
+        files[gallery_signatures.FILE] = json.dumps(answers.file(gallery))
     if isinstance(preprocessing, keras.layers.Layer):
         if not preprocessing.built:
             (spec,) = specs
             preprocessing(keras.KerasTensor(spec.shape, spec.dtype.name))
         archive.track(preprocessing)
-    concrete = {}
-    for name, (function, signature) in signatures.items():
-        concrete[name] = _traced(function, signature)
+    ranges = input_ranges(embedder, decoder)
+    table, concrete = [], {}
+    for name, endpoint in signatures.items():
+        concrete[name] = traced = _traced(endpoint.function, endpoint.specs)
+        table.append(
+            signature_table.table_row(
+                name, endpoint, traced.structured_outputs, ranges, max_rows
+            )
+        )
         archive.add_endpoint(
             name,
-            functools.partial(_call, concrete[name]),
-            input_signature=signature,
+            functools.partial(_call, traced),
+            input_signature=endpoint.specs,
         )
+    files[signature_table.FILE] = signature_table.table_text(table)
 
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = pathlib.Path(
@@ -198,31 +270,12 @@ def export_saved_model(
     return str(target)
 
 
-def _traced(function: Callable, signature: list[tf.TensorSpec]) -> Callable:
+def _traced(function: Callable, signature: list[tf.TensorSpec]):
     """Traces a function once; saving traces what it is given twice."""
-    graph = tf.function(function, autograph=False)
+    graph = tf.function(lambda *inputs: function(*inputs), autograph=False)
     return graph.get_concrete_function(*signature)
 
 
 def _call(concrete: Callable, *inputs):
     """Calls it with the inputs in the order of its signature."""
     return concrete(*inputs)
-
-
-def _checked_files(files) -> dict[str, str]:
-    """Returns the additional files; ValueError for other types or paths."""
-    if files is None:
-        return {}
-    if not isinstance(files, Mapping):
-        raise ValueError(
-            f"files must be texts by file name; received {files!r}."
-        )
-    for name, text in files.items():
-        is_name = isinstance(name, str) and name not in ("", ".", "..")
-        is_name = is_name and name == pathlib.Path(name).name
-        if not is_name or not isinstance(text, str) or "\0" in name:
-            raise ValueError(
-                "files must be texts by file name, without folders; received "
-                f"{name!r}: {text!r}."
-            )
-    return dict(files)

@@ -1,144 +1,142 @@
 """Signatures of an exported model, as functions of tensors."""
 
+import dataclasses
+from collections.abc import Callable
+
 import tensorflow as tf
 
-from embeddings_tf.layers.pixel_range import exported_checks
-from embeddings_tf.models.input_shape import require_input_shape
+from embeddings_tf.export import checks
+from embeddings_tf.export.inputs import Embedder
+from embeddings_tf.export.inputs import FileInputs
+from embeddings_tf.export.inputs import TensorInputs
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
-from embeddings_tf.ops.labelled_batch import real_numbers
+
+LABELS = tf.TensorSpec((None,), tf.int32, name="support_labels")
+SEED = tf.TensorSpec((2,), tf.int32, name="seed")
+# Named in the signatures that draw samples and have no input `seed`.
+FIXED_SEED = (0, 0)
+_MATRIX = tf.TensorSpec((None, None), tf.float32)
 
 
-def input_specs(model, preprocessing) -> list[tf.TensorSpec]:
-    """Returns the input specs, with any batch size, under their names."""
-    own = getattr(preprocessing, "input_signature", None)
-    if own is not None:
-        _check_input_signature(own)
-        return list(own)
-    source = model
-    if getattr(preprocessing, "input_shape", None) is not None:
-        source = preprocessing
-    elif hasattr(model, "encoder"):
-        source = model.encoder
-    inputs = getattr(source, "inputs", None) or []
-    if len(inputs) != 1:
-        raise ValueError(
-            "The exported model needs one input tensor; received a model with "
-            f"{len(inputs)} declared inputs. Use a functional or Sequential "
-            "encoder that starts with keras.Input."
-        )
-    (tensor,) = inputs
-    return [
-        tf.TensorSpec((None, *tensor.shape[1:]), tensor.dtype, name=tensor.name)
-    ]
+@dataclasses.dataclass(frozen=True)
+class Endpoint:
+    """A signature: its function of tensors, and what it is for."""
+
+    function: Callable
+    specs: list[tf.TensorSpec]
+    about: str
 
 
-def _check_input_signature(signature) -> None:
-    is_good = signature and all(
-        isinstance(spec, tf.TensorSpec)
-        and spec.name
-        and spec.shape.rank
-        and spec.shape[0] is None
-        for spec in signature
-    )
-    if not is_good:
-        raise ValueError(
-            "The `input_signature` of `preprocessing` must have named tensors "
-            "with the batch as their first axis, for instance "
-            'tf.TensorSpec((None, None), tf.float32, "waveform"); received '
-            f"{signature!r}."
-        )
+def endpoints(
+    embedder: Embedder, max_rows, decoder, num_samples
+) -> dict[str, Endpoint]:
+    """Returns the signatures without a gallery, by name.
 
-
-def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
-    """Returns functions of tensors and their specs, by name of signature.
-
-    Arguments are as in `export_saved_model`; `specs` are from
-    `input_specs`.
+    Arguments are as in `export_saved_model`.
     """
-    method = Method(model)
-    has_uncertainty = getattr(model, "uncertainty", None) is not None
-
-    def embed_only(x):
-        return model(x, training=False)
-
-    def encode(inputs, specs, run=embed_only):
-        inputs = [
-            tf.debugging.assert_all_finite(
-                x, f"`{spec.name}` contains NaN or infinity"
-            )
-            if x.dtype.is_floating
-            else x
-            for x, spec in zip(inputs, specs, strict=True)
-        ]
-        with exported_checks(unit_range):
-            embedding = run_unchecked(inputs, run)
-        return tf.nest.map_structure(
-            lambda found: tf.debugging.assert_all_finite(
-                found,
-                f"The embedding of `{specs[0].name}` is not finite: its values "
-                "are too large for the model",
-            ),
-            embedding,
+    tensors = TensorInputs(embedder, max_rows)
+    of_tensors = Signatures(embedder, tensors, num_samples)
+    found = {
+        "serving_default": Endpoint(
+            of_tensors.embed, tensors.specs(), "Embeds inputs."
+        ),
+        "embed": Endpoint(
+            of_tensors.embed_unchecked,
+            tensors.specs(),
+            "The same without checks, for converters to other engines.",
+        ),
+        **of_tensors.with_seed(),
+        **of_tensors.without_seed("_without_seed"),
+    }
+    if decoder is not None:
+        files = FileInputs(embedder, max_rows, decoder)
+        of_files = Signatures(embedder, files, num_samples)
+        found["embed_bytes"] = Endpoint(
+            of_files.embed, files.specs(), "Embeds files."
         )
+        found |= of_files.without_seed("_bytes")
+    return found
 
-    def run_unchecked(inputs, run):
-        x = inputs[0]
-        if preprocessing is not None:
-            x = real_numbers(
-                "The result of `preprocessing`", preprocessing(*inputs)
-            )
-            require_input_shape("preprocessing(...)", x, model)
-        # TensorFlow's convolutions on an empty batch return the wrong shape
-        # (oneDNN), so one row is added here and removed from the result.
-        rows, shape = tf.shape(x)[0], x.shape
-        one_if_empty = tf.cast(tf.equal(rows, 0), tf.int32)
-        x = tf.pad(x, [[0, one_if_empty]] + [[0, 0]] * (shape.rank - 1))
-        x = tf.ensure_shape(x, [None, *shape[1:]])
-        return tf.nest.map_structure(lambda found: found[:rows], run(x))
 
-    def named(name):
-        """Specs of one input among several: `name`, `name_length`."""
-        first, *others = specs
-        renamed = [(first, name)]
-        renamed += [(spec, f"{name}_{spec.name}") for spec in others]
-        return [
-            tf.TensorSpec(spec.shape, spec.dtype, name=new)
-            for spec, new in renamed
-        ]
+class Signatures:
+    """Functions of tensors for one kind of inputs."""
 
-    num_inputs = len(specs)
-    first, second = named("first"), named("second")
-    support, query = named("support"), named("query")
+    def __init__(self, embedder, inputs, num_samples):
+        self.method = Method(embedder.model)
+        self._embedder = embedder
+        self._inputs = inputs
+        self._num_samples = num_samples
 
-    def serving_default(*inputs):
-        return named_outputs(encode(inputs, specs, with_uncertainty))
+    def embed(self, *inputs):
+        return self._named(self._inputs.embed(inputs))
 
-    def embed(*inputs):
-        with exported_checks("accept"):
-            return named_outputs(run_unchecked(inputs, with_uncertainty))
+    def embed_unchecked(self, *inputs):
+        return self._named(self._embedder.unchecked(inputs))
 
-    def with_uncertainty(x):
-        if has_uncertainty:
-            return model.embed_with_uncertainty(x)
-        return (embed_only(x),)
-
-    def named_outputs(outputs):
-        embedding, *uncertainty = outputs
-        found = {"embedding": embedding}
-        if method.is_gaussian:
+    def _named(self, found):
+        embedding, *uncertainty = found
+        named = {"embedding": embedding}
+        if self.method.is_gaussian:
             mean, variance = gaussian.unpack(embedding)
-            found = {"embedding": mean, "variance": variance}
-        if has_uncertainty:
-            (found["uncertainty"],) = uncertainty
+            named = {"embedding": mean, "variance": variance}
+        if uncertainty:
+            (named["uncertainty"],) = uncertainty
+        return named
+
+    def with_seed(self) -> dict[str, Endpoint]:
+        """`classify` and `score_pairs`, with a seed if they draw samples."""
+        found = {}
+        if "classify" in self.method.signatures:
+            found["classify"] = Endpoint(
+                self.classify,
+                [*self._classify_specs(), SEED],
+                "Classifies queries by labelled supports in the request.",
+            )
+        if "score_pairs" in self.method.signatures:
+            seed = [SEED] if self.method.pairs_take_seed else []
+            found["score_pairs"] = Endpoint(
+                self.score_pairs,
+                [*self._pair_specs(), *seed],
+                "Same-class probability of pairs, row by row.",
+            )
         return found
 
-    def classify(*inputs):
-        supports, labels = inputs[:num_inputs], inputs[num_inputs]
-        queries, seed = inputs[num_inputs + 1 : -1], inputs[-1]
+    def without_seed(self, ending: str) -> dict[str, Endpoint]:
+        """The same with the seed (0, 0), under names with an ending."""
+        fixed = tf.constant(FIXED_SEED, tf.int32)
+        found = {}
+        for name, endpoint in self.with_seed().items():
+            takes_seed = SEED in endpoint.specs
+            if not takes_seed and ending == "_without_seed":
+                continue
+            specs = [spec for spec in endpoint.specs if spec != SEED]
+
+            def function(*inputs, endpoint=endpoint, takes_seed=takes_seed):
+                seed = [fixed] if takes_seed else []
+                return endpoint.function(*inputs, *seed)
+
+            seed = ", ".join(map(str, FIXED_SEED))
+            about = f"`{name}` of files" if ending == "_bytes" else f"`{name}`"
+            about += f" with the seed ({seed})." if takes_seed else "."
+            found[name + ending] = Endpoint(function, specs, about)
+        return found
+
+    def _classify_specs(self):
+        support, query = map(self._inputs.specs, ("support", "query"))
+        return [*support, LABELS, *query]
+
+    def _pair_specs(self):
+        first, second = map(self._inputs.specs, ("first", "second"))
+        return [*first, *second]
+
+    def classify(self, *inputs):
+        count = len(self._inputs.specs())
+        supports, labels = inputs[:count], inputs[count]
+        queries, seed = inputs[count + 1 : -1], inputs[-1]
+        labels = tf.ensure_shape(labels, LABELS.shape)
         some = tf.debugging.assert_positive(
-            tf.size(labels),
-            "`classify` needs at least one support",
+            tf.size(labels), "`classify` needs at least one support"
         )
         same = tf.debugging.assert_equal(
             tf.shape(supports[0])[0],
@@ -148,41 +146,39 @@ def endpoints(model, specs, preprocessing, num_samples, unit_range) -> dict:
         with tf.control_dependencies([some, same]):
             classes = tf.sort(tf.unique(labels).y)
         class_ids = tf.searchsorted(classes, labels)
-        represented = method.represent(
-            encode(supports, support), class_ids, tf.size(classes)
+        embedding, *_ = self._inputs.embed(supports, "support")
+        represented = self.method.represent(
+            embedding, class_ids, tf.size(classes)
         )
-        log_prob = method.log_prob(
-            encode(queries, query), represented, num_samples, seed
-        )
-        return {"probability": tf.exp(log_prob), "classes": classes}
+        embedding, *_ = self._inputs.embed(queries, "query")
 
-    def encode_pairs(inputs):
-        firsts, seconds = inputs[:num_inputs], inputs[num_inputs:]
+        def of_block(embedding):
+            log_prob = self.method.log_prob(
+                embedding, represented, self._num_samples, seed
+            )
+            return {"probability": tf.cast(tf.exp(log_prob), tf.float32)}
+
+        probability = checks.in_blocks(
+            of_block,
+            embedding,
+            tf.size(tf.nest.flatten(represented)[0]),
+            {"probability": _MATRIX},
+        )
+        return {**probability, "classes": classes}
+
+    def score_pairs(self, *inputs):
+        count = len(self._inputs.specs())
+        firsts, seconds = inputs[:count], inputs[count : 2 * count]
         same = tf.debugging.assert_equal(
             tf.shape(firsts[0])[0],
             tf.shape(seconds[0])[0],
             "`first` and `second` must have the same length",
         )
         with tf.control_dependencies([same]):
-            return encode(firsts, first), encode(seconds, second)
-
-    def score_pairs(*inputs):
-        pairs, seed = inputs[: 2 * num_inputs], inputs[2 * num_inputs :]
-        logit = method.score_pairs(*encode_pairs(pairs), num_samples, *seed)
+            first, *_ = self._inputs.embed(firsts, "first")
+            second, *_ = self._inputs.embed(seconds, "second")
+        logit = self.method.score_pairs(
+            first, second, self._num_samples, *inputs[2 * count :]
+        )
+        logit = tf.cast(logit, tf.float32)
         return {"logit": logit, "probability": tf.sigmoid(logit)}
-
-    labels_spec = tf.TensorSpec((None,), tf.int32, name="support_labels")
-    seed_spec = tf.TensorSpec((2,), tf.int32, name="seed")
-    classify_signature = [*support, labels_spec, *query, seed_spec]
-    pair_signature = [*first, *second]
-    signatures = {
-        "serving_default": (serving_default, specs),
-        "embed": (embed, specs),
-    }
-    if "classify" in method.signatures:
-        signatures["classify"] = (classify, classify_signature)
-    if "score_pairs" in method.signatures:
-        if method.pairs_take_seed:
-            pair_signature += [seed_spec]
-        signatures["score_pairs"] = (score_pairs, pair_signature)
-    return signatures

@@ -118,16 +118,35 @@ def log_density(difference: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
     )
 
 
-def standard_normal(num_samples: int, dim: int, seed, dtype) -> tf.Tensor:
+def standard_normal(
+    num_samples: int, dim: int, seed, dtype, *, stream: int | None = None
+) -> tf.Tensor:
     """Draws `(num_samples, dim)` that depend only on the seed.
 
     Scaled by the standard deviations of any number of rows, they are samples
     of each row that do not depend on the other rows. `seed` is an int or
-    integers `(2,)`.
+    integers `(2,)`. A `stream` gives other samples for the same seed.
+
+    A seed that is known when a graph is traced gives a constant: converters to
+    other engines know no random operations.
     """
-    return tf.random.stateless_normal(
-        (num_samples, dim), seed_pair(seed, True), dtype=dtype, alg="philox"
-    )
+    seed = seed_pair(seed, True)
+
+    def draw(seed):
+        if stream is not None:
+            seed = tf.random.experimental.stateless_fold_in(
+                seed, stream, alg="philox"
+            )
+        return tf.random.stateless_normal(
+            (num_samples, dim), seed, dtype=dtype, alg="philox"
+        )
+
+    known = None if tf.executing_eagerly() else tf.get_static_value(seed)
+    if known is None:
+        return draw(seed)
+    with tf.init_scope():
+        drawn = draw(tf.constant(known))
+    return tf.constant(drawn.numpy()) if hasattr(drawn, "numpy") else drawn
 
 
 def kl_to_standard_normal(mean: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:

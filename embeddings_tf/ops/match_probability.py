@@ -71,8 +71,9 @@ def samples_of_sets(first, second, num_samples, seed, dtype) -> list[tf.Tensor]:
         noise = gaussian.standard_normal(
             num_samples,
             mean.shape[-1],
-            tf.random.experimental.stateless_fold_in(seed, side, alg="philox"),
+            seed,
             mean.dtype,
+            stream=side,
         )
         mean, variance, noise = (
             tf.cast(tensor, tf.float64) for tensor in (mean, variance, noise)

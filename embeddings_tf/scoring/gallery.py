@@ -121,6 +121,12 @@ class Gallery:
         return self._classifier.model
 
     @property
+    def classifier(self) -> FewShotClassifier:
+        """The classifier of embeddings, fitted to the enrolled examples."""
+        self.examples_  # noqa: B018  refuses an empty gallery
+        return self._classifier
+
+    @property
     def classes_(self) -> np.ndarray:
         return np.unique(self.examples_.labels)
 
@@ -204,8 +210,7 @@ class Gallery:
 
     def predict_proba(self, x) -> np.ndarray:
         """Probabilities `(n, classes)`, given that the class is enrolled."""
-        self.examples_  # noqa: B018  refuses an empty gallery
-        return self._classifier.predict_proba(self._embed(x))
+        return self.classifier.predict_proba(self._embed(x))
 
     def predict(self, x) -> np.ndarray:
         """The label of each input or `unknown`, `(n,)`.

@@ -95,6 +95,7 @@ def test_it_is_exported_with_the_signatures_it_names(model, tmp_path):
         "serving_default",
         "embed",
         "classify",
+        "classify_without_seed",
         "score_pairs",
     }
     first, second = rows(5), rows(5, 1)

@@ -3,8 +3,18 @@
 import pathlib
 
 import keras
+import numpy as np
+import tensorflow as tf
 
+from embeddings_tf.export import ImageDecoder
+from embeddings_tf.export import WaveDecoder
 from embeddings_tf.export import export_saved_model
+from embeddings_tf.export import signature_table
+from embeddings_tf.export.signature_table import FILE
+from embeddings_tf.export.signature_table import table_row
+from embeddings_tf.export.signature_table import table_text
+from embeddings_tf.export.signatures import Endpoint
+from embeddings_tf.scoring import Gallery
 from tests.hostile.entries.data import X
 from tests.hostile.entries.data import folder
 from tests.hostile.entries.models import FEW
@@ -20,6 +30,23 @@ FOLDER = folder()
 (FOLDER / "file").write_text("hostile")
 (FOLDER / "taken" / "7").mkdir(parents=True)
 (FOLDER / "odd" / "\u00b2").mkdir(parents=True)
+
+IMAGE = tf.io.encode_png(np.full((4, 3, 3), 9, np.uint8)).numpy()
+SOUND = tf.audio.encode_wav(np.full((10, 1), 0.5, "f"), 8000).numpy()
+OTHER_GALLERY = Gallery(FEW).enroll(X, np.arange(len(X)))
+
+
+def exported_once():
+    """Writes the table of a small export, and returns its folder."""
+    folder = FOLDER / "table" / "1" / "assets.extra"
+    folder.mkdir(parents=True)
+    spec = tf.TensorSpec((None, 2), tf.float32, "x")
+    endpoint = Endpoint(None, [spec], "Embeds inputs.")
+    row = table_row(
+        "embed", endpoint, {"embedding": spec}, {"x": "any number"}, None
+    )
+    (folder / FILE).write_text(table_text([row]))
+    return folder.parent
 
 
 def exported(model, directory, version, preprocessing, num_samples, **options):
@@ -110,6 +137,19 @@ ENTRIES = {
                 refused("an array", {"data": {"x": X}}),
                 anything("a licence", {"licence": "MIT | \n<b>"}),
             ],
+            "gallery": [
+                refused("text", "hostile"),
+                refused("a model", GAUSSIAN),
+                refused("empty", Gallery(GAUSSIAN)),
+                refused("of another model", OTHER_GALLERY),
+            ],
+            "decoder": [refused("text", "hostile"), refused("a number", 3)],
+            "max_rows": [
+                refused("0", 0),
+                refused("negative", -1),
+                refused("text", "hostile"),
+                refused("a fraction", 1.5),
+            ],
             "files": [
                 refused("text", "hostile"),
                 refused("a number", 3),
@@ -140,5 +180,70 @@ ENTRIES = {
             ),
         ),
         raises=(OSError, FileExistsError),
+    ),
+    "export.ImageDecoder": Entry(
+        lambda image_shape, crop, max_pixels, contents: ImageDecoder(
+            image_shape, crop=crop, max_pixels=max_pixels
+        )("x_bytes", tf.constant(contents))[0].numpy(),
+        {
+            "image_shape": (2, 2, 3),
+            "crop": False,
+            "max_pixels": 100,
+            "contents": [IMAGE],
+        },
+        {
+            "image_shape": [
+                refused("None", None),
+                refused("two numbers", (2, 2)),
+                refused("any size", (None, None, 3)),
+                refused("negative", (-2, 2, 3)),
+                refused("four channels", (2, 2, 4)),
+            ],
+            "crop": [refused("text", "hostile"), refused("None", None)],
+            "max_pixels": [refused("0", 0), refused("too few", 11)],
+            "contents": [
+                refused("empty", [b""]),
+                refused("text", [b"hostile"]),
+                refused("truncated", [IMAGE[:-20]]),
+                refused("only a header", [IMAGE, IMAGE[:30]]),
+            ],
+        },
+        raises=(tf.errors.InvalidArgumentError,),
+    ),
+    "export.WaveDecoder": Entry(
+        lambda sample_rate, max_samples, contents: WaveDecoder(
+            sample_rate, max_samples=max_samples
+        )("x_bytes", tf.constant(contents))[0].numpy(),
+        {"sample_rate": 8000, "max_samples": 100, "contents": [SOUND]},
+        {
+            "sample_rate": [
+                refused("0", 0),
+                refused("text", "hostile"),
+                refused("another", 16000),
+            ],
+            "max_samples": [refused("0", 0), refused("too few", 9)],
+            "contents": [
+                refused("empty", [b""]),
+                refused("text", [b"hostile"]),
+                refused("truncated", [SOUND[:-4]]),
+                refused("only a header", [SOUND, SOUND[:44]]),
+            ],
+        },
+        raises=(tf.errors.InvalidArgumentError,),
+    ),
+    "export.signature_table": Entry(
+        lambda version_folder: [
+            row.name for row in signature_table(version_folder)
+        ],
+        {"version_folder": exported_once()},
+        {
+            "version_folder": [
+                refused("None", None),
+                refused("no folder", FOLDER / "nowhere"),
+                refused("a file", FOLDER / "file"),
+                refused("a number", 3),
+                refused("another folder", FOLDER),
+            ]
+        },
     ),
 }

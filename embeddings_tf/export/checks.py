@@ -1,0 +1,92 @@
+"""Checks and blocks of rows inside an exported graph."""
+
+from collections.abc import Callable
+
+import tensorflow as tf
+
+# Numbers that a block of rows may need at once: 32 MiB in float64.
+BLOCK = 2**22
+
+
+def require(condition: tf.Tensor, *message) -> tf.Operation:
+    """An operation that fails with a message unless a condition is true."""
+    return tf.debugging.Assert(condition, list(message))
+
+
+def checked_input(
+    x: tf.Tensor, spec: tf.TensorSpec, max_rows: int | None
+) -> tf.Tensor:
+    """Returns an input of a signature, checked for shape, rows and finiteness.
+
+    TensorFlow's signatures check the shape in Python, but servers do not.
+
+    Args:
+        x: The input.
+        spec: Its declared shape, and its name for the messages.
+        max_rows: Largest number of rows; None: any number.
+    """
+    x = tf.ensure_shape(x, spec.shape, name=f"shape_of_{spec.name}")
+    x = at_most(x, spec.name, max_rows)
+    if not x.dtype.is_floating:
+        return x
+    return tf.debugging.assert_all_finite(
+        x, f"`{spec.name}` contains NaN or infinity"
+    )
+
+
+def at_most(x: tf.Tensor, name: str, max_rows: int | None) -> tf.Tensor:
+    """Returns `x`, refused if it has more than `max_rows` rows."""
+    if max_rows is None:
+        return x
+    rows = tf.shape(x)[0]
+    is_small = require(
+        rows <= max_rows,
+        f"`{name}` must have at most {max_rows} rows, the limit of this "
+        "export (max_rows); send several requests. Received rows:",
+        rows,
+    )
+    with tf.control_dependencies([is_small]):
+        return tf.identity(x)
+
+
+def in_blocks(
+    function: Callable[[tf.Tensor], dict[str, tf.Tensor]],
+    x: tf.Tensor,
+    numbers_per_row,
+    outputs: dict[str, tf.TensorSpec],
+) -> dict[str, tf.Tensor]:
+    """Applies a function to blocks of rows, to limit the memory.
+
+    Args:
+        function: From rows to tensors by name, all with the batch as first
+            axis.
+        x: `(rows, ...)`.
+        numbers_per_row: Numbers that the function needs for a row, an integer
+            or a scalar tensor.
+        outputs: Shape and dtype of what the function returns.
+    """
+    rows = tf.shape(x)[0]
+    size = tf.maximum(BLOCK // tf.maximum(numbers_per_row, 1), 1)
+    # Without rows, one block has none, and gives the shapes.
+    num_blocks = tf.maximum((rows + size - 1) // size, 1)
+    arrays = {
+        name: tf.TensorArray(
+            spec.dtype, num_blocks, element_shape=spec.shape, infer_shape=False
+        )
+        for name, spec in outputs.items()
+    }
+
+    def add_block(index, arrays):
+        found = function(x[index * size : (index + 1) * size])
+        return index + 1, {
+            name: array.write(index, found[name])
+            for name, array in arrays.items()
+        }
+
+    _, arrays = tf.while_loop(
+        lambda index, _: index < num_blocks,
+        add_block,
+        (tf.constant(0), arrays),
+        parallel_iterations=1,
+    )
+    return {name: array.concat() for name, array in arrays.items()}

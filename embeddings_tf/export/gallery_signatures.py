@@ -1,0 +1,266 @@
+"""Signatures of a model with a gallery: `identify` and `nearest`."""
+
+import math
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.export import checks
+from embeddings_tf.export.inputs import FileInputs
+from embeddings_tf.export.inputs import TensorInputs
+from embeddings_tf.export.signatures import FIXED_SEED
+from embeddings_tf.export.signatures import Endpoint
+from embeddings_tf.models.method import Method
+from embeddings_tf.ops import distances
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.scoring.fingerprint import fingerprint
+from embeddings_tf.scoring.gallery import Gallery
+from embeddings_tf.scoring.open_set import answer_for_unknown
+
+FILE = "gallery.json"
+# Additional candidates for the nearest rows.
+_MORE = 16
+
+
+def require_gallery(gallery, model) -> None:
+    """Raises ValueError unless it is a filled gallery of this model."""
+    if not isinstance(gallery, Gallery):
+        raise ValueError(
+            "`gallery` must be a scoring.Gallery or None; received "
+            f"{gallery!r}. Read a file with scoring.Gallery.load(path, model)."
+        )
+    gallery.examples_  # noqa: B018  refuses an empty gallery
+    found, expected = fingerprint(gallery.model), fingerprint(model)
+    if found != expected:
+        raise ValueError(
+            f"`gallery` contains embeddings of another model (fingerprint "
+            f"{found}; the exported model has {expected}). Enroll again with "
+            "this model."
+        )
+
+
+class GallerySignatures(tf.Module):
+    """Signatures that answer from the embeddings of a gallery.
+
+    The embeddings and what represents the classes are stored as variables, so
+    enrolled examples are not embedded again.
+
+    Args:
+        embedder: As in `signatures.endpoints`.
+        gallery: A `scoring.Gallery`.
+        num_neighbors: Number of neighbours in `nearest`, at most the number of
+            enrolled examples.
+    """
+
+    def __init__(self, embedder, gallery: Gallery, num_neighbors: int):
+        super().__init__()
+        self._embedder = embedder
+        self._method = method = Method(embedder.model)
+        examples, classifier = gallery.examples_, gallery.classifier
+        num_neighbors = positive_integer("num_neighbors", num_neighbors)
+        self._count = min(num_neighbors, len(examples))
+        self._labels, self._names = examples.labels, examples.names
+        self._classes = gallery.classes_
+        self._unknown = answer_for_unknown(gallery.unknown, examples.labels)
+        self._threshold = gallery.threshold_
+        self._by_evidence = gallery.score == "log_evidence"
+        self._by_pairs = method.has_likelihood_ratio
+        self._num_samples = gallery.sampling["num_samples"]
+        self._seed = (gallery.sampling["seed"], 0)
+        self.represented = tf.nest.map_structure(
+            _stored, classifier.prototypes_
+        )
+        if self._by_pairs:
+            self.embeddings = _stored(examples.embeddings.astype(np.float32))
+        if not (self._by_pairs and self._by_evidence):
+            points = np.asarray(method.points(examples.embeddings), np.float64)
+            if method.distance == "cosine":
+                points = distances.unit_rows(tf.constant(points)).numpy()
+            self._lone = ~points.any(axis=1)
+            # Products are more accurate near the origin.
+            self._centre = points.mean(axis=0)
+            self.points = _stored(points - self._centre)
+        self._numbers = max(
+            examples.embeddings.size,
+            *map(np.size, tf.nest.flatten(classifier.prototypes_)),
+        )
+
+    def endpoints(self, max_rows, decoder) -> dict[str, Endpoint]:
+        """Returns the signatures by name; arguments as in the export."""
+        tensors = TensorInputs(self._embedder, max_rows)
+        found = {
+            "identify_unchecked": Endpoint(
+                self._identify_unchecked,
+                tensors.specs(),
+                "Probabilities and score of `identify`, without checks, "
+                "strings and random operations, for converters.",
+            )
+        }
+        kinds = {"": tensors}
+        if decoder is not None:
+            kinds["_bytes"] = FileInputs(self._embedder, max_rows, decoder)
+        for ending, inputs in kinds.items():
+            of = " of files" if ending else ""
+            for name, answer, about in (
+                ("identify", self._identify, "Answers with an enrolled class"),
+                ("nearest", self._nearest, "Finds similar enrolled examples"),
+            ):
+
+                def function(*values, inputs=inputs, answer=answer):
+                    embedding, *_ = inputs.embed(values)
+                    return answer(embedding)
+
+                if name == "identify":
+                    about += f" or {self._unknown!r}"
+                found[name + ending] = Endpoint(
+                    function, inputs.specs(), f"{about}{of}."
+                )
+        return found
+
+    def file(self, gallery: Gallery) -> dict:
+        """What clients need to know of the gallery, for JSON."""
+        return {
+            "classes": self._classes.tolist(),
+            "num_examples": len(gallery.examples_),
+            "score": gallery.score,
+            "threshold": gallery.threshold_,
+            "calibration": gallery.calibration_,
+            "unknown": self._unknown,
+            "num_neighbors": self._count,
+        }
+
+    def _identify(self, embedding):
+        def of_block(embedding):
+            log_prob = self._log_prob(embedding)
+            return {
+                "row": tf.argmax(log_prob, axis=1, output_type=tf.int32),
+                "probability": tf.exp(tf.reduce_max(log_prob, axis=1)),
+                "score": self._score(embedding),
+            }
+
+        found = checks.in_blocks(
+            of_block,
+            embedding,
+            self._numbers,
+            {
+                "row": tf.TensorSpec((None,), tf.int32),
+                "probability": tf.TensorSpec((None,), tf.float32),
+                "score": tf.TensorSpec((None,), tf.float64),
+            },
+        )
+        accepted = self._accepted(found["score"])
+        best = tf.gather(tf.constant(self._classes), found["row"])
+        unknown = tf.constant(self._unknown, best.dtype)
+        return {
+            "answer": tf.where(accepted, best, unknown),
+            "class": best,
+            "probability": found["probability"],
+            "score": tf.cast(found["score"], tf.float32),
+            "accepted": accepted,
+        }
+
+    def _identify_unchecked(self, *inputs):
+        embedding, *_ = self._embedder.unchecked(inputs)
+        score = self._score(embedding)
+        return {
+            "probability": tf.exp(self._log_prob(embedding)),
+            "score": tf.cast(score, tf.float32),
+            "accepted": self._accepted(score),
+        }
+
+    def _nearest(self, embedding):
+        value = "logit" if self._by_pairs else "distance"
+        shape = (None, self._count)
+        found = checks.in_blocks(
+            self._scored_rows if self._by_pairs else self._near_rows,
+            embedding,
+            self._numbers,
+            {
+                "row": tf.TensorSpec(shape, tf.int32),
+                "value": tf.TensorSpec(shape, tf.float64),
+            },
+        )
+        values = tf.cast(found["value"], tf.float32)
+        answer = {
+            "label": tf.gather(tf.constant(self._labels), found["row"]),
+            "name": tf.gather(tf.constant(self._names), found["row"]),
+            value: values,
+        }
+        if self._by_pairs:
+            answer["probability"] = tf.sigmoid(values)
+        return answer
+
+    def _log_prob(self, embedding) -> tf.Tensor:
+        log_prob = self._method.log_prob(
+            embedding,
+            _read(self.represented),
+            self._num_samples,
+            tf.constant(self._seed),
+        )
+        return tf.cast(log_prob, tf.float32)
+
+    def _score(self, embedding) -> tf.Tensor:
+        """The score that is compared with the threshold, in float64."""
+        if not self._by_evidence:
+            return -self._near_rows(embedding, 1)["value"][:, 0]
+        evidence = self._method.log_evidence(
+            embedding,
+            _read(self.represented),
+            self._num_samples,
+            tf.constant(self._seed),
+        )
+        return tf.cast(evidence, tf.float64)
+
+    def _accepted(self, score) -> tf.Tensor:
+        threshold = -math.inf if self._threshold is None else self._threshold
+        return score >= tf.constant(threshold, tf.float64)
+
+    def _near_rows(self, embedding, count=None) -> dict[str, tf.Tensor]:
+        """Nearest rows of the gallery, and their distances in float64."""
+        count = count or self._count
+        points = tf.cast(self._method.points(embedding), tf.float64)
+        is_cosine = self._method.distance == "cosine"
+        if is_cosine:
+            points = distances.unit_rows(points)
+        centred = points - tf.constant(self._centre)
+        gallery = tf.convert_to_tensor(self.points)
+        # Squared distances up to a constant of each query.
+        square = tf.reduce_sum(gallery**2, -1) - 2 * tf.matmul(
+            centred, gallery, transpose_b=True
+        )
+        # A few more than needed are sorted by exact distances.
+        some = min(count + _MORE, len(self._labels))
+        rows = tf.math.top_k(-square, some).indices
+        apart = tf.gather(gallery, rows) - centred[:, None]
+        exact = tf.reduce_sum(apart**2, -1)
+        if is_cosine:
+            # A row of zeros has cosine 0 with every row.
+            lone = tf.reduce_all(tf.equal(points, 0), -1)[:, None]
+            lone |= tf.gather(tf.constant(self._lone), rows)
+            exact = tf.where(lone, tf.ones_like(exact), exact / 2)
+        found = tf.math.top_k(-exact, count)
+        rows = tf.gather(rows, found.indices, batch_dims=1)
+        value = -found.values
+        return {"row": rows, "value": value if is_cosine else tf.sqrt(value)}
+
+    def _scored_rows(self, embedding) -> dict[str, tf.Tensor]:
+        """Rows of the gallery with the highest scores, and the scores."""
+        scores = self._method.score_all_pairs(
+            embedding,
+            tf.convert_to_tensor(self.embeddings),
+            seed=tf.constant(FIXED_SEED),
+        )
+        scores, rows = tf.math.top_k(scores, self._count)
+        return {"row": rows, "value": tf.cast(scores, tf.float64)}
+
+
+def _stored(array):
+    """A variable for floats; integers, such as class ids, are constants."""
+    array = np.asarray(array)
+    if array.dtype.kind != "f":
+        return array
+    return tf.Variable(array, trainable=False)
+
+
+def _read(stored):
+    return tf.nest.map_structure(tf.convert_to_tensor, stored)

@@ -1,0 +1,105 @@
+"""Decodes recordings inside an exported graph."""
+
+import tensorflow as tf
+
+from embeddings_tf.export import checks
+from embeddings_tf.ops import arguments
+
+# 1 GiB in float32.
+MAX_SAMPLES = 2**28
+
+
+class WaveDecoder:
+    """Turns WAV files into padded waveforms and lengths, inside a graph.
+
+    Use it as the `decoder` of `export.export_saved_model` for a `preprocessing`
+    of waveforms and lengths, such as `datasets.speech.front_end`, so that
+    clients send files instead of samples. Samples are in the range of 16-bit
+    integers.
+
+    Args:
+        sample_rate: Samples per second of every file; files of another rate
+            are refused, not resampled.
+        max_samples: Largest number of files times samples of the longest file,
+            because shorter recordings are padded.
+
+    Call arguments:
+        name: Name of the input, for errors.
+        contents: Contents of WAV files of one channel and 16 bits, strings
+            `(n,)`.
+
+    Returns:
+        Waveforms, float32 `(n, samples)`, padded with 0, and lengths, int32
+        `(n,)`.
+
+    Raises:
+        ValueError: If an argument is not a positive integer.
+        tf.errors.InvalidArgumentError: In the graph, if a file is empty,
+            truncated, of another rate or format, or has several channels, or
+            if all files together are too long.
+
+    Example:
+
+    >>> decoder = embeddings_tf.export.WaveDecoder(8000)
+    >>> file = tf.audio.encode_wav([[0.5], [-0.5]], sample_rate=8000)
+    >>> waveform, length = decoder("waveform_bytes", tf.stack([file]))
+    >>> waveform.numpy().round(-2), length.numpy()
+    (array([[ 16400., -16400.]], dtype=float32), array([2], dtype=int32))
+    """
+
+    def __init__(self, sample_rate: int, *, max_samples: int = MAX_SAMPLES):
+        self.sample_rate = arguments.positive_integer(
+            "sample_rate", sample_rate
+        )
+        self.max_samples = arguments.positive_integer(
+            "max_samples", max_samples
+        )
+        self.about = (
+            "contents of WAV files: one channel, 16 bits, "
+            f"{self.sample_rate} samples per second"
+        )
+
+    def __call__(self, name: str, contents: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        def decode(entry):
+            content, row = entry
+            # TensorFlow puts the name of the operation into its errors.
+            with tf.name_scope(f"{name}_has_a_damaged_or_foreign_WAV_file"):
+                samples, rate = tf.audio.decode_wav(content)
+            right = [
+                checks.require(
+                    tf.equal(rate, self.sample_rate),
+                    f"`{name}` must have {self.sample_rate} samples per "
+                    "second; resample it. Received row and rate:",
+                    row,
+                    rate,
+                ),
+                checks.require(
+                    tf.equal(tf.shape(samples)[1], 1),
+                    f"`{name}` must have one channel. Received row and "
+                    "channels:",
+                    row,
+                    tf.shape(samples)[1],
+                ),
+            ]
+            with tf.control_dependencies(right):
+                return samples[:, 0]
+
+        waveforms = tf.map_fn(
+            decode,
+            (contents, tf.range(tf.size(contents))),
+            parallel_iterations=4,
+            fn_output_signature=tf.RaggedTensorSpec(
+                (None,), tf.float32, ragged_rank=0
+            ),
+        )
+        lengths = tf.cast(waveforms.row_lengths(), tf.int32)
+        padded = tf.size(lengths, tf.int64) * waveforms.bounding_shape()[1]
+        is_small = checks.require(
+            padded <= self.max_samples,
+            f"`{name}` must have at most {self.max_samples} samples, files "
+            "times samples of the longest file; send fewer or shorter files. "
+            "Received:",
+            padded,
+        )
+        with tf.control_dependencies([is_small]):
+            return 32768 * waveforms.to_tensor(), lengths
