@@ -71,10 +71,10 @@ SLOW = pytest.mark.slow
 CASES = [
     (plain, "nearest_distance"),
     (prototypes, "log_evidence"),
-    pytest.param(cosine, "nearest_distance", marks=SLOW),
-    pytest.param(learned, "log_evidence", marks=SLOW),
-    pytest.param(soft, "nearest_distance", marks=SLOW),
-    pytest.param(hedged, "log_evidence", marks=SLOW),
+    pytest.param((cosine, "nearest_distance"), marks=SLOW),
+    pytest.param((learned, "log_evidence"), marks=SLOW),
+    pytest.param((soft, "nearest_distance"), marks=SLOW),
+    pytest.param((hedged, "log_evidence"), marks=SLOW),
 ]
 
 
