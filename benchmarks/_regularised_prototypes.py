@@ -34,10 +34,13 @@ class RegularisedPrototypes(objectives.StochasticPrototypes):
         noise_rate: The learning rate of the raw noise variance in units of the
             optimiser's, above 0; exact for Adam, whose steps do not depend on
             the size of the gradient.
+        seed: As in `StochasticPrototypes`, like the other arguments.
     """
 
-    def __init__(self, num_support, *args, beta=0.0, noise_rate=1.0, **kwargs):
-        super().__init__(num_support, *args, **kwargs)
+    def __init__(
+        self, num_support, *, beta=0.0, noise_rate=1.0, seed=None, **kwargs
+    ):
+        super().__init__(num_support, seed=seed, **kwargs)
         self.beta = number_at_least("beta", beta, 0)
         self.noise_rate = positive_number("noise_rate", noise_rate, 1e6)
 
