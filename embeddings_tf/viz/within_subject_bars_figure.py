@@ -54,7 +54,7 @@ def within_subject_bars_figure(
     ...     },
     ...     "accuracy, %",
     ... )
-    >>> [round(bar.get_height(), 2) for bar in figure.axes[0].patches]
+    >>> [round(float(p.get_height()), 2) for p in figure.axes[0].patches]
     [78.33, 54.33, 80.33, 60.33]
     """
     from matplotlib.figure import Figure
