@@ -161,6 +161,7 @@ def test_the_winners_of_the_paper_are_in_its_grid(name, num_values):
             {"objective.label_smoothing", "distance.num_layers"},
         ),
         ("verification", "spoken_digit_triplet", {"loss.margin"}),
+        ("verification", "omniglot_verification_triplet", {"loss.margin"}),
     ],
 )
 def test_every_method_has_its_constants_and_the_same_rates(name, recipe, drawn):
@@ -178,6 +179,10 @@ def test_every_method_has_its_constants_and_the_same_rates(name, recipe, drawn):
             dim = run.encoder.arguments["dim"]
             expected = max(1, round(values["share_of_dims"] * dim))
             assert run.method.arguments["num_dims"] == expected <= dim
+        if name == "verification":
+            # PLDA of the evaluation keeps no more than there are.
+            dim = run.encoder.arguments["dim"]
+            assert run.evaluation.plda.num_dims <= dim
         batches = run.batches.arguments
         if name == "retrieval":
             sizes.add(batches["num_classes"] * batches["num_per_class"])

@@ -54,7 +54,7 @@ def verification(method: dict):
         patience=num_epochs,
         validation={"split": "validation", "num_per_class": 5},
         evaluation=sections.verification(
-            plda_dims=63, num_enrolled=5, euclidean=True
+            plda_dims=32, num_enrolled=5, euclidean=True
         ),
     )
 

@@ -1,0 +1,180 @@
+"""Measures `PLDA.adapt` on a real shift: from characters to digits.
+
+    python -m tools.plda_adaptation RUN
+
+RUN is the workdir of a run on Omniglot, such as `fold_1` of
+`omniglot_verification_learned_distance`. Its encoder embeds MNIST without
+further training. PLDA is fitted to the embeddings of Omniglot's training
+characters and adapted with 20 images of each of six digits; two other digits
+are the test, in five folds. Writes `benchmarks/results/plda_adaptation.json`,
+and the table in `docs/results/verification.md`.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+
+import numpy as np
+
+from tools.generated_text import ROOT
+from tools.generated_text import write_between
+from tools.paired_difference import difference_table
+from tools.paired_difference import ratio_of_test_to_train
+from trainers.cross_validate import standard_error
+from trainers.workdir import write_json
+
+RESULT = ROOT / "benchmarks" / "results" / "plda_adaptation.json"
+PAGE = ROOT / "docs" / "results" / "verification.md"
+BEGIN, END = "<!-- plda: begin -->", "<!-- plda: end -->"
+DIGITS = "mnist_unseen_digits_triplet"
+WEIGHTS = (0.25, 0.5, 0.75)
+NUM_PER_DIGIT = 20
+SOURCE = "PLDA of characters"
+
+
+def equal_error_rates(source, labels, few, few_labels, test, test_labels, dims):
+    """Returns the equal error rate of each score over all pairs of the test.
+
+    Args:
+        source: Embeddings of the characters, `(n, dim)`.
+        labels: Their classes.
+        few: Embeddings of some digits, to adapt to.
+        few_labels: Their classes.
+        test: Embeddings of other digits.
+        test_labels: Their classes.
+        dims: Dimensions that PLDA of the characters keeps.
+    """
+    from embeddings_tf import metrics
+    from embeddings_tf import models
+
+    plda = models.PLDA(dims).fit(source, labels)
+    scores = {
+        "cosine": metrics.cosine_scores,
+        SOURCE: plda.score,
+        **{
+            f"adapted, weight {weight:g}": plda.adapt(
+                few, few_labels, weight
+            ).score
+            for weight in WEIGHTS
+        },
+        "PLDA of digits": models.PLDA().fit(few, few_labels).score,
+    }
+    first, second = np.triu_indices(len(test), 1)
+    is_target = test_labels[first] == test_labels[second]
+    return {
+        name: metrics.equal_error_rate(
+            metrics.score_all_pairs(score, test)[first, second], is_target
+        )[0]
+        for name, score in scores.items()
+    }
+
+
+def study(workdir: pathlib.Path) -> dict:
+    """Returns the equal error rates of five folds of digits."""
+    from embeddings_tf import models
+    from trainers.checkpoint import load_best
+    from trainers.config import load_recipe
+    from trainers.data import Data
+    from trainers.embed import embed
+    from trainers.examples import rows_of_classes
+    from trainers.folds import class_ids
+    from trainers.provenance import provenance
+    from trainers.workdir import read_json
+
+    trained = load_best(workdir)
+    encoder = getattr(trained, "encoder", trained)
+    found = read_json(workdir / "config.json", "name the workdir of a run")
+    run = load_recipe(str(workdir / "config.json"))
+    x, labels = Data(run).split(run.data.split)
+    source, labels = embed(encoder, x), class_ids(labels)
+    of_digits = models.omniglot_encoder(
+        dim=encoder.output_shape[-1], image_shape=(28, 28, 1), dark_ink=False
+    )
+    of_digits.set_weights(encoder.get_weights())
+    folds = {}
+    for fold in range(5):
+        data = Data(load_recipe(DIGITS, [f"folds.fold={fold}"]))
+        sides = []
+        for split, count in (("train", NUM_PER_DIGIT), ("test", 0)):
+            x, digits = data.split(split)
+            rows = rows_of_classes(digits, count)
+            sides += [embed(of_digits, x[rows]), digits[rows]]
+        folds[str(fold)] = equal_error_rates(
+            source, labels, *sides, run.evaluation.plda.num_dims
+        )
+        print(f"fold {fold}: {folds[str(fold)]}", flush=True)
+    made_by = {"encoder": found["recipe"], "config": found["config"]}
+    return {**made_by, "folds": folds, **provenance()}
+
+
+def table(found: dict | None) -> str:
+    """Returns the Markdown between the marks."""
+    command = (
+        "    python -m tools.plda_adaptation "
+        "runs/omniglot_verification_learned_distance/fold_1"
+    )
+    if found is None:
+        return f"Not run:\n\n{command}"
+    folds = found["folds"]
+    by_score = {
+        score: {fold: numbers[score] for fold, numbers in folds.items()}
+        for score in next(iter(folds.values()))
+    }
+    lines = ["| scored by | folds | EER, % |", "|---|---:|---:|"]
+    for score, numbers in by_score.items():
+        values = [100 * value for value in numbers.values()]
+        error = standard_error(values)
+        cell = f"{statistics.fmean(values):.2f}"
+        if error is not None:
+            cell += f" ± {error:.2f}"
+        lines.append(f"| {score} | {len(values)} | {cell} |")
+    lines += difference_table(
+        SOURCE,
+        ["EER, points"],
+        {
+            score: [(by_score[SOURCE], numbers)]
+            for score, numbers in by_score.items()
+            if score != SOURCE
+        },
+        ratio_of_test_to_train({"folds": {"num_folds": 5}}),
+        2,
+        100,
+    )
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Encoder: `{found['encoder']}`; commit {found['commit'][:7]}; "
+            f"{found['processor']}.",
+            "",
+            command,
+        ]
+    )
+
+
+def load() -> dict | None:
+    """Returns the committed result, or None."""
+    return json.loads(RESULT.read_text()) if RESULT.exists() else None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "workdir",
+        nargs="?",
+        type=pathlib.Path,
+        help="run on Omniglot (default: only write the table)",
+    )
+    workdir = parser.parse_args().workdir
+    if workdir is not None:
+        from trainers.quiet import import_tensorflow
+
+        import_tensorflow()
+        write_json(RESULT, study(workdir))
+    write_between(PAGE, BEGIN, END, table(load()))
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
