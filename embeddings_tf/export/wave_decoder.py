@@ -62,6 +62,21 @@ class WaveDecoder:
     def __call__(self, name: str, contents: tf.Tensor) -> tuple[tf.Tensor, ...]:
         def decode(entry):
             content, row = entry
+            # TensorFlow's own error would quote the bytes, which is no text.
+            first = tf.strings.substr(content, 0, 16)
+            first = tf.strings.join([first, 16 * "."])  # if it is shorter
+            is_wave = tf.equal(tf.strings.substr(first, 0, 4), b"RIFF")
+            format_chunk = tf.strings.substr(first, 8, 8)
+            is_wave &= tf.equal(format_chunk, b"WAVEfmt ")
+            starts = checks.require(
+                is_wave,
+                f"`{name}` must have the contents of WAV files, which start "
+                'with a RIFF header and the chunk "fmt "; with REST as '
+                '{"b64": "..."}. Received something else in row:',
+                row,
+            )
+            with tf.control_dependencies([starts]):
+                content = tf.identity(content)
             # TensorFlow puts the name of the operation into its errors.
             with tf.name_scope(f"{name}_has_a_damaged_or_foreign_WAV_file"):
                 samples, rate = tf.audio.decode_wav(content)

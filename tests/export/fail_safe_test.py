@@ -199,6 +199,7 @@ CASES = {
         {SOUND: [sound()[:-9]]},
         SOUND,
     ),
+    "empty sound": ("sounds", "embed_bytes", {SOUND: [b""]}, SOUND),
     "8 bits": ("sounds", "embed_bytes", {SOUND: [sound(width=1)]}, SOUND),
     "an image": ("sounds", "embed_bytes", {SOUND: [png()]}, SOUND),
     "long in all": (
