@@ -8,6 +8,7 @@ three conditions, and classes seen and not seen in training.
 import pathlib
 import statistics
 
+from tools.paired_difference import cell_of_seeds
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
@@ -190,8 +191,7 @@ def _differences(chosen) -> list[str]:
             paired = differences(chosen[spe], chosen[pn], split, condition)
             cell = f"({published:+.1f})"
             if paired:
-                each = ", ".join(f"{value:+.1f}" for value in paired)
-                cell = f"**{statistics.mean(paired):+.1f}** [{each}] {cell}"
+                cell = f"{cell_of_seeds(paired)} {cell}"
             cells.append(cell)
         lines.append(
             f"| {condition.replace('_', ' ')} | {split.removeprefix('test_')} "

@@ -21,6 +21,7 @@ from tools.n_digit_grid import choose
 from tools.n_digit_grid import commands
 from tools.n_digit_grid import differences
 from tools.n_digit_grid import values
+from tools.paired_difference import cell_of_seeds
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "omniglot"
@@ -133,8 +134,7 @@ def _differences(chosen, condition) -> str:
             *models[::-1], split(num_support, num_classes), condition
         )
         if paired:
-            each = ", ".join(f"{value:+.1f}" for value in paired)
-            cell = f"**{statistics.mean(paired):+.1f}** [{each}] {cell}"
+            cell = f"{cell_of_seeds(paired)} {cell}"
         cells.append(cell)
     return f"| {condition.replace('_', ' ')} | " + " | ".join(cells) + " |"
 

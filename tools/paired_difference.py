@@ -68,7 +68,13 @@ def paired_difference(
     if not shared:
         return None
     differences = [first[key] - second[key] for key in shared]
-    count, mean = len(shared), statistics.fmean(differences)
+    return _of_differences(differences, test_to_train)
+
+
+def _of_differences(
+    differences: Sequence[float], test_to_train: float | None = None
+) -> PairedDifference:
+    count, mean = len(differences), statistics.fmean(differences)
     if count < 2:
         return PairedDifference(count, mean, None, None, None)
     variance = statistics.variance(differences)
@@ -117,6 +123,16 @@ def as_cell(found: PairedDifference | None, digits: int, scale=1.0) -> str:
         tests.append(_rounded(found.p_corrected))
     error = f"{scale * found.standard_error:.{digits}f}"
     return f"{text} ± {error} ({'; '.join(tests)})"
+
+
+def cell_of_seeds(differences: Sequence[float]) -> str:
+    """`**mean** ± standard error, p [each]` of differences in points."""
+    found = _of_differences(differences)
+    text = f"**{found.mean:+.1f}**"
+    if found.standard_error is not None:
+        text += f" ± {found.standard_error:.1f}, p {_rounded(found.p)}"
+    each = ", ".join(f"{value:+.1f}" for value in differences)
+    return f"{text} [{each}]"
 
 
 def difference_table(

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from tools.paired_difference import as_cell
+from tools.paired_difference import cell_of_seeds
 from tools.paired_difference import difference_table
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train as ratio_of
@@ -88,6 +89,13 @@ def test_table_has_a_row_for_each_method_with_shared_folds():
         f"| rival | 2 | {expected} |",
     ]
     assert "Nadeau" in lines[-1] and len(lines) == 6
+
+
+def test_cell_of_seeds():
+    # .5 and 1.5: mean 1, standard error .5, t = 2 with one degree of freedom.
+    p = round(1000 * 2 * stats.t.sf(2.0, 1))
+    assert cell_of_seeds([0.5, 1.5]) == f"**+1.0** ± 0.5, p .{p} [+0.5, +1.5]"
+    assert cell_of_seeds([2.0]) == "**+2.0** [+2.0]"
 
 
 def test_ratio_of_the_folds():
