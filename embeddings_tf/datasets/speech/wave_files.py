@@ -20,12 +20,12 @@ def count_samples(path: str | os.PathLike) -> tuple[int, int]:
             truncated.
         OSError: If it cannot be read.
     """
-    found = _plain_header(path)
+    header, size = _start(path)
+    found = _plain_header(header)
     if found is None:
         with _opened(path) as reader:
             found = reader.getnframes(), reader.getframerate()
     num_samples, rate = found
-    size = os.path.getsize(path)
     if size < _HEADER_BYTES + _BYTES * num_samples or num_samples < 1:
         raise ValueError(
             f"{path} announces {num_samples} samples but has {size} bytes; "
@@ -34,13 +34,26 @@ def count_samples(path: str | os.PathLike) -> tuple[int, int]:
     return num_samples, rate
 
 
-def _plain_header(path):
+def _start(path):
+    """Returns the first bytes of a file, and its size.
+
+    Calls of the operating system are faster than Python's file objects, which
+    counts for folders of many files.
+    """
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(file, _HEADER_BYTES), os.fstat(file).st_size
+    except OSError as error:  # it has no name, for example of a folder
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        os.close(file)
+
+
+def _plain_header(header):
     """Returns length and sample rate if the header is of the usual form.
 
-    Faster than the module `wave`, for folders of many files.
+    Faster than the module `wave`.
     """
-    with open(path, "rb", buffering=0) as file:
-        header = file.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES:
         return None
     riff, _, wave_, fmt, fmt_size, kind, channels, rate, _, _, bits, data, n = (
