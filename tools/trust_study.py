@@ -227,6 +227,7 @@ def study(folder: pathlib.Path) -> tuple[dict, dict]:
     num_dims = (
         run.evaluation.plda.num_dims if hasattr(run.evaluation, "plda") else 32
     )
+    num_dims = min(num_dims, trained.shape[1])
     plda = models.PLDA(num_dims=num_dims).fit(trained, classes)
     # In the width of the embeddings, whose points are compared.
     cohort = metrics.class_means(trained, classes)

@@ -54,6 +54,9 @@ def compare(
     overrides: list[str],
 ) -> dict:
     """Trains and evaluates what is missing; returns the comparison."""
+    from trainers.workdir import folder_argument
+
+    folder_argument("--workdir", workdir)
     wanted = goal_of(goal)
     methods = list(dict.fromkeys(methods or wanted.compare))
     for method in methods:
@@ -142,14 +145,14 @@ def _division_seed(dataset: str, repeat: int) -> int:
 def _trained(planned, repeat, overrides) -> dict:
     """The results of one training; trains and evaluates it if needed."""
     from trainers.evaluate import evaluate
-    from trainers.goal_recipe import write_recipe
+    from trainers.goal_recipe import written_recipe
     from trainers.train import train
     from trainers.workdir import read_results
 
     folder = planned.path.parent
-    recipe = write_recipe(planned)
     more = [f"seed={repeat}", f"patience={NEVER}"]
-    train(recipe, str(folder), [*overrides, *more])
+    with written_recipe(planned) as recipe:
+        train(recipe, str(folder), [*overrides, *more])
     if "evaluation" not in read_results(folder):
         evaluate(str(folder), [])
     return read_results(folder)

@@ -1,5 +1,6 @@
 """Writes a recipe for a goal, from a look at the data."""
 
+import contextlib
 import os
 import pathlib
 import pprint
@@ -13,6 +14,7 @@ from trainers.goals import goal as goal_of
 from trainers.look_at_data import look_at_data
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
+from trainers.workdir import remove_empty
 
 STEPS_PER_EPOCH, NUM_EPOCHS, PATIENCE = 50, 20, 6
 CLASSES_PER_BATCH, EXAMPLES_PER_CLASS = 12, 8
@@ -44,7 +46,7 @@ def plan_recipe(
             classes, examples or factors, or the file is there with other text.
     """
     wanted = goal_of(goal)
-    method = method or wanted.method
+    method = wanted.method if method is None else method
     wanted.require(method)
     data = look_at_data(dataset, split, division_seed)
     config = recipe(dataset, goal, method, split, division_seed, data)
@@ -71,6 +73,20 @@ def write_recipe(planned: Planned) -> str:
         os.replace(unfinished, path)
     print(f"{planned.about}\nRecipe: {path}")
     return str(path)
+
+
+@contextlib.contextmanager
+def written_recipe(planned: Planned):
+    """Writes a recipe; removes it again if its training is refused."""
+    folder = planned.path.parent
+    places = planned.path, folder / ".lock", folder, *folder.parents
+    made = [path for path in places if not path.exists()]
+    try:
+        yield write_recipe(planned)
+    except BaseException:
+        if not (folder / "config.json").exists():
+            remove_empty(made)
+        raise
 
 
 def recipe(

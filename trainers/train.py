@@ -118,17 +118,20 @@ def train_goal(
 ) -> None:
     """Writes the recipe of a goal into the workdir, and trains it."""
     from trainers.goals import goal as goal_of
+    from trainers.workdir import folder_argument
 
-    goal_of(goal).require(method or goal_of(goal).method)
+    goal_of(goal).require(goal_of(goal).method if method is None else method)
+    folder_argument("--workdir", workdir)
 
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
     from trainers.goal_recipe import plan_recipe
-    from trainers.goal_recipe import write_recipe
+    from trainers.goal_recipe import written_recipe
 
-    recipe = write_recipe(plan_recipe(dataset, goal, method, split, workdir))
-    train(recipe, workdir, overrides)
+    planned = plan_recipe(dataset, goal, method, split, workdir)
+    with written_recipe(planned) as recipe:
+        train(recipe, workdir, overrides)
 
 
 def check(

@@ -111,7 +111,7 @@ def open_workdir(workdir: str, *, create: bool = True):
         path.mkdir(parents=True, exist_ok=True)
         lock = open(path / ".lock", "w")
     except OSError as error:
-        _remove_empty(made)
+        remove_empty(made)
         raise OSError(
             f"cannot write to the workdir {workdir}: {error.strerror}; choose "
             "another with --workdir"
@@ -128,11 +128,11 @@ def open_workdir(workdir: str, *, create: bool = True):
             yield path
         finally:
             if os.listdir(path) == [".lock"]:
-                _remove_empty(made)
+                remove_empty(made)
 
 
-def _remove_empty(made: list[pathlib.Path]) -> None:
-    """Removes a lock file and folders that are empty, innermost first."""
+def remove_empty(made: list[pathlib.Path]) -> None:
+    """Removes files, and folders that are empty, innermost first."""
     for path in made:
         try:
             path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
