@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from benchmarks import _serving_report as report
 from benchmarks import _side_by_side as side_by_side
 from benchmarks import batch_size
 from benchmarks import distributed_step
+from benchmarks import engines
 from benchmarks import f_statistic_loss
 from benchmarks import image_folder
 from benchmarks import kill_runs
@@ -17,6 +19,7 @@ from benchmarks import prediction_samplers
 from benchmarks import prototype_choices
 from benchmarks import recall_at_k
 from benchmarks import rival_losses
+from benchmarks import serving_load
 from embeddings_tf import losses
 from tools import cross_validation_results
 from tools import cross_validation_table
@@ -49,6 +52,33 @@ def test_the_speed_of_a_folder_is_that_of_the_result_file():
     module = image_folder
     between = read_between(module.PAGE, module.BEGIN, module.END)
     assert between.strip() == module.text(side_by_side.load("image_folder"))
+
+
+@pytest.mark.parametrize("module", [engines, serving_load])
+def test_tables_of_serving_are_generated_from_the_result_files(module):
+    between = read_between(module.PAGE, module.BEGIN, module.END)
+    if not module.RESULT.exists():
+        assert between == "", "a table without its result file"
+        pytest.skip(f"{module.__name__} has no result file yet")
+    result = json.loads(module.RESULT.read_text())
+    assert between.strip() == module.text(result).strip()
+
+
+def test_missing_operations_are_read_from_errors_of_converters():
+    openvino = "x -- No conversion rule found for operations: LowerBound, B To"
+    litert = "TF Select ops: EnsureShape Details: \ttf.EnsureShape(tensor)"
+    assert engines.reason(openvino) == "no: `B`, `LowerBound`"
+    assert engines.reason(litert) == "no: `EnsureShape`"
+    assert engines.reason("a|b") == "no: a\\|b"
+
+
+def test_growth_of_memory_is_the_slope_of_the_second_half():
+    # Grows fast while the caches fill, then by 3 MiB for 10,000 requests.
+    sizes = [
+        (n, 2**20 * (n / 100 if n < 50_000 else 500 + 3e-4 * n))
+        for n in range(0, 100_001, 500)
+    ]
+    assert report.growth(sizes) == pytest.approx(3)
 
 
 @pytest.mark.parametrize("module", [f_statistic_loss, rival_losses])

@@ -1,0 +1,203 @@
+"""Runs signatures of an export in another engine, with TensorFlow alone.
+
+    python benchmarks/_engine_worker.py ENGINE VERSION CALLS
+
+CALLS is a folder with one `<signature>.npz` of inputs for each signature, and
+for int8 `calibration/<signature>.npz`. The script writes `result.json` into it:
+by signature the outputs' largest difference from TensorFlow and the seconds of
+a call, or the error of the conversion. The outputs are in `outputs`.
+"""
+
+import json
+import pathlib
+import statistics
+import sys
+import time
+
+import numpy as np
+
+ROUNDS, SECONDS = 200, 2.0
+
+
+def tensorflow(function, inputs):
+    """The signature itself: the reference."""
+    import tensorflow as tf
+
+    tensors = {name: tf.constant(value) for name, value in inputs.items()}
+    return lambda: {k: v.numpy() for k, v in function(**tensors).items()}
+
+
+def openvino(function, inputs, hint="f32"):
+    """OpenVINO, of the concrete function; `hint` is the inference precision.
+
+    Without a hint it computes in bfloat16 where the processor can.
+    """
+    import openvino as ov
+
+    model = ov.convert_model(function)
+    options = {"INFERENCE_PRECISION_HINT": hint} if hint else {}
+    compiled = ov.Core().compile_model(model, "CPU", options)
+    values = {
+        next(p for p in compiled.inputs if name in map(_stem, p.names)): value
+        for name, value in inputs.items()
+    }
+    # The outputs of a function are in the order of their names.
+    outputs = sorted(function.structured_outputs)
+
+    def run():
+        result = compiled(values)
+        ports = zip(outputs, compiled.outputs, strict=True)
+        return {name: result[port] for name, port in ports}
+
+    return run
+
+
+def openvino_default(function, inputs):
+    """OpenVINO at the precision that it chooses."""
+    return openvino(function, inputs, hint=None)
+
+
+def onnx_runtime(function, inputs):
+    """ONNX Runtime, converted by tf2onnx."""
+    import onnxruntime
+    import tensorflow as tf
+    import tf2onnx
+
+    specs = [
+        tf.TensorSpec(spec.shape, spec.dtype, name=name)
+        for name, spec in function.structured_input_signature[1].items()
+    ]
+    wrapped = tf.function(
+        lambda *values: function(
+            **{s.name: v for s, v in zip(specs, values, strict=True)}
+        ),
+        input_signature=specs,
+    )
+    model, _ = tf2onnx.convert.from_function(
+        wrapped, input_signature=specs, opset=18
+    )
+    options = onnxruntime.SessionOptions()
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, ["CPUExecutionProvider"]
+    )
+    names = [found.name for found in session.get_inputs()]
+    values = {
+        next(n for n in names if _stem(n) == name): value
+        for name, value in inputs.items()
+    }
+    outputs = sorted(function.structured_outputs)
+    return lambda: dict(zip(outputs, session.run(None, values), strict=True))
+
+
+def litert(function, inputs, calibration=None):
+    """LiteRT; with inputs for calibration, weights and activations in int8."""
+    import tensorflow as tf
+    from ai_edge_litert.interpreter import Interpreter
+
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([function])
+    if calibration is not None:
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        converter.representative_dataset = lambda: (
+            {name: x[row : row + 1] for name, x in calibration.items()}
+            for row in range(len(next(iter(calibration.values()))))
+        )
+        converter.target_spec.supported_ops = [
+            tf.lite.OpsSet.TFLITE_BUILTINS_INT8
+        ]
+    interpreter = Interpreter(model_content=converter.convert())
+    for found in interpreter.get_input_details():
+        name = _stem(found["name"])
+        interpreter.resize_tensor_input(found["index"], inputs[name].shape)
+    interpreter.allocate_tensors()
+    outputs = sorted(function.structured_outputs)
+    details = sorted(
+        interpreter.get_output_details(), key=lambda found: found["name"]
+    )
+
+    def run():
+        for found in interpreter.get_input_details():
+            name = _stem(found["name"])
+            interpreter.set_tensor(found["index"], inputs[name])
+        interpreter.invoke()
+        return {
+            name: interpreter.get_tensor(found["index"])
+            for name, found in zip(outputs, details, strict=True)
+        }
+
+    return run
+
+
+def _stem(name: str) -> str:
+    """`image` of `image:0`."""
+    return name.partition(":")[0]
+
+
+ENGINES = {
+    "TensorFlow": tensorflow,
+    "OpenVINO, float32": openvino,
+    "OpenVINO, default": openvino_default,
+    "ONNX Runtime": onnx_runtime,
+    "LiteRT": litert,
+    "LiteRT, int8": litert,
+}
+
+
+def measure(run, expected) -> dict:
+    """Largest differences from the expected outputs, and seconds of a call."""
+    found = {name: np.asarray(value) for name, value in run().items()}
+    difference = 0.0
+    for name, value in expected.items():
+        if value.dtype.kind == "f":
+            apart = np.abs(found[name].astype(float) - value)
+            difference = max(difference, float(np.max(apart, initial=0)))
+        elif (found[name] != value).any():
+            raise ValueError(f"other values of {name}")
+    seconds, end = [], time.perf_counter() + SECONDS
+    while len(seconds) < ROUNDS and time.perf_counter() < end:
+        started = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - started)
+    return {
+        "difference": difference,
+        "median_seconds": statistics.median(seconds),
+        "p99_seconds": float(np.quantile(seconds, 0.99)),
+        "calls": len(seconds),
+    }
+
+
+def main() -> None:
+    engine, version, calls = sys.argv[1:]
+    import tensorflow as tf
+
+    calls = pathlib.Path(calls)
+    (calls / "outputs").mkdir()
+    loaded = tf.saved_model.load(version)
+    measured = {}
+    for file in sorted(calls.glob("*.npz")):
+        function = loaded.signatures[file.stem]
+        inputs = _arrays(file)
+        more = {}
+        if engine == "LiteRT, int8":
+            more["calibration"] = _arrays(calls / "calibration" / file.name)
+        expected = tensorflow(function, inputs)()
+        try:
+            run = ENGINES[engine](function, inputs, **more)
+            measured[file.stem] = measure(run, expected)
+            np.savez(calls / "outputs" / file.name, **run())
+        except Exception as error:  # Engines raise errors of many kinds.
+            measured[file.stem] = {"error": _short(error)}
+    (calls / "result.json").write_text(json.dumps(measured))
+
+
+def _arrays(file) -> dict:
+    with np.load(file) as arrays:
+        return dict(arrays)
+
+
+def _short(error) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {' '.join(lines)}"[:1000]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""Runs exports in OpenVINO, ONNX Runtime and LiteRT.
+
+    python -m benchmarks.engines --engines-python PYTHON
+
+Every signature without strings of three methods is converted to each engine
+and compared with TensorFlow. The trained demo is also converted to int8, and
+its recall is measured. PYTHON is an interpreter with TensorFlow and the engines
+(`pip install embeddings_tf[engines]`; default: this one). Writes
+benchmarks/results/engines.json and the tables of docs/deploying.md.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+
+from benchmarks import _served_models as served_models
+from benchmarks._in_engine import in_engine
+from tools.generated_text import ROOT
+from tools.generated_text import hardware
+from tools.generated_text import write_between
+
+RESULT = pathlib.Path(__file__).parent / "results" / "engines.json"
+PAGE = ROOT / "docs" / "deploying.md"
+BEGIN, END = "<!-- engines -->", "<!-- /engines -->"
+DEMO = ROOT / "saved_models" / "demo"
+MODELS = ("stochastic_prototypes", "learned_distance", "words")
+ENGINES = (
+    "TensorFlow",
+    "OpenVINO, float32",
+    "OpenVINO, default",
+    "ONNX Runtime",
+    "LiteRT",
+)
+INT8 = "LiteRT, int8"
+ROWS, NUM_CALIBRATION, NUM_QUERIES = 32, 200, 1000
+# Where the errors of converters name the operations that they do not know.
+UNKNOWN = (
+    r"No conversion rule found for operations: ([\w, ]+?)(?: To |$)",
+    r"TF Select ops: ([\w, ]+?)(?: Details|$)",
+    r"'tf\.(\w+)' op is neither a custom op nor a flex op",
+    r"No Op registered for (\w+)",
+    r"Unrecognized attribute.*? for operator (\w+)",
+)
+
+
+def without_strings(calls: dict) -> dict:
+    """Inputs by signature, of `ROWS` rows, where all inputs are numbers."""
+    return {
+        signature: inputs
+        for (signature, rows), inputs in calls.items()
+        if rows == ROWS and all(x.dtype.kind in "fiu" for x in inputs.values())
+    }
+
+
+def methods(python) -> dict:
+    """Differences and seconds by model, signature and engine."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        exported = served_models.export(pathlib.Path(folder))
+        for model in MODELS:
+            _, path = exported[model]
+            calls = without_strings(served_models.calls(path))
+            found[model] = {signature: {} for signature in calls}
+            for engine in ENGINES:
+                done = in_engine(python, engine, path, calls)
+                for signature, row in done.items():
+                    row.pop("outputs", None)
+                    found[model][signature][engine] = row
+                print(model, engine, flush=True)
+    return found
+
+
+def demo(python) -> dict:
+    """Recall at 1 of the trained demo, by engine."""
+    import numpy as np
+
+    from embeddings_tf import metrics
+    from trainers.config import load_recipe
+    from trainers.data import Data
+
+    version = max(int(p.name) for p in DEMO.iterdir() if p.name.isdigit())
+    data = Data(load_recipe("demo"))
+    x, labels = data.split("test_unseen")
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.permutation(len(x))[:NUM_QUERIES])
+    queries = np.asarray(x[rows], "float32")
+    training, _ = data.split(data.run.data.split)
+    some = np.sort(rng.permutation(len(training))[:NUM_CALIBRATION])
+    calibration = np.asarray(training[some], "float32")
+    found = {"version": version, "queries": len(queries), "engines": {}}
+    for engine in (*ENGINES, INT8):
+        row = in_engine(
+            python,
+            engine,
+            DEMO / str(version),
+            {"embed": {"image": queries}},
+            {"embed": {"image": calibration}},
+        )["embed"]
+        if "error" not in row:
+            embedding = row.pop("outputs")["embedding"]
+            recall = metrics.recall_at_k(embedding, np.asarray(labels)[rows])
+            row["recall_at_1"] = recall[1]
+        found["engines"][engine] = row
+        print("demo", engine, flush=True)
+    return found
+
+
+def reason(error: str) -> str:
+    """The operations that an engine lacks, or the start of its error."""
+    for pattern in UNKNOWN:
+        operations = re.findall(pattern, error)
+        if operations:
+            names = {n for found in operations for n in found.split(", ")}
+            return "no: " + ", ".join(f"`{n.strip()}`" for n in sorted(names))
+    return f"no: {error[:100]}".replace("|", "\\|")
+
+
+def text(result: dict) -> str:
+    """Returns the Markdown between the marks."""
+    lines = [
+        f"Largest difference from TensorFlow and milliseconds for {ROWS} rows "
+        f"(median), on {hardware([result])}, load "
+        f"{result['load']:.1f} (`{result['command']}`). Networks are small, "
+        "with random weights.",
+        "",
+        f"| signature | {' | '.join(ENGINES)} |",
+        "|---" * (1 + len(ENGINES)) + "|",
+    ]
+    for model, signatures in result["methods"].items():
+        for signature, engines in signatures.items():
+            cells = [_cell(engines[engine]) for engine in ENGINES]
+            lines.append(f"| `{model}/{signature}` | {' | '.join(cells)} |")
+    found = result["demo"]
+    lines += [
+        "",
+        f"The trained demo on {found['queries']:,} images of numbers that it "
+        "was not trained on; int8 is calibrated with "
+        f"{NUM_CALIBRATION} training images:",
+        "",
+        "| engine | recall at 1 | change | largest difference | "
+        f"ms for {found['queries']:,} rows |",
+        "|---|---|---|---|---|",
+    ]
+    base = found["engines"]["TensorFlow"]["recall_at_1"]
+    for engine, row in found["engines"].items():
+        if "error" in row:
+            lines.append(f"| {engine} | {reason(row['error'])} | | | |")
+            continue
+        lines.append(
+            f"| {engine} | {row['recall_at_1']:.3f} | "
+            f"{row['recall_at_1'] - base:+.3f} | {row['difference']:.1g} | "
+            f"{1000 * row['median_seconds']:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+def _cell(row: dict) -> str:
+    if "error" in row:
+        return reason(row["error"])
+    return f"{row['difference']:.0e}, {1000 * row['median_seconds']:.2f} ms"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--engines-python",
+        default=sys.executable,
+        help="interpreter with TensorFlow and the engines; default: this one",
+    )
+    arguments = parser.parse_args()
+
+    from trainers.provenance import provenance
+    from trainers.quiet import import_tensorflow
+    from trainers.workdir import write_json
+
+    import_tensorflow()
+    result = {
+        "command": "python -m benchmarks.engines",
+        "versions": versions(arguments.engines_python),
+        "demo": demo(arguments.engines_python),
+        "methods": methods(arguments.engines_python),
+        **provenance(),
+    }
+    RESULT.parent.mkdir(exist_ok=True)
+    write_json(RESULT, result)
+    write_between(PAGE, BEGIN, END, text(result))
+    print(text(result))
+
+
+def versions(python) -> dict:
+    """Versions of the engines' packages."""
+    import json
+    import subprocess
+
+    names = ("openvino", "onnxruntime", "tf2onnx", "ai-edge-litert")
+    code = (
+        "import importlib.metadata as m, json; "
+        f"print(json.dumps({{n: m.version(n) for n in {names}}}))"
+    )
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(
+            f"error: {python} lacks an engine; install "
+            f"`embeddings_tf[engines]` in it. {done.stderr.splitlines()[-1]}"
+        )
+    return json.loads(done.stdout)
+
+
+if __name__ == "__main__":
+    main()
