@@ -8,18 +8,20 @@ import tensorflow as tf
 # Sizes of axes that a signature leaves open: samples of a waveform, pixels of
 # a side or frames.
 _WAVEFORM, _SIDE = 8_000, 64
-_SAMPLE_RATE = 16_000
+# Pixels of a side of an image in a file.
+_FILE = 24
 
 
 def example_inputs(
-    specs: Iterable[tf.TensorSpec], rows: int, encoded: str = "png"
+    specs: Iterable[tf.TensorSpec], rows: int, encoded: str | int = "png"
 ) -> dict[str, np.ndarray]:
     """Returns valid inputs of a signature: noise of 0 to 255, files, labels.
 
     Args:
         specs: The inputs of the signature, under their names.
         rows: Size of the batch axis.
-        encoded: Content of string inputs: `"png"` or `"wav"`.
+        encoded: Content of string inputs: `"png"`, or for WAV files the
+            samples per second.
 
     Returns:
         Arrays by name. Lengths are the whole length of the waveform before
@@ -57,10 +59,10 @@ def _shape(spec: tf.TensorSpec, rows: int) -> tuple[int, ...]:
     )
 
 
-def _file(encoded: str, rng: np.random.Generator) -> bytes:
-    """A small image or a second of noise, as the bytes of a file."""
+def _file(encoded: str | int, rng: np.random.Generator) -> bytes:
+    """A small image or a second of noise, as the contents of a file."""
     if encoded == "png":
-        pixels = rng.integers(0, 256, (_SIDE, _SIDE, 3)).astype("uint8")
+        pixels = rng.integers(0, 256, (_FILE, _FILE, 3)).astype("uint8")
         return tf.io.encode_png(pixels).numpy()
-    samples = rng.uniform(-0.5, 0.5, (_SAMPLE_RATE, 1)).astype("float32")
-    return tf.audio.encode_wav(samples, _SAMPLE_RATE).numpy()
+    samples = rng.uniform(-0.5, 0.5, (encoded, 1)).astype("float32")
+    return tf.audio.encode_wav(samples, encoded).numpy()

@@ -1,5 +1,6 @@
 """The model card of an exported version, as JSON and as Markdown."""
 
+import dataclasses
 import datetime
 import json
 import pathlib
@@ -13,6 +14,7 @@ JSON_FILE, MARKDOWN_FILE = "model_card.json", "model_card.md"
 # Facts about the run, which the caller of the export states.
 SECTIONS = ("data", "recipe", "metrics", "licence")
 _NOT_STATED = "not stated"
+_DEFAULT = "serving_default"
 
 
 def check_facts(facts) -> dict:
@@ -43,17 +45,25 @@ def write_model_card(folder: pathlib.Path, card: Mapping) -> None:
     (folder / MARKDOWN_FILE).write_text(card_markdown(card), encoding="utf-8")
 
 
-def model_card(name, version, described, signatures, warm, facts) -> dict:
+def model_card(name, version, described, table, warm, facts) -> dict:
     """Returns the card of a version.
 
     Args:
         name: Name of the served model.
         version: Number of the version.
         described: Facts about the model itself, by name.
-        signatures: Specs of inputs and outputs by name of the signature.
+        table: The signatures, `SignatureRow`; the first is the default.
         warm: Errors of warm-up requests by signature; None: it has requests.
         facts: Result of `check_facts`.
     """
+    signatures = {}
+    for row in table:
+        found = dataclasses.asdict(row)
+        error = warm[found.pop("name")]
+        found["warm_up"] = error is None
+        if error is not None:
+            found["warm_up_error"] = error
+        signatures[row.name] = found
     return {
         "model": name,
         "version": version,
@@ -63,24 +73,8 @@ def model_card(name, version, described, signatures, warm, facts) -> dict:
         "embeddings_tf": __version__,
         "tensorflow": tf.__version__,
         **described,
-        "signatures": {
-            signature: {
-                "inputs": _specs(inputs),
-                "outputs": _specs(outputs),
-                "warm_up": warm[signature] is None,
-                **({"warm_up_error": error} if error else {}),
-            }
-            for signature, (inputs, outputs) in signatures.items()
-            for error in [warm[signature]]
-        },
+        "signatures": signatures,
         **{section: facts.get(section) for section in SECTIONS},
-    }
-
-
-def _specs(specs: Mapping[str, tf.TensorSpec]) -> dict:
-    return {
-        name: {"dtype": spec.dtype.name, "shape": spec.shape.as_list()}
-        for name, spec in specs.items()
     }
 
 
@@ -106,22 +100,26 @@ def card_markdown(card: Mapping) -> str:
             ("input", "type", "shape", "range"),
             [
                 (
-                    f"`{name}`",
-                    found["dtype"],
-                    _shape(found["shape"]),
-                    _range(found.get("range")),
+                    f"`{tensor['name']}`",
+                    tensor["dtype"],
+                    _shape(tensor["shape"]),
+                    tensor["range"],
                 )
-                for name, found in card["inputs"].items()
+                for tensor in card["signatures"][_DEFAULT]["inputs"]
             ],
         ),
         "## Signatures",
         _table(
-            ("signature", "inputs", "outputs", "warm-up request"),
+            ("signature", "about", "inputs", "outputs", "rows", "warm-up"),
             [
                 (
                     f"`{name}`",
+                    found["about"],
                     _tensors(found["inputs"]),
                     _tensors(found["outputs"]),
+                    f"at most {found['max_rows']}"
+                    if found["max_rows"]
+                    else "any number",
                     "yes" if found["warm_up"] else "no",
                 )
                 for name, found in card["signatures"].items()
@@ -186,19 +184,15 @@ def _leaves(values, prefix=""):
             yield f"{prefix}{name}", value
 
 
-def _tensors(specs: Mapping) -> str:
+def _tensors(tensors) -> str:
     return ", ".join(
-        f"`{name}` {spec['dtype']} {_shape(spec['shape'])}"
-        for name, spec in specs.items()
+        f"`{tensor['name']}` {tensor['dtype']} {_shape(tensor['shape'])}"
+        for tensor in tensors
     )
 
 
 def _shape(shape) -> str:
     return f"({', '.join('any' if n is None else str(n) for n in shape)})"
-
-
-def _range(ends) -> str:
-    return f"{ends[0]:g} to {ends[1]:g}" if ends else _NOT_STATED
 
 
 def _table(header, rows) -> str:

@@ -261,8 +261,9 @@ def export_saved_model(
             file = temporary / "model" / "assets.extra" / name
             file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
+        folder = temporary / "model"
         write_serving_files(
-            temporary / "model", target, model, specs, concrete, facts
+            folder, target, model, table, concrete, decoder, facts
         )
         rename_new(temporary / "model", target)
     finally:

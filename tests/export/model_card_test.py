@@ -45,20 +45,18 @@ def test_facts_of_the_model(version):
     assert card["dim"] == 3 and card["gaussian"] is True
     weights = sum(np.prod(w.shape) for w in model.weights)
     assert card["parameters"] == weights
-    image = card["inputs"]["image"]
-    assert image["shape"] == [None, 8, 16, 1] and image["range"] == [0, 255]
 
 
 def test_signature_table(version):
     _, card, text = version
-    assert card["signatures"]["serving_default"] == {
-        "inputs": {"image": {"dtype": "float32", "shape": [None, 8, 16, 1]}},
-        "outputs": {
-            name: {"dtype": "float32", "shape": [None, 3]}
-            for name in ("embedding", "variance")
-        },
-        "warm_up": True,
-    }
+    default = card["signatures"]["serving_default"]
+    (image,) = default["inputs"]
+    assert image["name"] == "image" and image["range"] == "0 to 255"
+    assert image["shape"] == [None, 8, 16, 1] and image["dtype"] == "float32"
+    outputs = {row["name"]: row["shape"] for row in default["outputs"]}
+    assert outputs == {"embedding": [None, 3], "variance": [None, 3]}
+    assert default["warm_up"] is True and default["max_rows"] == 4096
+    assert card["signatures"]["embed_bytes"]["warm_up"] is True
     assert "`support_labels` int32 (any)" in text
     assert "| `image` | float32 | (any, 8, 16, 1) | 0 to 255 |" in text
 
