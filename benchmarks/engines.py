@@ -37,7 +37,7 @@ INT8 = "LiteRT, int8"
 ROWS, NUM_CALIBRATION, NUM_QUERIES = 32, 200, 1000
 # Where the errors of converters name the operations that they do not know.
 UNKNOWN = (
-    r"No conversion rule found for operations: ([\w, ]+?)(?: To |$)",
+    r"No conversion rule found for operations: ([\w, ]+)",
     r"TF Select ops: ([\w, ]+?)(?: Details|$)",
     r"'tf\.(\w+)' op is neither a custom op nor a flex op",
     r"No Op registered for (\w+)",
@@ -112,8 +112,8 @@ def reason(error: str) -> str:
     for pattern in UNKNOWN:
         operations = re.findall(pattern, error)
         if operations:
-            names = {n for found in operations for n in found.split(", ")}
-            return "no: " + ", ".join(f"`{n.strip()}`" for n in sorted(names))
+            names = {n.split()[0] for o in operations for n in o.split(", ")}
+            return "no: " + ", ".join(f"`{n}`" for n in sorted(names))
     return f"no: {error[:100]}".replace("|", "\\|")
 
 
