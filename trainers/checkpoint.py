@@ -96,6 +96,7 @@ class Checkpoint(keras.callbacks.Callback):
         state = self.state
         # Not part of the history, which must not depend on the machine.
         waited = logs.pop("input_wait", None)
+        logs.pop("steps_per_second", None)
         if waited is not None:
             state.setdefault("input_wait", []).append(waited)
         state["epoch"] = epoch + 1

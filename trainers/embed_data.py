@@ -170,29 +170,14 @@ def _write_parquet(path, columns) -> None:
 
 
 def _write_projector(folder, trained, found, embeddings) -> None:
-    import numpy as np
-
     from embeddings_tf.callbacks import EmbeddingProjector
-    from embeddings_tf.callbacks.embedding_projector import LARGEST_SPRITE
-    from embeddings_tf.datasets import Images
+    from trainers.sprites import sprite_images
 
     labels = {"path": found.names}
     if found.labels is not None:
         labels = {"class": found.labels, **labels}
-    images, count = None, len(found.names)
-    x = found.x
-    shape = np.shape(x[:1])
-    is_image = isinstance(x, Images) or len(shape) == 4
-    if is_image and len(shape) == 4 and shape[-1] in (1, 3):
-        side = int(np.ceil(np.sqrt(count))) * max(shape[1:3])
-        if side <= LARGEST_SPRITE:
-            images = x[:]
-        else:
-            print(
-                "The projector shows dots: the pictures would take "
-                f"{side} pixels per side, more than {LARGEST_SPRITE}."
-            )
-    projector = EmbeddingProjector(x, labels, folder, images=images)
+    images = sprite_images(found.x)
+    projector = EmbeddingProjector(found.x, labels, folder, images=images)
     projector.set_model(trained.model)
     projector.write_embeddings(embeddings)
 

@@ -9,6 +9,7 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf import datasets
+from embeddings_tf.callbacks import Throughput
 from embeddings_tf.compat import skip_symbolic_build
 from embeddings_tf.losses.teachable_rows import LogTeachableRows
 from embeddings_tf.models import lower_rates
@@ -22,7 +23,6 @@ from trainers.data import Data
 from trainers.evaluators import evaluator
 from trainers.fingerprint import fingerprint
 from trainers.initial_weights import copy_initial_weights
-from trainers.input_wait import InputWait
 from trainers.loop import loop
 from trainers.model import build_model
 from trainers.model import dtype_policy
@@ -36,15 +36,23 @@ from trainers.provenance import provenance
 from trainers.run import Run
 from trainers.run_checks import check_run
 from trainers.run_config import config_of
+from trainers.watch import watch
 
 
-def fit(run: Run, recipe: str, workdir: pathlib.Path | None) -> dict:
+def fit(
+    run: Run,
+    recipe: str,
+    workdir: pathlib.Path | None,
+    *,
+    hparams: bool = True,
+) -> dict:
     """Trains a run in its workdir, or continues a killed run.
 
     Claims a fresh workdir after all checks.
 
     On several workers only the chief has a `workdir`. Other workers pass None,
-    and neither read nor write.
+    and neither read nor write. With `hparams`, TensorBoard's tab HParams has a
+    row for the run.
 
     Returns the results, as written to `results.json`; {} without a workdir.
     """
@@ -54,11 +62,11 @@ def fit(run: Run, recipe: str, workdir: pathlib.Path | None) -> dict:
         tf.config.experimental.enable_op_determinism()
     if run.training.strategy == "multi_worker":
         with strategies.clear_message_of_lost_worker():
-            return _fit(run, recipe, workdir, strategy)
-    return _fit(run, recipe, workdir, strategy)
+            return _fit(run, recipe, workdir, strategy, hparams)
+    return _fit(run, recipe, workdir, strategy, hparams)
 
 
-def _fit(run: Run, recipe, workdir, strategy) -> dict:
+def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     fields = run.training
     strategies.require_same(strategy, workdirs.recipe_fields(run))
     keras.utils.set_random_seed(fields.seed)
@@ -98,9 +106,9 @@ def _fit(run: Run, recipe, workdir, strategy) -> dict:
     model = plain
     if not _is_ordinary(strategy):
         model = _on_replicas(run, data, strategy, plain)
-    input_wait = InputWait()
+    throughput = Throughput()
     if workdir is None:
-        batches = input_wait.measured(batches)
+        batches = throughput.measured(batches)
         _train(run, model, plain, strategy, batches, first_epoch, [])
         return {}
     saver = checkpoint.Checkpoint(
@@ -121,11 +129,19 @@ def _fit(run: Run, recipe, workdir, strategy) -> dict:
     callbacks = [
         held_out,
         *_plateau(run, saver.state),
-        input_wait,
-        keras.callbacks.TensorBoard(workdir / "tensorboard", write_graph=False),
+        throughput,
+        *watch(
+            run,
+            recipe,
+            workdir / "tensorboard",
+            next(iter(data.batches(0))),
+            held_out,
+            saver.state,
+            hparams,
+        ),
         saver,
     ]
-    batches = input_wait.measured(batches)
+    batches = throughput.measured(batches)
     _train(run, model, plain, strategy, batches, first_epoch, callbacks)
     return _write_results(
         run,

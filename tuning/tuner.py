@@ -253,7 +253,7 @@ class Tuner(keras_tuner.Tuner):
             board = path / "tensorboard"
             # Written first, so that the tab also shows failed trials.
             write_hparams(board, trial)
-            training = fit(run, self.recipe, path)["training"]
+            training = fit(run, self.recipe, path, hparams=False)["training"]
             name = self.oracle.objective.name
             value = objective_value(training, name)
             write_objective(board, name, value)

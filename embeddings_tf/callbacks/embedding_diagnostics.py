@@ -1,13 +1,11 @@
 """Logs the spread of held-out embeddings after every epoch."""
 
 import numpy as np
-from scipy import spatial
-from scipy import special
 
 from embeddings_tf.callbacks.embedding_evaluation import EmbeddingEvaluation
+from embeddings_tf.callbacks.embedding_measures import embedding_measures
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops import gaussian
 
 
 class EmbeddingDiagnostics(EmbeddingEvaluation):
@@ -28,14 +26,14 @@ class EmbeddingDiagnostics(EmbeddingEvaluation):
     | `val_variance` | mean predicted variance, for Gaussians |
     | `val_variance_share` | its share in the total variance |
     | `val_variance_variation` | its relative spread over inputs |
-    | `val_active_triplets` | share of triplets with gradient (`TripletLoss`) |
-    | `val_active_negatives` | the same for negative pairs (`ContrastiveLoss`) |
+    | `val_active_...` | share of triplets, pairs or queries with gradient |
     | `noise_variance` | learned by `StochasticPrototypes` |
     | `scale`, `offset` | learned by `HedgedInstances`, `SoftContrastive` |
 
     Distances are Euclidean, between means for Gaussians. The effective rank is
     the exponential of the entropy of the singular values of the centred
     embeddings, divided by their sum: 1 on a line, at most the dimension.
+    `TrainingDiagnostics` lists the shares with gradient of each method.
     Objectives and losses can add values (docs/own_objective.md).
 
     Args:
@@ -77,33 +75,9 @@ class EmbeddingDiagnostics(EmbeddingEvaluation):
 
     def measure(self, embeddings) -> dict[str, float]:
         method = Method(self.model)
-        points = method.points(embeddings).numpy().astype(np.float64)
-        first, second = np.triu_indices(len(points), 1)
-        distances = spatial.distance.pdist(points)
-        is_same = self.labels[first] == self.labels[second]
-        values = {
-            "distance_within": distances[is_same].mean(),
-            "distance_between": distances[~is_same].mean(),
-            "norm": np.linalg.norm(points, axis=1).mean(),
-            "effective_rank": effective_rank(points),
-        }
-        if method.is_gaussian:
-            values["variance"] = gaussian.unpack(embeddings)[1].numpy().mean()
-        values |= method.batch_diagnostics(self.labels, embeddings)
-        return {name: float(value) for name, value in values.items()}
+        return embedding_measures(method, self.labels, embeddings)
 
     def on_epoch_end(self, epoch, logs=None):
         super().on_epoch_end(epoch, logs)
         if logs is not None:
             logs.update(Method(self.model).diagnostics())
-
-
-def effective_rank(points: np.ndarray) -> float:
-    """`exp` of the entropy of the singular values; 0 if all rows are equal."""
-    if not np.isfinite(points).all():
-        return np.nan  # the decomposition does not converge
-    sizes = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    if not sizes.sum():
-        return 0.0
-    share = sizes / sizes.sum()
-    return float(np.exp(special.entr(share).sum()))

@@ -65,6 +65,10 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
             distance, between means for Gaussians.
         batch_size: Number of inputs embedded at once.
 
+    Attributes:
+        embeddings: The output of the model for `x` after the last epoch; None
+            before.
+
     Raises:
         ValueError: If `x` and `labels` differ in length or are empty, or a
             metric is not one finite number.
@@ -107,6 +111,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         }
         self.batch_size = arguments.positive_integer("batch_size", batch_size)
         self._shares: dict[str, float] = {}
+        self.embeddings: np.ndarray | None = None
         num_inputs = arguments.num_rows("x", x)
         num_labels = arguments.num_rows("labels", self.labels)
         if num_inputs != num_labels or num_inputs == 0:
@@ -130,7 +135,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         return {"recall_at_1": _recall_at_1(points, self.labels)}
 
     def on_epoch_end(self, epoch, logs=None):
-        embeddings = self.embed()
+        self.embeddings = embeddings = self.embed()
         for name, value in self.measure(embeddings).items():
             if not np.isfinite(value):
                 raise ValueError(

@@ -115,7 +115,9 @@ class EmbeddingProjector(keras.callbacks.Callback):
         self.every = positive_integer("every", every)
         self.name = name
         self.batch_size = positive_integer("batch_size", batch_size)
-        self.images = None if images is None else _pixels(images, num_inputs)
+        self.images = (
+            None if images is None else image_pixels(images, num_inputs)
+        )
 
     def on_epoch_end(self, epoch, logs=None):
         if (epoch + 1) % self.every == 0:
@@ -238,7 +240,7 @@ def _metadata(columns: Mapping[str, list[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _pixels(images, length: int) -> np.ndarray:
+def image_pixels(images, length: int) -> np.ndarray:
     """Returns images as uint8 `(n, height, width, channels)`."""
     images = array("images", images)
     received = images.shape

@@ -8,9 +8,11 @@ import tensorflow as tf
 from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
+from embeddings_tf.ops.active_share import active_pairs
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.labelled_batch import labelled_batch
 
 FORMS = ("published", "authors")
 # The authors' code adds this inside the logarithm of negative pairs.
@@ -159,6 +161,21 @@ class BinomialDevianceLoss(EmbeddingLoss):
             self.negative_cost,
             form=self.form,
         )
+
+    def batch_diagnostics(self, labels, embeddings) -> dict:
+        """Returns the share of pairs with a derivative that is not small.
+
+        Returns:
+            `active_pairs`: the share of pairs whose cost has at least a
+            hundredth of its largest derivative in the cosine.
+        """
+        labels, embeddings = labelled_batch(labels, embeddings)
+        embeddings = tf.cast(embeddings, self.dtype)
+        similarity = distances.cosine_similarity_within(embeddings)
+        positive, _ = pairs.positive_and_negative(labels)
+        excess = self.scale * (similarity - self.threshold)
+        logits = tf.where(positive, excess, self.negative_cost * excess)
+        return {"active_pairs": active_pairs(labels, logits)}
 
     def get_config(self):
         return {

@@ -11,6 +11,8 @@ from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.f_statistic import value_and_gradient
+from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.undecided_tests import share_of_undecided_tests
 
 GRAND_MEANS = ("class_means", "instances")
 DIRECTIONS = ("separate", "merge")
@@ -202,6 +204,25 @@ class FStatisticLoss(EmbeddingLoss):
             self.direction,
             equal_variance=self.equal_variance,
         )
+
+    def batch_diagnostics(self, labels, embeddings) -> dict:
+        """Returns the share of tests of two classes that are not decided.
+
+        Returns:
+            `active_class_pairs`: the share of tests, of a pair of classes in
+            one of its `num_dims` dimensions, with `Phi` below 0.99 (merging:
+            `1 - Phi`).
+        """
+        labels, embeddings = labelled_batch(labels, embeddings)
+        share = share_of_undecided_tests(
+            labels,
+            tf.cast(embeddings, self.dtype),
+            self.num_dims,
+            self.grand_mean,
+            self.direction,
+            self.equal_variance,
+        )
+        return {"active_class_pairs": share}
 
     def get_config(self):
         return {

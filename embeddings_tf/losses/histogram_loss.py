@@ -7,6 +7,7 @@ from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.labelled_batch import labelled_batch
 
 
 def histogram_loss(y_true, y_pred, num_nodes: int = 201) -> tf.Tensor:
@@ -167,6 +168,18 @@ class HistogramLoss(EmbeddingLoss):
 
     def call(self, y_true, y_pred):
         return histogram_loss(y_true, y_pred, self.num_nodes)
+
+    def batch_diagnostics(self, labels, embeddings) -> dict:
+        """Returns the share of pairs whose similarity has a gradient."""
+        labels, embeddings = labelled_batch(labels, embeddings)
+        embeddings = tf.cast(embeddings, self.dtype)
+        similarity = distances.cosine_similarity_within(embeddings)
+        positive, negative = pairs.positive_and_negative(labels)
+        with tf.GradientTape() as tape:
+            tape.watch(similarity)
+            value = _overlap(similarity, positive, negative, self.num_nodes)
+        active = tf.cast(tape.gradient(value, similarity) != 0, tf.float64)
+        return {"active_pairs": pairs.mean_over(positive | negative, active)}
 
     def get_config(self):
         return {

@@ -9,6 +9,7 @@ from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.labelled_batch import labelled_batch
 
 FORMS = ("published", "authors")
 
@@ -37,34 +38,39 @@ def lifted_structure_loss(
     array([4.8888, 4.8888, 4.8888], dtype=float32)
     """
     margin, _ = _checked(margin, form)
-    distance = "l2" if form == "published" else "squared_l2"
 
     def value(labels, embeddings):
-        d = distances.WITHIN[distance](embeddings)
-        positive, negative = pairs.positive_and_negative(labels)
-        # log of the sum over negatives of exp(margin - d), row by row.
-        nearest = tf.stop_gradient(
-            tf.reduce_min(
-                tf.where(negative, d, distances.LARGEST_SQUARE),
-                axis=1,
-                keepdims=True,
-            )
-        )
-        terms = tf.exp(tf.where(negative, nearest - d, 0))
-        total = tf.reduce_sum(tf.where(negative, terms, 0), 1, keepdims=True)
-        # Without negatives `total` is 0; otherwise 1 or more.
-        row = margin - nearest + tf.math.log(tf.maximum(total, 1))
-        # The pairs that contain i or j, then the pair itself.
-        column = tf.transpose(row)
-        both = tf.maximum(row, column)
-        both += tf.math.softplus(-tf.abs(row - column))
-        hinge = tf.nn.relu(both + d)
-        is_term = positive & (total > 0)
+        hinge, is_term = _hinges(labels, embeddings, margin, form)
         if form == "authors":
             return pairs.mean_over(is_term, hinge) / 4
         return pairs.mean_over(is_term, tf.square(hinge)) / 2
 
     return pairs.set_wise(value, y_true, y_pred)
+
+
+def _hinges(labels, embeddings, margin, form) -> tuple[tf.Tensor, tf.Tensor]:
+    """Hinges `(batch, batch)` of positive pairs, and where there are such."""
+    distance = "l2" if form == "published" else "squared_l2"
+    d = distances.WITHIN[distance](embeddings)
+    positive, negative = pairs.positive_and_negative(labels)
+    # log of the sum over negatives of exp(margin - d), row by row.
+    nearest = tf.stop_gradient(
+        tf.reduce_min(
+            tf.where(negative, d, distances.LARGEST_SQUARE),
+            axis=1,
+            keepdims=True,
+        )
+    )
+    terms = tf.exp(tf.where(negative, nearest - d, 0))
+    total = tf.reduce_sum(tf.where(negative, terms, 0), 1, keepdims=True)
+    # Without negatives `total` is 0; otherwise 1 or more.
+    row = margin - nearest + tf.math.log(tf.maximum(total, 1))
+    # The pairs that contain i or j, then the pair itself.
+    column = tf.transpose(row)
+    both = tf.maximum(row, column)
+    both += tf.math.softplus(-tf.abs(row - column))
+    hinge = tf.nn.relu(both + d)
+    return hinge, positive & (total > 0)
 
 
 def _checked(margin, form):
@@ -145,6 +151,14 @@ class LiftedStructureLoss(EmbeddingLoss):
         return lifted_structure_loss(
             y_true, y_pred, self.margin, form=self.form
         )
+
+    def batch_diagnostics(self, labels, embeddings) -> dict:
+        """Returns the share of positive pairs with a hinge above 0."""
+        labels, embeddings = labelled_batch(labels, embeddings)
+        embeddings = tf.cast(embeddings, self.dtype)
+        hinge, is_term = _hinges(labels, embeddings, self.margin, self.form)
+        active = tf.cast(hinge > 0, tf.float64)
+        return {"active_positives": pairs.mean_over(is_term, active)}
 
     def get_config(self):
         return {

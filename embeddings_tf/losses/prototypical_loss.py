@@ -6,6 +6,7 @@ import tensorflow as tf
 from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import prototypes
+from embeddings_tf.ops.active_share import active_queries
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.batch_needs import episode_needs
@@ -40,7 +41,12 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
     labels, local = labelled_batch(y_true, y_pred)
     if local.dtype != tf.float64:
         local = tf.cast(local, tf.float32)
-    labels, embeddings = gather_global_batch(labels, local)
+    log_prob = _log_prob(*gather_global_batch(labels, local), num_support)
+    return tf.fill(tf.shape(local)[:1], mean_over_queries(-log_prob))
+
+
+def _log_prob(labels, embeddings, num_support) -> tf.Tensor:
+    """Log-probability `(queries,)` of the right class of every query."""
     episode = split_episode(labels, num_support)
     is_query = tf.logical_not(episode.is_support)
     centres = prototypes.class_means(
@@ -52,8 +58,7 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
         tf.boolean_mask(embeddings, is_query), centres
     )
     targets = tf.boolean_mask(episode.class_ids, is_query)
-    target_log_prob = tf.gather(log_prob, targets, batch_dims=1)
-    return tf.fill(tf.shape(local)[:1], mean_over_queries(-target_log_prob))
+    return tf.gather(log_prob, targets, batch_dims=1)
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -123,6 +128,18 @@ class PrototypicalLoss(EmbeddingLoss):
 
     def call(self, y_true, y_pred):
         return prototypical_loss(y_true, y_pred, self.num_support)
+
+    def batch_diagnostics(self, labels, embeddings) -> dict:
+        """The share of queries of the batch that are not learned yet.
+
+        Returns:
+            `active_queries`: the share of queries whose class has a
+            probability below 0.99; 0 without queries.
+        """
+        labels, embeddings = labelled_batch(labels, embeddings)
+        embeddings = tf.cast(embeddings, self.dtype)
+        log_prob = _log_prob(labels, embeddings, self.num_support)
+        return {"active_queries": active_queries(log_prob)}
 
     def get_config(self):
         return {

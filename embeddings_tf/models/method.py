@@ -163,11 +163,14 @@ class Method:
     def batch_diagnostics(self, labels, embeddings) -> dict[str, float]:
         """Scalars that show the training signal of a batch, by name.
 
+        They change no variable, and no seed of the objective.
+
         Args:
             labels: Class ids `(n,)`.
             embeddings: `(n, width)`.
         """
-        found = self._answer("batch_diagnostics")(labels, embeddings)
+        with keras.StatelessScope():
+            found = self._answer("batch_diagnostics")(labels, embeddings)
         return {name: float(value) for name, value in found.items()}
 
     def _given_classes(self, name, embeddings, represented, *samples):

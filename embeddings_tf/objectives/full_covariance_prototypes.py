@@ -4,13 +4,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
+from embeddings_tf.objectives.episodic_objective import EpisodicObjective
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import plane_gaussian
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
-from embeddings_tf.ops.batch_needs import BatchNeeds
-from embeddings_tf.ops.batch_needs import episode_needs
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
@@ -24,7 +22,7 @@ from embeddings_tf.ops.prototypes import require_support
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class FullCovariancePrototypes(EmbeddingObjective):
+class FullCovariancePrototypes(EpisodicObjective):
     """Stochastic prototypes in a plane, whose Gaussians have full covariance.
 
     Use it to draw inputs in a plane with ellipses that may tilt. In more
@@ -105,10 +103,6 @@ class FullCovariancePrototypes(EmbeddingObjective):
             shape=(),
             initializer=keras.initializers.Constant(raw),
         )
-
-    @property
-    def batch_needs(self) -> BatchNeeds:
-        return episode_needs(self.num_support)
 
     def build(self, y_true_shape, y_pred_shape):
         _require_width(y_pred_shape)

@@ -9,7 +9,7 @@ from embeddings_tf.objectives.auxiliary_classifier import auxiliary_classifier
 from embeddings_tf.objectives.auxiliary_classifier import cross_entropy
 from embeddings_tf.objectives.auxiliary_classifier import require_classifier
 from embeddings_tf.objectives.auxiliary_classifier import require_teacher
-from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
+from embeddings_tf.objectives.pair_objective import PairObjective
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
@@ -26,7 +26,7 @@ from embeddings_tf.ops.prototypes import mean_of_class
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class LearnedDistance(EmbeddingObjective):
+class LearnedDistance(PairObjective):
     """Trains an encoder and a network that scores pairs, for verification.
 
     Use it to accept or reject pairs whose classes were not in training. It

@@ -4,11 +4,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
+from embeddings_tf.objectives.pair_objective import PairObjective
 from embeddings_tf.ops import prototypes
 
 
-class MatchObjective(EmbeddingObjective):
+class MatchObjective(PairObjective):
     """Contains scale `a` and offset `b` of `sigmoid(b - a * distance)`.
 
     In few-shot classification, all supports represent a class. Its score is

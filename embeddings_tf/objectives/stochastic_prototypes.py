@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from embeddings_tf.objectives.embedding_objective import EmbeddingObjective
+from embeddings_tf.objectives.episodic_objective import EpisodicObjective
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import positive_weight
 from embeddings_tf.ops import prototype_samplers
@@ -12,8 +12,6 @@ from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import positive_number
-from embeddings_tf.ops.batch_needs import BatchNeeds
-from embeddings_tf.ops.batch_needs import episode_needs
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
@@ -25,7 +23,7 @@ from embeddings_tf.ops.prototypes import require_support
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
-class StochasticPrototypes(EmbeddingObjective):
+class StochasticPrototypes(EpisodicObjective):
     """Classifies queries by Gaussian prototypes and learns the uncertainty.
 
     Use it for few-shot classification with unclear inputs. It learns a
@@ -122,10 +120,6 @@ class StochasticPrototypes(EmbeddingObjective):
         self.supports_jit = sampler != "naive"
         self.seed = seed = optional_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
-
-    @property
-    def batch_needs(self) -> BatchNeeds:
-        return episode_needs(self.num_support)
 
     def build(self, y_true_shape, y_pred_shape):
         dim = gaussian.dim_of("StochasticPrototypes", y_pred_shape)

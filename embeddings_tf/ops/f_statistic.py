@@ -74,10 +74,10 @@ def value_and_gradient(
     if embeddings.dtype == tf.float64:
         # Makes coinciding points exact zeros, whose float32 sums are exact.
         embeddings -= embeddings[:1]
-    batch = _statistics(labels, embeddings, equal_variance)
+    batch = statistics(labels, embeddings, equal_variance)
 
     def test(ratio, is_pair, a, b):
-        return _test(
+        return test_of_pairs(
             ratio,
             is_pair,
             a,
@@ -88,7 +88,7 @@ def value_and_gradient(
             equal_variance,
         )
 
-    value, gradient = _over_all_pairs(batch, test)
+    value, gradient = over_all_pairs(batch, test)
     # top_k ignores NaN.
     is_finite = tf.math.is_finite(tf.reduce_sum(batch.spread))
     value = tf.where(is_finite, value, tf.constant(np.nan, tf.float64))
@@ -98,7 +98,7 @@ def value_and_gradient(
     )
 
 
-def _statistics(labels, embeddings, equal_variance) -> _Batch:
+def statistics(labels, embeddings, equal_variance) -> _Batch:
     """Computes means and spreads of the classes in a batch."""
     dtype = embeddings.dtype
     present, ids = tf.unique(labels)
@@ -138,7 +138,7 @@ def _of_rows(class_values, ids, dtype):
     return tf.gather_nd(tf.cast(class_values, dtype), ids[:, None])
 
 
-def _over_all_pairs(batch: _Batch, test):
+def over_all_pairs(batch: _Batch, test):
     """Returns value and gradient over all pairs of classes, in blocks.
 
     The gradient is in mean and spread, `(2, classes, dim)`, flat.
@@ -235,7 +235,7 @@ def _classes_of_pair(index):
     return index - tf.truncatediv(second * (second - 1), 2), second
 
 
-def _test(
+def test_of_pairs(
     ratio, is_pair, a, b, num_dims, grand_mean, direction, equal_variance
 ):
     """Tests of equal means between the classes `a` and the classes `b`.

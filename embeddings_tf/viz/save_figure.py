@@ -3,10 +3,10 @@
 import errno
 import os
 
-import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops import arguments
+from embeddings_tf.viz.raster import raster
 
 
 def save_figure(
@@ -55,8 +55,7 @@ def save_figure(
     finally:
         temporary.unlink(missing_ok=True)
     if log_dir is not None:
-        canvas.draw()
-        image = np.asarray(canvas.buffer_rgba())[None, ..., :3]
+        image = raster(figure)[None]
         writer = tf.summary.create_file_writer(str(log_dir))
         with writer.as_default():
             tf.summary.image(path.stem, image, step=step)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from trainers.input_wait import InputWait
+from embeddings_tf.callbacks import Throughput
 
 PAUSE = 0.2  # much longer than a step on a busy machine
 
@@ -27,7 +27,7 @@ def share(make_data, step=0.0):
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     model.compile("sgd", loss=slow)
     data = tf.data.Dataset.from_tensors((np.ones((4, 2)), np.ones(4)))
-    input_wait = InputWait()
+    input_wait = Throughput()
     history = model.fit(
         input_wait.measured(make_data(data.repeat())),
         steps_per_epoch=5,
@@ -56,7 +56,7 @@ def test_prefetching_during_a_step_does_not_count_as_waiting():
 
 def test_batches_are_the_same():
     data = tf.data.Dataset.range(5).map(lambda i: (i, 2 * i))
-    batches = list(InputWait().measured(data).as_numpy_iterator())
+    batches = list(Throughput().measured(data).as_numpy_iterator())
     assert batches == [(i, 2 * i) for i in range(5)]
 
 
@@ -66,8 +66,8 @@ def test_where_operations_must_be_deterministic():
     code = """
 import tensorflow as tf
 tf.config.experimental.enable_op_determinism()
-from trainers.input_wait import InputWait
-data = InputWait().measured(tf.data.Dataset.range(3))
+from embeddings_tf.callbacks import Throughput
+data = Throughput().measured(tf.data.Dataset.range(3))
 assert list(data.as_numpy_iterator()) == [0, 1, 2]
 """
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -75,7 +75,7 @@ assert list(data.as_numpy_iterator()) == [0, 1, 2]
 
 def test_a_single_step_is_not_measured():
     """The only step includes compiling."""
-    callback = InputWait()
+    callback = Throughput()
     callback.on_train_begin()
     callback.on_epoch_begin(0)
     callback.on_train_batch_begin(0)
@@ -90,7 +90,7 @@ def test_a_share_is_at_most_one(waited, monkeypatch):
     # For each step: its start, the arrival of its batch, and its end.
     clock = iter([0.0, 5.0, 9.0, 10.0, 10.0 + waited, 12.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    callback = InputWait()
+    callback = Throughput()
     callback.on_train_begin()
     callback.on_epoch_begin(0)
     for begin in (0.0, 10.0):

@@ -1,0 +1,187 @@
+"""Draws held-out embeddings for TensorBoard during training."""
+
+import os
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
+from embeddings_tf.callbacks.embedding_projector import image_pixels
+from embeddings_tf.metrics import arrays
+from embeddings_tf.models.method import Method
+from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.arguments import path
+from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.viz.raster import raster
+
+# More classes have no room in the figure.
+MOST_CLASSES = 12
+NUM_QUERIES, NUM_NEIGHBOURS = 6, 5
+
+
+class EmbeddingPictures(keras.callbacks.Callback):
+    """Draws held-out embeddings in TensorBoard's tab Images as a model trains.
+
+    Use it in any `model.fit` whose model returns embeddings, to see classes
+    separate, or collapse. It draws after every `every` epochs and at the end of
+    training, to `log_dir/validation`:
+
+    - `embedding`: the first twelve classes by the first two dimensions. More
+      dimensions are projected to the two principal components;
+    - `neighbours`, if there are images: six inputs, each of another class if
+      possible, with their five nearest neighbours. A wrong class has a red
+      frame.
+
+    Needs Matplotlib: `pip install 'embeddings_tf[plots]'`.
+
+    Args:
+        x: Held-out inputs that `model.predict` accepts in slices; at most a
+            few thousand.
+        labels: `(n,)` integers.
+        log_dir: Folder for TensorBoard.
+        images: `(n, height, width)` or `(n, height, width, channels)` with 1
+            or 3 channels, pixels 0 to 255, for `neighbours`.
+        every: Number of epochs between two pictures.
+        batch_size: Number of inputs embedded at once.
+
+    Raises:
+        ValueError: If lengths differ, there are fewer than two inputs, or an
+            argument is not as described. If an embedding is not finite.
+        ImportError: If Matplotlib is not installed.
+        OSError: If the folder cannot be written to.
+
+    Reference:
+        - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
+          Figure 7.
+
+    Example:
+
+    >>> x, labels = np.random.rand(20, 8), np.arange(20) % 4
+    >>> pictures = embeddings_tf.callbacks.EmbeddingPictures(
+    ...     x, labels, tempfile.mkdtemp()
+    ... )
+    >>> encoder = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2)])
+    >>> encoder.compile(loss=embeddings_tf.losses.TripletLoss())
+    >>> _ = encoder.fit(x, labels, verbose=0, callbacks=[pictures])
+    """
+
+    def __init__(
+        self,
+        x,
+        labels,
+        log_dir: str | os.PathLike,
+        *,
+        images=None,
+        every: int = 10,
+        batch_size: int = 256,
+    ):
+        import matplotlib  # noqa: F401, fails now and not after an epoch
+
+        super().__init__()
+        self.x = x
+        self.labels = arrays.integers("labels", array("labels", labels), 1, "n")
+        count = num_rows("x", x)
+        if count != len(self.labels) or count < 2:
+            raise ValueError(
+                "`x` and `labels` must have the same length of at least 2; "
+                f"received {count} inputs and {len(self.labels)} labels."
+            )
+        self.log_dir = path("log_dir", log_dir)
+        self.images = None if images is None else image_pixels(images, count)
+        self.every = positive_integer("every", every)
+        self.batch_size = positive_integer("batch_size", batch_size)
+        self._drawn_at = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        if (epoch + 1) % self.every == 0:
+            self.write()
+
+    def on_train_end(self, logs=None):
+        if self._drawn_at != self._step():
+            self.write()
+
+    def _step(self) -> int:
+        return int(self.model.optimizer.iterations)
+
+    def write(self) -> None:
+        """Draws the embeddings of the model in its current state."""
+        self.write_embeddings(
+            embed_in_batches(self.model, self.x, self.batch_size)
+        )
+
+    def write_embeddings(self, embeddings) -> None:
+        """Draws embeddings `(n, width)` that the model has made of `x`."""
+        method = Method(self.model)
+        points = method.points(embeddings).numpy().astype(np.float64)
+        if len(points) != len(self.x) or not np.isfinite(points).all():
+            raise ValueError(
+                "`embeddings` must be one finite row per input; received "
+                f"{len(points)} rows for {len(self.x)} inputs, "
+                f"{np.isfinite(points).all(axis=1).sum()} of them finite."
+            )
+        variance = None
+        if method.is_gaussian and points.shape[1] == 2:
+            variance = gaussian.unpack(embeddings)[1].numpy()
+        figures = {"embedding": _scatter(points, variance, self.labels)}
+        if self.images is not None:
+            figures["neighbours"] = _neighbours(
+                points, self.labels, self.images, method.distance
+            )
+        self._drawn_at = self._step()
+        folder = str(self.log_dir / "validation")
+        writer = tf.summary.create_file_writer(folder)
+        with writer.as_default(step=self._drawn_at):
+            for name, figure in figures.items():
+                tf.summary.image(name, raster(figure)[None])
+                figure.clear()
+        writer.close()
+
+
+def _scatter(points, variance, labels):
+    from embeddings_tf.viz import embedding_figure
+
+    dim = points.shape[1]
+    title = f"{dim} dimensions"
+    if dim == 1:
+        points = np.pad(points, ((0, 0), (0, 1)))
+    if dim > 2:
+        title = f"two principal components of {dim} dimensions"
+        centred = points - points.mean(axis=0)
+        points = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
+    shown = labels <= np.unique(labels)[:MOST_CLASSES][-1]
+    return embedding_figure(
+        points[shown],
+        None if variance is None else variance[shown],
+        labels[shown],
+        np.ones(shown.sum(), bool),
+        {"class": labels[shown]},
+        title=title,
+    )
+
+
+def _neighbours(points, labels, images, distance):
+    from embeddings_tf.viz import neighbours_figure
+
+    queries = np.unique(labels, return_index=True)[1][:NUM_QUERIES]
+    count = min(NUM_NEIGHBOURS, len(points) - 1)
+    if distance == "cosine":
+        lengths = np.linalg.norm(points, axis=1, keepdims=True)
+        points = points / np.maximum(lengths, 1e-30)
+    found = []
+    for query in queries:
+        square = np.square(points - points[query]).sum(axis=1)
+        square[query] = np.inf
+        found.append(np.argsort(square, kind="stable")[:count])
+    return neighbours_figure(
+        images[queries],
+        [images[rows] for rows in found],
+        [[str(label) for label in labels[rows]] for rows in found],
+        [
+            (labels[rows] == labels[query]).tolist()
+            for query, rows in zip(queries, found, strict=True)
+        ],
+        query_captions=[str(label) for label in labels[queries]],
+    )

@@ -1,0 +1,155 @@
+"""Writes the settings of a run for TensorBoard, as text and as HParams."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.arguments import path
+from embeddings_tf.ops.arguments import text
+
+
+class RunSettings(keras.callbacks.Callback):
+    """Shows the settings of a run in TensorBoard, beside its best result.
+
+    Use it in any `model.fit` to find out later what a curve was trained with,
+    and to compare runs: the tab HParams has one row per run, with its settings
+    and the best value of `monitor`. List it after callbacks that log `monitor`.
+
+    It writes to `log_dir/settings`:
+
+    - the text `settings`, as JSON (tab Text);
+    - one hyper-parameter per value, named by its path, such as
+      `optimizer.learning_rate` (tab HParams). Lists become text, None becomes
+      "None";
+    - the scalar `best_<monitor>`, the best value so far, after each epoch.
+
+    Runs with equal settings share a row, which shows the mean of their
+    results. Write the random seed into the settings to tell them apart.
+
+    Args:
+        settings: Names to numbers, text, booleans, None, lists of these, or
+            mappings of the same kind.
+        log_dir: Folder for TensorBoard, one per run.
+        monitor: A name in the logs, such as "val_recall_at_1"; "": none.
+        mode: "max" if larger values of `monitor` are better, else "min".
+        initial_value_threshold: As in `keras.callbacks.ModelCheckpoint`: the
+            best value of a training that continues.
+
+    Raises:
+        ValueError: If an argument is not as described. At the end of an epoch,
+            if `monitor` is not in its logs.
+        OSError: If the folder cannot be written to.
+
+    Reference:
+        - [TensorBoard](https://www.tensorflow.org/tensorboard/hyperparameter_tuning_with_hparams)
+
+    Example:
+
+    >>> settings = {"seed": 0, "optimizer": {"learning_rate": 1e-3}}
+    >>> callback = embeddings_tf.callbacks.RunSettings(
+    ...     settings, tempfile.mkdtemp(), "loss", "min"
+    ... )
+    >>> callback.hparams
+    {'seed': 0, 'optimizer.learning_rate': 0.001}
+    """
+
+    def __init__(
+        self,
+        settings: Mapping,
+        log_dir: str | os.PathLike,
+        monitor: str = "",
+        mode: str = "max",
+        *,
+        initial_value_threshold: float | None = None,
+    ):
+        super().__init__()
+        self.log_dir = path("log_dir", log_dir)
+        self.monitor = text("monitor", monitor)
+        self.mode = one_of("mode", mode, ("max", "min"))
+        self.best = initial_value_threshold
+        if not isinstance(settings, Mapping) or not settings:
+            raise ValueError(
+                "`settings` must be a dictionary with at least one value; "
+                f"received {settings!r}."
+            )
+        self.text = json.dumps(_plain("settings", settings), indent=2)
+        self.hparams = _flat(json.loads(self.text))
+        self._writer = None
+
+    def on_train_begin(self, logs=None):
+        from tensorboard.plugins.hparams import api
+
+        folder = str(self.log_dir / "settings")
+        self._writer = tf.summary.create_file_writer(folder)
+        with self._writer.as_default(step=0):
+            # Markdown shows indented lines as they are.
+            lines = [f"    {line}" for line in self.text.splitlines()]
+            tf.summary.text("settings", "\n".join(lines))
+            api.hparams(self.hparams)
+        self._writer.flush()
+
+    def on_epoch_end(self, epoch, logs=None):
+        if not self.monitor:
+            return
+        if self.monitor not in (logs or {}):
+            raise ValueError(
+                f"`monitor` must be a name in the logs, which have "
+                f"{', '.join(logs or {})}; received {self.monitor!r}. List "
+                "the callback that logs it first."
+            )
+        value = float(logs[self.monitor])
+        is_better = self.best is None or (
+            value > self.best if self.mode == "max" else value < self.best
+        )
+        if is_better:
+            self.best = value
+        with self._writer.as_default(step=epoch):
+            tf.summary.scalar(f"best_{self.monitor}", self.best)
+        self._writer.flush()
+
+    def on_train_end(self, logs=None):
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = None
+
+
+def _plain(name: str, value):
+    """Returns a value as JSON has it; ValueError if that is impossible."""
+    if isinstance(value, Mapping):
+        return {
+            text(f"a name in {name}", key): _plain(f"{name}[{key!r}]", inner)
+            for key, inner in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, inner) for inner in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(name, value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(
+        f"`{name}` must be a number, text, a boolean, None, a list or a "
+        f"dictionary; received {value!r}."
+    )
+
+
+def _flat(settings: dict, prefix: str = "") -> dict:
+    """Returns the values of nested dictionaries by their paths."""
+    found = {}
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, (bool, int, float, str)):
+            found[prefix + name] = value
+        else:
+            found[prefix + name] = (
+                "None" if value is None else json.dumps(value)
+            )
+    return found
