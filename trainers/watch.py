@@ -53,7 +53,9 @@ def watch(
             log_dir,
             monitor,
             direction(monitor),
-            initial_value_threshold=state["best_value"],
+            initial_value_threshold=(
+                state["best_value"] if state["best_epoch"] else None
+            ),
         )
         found.append(settings)
     return found

@@ -82,7 +82,9 @@ class EmbeddingPictures(keras.callbacks.Callback):
 
         super().__init__()
         self.x = x
-        self.labels = arrays.integers("labels", array("labels", labels), 1, "n")
+        self.labels = arrays.integers(
+            "labels", array("labels", labels), 1, "(n,)"
+        )
         count = num_rows("x", x)
         if count != len(self.labels) or count < 2:
             raise ValueError(

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import finite_number
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import text
@@ -73,6 +74,8 @@ class RunSettings(keras.callbacks.Callback):
         self.monitor = text("monitor", monitor)
         self.mode = one_of("mode", mode, ("max", "min"))
         self.best = initial_value_threshold
+        if self.best is not None:
+            self.best = finite_number("initial_value_threshold", self.best)
         if not isinstance(settings, Mapping) or not settings:
             raise ValueError(
                 "`settings` must be a dictionary with at least one value; "

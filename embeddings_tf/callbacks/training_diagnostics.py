@@ -167,7 +167,8 @@ class TrainingDiagnostics(keras.callbacks.Callback):
             self.values |= embedding_measures(method, labels, embeddings)
         else:
             self.values["norm"] = np.nan
-        self.values |= method.diagnostics()
+        rate = keras.ops.convert_to_numpy(self.model.optimizer.learning_rate)
+        self.values |= {"learning_rate": float(rate), **method.diagnostics()}
         if self._writer is None:
             self._writer = tf.summary.create_file_writer(
                 str(self.log_dir / "train")

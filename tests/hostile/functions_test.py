@@ -62,7 +62,11 @@ CALLED_BY_KERAS = {
     "from_config",
     "load_own_variables",
     "make_train_function",
+    "on_epoch_begin",
     "on_epoch_end",
+    "on_train_batch_begin",
+    "on_train_batch_end",
+    "on_train_begin",
     "on_train_end",
     "save_own_variables",
     "update_step",
@@ -71,8 +75,11 @@ CALLED_BY_KERAS = {
 WITHOUT_ENTRY = {
     "callbacks.EmbeddingDiagnostics.measure": "in the entry",
     "callbacks.EmbeddingEvaluation.measure": "in the entry",
+    "callbacks.EmbeddingPictures.write_embeddings": "write, in the entry, "
+    "calls it",
     "callbacks.EmbeddingProjector.write_embeddings": "write, in the entry, "
     "calls it",
+    "callbacks.Throughput.measured": "tf.data checks its data set",
     "metrics.TrialHistogram.min_dcf": "in the entry of the class",
     "metrics.TrialHistogram.update": "in the entry of the class",
     "models.EmbeddingModel.embed_with_uncertainty": "predict_uncertainty "

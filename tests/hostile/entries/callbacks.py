@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from embeddings_tf import callbacks
 from embeddings_tf import metrics
@@ -67,7 +68,48 @@ def inputs(x):
     ]
 
 
+def training(**arguments):
+    made = callbacks.TrainingDiagnostics(**arguments)
+    made.set_model(MODEL)
+    made.on_train_begin()
+    made.on_train_batch_end(0)
+    made.on_epoch_end(0)
+    made.on_train_end()
+    return made.values
+
+
+def pictures(**arguments):
+    made = callbacks.EmbeddingPictures(**arguments)
+    made.set_model(MODEL)
+    made.write()
+
+
+def settings(value, **arguments):
+    made = callbacks.RunSettings(**arguments)
+    made.on_train_begin()
+    made.on_epoch_end(0, {"val_loss": value})
+    made.on_train_end()
+    return made.best
+
+
+def throughput(steps):
+    made = callbacks.Throughput()
+    made.on_train_begin()
+    made.on_epoch_begin(0)
+    for step in range(steps):
+        made.on_train_batch_begin(step)
+        made.on_train_batch_end(step)
+    made.on_epoch_end(0, {})
+
+
 IMAGES = np.zeros((12, 4, 4), np.uint8)
+LOG_DIRS = [
+    refused("a file", FOLDER / "file"),
+    refused("None", None),
+    refused("below a file", FOLDER / "file" / "logs"),
+    refused("empty", ""),
+    refused("a number", 3),
+]
 
 ENTRIES = {
     "callbacks.EmbeddingDiagnostics": Entry(
@@ -102,6 +144,83 @@ ENTRIES = {
         },
         rows(X, Y, ("x", "labels")),
     ),
+    "callbacks.EmbeddingPictures": Entry(
+        pictures,
+        {
+            "x": X,
+            "labels": Y,
+            "log_dir": FOLDER / "pictures",
+            "images": None,
+            "every": 1,
+            "batch_size": 5,
+        },
+        {
+            "x": inputs(X),
+            "labels": chosen(labels(Y), "arbitrary"),
+            "log_dir": LOG_DIRS,
+            "images": [
+                refused("fewer", IMAGES[:5]),
+                refused("NaN", IMAGES * np.nan),
+                refused("text", "hostile"),
+            ],
+            "every": chosen(count(1), "beyond int64", "huge"),
+            "batch_size": chosen(count(5), "beyond int64"),
+        },
+        raises=(OSError, tf.errors.OpError),
+    ),
+    "callbacks.RunSettings": Entry(
+        settings,
+        {
+            "settings": {"seed": 1},
+            "log_dir": FOLDER / "settings",
+            "monitor": "val_loss",
+            "mode": "max",
+            "initial_value_threshold": None,
+            "value": 0.5,
+        },
+        {
+            "settings": [
+                refused("None", None),
+                refused("empty", {}),
+                refused("a set", {"a": {1}}),
+                refused("an object", {"a": object()}),
+                refused("a number as a name", {1: 2}),
+                anything("NaN", {"a": float("nan")}),
+            ],
+            "log_dir": LOG_DIRS,
+            "monitor": [refused("None", None), refused("missing", "loss")],
+            "mode": [refused("None", None), refused("auto", "auto")],
+            "initial_value_threshold": [refused("text", "hostile")],
+        },
+        raises=(OSError, tf.errors.OpError),
+    ),
+    "callbacks.Throughput": Entry(
+        throughput, {"steps": 3}, {"steps": [anything("one", 1)]}
+    ),
+    "callbacks.TrainingDiagnostics": Entry(
+        training,
+        {
+            "x": X,
+            "labels": Y,
+            "log_dir": FOLDER / "training",
+            "every_steps": None,
+            "histograms_every": 10,
+        },
+        {
+            "x": [
+                refused("None", None),
+                refused("a number", 3.0),
+                refused("no rows", X[:0]),
+                refused("fewer", X[:5]),
+                refused("text", "hostile"),
+            ],
+            "labels": labels(Y),
+            "log_dir": LOG_DIRS,
+            "every_steps": chosen(count(5), "None", "beyond int64", "huge"),
+            "histograms_every": chosen(count(5), "beyond int64", "huge"),
+        },
+        raises=(OSError, tf.errors.OpError),
+    ),
     "callbacks.EmbeddingProjector": Entry(
         projector,
         {
@@ -128,14 +247,7 @@ ENTRIES = {
                 refused("no columns", {}),
                 refused("ragged", [[1], [1, 2]]),
             ],
-            "log_dir": [
-                refused("a file", FOLDER / "file"),
-                refused("None", None),
-                refused("below a file", FOLDER / "file" / "logs"),
-                refused("a damaged one", BAD),
-                refused("empty", ""),
-                refused("a number", 3),
-            ],
+            "log_dir": [*LOG_DIRS, refused("a damaged one", BAD)],
             "images": [
                 refused("fewer", IMAGES[:5]),
                 refused("a matrix", IMAGES[0]),

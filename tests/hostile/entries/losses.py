@@ -225,9 +225,17 @@ def diagnosed(make):
     )
 
 
-for _class in (losses.ContrastiveLoss, losses.TripletLoss):
+for _class, _arguments in (
+    (losses.BinomialDevianceLoss, {}),
+    (losses.ContrastiveLoss, {}),
+    (losses.FStatisticLoss, {}),
+    (losses.HistogramLoss, {}),
+    (losses.LiftedStructureLoss, {}),
+    (losses.PrototypicalLoss, {"num_support": 2}),
+    (losses.TripletLoss, {}),
+):
     ENTRIES[f"losses.{_class.__name__}.batch_diagnostics"] = Entry(
-        diagnosed(_class),
+        diagnosed(functools.partial(_class, **_arguments)),
         {"labels": Y, "embeddings": X},
         {
             "labels": LABELS,

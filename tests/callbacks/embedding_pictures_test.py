@@ -1,0 +1,71 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorboard.backend.event_processing import event_accumulator
+
+from embeddings_tf.callbacks import EmbeddingPictures
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.losses import ContrastiveLoss
+
+LABELS = np.arange(18) % 3
+X = np.random.default_rng(0).normal(size=(18, 3)).astype("float32")
+IMAGES = np.random.default_rng(1).integers(0, 256, (18, 6, 6))
+
+
+def model_of(dim, gaussian=False):
+    last = GaussianEmbedding(dim) if gaussian else keras.layers.Dense(dim)
+    model = keras.Sequential([keras.Input((3,)), last])
+    model.compile("sgd", loss=None if gaussian else ContrastiveLoss())
+    return model
+
+
+def pictures(folder):
+    """Steps of the pictures by name, and the last one as an array."""
+    found = event_accumulator.EventAccumulator(
+        str(folder / "validation"), {"tensors": 0}
+    )
+    found.Reload()
+    steps, last = {}, {}
+    for name in found.Tags()["tensors"]:
+        events = found.Tensors(name)
+        steps[name] = [event.step for event in events]
+        width, height, png = tf.make_ndarray(events[-1].tensor_proto)[:3]
+        last[name] = tf.io.decode_png(png).numpy()
+        assert last[name].shape[:2] == (int(height), int(width))
+    return steps, last
+
+
+def test_pictures_of_a_fit(tmp_path):
+    model = model_of(2)
+    callback = EmbeddingPictures(X, LABELS, tmp_path, images=IMAGES, every=2)
+    model.fit(
+        X, LABELS, batch_size=18, epochs=3, verbose=0, callbacks=[callback]
+    )
+    steps, last = pictures(tmp_path)
+    assert steps == {"embedding": [2, 3], "neighbours": [2, 3]}
+    for picture in last.values():
+        assert picture.std() > 5, "the picture is empty"
+
+
+@pytest.mark.parametrize(
+    "dim, gaussian", [(1, False), (5, False), (2, True), (3, True)]
+)
+def test_other_dimensions(dim, gaussian, tmp_path):
+    callback = EmbeddingPictures(X, LABELS, tmp_path)
+    callback.set_model(model_of(dim, gaussian))
+    callback.write()
+    steps, last = pictures(tmp_path)
+    assert steps == {"embedding": [0]}
+    assert last["embedding"].std() > 5
+
+
+def test_embeddings_that_are_not_finite(tmp_path):
+    callback = EmbeddingPictures(X, LABELS, tmp_path)
+    callback.set_model(model_of(2))
+    bad = np.zeros((18, 2))
+    bad[3] = np.nan
+    with pytest.raises(ValueError, match="17 of them finite"):
+        callback.write_embeddings(bad)
+    with pytest.raises(ValueError, match="received 4 rows for 18 inputs"):
+        callback.write_embeddings(bad[:4])

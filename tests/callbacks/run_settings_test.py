@@ -1,0 +1,141 @@
+"""The settings are read back as TensorBoard's plugins read them."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing import data_provider
+from tensorboard.backend.event_processing import plugin_event_multiplexer
+from tensorboard.context import RequestContext
+from tensorboard.plugins import base_plugin
+from tensorboard.plugins.hparams import api_pb2
+from tensorboard.plugins.hparams import backend_context
+from tensorboard.plugins.hparams import list_session_groups
+
+from embeddings_tf import callbacks
+
+SETTINGS = {
+    "seed": 3,
+    "encoder": {"name": "mine", "units": [4, 2], "dropout": None},
+    "optimizer": {"learning_rate": np.float64(0.25), "nesterov": True},
+}
+HPARAMS = {
+    "seed": 3.0,
+    "encoder.name": "mine",
+    "encoder.units": "[4, 2]",
+    "encoder.dropout": "None",
+    "optimizer.learning_rate": 0.25,
+    "optimizer.nesterov": True,
+}
+
+
+def write(folder, values, settings=SETTINGS, mode="max", **options):
+    callback = callbacks.RunSettings(
+        settings, folder, "val_recall_at_1", mode, **options
+    )
+    callback.on_train_begin()
+    for epoch, value in enumerate(values):
+        callback.on_epoch_end(epoch, {"val_recall_at_1": value})
+    callback.on_train_end()
+
+
+def provider(folder):
+    runs = plugin_event_multiplexer.EventMultiplexer()
+    runs.AddRunsFromDirectory(str(folder)).Reload()
+    return data_provider.MultiplexerDataProvider(runs, str(folder))
+
+
+def rows(folder):
+    """Hyper-parameters and metrics of each row of the tab HParams."""
+    context = backend_context.Context(
+        base_plugin.TBContext(data_provider=provider(folder))
+    )
+    request, found = RequestContext(), {}
+    metadata = context.hparams_metadata(request, "")
+    experiment = context.experiment_from_metadata(
+        request, "", True, metadata, None
+    )
+    wanted = api_pb2.ListSessionGroupsRequest(
+        start_index=0,
+        slice_size=9,
+        allowed_statuses=range(4),
+        aggregation_type=api_pb2.AGGREGATION_AVG,
+        include_metrics=True,
+    )
+    for metric in experiment.metric_infos:
+        wanted.col_params.add(metric=metric.name)
+    groups = (
+        list_session_groups.Handler(request, context, "", wanted)
+        .run()
+        .session_groups
+    )
+    for group in groups:
+        hparams = {}
+        for name, value in group.hparams.items():
+            hparams[name] = getattr(value, value.WhichOneof("kind"))
+        metrics = {m.name.tag: m.value for m in group.metric_values}
+        found[hparams["seed"]] = hparams, metrics
+    return found
+
+
+def test_the_tab_hparams_has_settings_and_best_value(tmp_path):
+    write(tmp_path / "a", [0.5, 0.75, 0.25])
+    write(tmp_path / "b", [0.5], SETTINGS | {"seed": 4, "more": "here"})
+    found = rows(tmp_path)
+    assert set(found) == {3, 4}
+    assert found[3] == (HPARAMS, {"best_val_recall_at_1": 0.75})
+    assert found[4][0]["more"] == "here"
+    assert found[4][1] == {"best_val_recall_at_1": 0.5}
+
+
+def test_a_resumed_training_knows_its_best_value(tmp_path):
+    write(tmp_path, [0.5, 0.75], initial_value_threshold=0.6, mode="min")
+    assert rows(tmp_path)[3][1] == {"best_val_recall_at_1": 0.5}
+    write(tmp_path / "c", [0.5], initial_value_threshold=0.9)
+    assert rows(tmp_path / "c")[3][1]["best_val_recall_at_1"] == (
+        pytest.approx(0.9)
+    )
+
+
+def test_the_text_is_the_settings_as_json(tmp_path):
+    write(tmp_path, [])
+    tensors = provider(tmp_path).read_tensors(
+        RequestContext(),
+        experiment_id="",
+        plugin_name="text",
+        downsample=9,
+    )
+    (datum,) = tensors["settings"]["settings"]
+    lines = datum.numpy.item().decode().split("\n")
+    assert all(line.startswith("    ") for line in lines)
+    shown = json.loads("\n".join(lines))
+    assert shown == {
+        **SETTINGS,
+        "optimizer": {
+            "learning_rate": 0.25,
+            "nesterov": True,
+        },
+    }
+
+
+def test_in_a_fit(tmp_path):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss="mse")
+    x, y = np.ones((4, 2)), np.zeros((4, 1))
+    callback = callbacks.RunSettings(SETTINGS, tmp_path, "loss", "min")
+    history = model.fit(x, y, epochs=2, verbose=0, callbacks=[callback])
+    assert callback.best == min(history.history["loss"])
+    (tag,) = rows(tmp_path)[3][1]
+    assert tag == "best_loss"
+    callback = callbacks.RunSettings(SETTINGS, tmp_path, "val_loss", "min")
+    with pytest.raises(ValueError, match="have loss; received 'val_loss'"):
+        model.fit(x, y, verbose=0, callbacks=[callback])
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, None, {"a": object()}, {3: 4}, {"a": {"b": {1, 2}}}]
+)
+def test_settings_that_are_no_values(settings, tmp_path):
+    with pytest.raises(ValueError, match="received"):
+        callbacks.RunSettings(settings, tmp_path)

@@ -1,0 +1,281 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorboard.backend.event_processing import event_accumulator
+
+from embeddings_tf import callbacks
+from embeddings_tf import layers
+from embeddings_tf import losses
+from embeddings_tf import models
+from embeddings_tf import objectives
+from embeddings_tf.models.method import Method
+
+LABELS = np.repeat(np.arange(4), 3)
+X = np.random.default_rng(0).normal(size=(12, 5)).astype("float32")
+GENERAL = {
+    "active_rows",
+    "distance_between",
+    "distance_within",
+    "effective_rank",
+    "gradient_norm",
+    "learning_rate",
+    "loss",
+    "norm",
+}
+# Names that are promised to users; TensorBoard compares runs by them.
+GAUSSIAN = {"variance", "variance_share", "variance_variation"}
+NAMES = {
+    "triplet": GENERAL | {"active_triplets"},
+    "contrastive": GENERAL | {"active_negatives"},
+    "lifted": GENERAL | {"active_positives"},
+    "histogram": GENERAL | {"active_pairs"},
+    "binomial": GENERAL | {"active_pairs"},
+    "f_statistic": GENERAL | {"active_class_pairs"},
+    "prototypical": GENERAL | {"active_queries"},
+    "stochastic": GENERAL | GAUSSIAN | {"active_queries", "noise_variance"},
+    "full": GENERAL | {"active_queries", "noise_variance"},
+    "hedged": GENERAL | GAUSSIAN | {"active_pairs", "scale", "offset"},
+    "soft": GENERAL | {"active_pairs", "scale", "offset"},
+    "learned": GENERAL | {"active_pairs"},
+}
+LOSSES = {
+    "triplet": lambda: losses.TripletLoss(),
+    "contrastive": lambda: losses.ContrastiveLoss(),
+    "lifted": lambda: losses.LiftedStructureLoss(),
+    "histogram": lambda: losses.HistogramLoss(),
+    "binomial": lambda: losses.BinomialDevianceLoss(),
+    "f_statistic": lambda: losses.FStatisticLoss(),
+    "prototypical": lambda: losses.PrototypicalLoss(1),
+}
+OBJECTIVES = {
+    "stochastic": lambda: objectives.StochasticPrototypes(1),
+    "full": lambda: objectives.FullCovariancePrototypes(1),
+    "hedged": lambda: objectives.HedgedInstances(2),
+    "soft": lambda: objectives.SoftContrastive(),
+    "learned": lambda: objectives.LearnedDistance(layers.PairDistance((4,))),
+}
+
+
+def model_of(name, *, noisy=False, **compile):
+    last = keras.layers.Dense(5 if name == "full" else 3)
+    if name in ("stochastic", "hedged"):
+        last = layers.GaussianEmbedding(3)
+    noise = [keras.layers.BatchNormalization(), keras.layers.Dropout(0.3)]
+    encoder = keras.Sequential(
+        [keras.Input((5,)), *(noise if noisy else []), last]
+    )
+    if name in LOSSES:
+        encoder.compile("adam", loss=LOSSES[name](), **compile)
+        return encoder
+    model = models.EmbeddingModel(encoder, OBJECTIVES[name]())
+    model.compile("adam", **compile)
+    return model
+
+
+def fit(model, *watching, epochs=1, steps=1):
+    data = tf.data.Dataset.from_tensors((X, LABELS)).repeat()
+    return model.fit(
+        data,
+        epochs=epochs,
+        steps_per_epoch=steps,
+        verbose=0,
+        callbacks=[*watching],
+    )
+
+
+def values_of(model, x=X, labels=LABELS, folder="unused"):
+    """Values of a model that is not trained."""
+    callback = callbacks.TrainingDiagnostics(x, labels, folder)
+    callback.set_model(model)
+    callback.on_train_begin()
+    callback.on_epoch_end(0)
+    callback.on_train_end()
+    return callback.values
+
+
+def events(folder):
+    found = event_accumulator.EventAccumulator(
+        str(folder), {"tensors": 0, "scalars": 0}
+    )
+    found.Reload()
+    return found
+
+
+def steps_of(folder, name="diagnostics/norm"):
+    return [event.step for event in events(folder / "train").Tensors(name)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_for_every_method(name, tmp_path):
+    values = values_of(model_of(name, run_eagerly=True), folder=tmp_path)
+    assert set(values) == NAMES[name]
+    assert np.isfinite(list(values.values())).all()
+    for share in set(values) & {n for n in values if n.startswith("active_")}:
+        assert 0 <= values[share] <= 1
+
+
+def test_names_in_the_event_file(tmp_path):
+    watch = callbacks.TrainingDiagnostics(
+        X, LABELS, tmp_path, histograms_every=2
+    )
+    fit(model_of("stochastic"), watch, epochs=3, steps=2)
+    found = events(tmp_path / "train")
+    histograms = {"distance_between", "distance_within", "norm", "variance"}
+    assert set(found.Tags()["tensors"]) == {
+        *(f"diagnostics/{name}" for name in NAMES["stochastic"]),
+        *(f"distributions/{name}" for name in histograms),
+    }
+    assert steps_of(tmp_path) == [2, 4, 6]
+    assert steps_of(tmp_path, "distributions/norm") == [2, 6]
+    (last,) = (
+        tf.make_ndarray(event.tensor_proto)
+        for event in found.Tensors("diagnostics/norm")
+        if event.step == 6
+    )
+    assert last == pytest.approx(watch.values["norm"])
+
+
+def test_loss_and_gradient_by_numpy(tmp_path):
+    """Of half the mean square over all pairs; only positives cost."""
+    layer = keras.layers.Dense(3, use_bias=False)
+    model = keras.Sequential([keras.Input((5,)), layer])
+    model.compile(keras.optimizers.SGD(0.25), loss=losses.ContrastiveLoss(0.0))
+    labels = np.array([0, 0, 0, 1, 1, 2])
+    weight = layer.kernel.numpy().astype(float)
+    loss, gradient, pairs = 0.0, np.zeros_like(weight), 0
+    for i in range(6):
+        for j in range(i):
+            pairs += 1
+            if labels[i] == labels[j]:
+                difference = (X[i] - X[j]).astype(float)
+                loss += np.sum((difference @ weight) ** 2) / 2
+                gradient += np.outer(difference, difference) @ weight
+    values = values_of(model, X[:6], labels, tmp_path)
+    assert values["loss"] == pytest.approx(loss / pairs, rel=1e-5)
+    norm = np.linalg.norm(gradient / pairs)
+    assert values["gradient_norm"] == pytest.approx(norm, rel=1e-5)
+    # The row that is alone in its class has no gradient.
+    assert values["active_rows"] == pytest.approx(5 / 6)
+    assert values["learning_rate"] == 0.25
+    norms = np.linalg.norm(X[:6] @ weight, axis=1)
+    assert values["norm"] == pytest.approx(norms.mean(), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["triplet", "stochastic", "learned"])
+def test_training_is_the_same_bit_for_bit(name, tmp_path):
+    def train(*watching):
+        keras.utils.set_random_seed(7)
+        model = model_of(name, noisy=True)
+        history = fit(model, *watching, epochs=2, steps=2).history
+        state = [*model.variables, *model.optimizer.variables]
+        return history, [variable.numpy() for variable in state]
+
+    watch = callbacks.TrainingDiagnostics(X, LABELS, tmp_path, every_steps=1)
+    without, watched = train(), train(watch)
+    assert steps_of(tmp_path) == [1, 2, 3, 4]
+    assert without[0] == watched[0]
+    for expected, found in zip(without[1], watched[1], strict=True):
+        np.testing.assert_array_equal(expected, found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "labels", [np.zeros(4, int), np.arange(4), np.zeros(1, int)], ids=str
+)
+def test_batches_that_teach_nothing(name, labels, tmp_path):
+    model = model_of(name, run_eagerly=True)
+    x = X[: len(labels)]
+    for inputs in (x, np.ones_like(x)):
+        values = values_of(model, inputs, labels, tmp_path)
+        assert np.isfinite(list(values.values())).all(), values
+        if len(set(labels)) == 1:
+            assert values["distance_between"] == 0
+        if len(set(labels)) == len(labels):
+            assert values["distance_within"] == 0
+        if inputs is not x:
+            assert values["effective_rank"] == pytest.approx(0, abs=1e-3)
+
+
+def test_embeddings_that_are_not_finite(tmp_path):
+    values = values_of(model_of("triplet"), X * np.nan, folder=tmp_path)
+    assert np.isnan(values["norm"]) and np.isnan(values["loss"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"run_eagerly": True},
+        {"steps_per_execution": 2},
+        {"jit_compile": True},
+    ],
+    ids=str,
+)
+def test_other_ways_to_run(options, tmp_path):
+    keras.utils.set_random_seed(3)
+    expected = values_of(model_of("contrastive"), folder=tmp_path)
+    keras.utils.set_random_seed(3)
+    model = model_of("contrastive", **options)
+    assert values_of(model, folder=tmp_path) == pytest.approx(
+        expected, rel=1e-4
+    )
+    watch = callbacks.TrainingDiagnostics(
+        X, LABELS, tmp_path / "run", every_steps=2
+    )
+    fit(model, watch, epochs=2, steps=2)
+    assert steps_of(tmp_path / "run") == [2, 4]
+
+
+def test_half_precision(tmp_path):
+    """The loss is scaled for the gradient; the norm is not."""
+    keras.utils.set_random_seed(3)
+    expected = values_of(model_of("contrastive"), folder=tmp_path)
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        keras.utils.set_random_seed(3)
+        model = model_of("contrastive")
+        fit(model, steps=1)
+        keras.utils.set_random_seed(3)
+        model = model_of("contrastive")
+        found = values_of(model, folder=tmp_path)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert found == pytest.approx(expected, rel=2e-2)
+
+
+def test_two_replicas_equal_one(strategy, tmp_path):
+    def values(name):
+        keras.utils.set_random_seed(5)
+        return values_of(model_of(name), X[:11], LABELS[:11], tmp_path)
+
+    for name in ("contrastive", "soft"):
+        expected = values(name)
+        with strategy.scope():
+            found = values(name)
+        assert found == pytest.approx(expected, rel=1e-4), name
+
+
+def test_a_resumed_training_continues_the_steps(tmp_path):
+    model = model_of("triplet")
+    fit(model, callbacks.TrainingDiagnostics(X, LABELS, tmp_path), steps=3)
+    model.save(tmp_path / "model.keras")
+    model = keras.saving.load_model(tmp_path / "model.keras")
+    folder = tmp_path / "resumed"
+    fit(model, callbacks.TrainingDiagnostics(X, LABELS, folder), steps=3)
+    assert steps_of(folder) == [6]
+
+
+def test_shares_change_no_seed():
+    model = model_of("hedged")
+    before = [variable.numpy() for variable in model.variables]
+    Method(model).batch_diagnostics(LABELS, model.predict(X, verbose=0))
+    for variable, value in zip(model.variables, before, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), value)
+
+
+@pytest.mark.parametrize(
+    "x, labels", [(X, LABELS[:5]), (X[:0], LABELS[:0])], ids=["fewer", "empty"]
+)
+def test_not_a_batch(x, labels, tmp_path):
+    with pytest.raises(ValueError, match=f"received {len(x)} inputs and"):
+        callbacks.TrainingDiagnostics(x, labels, tmp_path)

@@ -1,0 +1,266 @@
+"""Makes the pictures of docs/watching.md.
+
+    python -m tools.watching_pictures collapse
+    python -m tools.watching_pictures screenshots runs/demo
+
+`collapse` trains two short runs, writes their curves to
+benchmarks/results/watching.json, and draws them. `screenshots` starts
+TensorBoard on a folder of runs, and photographs its tabs in headless Chromium.
+It needs Selenium (`pip install selenium`), Chromium and its driver (Debian:
+`apt-get install chromium chromium-driver`).
+"""
+
+import argparse
+import contextlib
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).parents[1]
+FIGURES = ROOT / "docs" / "figures"
+TABLE = ROOT / "benchmarks" / "results" / "watching.json"
+DATA = "n_digit/digits_2_number"
+RUNS = {
+    "collapsed": {"mining": "hard", "learning_rate": 1e-2, "seed": 0},
+    "healthy": {"mining": "semi_hard", "learning_rate": 1e-3, "seed": 0},
+}
+CURVES = {
+    "loss": "loss of the batch",
+    "distance_between": "distance between classes",
+    "distance_within": "distance within classes",
+    "effective_rank": "effective rank",
+    "active_rows": "rows with a gradient",
+    "gradient_norm": "norm of the gradient",
+}
+EVERY, STEPS = 10, 300
+WIDTH, HEIGHT = 1280, 800
+SECONDS = 120  # for a page, on a busy machine
+
+
+def train_both() -> list[dict]:
+    """Trains both runs; returns their curves, one row per step."""
+    import keras
+
+    from embeddings_tf import callbacks
+    from embeddings_tf import datasets
+    from embeddings_tf import losses
+    from embeddings_tf import models
+    from embeddings_tf import sampling
+
+    x, labels = datasets.load(DATA, "train")
+    rows = []
+    for name, run in RUNS.items():
+        keras.utils.set_random_seed(run["seed"])
+        indices = sampling.class_balanced_batches(labels, 12, 5, run["seed"])
+        batches = datasets.batches(x, labels, indices)
+        model = models.n_digit_encoder(
+            8, image_shape=x.shape[1:], gaussian=False
+        )
+        model.compile(
+            keras.optimizers.Adam(run["learning_rate"]),
+            loss=losses.TripletLoss(0.5, run["mining"], "l2"),
+        )
+        watch = callbacks.TrainingDiagnostics(
+            *next(iter(batches)), tempfile.mkdtemp(), every_steps=EVERY
+        )
+
+        def keep(batch, logs, name=name, watch=watch):
+            if watch.values and (batch + 1) % EVERY == 0:
+                values = {n: float(f"{watch.values[n]:.6g}") for n in CURVES}
+                rows.append({"run": name, "step": batch + 1, **values})
+
+        model.fit(
+            batches,
+            steps_per_epoch=STEPS,
+            shuffle=False,
+            verbose=2,
+            callbacks=[
+                watch,
+                keras.callbacks.LambdaCallback(on_train_batch_end=keep),
+            ],
+        )
+    return rows
+
+
+def draw(rows: list[dict]):
+    """Draws each curve of both runs in its own panel."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4.6), layout="constrained")
+    panels = figure.subplots(2, 3, sharex=True).ravel()
+    for panel, (curve, title) in zip(panels, CURVES.items(), strict=True):
+        for name, colour in zip(RUNS, ("#d62728", "#1f77b4"), strict=True):
+            points = [row for row in rows if row["run"] == name]
+            panel.plot(
+                [row["step"] for row in points],
+                [row[curve] for row in points],
+                color=colour,
+                label=name,
+            )
+        panel.set_title(f"{title}\n({curve})", fontsize=9)
+        panel.set_ylim(bottom=min(0, panel.get_ylim()[0]))
+        panel.tick_params(labelsize=8)
+    for panel in panels[3:]:
+        panel.set_xlabel("step", fontsize=8)
+    panels[0].legend(fontsize=8)
+    return figure
+
+
+def collapse() -> None:
+    """Writes the curves of both runs, and their figure."""
+    from embeddings_tf import viz
+    from trainers.provenance import provenance
+    from trainers.workdir import write_json
+
+    made_by = provenance()
+    rows = train_both()
+    found = {"data": DATA, "runs": RUNS, "curves": rows, **made_by}
+    write_json(TABLE, found)
+    path = FIGURES / "watching_collapse_or_progress.png"
+    print(viz.save_figure(draw(rows), path))
+
+
+@contextlib.contextmanager
+def tensorboard(log_dir: str):
+    """Runs TensorBoard on this machine; yields its address."""
+    words = ["--logdir", log_dir, "--host", "localhost", "--port", "0"]
+    words += ["--load_fast", "false", "--reload_interval", "0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tensorboard.main", *words],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        for line in process.stderr:
+            found = re.search(r"http://localhost:\d+/", line)
+            if found:
+                yield found[0]
+                return
+        raise OSError(f"TensorBoard ended with {process.wait()}")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextlib.contextmanager
+def browser():
+    """Runs headless Chromium with an empty profile."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    with tempfile.TemporaryDirectory() as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for word in (
+            "headless",
+            "no-sandbox",
+            "disable-gpu",
+            "disable-quic",
+            "disable-dev-shm-usage",
+            "no-first-run",
+            "disable-background-networking",
+            "disable-component-update",
+            "disable-sync",
+            # The projector needs WebGL; without a graphics card, in software.
+            "use-angle=swiftshader",
+            "enable-unsafe-swiftshader",
+            f"user-data-dir={profile}",
+            f"window-size={WIDTH},{HEIGHT}",
+        ):
+            options.add_argument(f"--{word}")
+        driver = webdriver.Chrome(options, Service("/usr/bin/chromedriver"))
+        driver.set_page_load_timeout(SECONDS)
+        try:
+            yield driver
+        finally:
+            driver.quit()
+
+
+# Selenium does not look into shadow roots; this finds text anywhere.
+FIND = """
+const wanted = new RegExp(arguments[0]);
+const seen = [];
+function walk(root) {
+  for (const e of root.querySelectorAll('*')) {
+    if (e.shadowRoot) walk(e.shadowRoot);
+    const own = [...e.childNodes].filter(n => n.nodeType == 3)
+      .map(n => n.textContent).join(' ').trim();
+    if (own && wanted.test(own) && e.getClientRects().length) seen.push(e);
+  }
+}
+walk(document);
+return seen;
+"""
+
+
+def wait_for(driver, pattern: str) -> list:
+    """Waits until the page shows a text; returns the elements."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        found = driver.execute_script(FIND, pattern)
+        if found:
+            return found
+        time.sleep(1)
+    raise TimeoutError(f"the page never showed {pattern!r}")
+
+
+# From the name of a picture to the page, and a text that it must show.
+TABS = {
+    "scalars": (
+        "?darkMode=false&tagFilter=diagnostics#timeseries",
+        "effective_rank",
+    ),
+    "pictures": ("?darkMode=false#images", "neighbours"),
+    "settings": ("?darkMode=false#text", "settings"),
+    "hparams": ("?darkMode=false#hparams", "best_val"),
+    "projector": ("?darkMode=false#projector", "Points: "),
+}
+
+
+def screenshots(log_dir: str, tabs) -> None:
+    """Photographs the tabs of TensorBoard on a folder of runs."""
+    with tensorboard(log_dir) as address, browser() as driver:
+        for name in tabs:
+            page, text = TABS[name]
+            driver.get("about:blank")
+            driver.get(address + page)
+            wait_for(driver, text)
+            time.sleep(8)  # charts and sprites are drawn after the text
+            path = FIGURES / f"watching_{name}.png"
+            driver.save_screenshot(str(path))
+            shrink(path)
+            print(f"{path}: {path.stat().st_size // 1000} kB")
+
+
+def shrink(path: pathlib.Path) -> None:
+    """Reduces a picture to 128 colours."""
+    from PIL import Image
+
+    picture = Image.open(path).convert("RGB")
+    picture.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.watching_pictures",
+        description=__doc__.partition("\n")[0],
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("collapse", help="two runs, one of which collapses")
+    photographs = commands.add_parser("screenshots", help="of TensorBoard")
+    photographs.add_argument("log_dir", help="folder of trained runs")
+    photographs.add_argument(
+        "--tabs", nargs="+", choices=TABS, default=[*TABS], help="default: all"
+    )
+    arguments = parser.parse_args()
+    if arguments.command == "collapse":
+        collapse()
+    else:
+        screenshots(arguments.log_dir, arguments.tabs)
+
+
+if __name__ == "__main__":
+    main()
