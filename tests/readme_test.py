@@ -54,6 +54,15 @@ def test_the_page_on_training_goes_on_from_there(readme, monkeypatch):
     assert keras.config.dtype_policy().name == "float32"
 
 
+@pytest.mark.slow
+def test_the_page_on_watching_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(python_blocks(ROOT / "docs/watching.md"), "watching", {})
+    board = tmp_path / "runs" / "triplet" / "tensorboard"
+    found = {path.name for path in board.iterdir()}
+    assert {"train", "validation", "settings", "embedding.tsv"} <= found
+
+
 def test_readme_is_short():
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 150

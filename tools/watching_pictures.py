@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 ROOT = pathlib.Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures"
@@ -123,6 +124,23 @@ def collapse() -> None:
     print(viz.save_figure(draw(rows), path))
 
 
+def wait_for_events(address: str) -> None:
+    """Waits until TensorBoard has read all event files, which it does once."""
+    before, end = "", time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        time.sleep(10)
+        with urllib.request.urlopen(f"{address}data/runs") as answer:
+            found = answer.read().decode()
+        with urllib.request.urlopen(
+            f"{address}data/plugin/timeseries/tags"
+        ) as answer:
+            found += answer.read().decode()
+        if "diagnostics" in found and found == before:
+            return
+        before = found
+    raise TimeoutError("TensorBoard found no diagnostics in the folder")
+
+
 @contextlib.contextmanager
 def tensorboard(log_dir: str):
     """Runs TensorBoard on this machine; yields its address."""
@@ -137,6 +155,7 @@ def tensorboard(log_dir: str):
         for line in process.stderr:
             found = re.search(r"http://localhost:\d+/", line)
             if found:
+                wait_for_events(found[0])
                 yield found[0]
                 return
         raise OSError(f"TensorBoard ended with {process.wait()}")
@@ -179,13 +198,14 @@ def browser():
             driver.quit()
 
 
-# Selenium does not look into shadow roots; this finds text anywhere.
+# Selenium looks neither into shadow roots nor into frames; this does.
 FIND = """
 const wanted = new RegExp(arguments[0]);
 const seen = [];
 function walk(root) {
   for (const e of root.querySelectorAll('*')) {
     if (e.shadowRoot) walk(e.shadowRoot);
+    if (e.contentDocument) walk(e.contentDocument);
     const own = [...e.childNodes].filter(n => n.nodeType == 3)
       .map(n => n.textContent).join(' ').trim();
     if (own && wanted.test(own) && e.getClientRects().length) seen.push(e);
@@ -211,7 +231,7 @@ def wait_for(driver, pattern: str) -> list:
 TABS = {
     "scalars": (
         "?darkMode=false&tagFilter=diagnostics#timeseries",
-        "effective_rank",
+        "Tags matching filter",
     ),
     "pictures": ("?darkMode=false#images", "neighbours"),
     "settings": ("?darkMode=false#text", "settings"),

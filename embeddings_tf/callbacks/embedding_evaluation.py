@@ -152,5 +152,5 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
 
     def on_train_end(self, logs=None):
         if self._shares:
-            steps = int(self.model.optimizer.iterations)
+            steps = int(self.model.optimizer.iterations.numpy())
             warn_if_collapsed(self._shares, steps)

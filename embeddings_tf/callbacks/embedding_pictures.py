@@ -106,7 +106,7 @@ class EmbeddingPictures(keras.callbacks.Callback):
             self.write()
 
     def _step(self) -> int:
-        return int(self.model.optimizer.iterations)
+        return int(self.model.optimizer.iterations.numpy())
 
     def write(self) -> None:
         """Draws the embeddings of the model in its current state."""

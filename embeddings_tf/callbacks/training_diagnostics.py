@@ -54,8 +54,8 @@ class TrainingDiagnostics(keras.callbacks.Callback):
     | `scale`, `offset` | learned by `HedgedInstances`, `SoftContrastive` |
 
     Not learned: the right answer has a probability below 0.99, so its
-    derivative is at least a hundredth of the largest. Embeddings are those of
-    the loss, in training mode; for Gaussians, points are means. At most the
+    derivative is at least a hundredth of the largest. The loss sees the same
+    embeddings, in training mode; for Gaussians, points are means. At most the
     first 1,024 rows are compared. The other definitions are in
     `EmbeddingDiagnostics`, which measures held-out inputs.
 
@@ -157,7 +157,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
         self._writer = self._gradients = None
 
     def _step(self) -> int:
-        return int(self.model.optimizer.iterations)
+        return int(self.model.optimizer.iterations.numpy())
 
     def _write(self, step: int) -> None:
         embeddings, self.values = self._gradients.measure()
@@ -167,8 +167,8 @@ class TrainingDiagnostics(keras.callbacks.Callback):
             self.values |= embedding_measures(method, labels, embeddings)
         else:
             self.values["norm"] = np.nan
-        rate = keras.ops.convert_to_numpy(self.model.optimizer.learning_rate)
-        self.values |= {"learning_rate": float(rate), **method.diagnostics()}
+        rate = float(self.model.optimizer.learning_rate.numpy())
+        self.values |= {"learning_rate": rate, **method.diagnostics()}
         if self._writer is None:
             self._writer = tf.summary.create_file_writer(
                 str(self.log_dir / "train")
