@@ -37,7 +37,6 @@ CURVES = {
     "gradient_norm": "norm of the gradient",
 }
 EVERY, STEPS = 10, 300
-WIDTH, HEIGHT = 1280, 800
 SECONDS = 120  # for a page, on a busy machine
 
 
@@ -187,7 +186,6 @@ def browser():
             "use-angle=swiftshader",
             "enable-unsafe-swiftshader",
             f"user-data-dir={profile}",
-            f"window-size={WIDTH},{HEIGHT}",
         ):
             options.add_argument(f"--{word}")
         driver = webdriver.Chrome(options, Service("/usr/bin/chromedriver"))
@@ -227,16 +225,17 @@ def wait_for(driver, pattern: str) -> list:
     raise TimeoutError(f"the page never showed {pattern!r}")
 
 
-# From the name of a picture to the page, and a text that it must show.
+# From the name of a picture to the page, a text that it shows, and its size.
 TABS = {
     "scalars": (
         "?darkMode=false&tagFilter=diagnostics#timeseries",
         "Tags matching filter",
+        (1500, 1100),
     ),
-    "pictures": ("?darkMode=false#images", "neighbours"),
-    "settings": ("?darkMode=false#text", "settings"),
-    "hparams": ("?darkMode=false#hparams", "best_val"),
-    "projector": ("?darkMode=false#projector", "Points: "),
+    "pictures": ("?darkMode=false#images", "neighbours", (1280, 1250)),
+    "settings": ("?darkMode=false#text", "settings", (1280, 800)),
+    "hparams": ("?darkMode=false#hparams", "best_val", (1650, 520)),
+    "projector": ("?darkMode=false#projector", "Points: ", (1280, 800)),
 }
 
 
@@ -244,11 +243,17 @@ def screenshots(log_dir: str, tabs) -> None:
     """Photographs the tabs of TensorBoard on a folder of runs."""
     with tensorboard(log_dir) as address, browser() as driver:
         for name in tabs:
-            page, text = TABS[name]
+            page, text, size = TABS[name]
+            driver.set_window_size(*size)
             driver.get("about:blank")
             driver.get(address + page)
             wait_for(driver, text)
-            time.sleep(8)  # charts and sprites are drawn after the text
+            for pane in driver.execute_script(FIND, "^Settings$"):
+                # Closes the pane beside the time series.
+                driver.execute_script(
+                    "arguments[0].closest('button')?.click()", pane
+                )
+            time.sleep(15)  # charts and sprites are drawn after the text
             path = FIGURES / f"watching_{name}.png"
             driver.save_screenshot(str(path))
             shrink(path)

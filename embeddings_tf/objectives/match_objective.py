@@ -45,7 +45,8 @@ class MatchObjective(PairObjective):
 
     def diagnostics(self) -> dict:
         """The learned `scale` and `offset`."""
-        return {"scale": self.scale, "offset": self.offset}
+        scale, offset = self._weights()
+        return {"scale": scale, "offset": offset}
 
     def _weights(self, dtype=None) -> tuple[tf.Tensor, tf.Tensor]:
         """Scale and offset."""

@@ -73,15 +73,15 @@ def test_histogram():
     """A pair has a gradient if moving it changes the loss."""
     z = Z[[0, 1, 4, 5]]
     labels = LABELS[[0, 1, 4, 5]]
-    nodes = np.linspace(-1, 1, 5)
+    nodes = np.linspace(-1, 1, 41)
 
     def value(cosines):
         histograms = []
         for same in (True, False):
-            mass = np.zeros(5)
+            mass = np.zeros(41)
             for (i, j), cosine in cosines.items():
                 if (labels[i] == labels[j]) == same:
-                    mass += np.maximum(0, 1 - np.abs(cosine - nodes) / 0.5)
+                    mass += np.maximum(0, 1 - np.abs(cosine - nodes) / 0.05)
             histograms.append(mass / mass.sum())
         positive, negative = histograms
         return np.sum(np.cumsum(positive) * negative)
@@ -96,13 +96,16 @@ def test_histogram():
         for pair, cosine in cosines.items()
     ]
     assert 0 < np.mean(moved) < 1
-    found = share(losses.HistogramLoss(5), z, labels)
+    found = share(losses.HistogramLoss(41), z, labels)
     assert found == pytest.approx(np.mean(moved))
 
 
 def test_f_statistic():
     """Two dimensions of each pair of classes, by the F distribution."""
-    z, undecided = Z.astype(float), []
+    # Neighbours differ in one dimension only.
+    centres = np.array([[0, 0, 0], [9, 0, 0], [9, 9, 0]])
+    z = centres[LABELS] + _RNG.normal(size=(12, 3))
+    undecided = []
     for first, second in itertools.combinations(range(3), 2):
         a, b = z[LABELS == first], z[LABELS == second]
         between = 8 * ((a.mean(0) - b.mean(0)) / 2) ** 2
@@ -111,7 +114,8 @@ def test_f_statistic():
         undecided += [*(np.sort(phi)[-2:] < 0.99)]
     expected = np.mean(undecided)
     assert 0 < expected < 1
-    assert share(losses.FStatisticLoss(2)) == pytest.approx(expected)
+    found = share(losses.FStatisticLoss(2), z.astype("float32"))
+    assert found == pytest.approx(expected)
 
 
 def right_of_queries(log_density):
@@ -141,11 +145,12 @@ def test_prototypical():
 def test_stochastic_prototypes_of_tiny_variances():
     """They equal prototypes whose classes have the noise variance."""
     objective = objectives.StochasticPrototypes(2, initial_noise_variance=0.5)
-    packed = np.concatenate([Z, np.full_like(Z, 1e-9)], axis=1)
+    z = 2 * Z
+    packed = np.concatenate([z, np.full_like(z, 1e-9)], axis=1)
     right = right_of_queries(
         # The prototype of two supports has half the noise, the query the rest.
         lambda row, c: (
-            -np.sum((Z[row] - Z[supports(c)].mean(0)) ** 2) / (2 * 0.75)
+            -np.sum((z[row] - z[supports(c)].mean(0)) ** 2) / (2 * 0.75)
         )
     )
     expected = np.mean(right < 0.99)

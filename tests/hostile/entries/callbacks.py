@@ -156,7 +156,7 @@ ENTRIES = {
         },
         {
             "x": inputs(X),
-            "labels": chosen(labels(Y), "arbitrary"),
+            "labels": labels(Y),
             "log_dir": LOG_DIRS,
             "images": [
                 refused("fewer", IMAGES[:5]),
