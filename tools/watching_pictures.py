@@ -214,6 +214,13 @@ return seen;
 """
 
 
+# Closes the pane of settings beside the time series.
+CLOSE_PANE = """
+for (const b of document.querySelectorAll('button'))
+  if (b.textContent.includes('Settings')) { b.click(); break; }
+"""
+
+
 def wait_for(driver, pattern: str) -> list:
     """Waits until the page shows a text; returns the elements."""
     end = time.monotonic() + SECONDS
@@ -248,11 +255,8 @@ def screenshots(log_dir: str, tabs) -> None:
             driver.get("about:blank")
             driver.get(address + page)
             wait_for(driver, text)
-            for pane in driver.execute_script(FIND, "^Settings$"):
-                # Closes the pane beside the time series.
-                driver.execute_script(
-                    "arguments[0].closest('button')?.click()", pane
-                )
+            time.sleep(5)
+            driver.execute_script(CLOSE_PANE)
             time.sleep(15)  # charts and sprites are drawn after the text
             path = FIGURES / f"watching_{name}.png"
             driver.save_screenshot(str(path))
