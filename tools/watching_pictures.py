@@ -242,7 +242,7 @@ TABS = {
     "pictures": ("?darkMode=false#images", "neighbours", (1280, 1250)),
     "settings": ("?darkMode=false#text", "settings", (1280, 800)),
     "hparams": ("?darkMode=false#hparams", "best_val", (1650, 520)),
-    "projector": ("?darkMode=false#projector", "Points: ", (1280, 800)),
+    "projector": ("?darkMode=false#projector", "Points:", (1280, 800)),
 }
 
 
