@@ -40,32 +40,36 @@ folder = sys.argv[1]
 arrays = np.load(f"{folder}/arrays.npz")
 with open(f"{folder}/calls.json") as file:
     calls = json.load(file)
-results = {}
+results, models = {}, {}
 for number, (path, signature, names) in enumerate(calls):
+    if path not in models:
+        graph = tf.Graph()
+        session = tf.compat.v1.Session(graph=graph)
+        with graph.as_default():
+            loaded = tf.compat.v1.saved_model.load(session, ["serve"], path)
+        models[path] = graph, session, loaded
+    graph, session, loaded = models[path]
+    found = loaded.signature_def[signature]
+    feed = {}
+    for name in names:
+        tensor = graph.get_tensor_by_name(found.inputs[name].name)
+        value = arrays[f"{number}/{name}"]
+        if value.dtype.kind == "S":  # lengths keep zeros at the end
+            ends = arrays[f"{number}/{name}/lengths"]
+            value = np.array(
+                [v.ljust(n, b"\\0") for v, n in zip(value, ends)], object
+            )
+        feed[tensor._as_tf_output()] = value
+    fetches = [
+        graph.get_tensor_by_name(output.name)._as_tf_output()
+        for output in found.outputs.values()
+    ]
     # As a server does: without TensorFlow's checks in Python.
-    graph = tf.Graph()
-    with tf.compat.v1.Session(graph=graph) as session:
-        loaded = tf.compat.v1.saved_model.load(session, ["serve"], path)
-        found = loaded.signature_def[signature]
-        feed = {}
-        for name in names:
-            tensor = graph.get_tensor_by_name(found.inputs[name].name)
-            value = arrays[f"{number}/{name}"]
-            if value.dtype.kind == "S":  # lengths keep zeros at the end
-                ends = arrays[f"{number}/{name}/lengths"]
-                value = np.array(
-                    [v.ljust(n, b"\\0") for v, n in zip(value, ends)], object
-                )
-            feed[tensor._as_tf_output()] = value
-        fetches = [
-            graph.get_tensor_by_name(output.name)._as_tf_output()
-            for output in found.outputs.values()
-        ]
-        try:
-            answer = session._call_tf_sessionrun(None, feed, fetches, [], None)
-            results[number] = [len(answer[0]), ""]
-        except tf.errors.OpError as error:
-            results[number] = [-1, f"{type(error).__name__}: {error.message}"]
+    try:
+        answer = session._call_tf_sessionrun(None, feed, fetches, [], None)
+        results[number] = [len(answer[0]), ""]
+    except tf.errors.OpError as error:
+        results[number] = [-1, f"{type(error).__name__}: {error.message}"]
 with open(f"{folder}/results.json", "w") as file:
     json.dump(results, file)
 """
@@ -102,7 +106,7 @@ def pixels(rows=3, shape=SHAPE):
 
 
 IMAGE, SOUND = "image_bytes", "waveform_bytes"
-# Words of the error of a request; a number: rows of the answer.
+# Model, signature, inputs, and words of the error or the rows of the answer.
 CASES = {
     "good": ("images", "identify", {"image": pixels()}, 3),
     "good files": ("images", "identify_bytes", {IMAGE: [png(), jpeg()]}, 2),
@@ -130,13 +134,15 @@ CASES = {
         "images",
         "identify",
         {"image": pixels()[0]},
-        "image [4,6,3] is not compatible with expected shape [?,4,6,3]",
+        "image",
+        "[4,6,3] is not compatible with expected shape [?,4,6,3]",
     ),
     "wrong size": (
         "images",
         "serving_default",
         {"image": pixels(3, (5, 6, 3))},
-        "image [3,5,6,3] is not compatible with expected shape [?,4,6,3]",
+        "image",
+        "[3,5,6,3] is not compatible with expected shape [?,4,6,3]",
     ),
     "many rows": (
         "images",
@@ -178,7 +184,8 @@ CASES = {
             "support_labels": np.zeros((1, 1), "int32"),
             "query": pixels(1),
         },
-        "support_labels [1,1] is not compatible with expected shape [?]",
+        "support_labels",
+        "[1,1] is not compatible with expected shape [?]",
     ),
     "good recording": ("sounds", "embed_bytes", {SOUND: [sound()]}, 1),
     "another rate": (
@@ -212,7 +219,9 @@ CASES = {
 }
 
 
-def exports(folder):
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exports")
     keras.utils.set_random_seed(0)
     inputs = keras.Input(SHAPE, name="image")
     x = keras.layers.Flatten()(layers.PixelRange()(inputs))
@@ -247,11 +256,10 @@ def exports(folder):
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
+def answers(paths, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fail_safe")
-    paths = exports(folder)
     calls, arrays = [], {}
-    for number, (model, name, inputs, _) in enumerate(CASES.values()):
+    for number, (model, name, inputs, *_) in enumerate(CASES.values()):
         calls.append([paths[model], name, list(inputs)])
         for key, value in inputs.items():
             if isinstance(value, list):
@@ -265,7 +273,7 @@ def answers(tmp_path_factory):
         [sys.executable, str(folder / "client.py"), str(folder)],
         check=True,  # the process did not crash
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        timeout=600,
+        timeout=1200,
     )
     found = json.loads((folder / "results.json").read_text())
     return dict(zip(CASES, found.values(), strict=True))
@@ -273,19 +281,21 @@ def answers(tmp_path_factory):
 
 @pytest.mark.parametrize("name", CASES)
 def test_request(answers, name):
-    expected = CASES[name][-1]
+    _, _, _, *expected = CASES[name]
     rows, error = answers[name]
-    if isinstance(expected, int):
-        assert (rows, error) == (expected, "")
+    if isinstance(expected[0], int):
+        assert ([rows], error) == (expected, "")
     else:
         assert error.startswith("InvalidArgumentError")
-        assert expected in error
+        assert all(words in error for words in expected)
 
 
-def test_python_names_input_and_shape(tmp_path):
-    """TensorFlow's own check of a signature, before the graph runs."""
-    loaded = tf.saved_model.load(exports(tmp_path)["images"])
-    with pytest.raises((TypeError, ValueError), match=r"(?s)4, 6, 3.*image"):
+def test_python_names_input_and_shape(paths):
+    loaded = tf.saved_model.load(paths["images"])
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"image \[4,6,3\] is not .* expected shape \[\?,4,6,3\]",
+    ):
         loaded.signatures["identify"](image=tf.zeros((4, 6, 3)))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import resource
 
 import keras
 import numpy as np
@@ -252,3 +253,32 @@ class TestIntegers:
         )
         # No signatures of files, because inputs are no images.
         assert not [name for name in loaded.signatures if "bytes" in name]
+
+
+@pytest.mark.slow
+class TestLarge:
+    def test_100000_examples(self, tmp_path):
+        """All examples represent the classes; memory is limited by blocks."""
+        inputs = keras.Input((8,), name="x")
+        encoder = keras.Model(inputs, keras.layers.Identity()(inputs))
+        model = EmbeddingModel(encoder, objectives.SoftContrastive())
+        rng = np.random.default_rng(0)
+        examples = rng.normal(size=(100_000, 8)).astype("float32")
+        labels = rng.integers(0, 1000, 100_000)
+        gallery = Gallery(model, embedded=True).enroll(examples, labels)
+        path = export_saved_model(model, tmp_path, gallery=gallery)
+        loaded = tf.saved_model.load(path)
+        query = examples[:200] + np.float32(1e-3)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found = loaded.signatures["identify"](x=tf.constant(query))
+        near = loaded.signatures["nearest"](x=tf.constant(query))
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        # All scores at once would take 160 MB for each of several tensors.
+        assert grown < 500_000  # KiB
+        squares = (query**2).sum(1)[:, None] + (examples**2).sum(1)
+        first = (squares - 2 * query @ examples.T).argmin(axis=1)
+        np.testing.assert_array_equal(first, np.arange(200))
+        np.testing.assert_array_equal(found["class"], labels[:200])
+        np.testing.assert_array_equal(near["label"][:, 0], labels[:200])
+        distance = np.linalg.norm(query - examples[:200], axis=1)
+        np.testing.assert_allclose(near["logit"][:, 0], -distance, rtol=1e-2)
