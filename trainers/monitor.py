@@ -6,6 +6,7 @@ _DIRECTIONS = {
     "reconstruction": "min",
     "kl": "min",
     "val_accuracy_at_equal_error": "max",
+    "val_corrected_modularity_plus_explicitness": "max",
     "val_explicitness": "max",
     "val_few_shot_accuracy": "max",
     "val_log_likelihood": "max",

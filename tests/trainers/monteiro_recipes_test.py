@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from trainers.config import build
 from trainers.config import load_recipe
 from trainers.config import recipe_names
 from trainers.model import build_model
@@ -41,7 +42,33 @@ def no_download(monkeypatch):
 
 
 def test_which_recipes_there_are():
-    assert len(RECIPES) == 16
+    assert len(RECIPES) == 17
+
+
+def of_prefix(*prefixes):
+    return [name for name in recipe_names() if name.startswith(prefixes)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    of_prefix(
+        "omniglot_verification_",
+        "tiny_images_",
+        "omniglot_retrieval_f_statistic_",
+    ),
+)
+def test_methods_of_new_classes_have_a_value_for_every_example(name):
+    method = load_recipe(name).method
+    has_classifier = method.arguments.get("auxiliary")
+    more = {"num_classes": 2} if has_classifier else {}
+    made = build(method, "method", **more)
+    embeddings = np.random.default_rng(0).normal(size=(4, 500))
+    value = np.asarray(made(LABELS, embeddings.astype("float32")))
+    assert np.isfinite(value).all()
+    if "frozen" in name or "triplet_classifier" in name:
+        assert made.train_encoder is False
+    if "joint" in name:
+        assert made.train_encoder and made.encoder_loss is not None
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -1,13 +1,16 @@
 """The modularity of a code with one dimension for every value."""
 
 import itertools
+import types
 
 import numpy as np
 import pytest
 
 from embeddings_tf import metrics
+from trainers.evaluators import disentanglement
 from trainers.evaluators.disentanglement import _published_measures
 from trainers.evaluators.disentanglement import modularity_of_ideal
+from trainers.monitor import direction
 
 
 def test_independent_factors():
@@ -60,3 +63,31 @@ def test_published_measures_are_those_of_the_metrics():
     assert 0 < found["separated_attribute_predictability"] < 1
     # A single dimension cannot be compared with another.
     assert _published_measures(codes[:, :1], factors) == {}
+
+
+def test_one_number_chooses_between_methods():
+    """A code of the factors has about 2; one that mixes them has less."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (90, 2))
+    noise = 0.05 * rng.normal(size=(90, 2))
+    wanted = types.SimpleNamespace(
+        validation=types.SimpleNamespace(split="validation")
+    )
+    run = types.SimpleNamespace(evaluation=wanted)
+    data = types.SimpleNamespace(split=lambda name: (factors, factors))
+    measures = disentanglement.validation(run, data, None).metrics
+    name = "corrected_modularity_plus_explicitness"
+    assert direction(f"val_{name}") == "max"
+    found = {}
+    for kind, mixing in (("factors", np.eye(2)), ("mixed", [[1, 1], [1, -1]])):
+        codes = factors @ np.asarray(mixing) + noise
+        explicitness = measures["explicitness"](codes, factors)
+        expected = explicitness + metrics.modularity(
+            codes,
+            factors,
+            correction="permutation",
+            num_permutations=disentanglement.NUM_PERMUTATIONS,
+        )
+        found[kind] = measures[name](codes, factors)
+        assert found[kind] == pytest.approx(expected)
+    assert 1.9 < found["factors"] <= 2 and found["mixed"] < 1.8
