@@ -98,7 +98,7 @@ def litert(function, inputs, calibration=None):
     if calibration is not None:
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
         converter.representative_dataset = lambda: (
-            {name: x[row : row + 1] for name, x in calibration.items()}
+            [calibration[name][row : row + 1] for name in sorted(calibration)]
             for row in range(len(next(iter(calibration.values()))))
         )
         converter.target_spec.supported_ops = [

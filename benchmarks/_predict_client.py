@@ -64,7 +64,10 @@ def values(response) -> dict:
 
 
 def deviation(found, expected) -> float:
-    """Largest difference between outputs; infinite for other labels."""
+    """Largest difference between outputs; infinite for other labels.
+
+    Differences of values above 1 are relative.
+    """
     import numpy as np
 
     if found.keys() != expected.keys():
@@ -80,7 +83,8 @@ def deviation(found, expected) -> float:
         elif not np.isfinite(value).all():
             return float("inf")
         else:
-            worst = max(worst, float(np.max(np.abs(value - other), initial=0)))
+            apart = np.abs(value - other) / np.maximum(1, np.abs(other))
+            worst = max(worst, float(np.max(apart, initial=0)))
     return worst
 
 

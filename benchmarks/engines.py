@@ -68,7 +68,7 @@ def methods(python) -> dict:
                 for signature, row in done.items():
                     row.pop("outputs", None)
                     found[model][signature][engine] = row
-                print(model, engine, flush=True)
+                    print(model, signature, engine, _cell(row), flush=True)
     return found
 
 
@@ -103,7 +103,7 @@ def demo(python) -> dict:
             recall = metrics.recall_at_k(embedding, np.asarray(labels)[rows])
             row["recall_at_1"] = recall[1]
         found["engines"][engine] = row
-        print("demo", engine, flush=True)
+        print("demo", engine, row, flush=True)
     return found
 
 
