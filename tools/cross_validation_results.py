@@ -34,6 +34,12 @@ LOSSES = {
     "binomial_deviance": "binomial deviance",
     "lifted_structure": "lifted structure",
     "learned_distance": "learned distance",
+    **{
+        f"f_statistic_{n}_of_500": f"F-statistic, {n} of 500 dimensions"
+        for n in (1, 3, 10, 35, 70, 150, 300, 500)
+    },
+    "f_statistic_merge": "F-statistic, inverted, 70 of 500 dimensions",
+    "f_statistic_welch": "F-statistic, Welch's test, 70 of 500 dimensions",
 }
 # The docs show figures of single dimensions for the first fold of these runs.
 DRAWN = {
