@@ -199,14 +199,14 @@ def browser():
 # Selenium looks neither into shadow roots nor into frames; this does.
 FIND = """
 const wanted = new RegExp(arguments[0]);
-const seen = [];
+let seen = 0;
 function walk(root) {
   for (const e of root.querySelectorAll('*')) {
     if (e.shadowRoot) walk(e.shadowRoot);
     if (e.contentDocument) walk(e.contentDocument);
     const own = [...e.childNodes].filter(n => n.nodeType == 3)
       .map(n => n.textContent).join(' ').trim();
-    if (own && wanted.test(own) && e.getClientRects().length) seen.push(e);
+    if (own && wanted.test(own) && e.getClientRects().length) seen += 1;
   }
 }
 walk(document);
@@ -221,13 +221,12 @@ for (const b of document.querySelectorAll('button'))
 """
 
 
-def wait_for(driver, pattern: str) -> list:
-    """Waits until the page shows a text; returns the elements."""
+def wait_for(driver, pattern: str) -> None:
+    """Waits until the page shows a text."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
-        found = driver.execute_script(FIND, pattern)
-        if found:
-            return found
+        if driver.execute_script(FIND, pattern):
+            return
         time.sleep(1)
     raise TimeoutError(f"the page never showed {pattern!r}")
 

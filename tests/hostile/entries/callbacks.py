@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import callbacks
+from embeddings_tf import losses
 from embeddings_tf import metrics
 from tests.hostile.entries.data import X
 from tests.hostile.entries.data import Y
@@ -23,6 +24,8 @@ MODEL = keras.Sequential(
     [keras.Input((4,)), keras.layers.Dense(4, kernel_initializer="identity")]
 )
 MODEL.compile("sgd", "mse")
+TRAINED = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4)])
+TRAINED.compile("sgd", losses.TripletLoss(), run_eagerly=True)
 FOLDER = folder()
 (FOLDER / "file").write_text("hostile")
 BAD = FOLDER / "bad"
@@ -70,7 +73,7 @@ def inputs(x):
 
 def training(**arguments):
     made = callbacks.TrainingDiagnostics(**arguments)
-    made.set_model(MODEL)
+    made.set_model(TRAINED)
     made.on_train_begin()
     made.on_train_batch_end(0)
     made.on_epoch_end(0)
