@@ -1,0 +1,40 @@
+"""The comparisons of docs/goals.md are those of the result files."""
+
+import numpy as np
+import pytest
+
+from tools import comparison_table
+from tools.generated_text import FIGURES
+from tools.generated_text import read_between
+from trainers import compare
+from trainers import goals
+
+FOUND = comparison_table.load()
+
+
+def test_the_page_has_the_tables_of_the_results():
+    page = read_between(comparison_table.PAGE, *comparison_table.MARKS)
+    assert page == comparison_table.table(FOUND)
+    assert len(FOUND) == 2
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_numbers_follow_from_the_repeats(name):
+    result = FOUND[name]
+    values = {n: row["values"] for n, row in result["methods"].items()}
+    expected = compare.paired(values, result["higher_is_better"])
+    assert result["methods"] == expected
+    assert [*result["methods"]] == [*expected], "best first"
+    assert {len(column) for column in values.values()} == {len(result["seeds"])}
+    means = [np.mean(column) for column in values.values()]
+    assert np.all(np.diff(means) * (-1) ** result["higher_is_better"] >= 0)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_five_methods_of_the_goal_at_one_commit(name):
+    result = FOUND[name]
+    assert set(result["methods"]) == set(goals.GOALS[result["goal"]].compare)
+    assert len(result["methods"]) == 5
+    (commit,) = result["commits_of_trainings"]
+    assert len(commit) == 40, "clean"
+    assert (FIGURES / f"comparison_{name}.png").stat().st_size > 1000
