@@ -95,7 +95,7 @@ class EmbeddingPictures(keras.callbacks.Callback):
         self.images = None if images is None else image_pixels(images, count)
         self.every = positive_integer("every", every)
         self.batch_size = positive_integer("batch_size", batch_size)
-        self._drawn_at = None
+        self._drawn_at: int | None = None
 
     def on_epoch_end(self, epoch, logs=None):
         if (epoch + 1) % self.every == 0:

@@ -4,6 +4,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import keras
 import numpy as np
@@ -145,7 +146,7 @@ def _plain(name: str, value):
 
 def _flat(settings: dict, prefix: str = "") -> dict:
     """Returns the values of nested dictionaries by their paths."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in settings.items():
         if isinstance(value, dict):
             found |= _flat(value, f"{prefix}{name}.")

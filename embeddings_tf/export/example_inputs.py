@@ -1,6 +1,7 @@
 """Example inputs for the signatures of an export."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -59,7 +60,7 @@ def _shape(spec: tf.TensorSpec, rows: int) -> tuple[int, ...]:
     )
 
 
-def _file(encoded: str | int, rng: np.random.Generator) -> bytes:
+def _file(encoded: Any, rng: np.random.Generator) -> bytes:
     """A small image or a second of noise, as the contents of a file."""
     if encoded == "png":
         pixels = rng.integers(0, 256, (_FILE, _FILE, 3)).astype("uint8")

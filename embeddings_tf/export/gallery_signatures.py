@@ -96,7 +96,7 @@ class GallerySignatures(tf.Module):
                 "strings and random operations, for converters.",
             )
         }
-        kinds = {"": tensors}
+        kinds: dict[str, TensorInputs | FileInputs] = {"": tensors}
         if decoder is not None:
             kinds["_bytes"] = FileInputs(self._embedder, max_rows, decoder)
         for ending, inputs in kinds.items():

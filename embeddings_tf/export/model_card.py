@@ -150,7 +150,8 @@ def _metrics(metrics) -> str:
     """
     if not metrics:
         return _NOT_STATED
-    rows, first = {}, {}
+    rows: dict[str, tuple] = {}
+    first: dict[str, str] = {}
     for name, value in _leaves(metrics):
         group, _, last = name.rpartition(".")
         owner = first.get(group) if last == "interval" else None

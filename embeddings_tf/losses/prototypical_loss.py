@@ -41,7 +41,8 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
     labels, local = labelled_batch(y_true, y_pred)
     if local.dtype != tf.float64:
         local = tf.cast(local, tf.float32)
-    log_prob = _log_prob(*gather_global_batch(labels, local), num_support)
+    labels, embeddings = gather_global_batch(labels, local)
+    log_prob = _log_prob(labels, embeddings, num_support)
     return tf.fill(tf.shape(local)[:1], mean_over_queries(-log_prob))
 
 

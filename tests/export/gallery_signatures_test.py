@@ -100,7 +100,7 @@ class Exported:
         return {key: value.numpy() for key, value in found.items()}
 
 
-@pytest.fixture(scope="module", params=CASES, ids=str)
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case[0].__name__)
 def exported(request, tmp_path_factory):
     return Exported(*request.param, tmp_path_factory.mktemp("gallery"))
 
