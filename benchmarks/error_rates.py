@@ -12,7 +12,7 @@ of the machine. A ratio is the median over rounds of their time to ours.
 `TrialHistogram` counts 1.2 billion trials block by block, which scikit-learn
 cannot hold; its time per trial is compared with `equal_error_rate`. Needs 4 GiB
 of memory. Writes `benchmarks/results/error_rates.json` and the table of
-`docs/learned_distance.md`.
+`docs/results/speed.md`.
 """
 
 import argparse
@@ -31,7 +31,7 @@ NUM_STREAMED, STREAM_BLOCK = 1_200_000_000, 2**22
 OURS, THEIRS = "embeddings_tf", "scikit-learn"
 METRICS = ("equal_error_rate", "roc_auc", "cllr")
 AIMS = {"equal_error_rate": 10}
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "learned_distance.md"
+PAGE = pathlib.Path(__file__).parents[1] / "docs" / "results" / "speed.md"
 BEGIN, END = "<!-- error rates: begin -->", "<!-- error rates: end -->"
 
 

@@ -5,8 +5,7 @@
 
 Every embedding is a query, and the gallery contains all embeddings. Each
 contender has its own process for each set. The contenders take turns, and a
-ratio is the median over rounds of our time to theirs. `recall_at_k` finds its
-candidates with scikit-learn's brute-force neighbours. faiss takes part if
+ratio is the median over rounds of our time to theirs. faiss takes part if
 `faiss-cpu` is installed. Peak memory is the whole process, with TensorFlow and
 the embeddings.
 """

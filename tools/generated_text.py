@@ -93,9 +93,14 @@ def read_between(page: pathlib.Path, begin: str, end: str) -> str:
 
 
 def write_between(page: pathlib.Path, begin: str, end: str, text: str) -> None:
-    """Replaces the text between the marks by `text`."""
-    head, _, rest = page.read_text().partition(begin)
-    _, _, tail = rest.partition(end)
+    """Replaces the text between the marks, which the page must have."""
+    head, found_begin, rest = page.read_text().partition(begin)
+    _, found_end, tail = rest.partition(end)
+    if not (found_begin and found_end):
+        raise ValueError(
+            f"{page} must contain the lines {begin} and {end}; received a page "
+            "without them. Add both where the text belongs."
+        )
     write_atomically(page, f"{head}{begin}\n{text}\n{end}{tail}")
 
 

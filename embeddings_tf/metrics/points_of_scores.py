@@ -5,9 +5,9 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.operating_points import OperatingPoints
 
-# Number of sampled trials of each kind. The difference of the two error rates
-# in a sample has a standard deviation of at most 0.002; the slack is five of
-# these.
+# Number of sampled trials, and of targets. If few trials are targets, the
+# difference of the two error rates in a sample has a standard deviation of at
+# most 0.002; the slack is five of these.
 NUM_SAMPLED, SLACK = 2**17, 0.01
 
 

@@ -31,13 +31,13 @@ def recall_at_k(
     gallery is ranked by distance. Without a `gallery` the rows search among
     each other, and a query never finds its own row.
 
-    The search is exact. scikit-learn's blocked search proposes the nearest
-    rows, and their distances are computed again in float64. A query is
-    compared with the whole gallery if rounding could hide a nearer row, so
-    outliers, offsets and near-twins do not change the result. Rows at equal
-    distances are ranked by their position in the gallery. Time is proportional
-    to queries times gallery rows; memory is a float64 copy of the gallery and
-    a few blocks.
+    The search is exact. Matrix products propose the nearest rows, in float32
+    where its precision suffices, and their distances are computed again in
+    float64. A query is compared with the whole gallery if rounding could hide
+    a nearer row, so outliers, offsets and near-twins do not change the result.
+    Rows at equal distances are ranked by their position in the gallery. Time
+    is proportional to queries times gallery rows; memory is copies of the
+    gallery in float64 and float32, and a few blocks.
 
     Formula:
 

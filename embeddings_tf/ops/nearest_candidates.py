@@ -1,5 +1,6 @@
 """Proposes nearest gallery rows by matrix products in float32."""
 
+import collections
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +10,8 @@ import numpy as np
 _TILE = 2048
 # A tile's limit for new candidates is the least of this many parts of a row.
 MOST_CANDIDATES = 64
+# More new candidates than this many times their number call for such a limit.
+_MANY = 2
 
 
 def nearest_candidates(
@@ -62,9 +65,14 @@ def nearest_candidates(
     blas = ThreadpoolController().select(user_api="blas")
     threads = max((found["num_threads"] for found in blas.info()), default=1)
     with blas.limit(limits=1), ThreadPoolExecutor(threads) as pool:
-        for found in pool.map(near, tiles):
-            for pairs in found:
-                _insert(distances, places, *pairs)
+        # Few tiles wait for their turn, because each holds its candidates.
+        waiting = collections.deque()
+        for tile in [*tiles, *[None] * threads]:
+            if tile is not None:
+                waiting.append(pool.submit(near, tile))
+            if waiting and (tile is None or len(waiting) > threads):
+                for pairs in waiting.popleft().result():
+                    _insert(distances, places, *pairs)
     return np.maximum(2 * distances, 0), places
 
 
@@ -78,19 +86,19 @@ def _below(
         limit: The largest candidate of each row (`axis` 1) or column (0).
         axis: The axis along which candidates are found.
     """
+    marked = half < np.expand_dims(limit, axis)
     size = half.shape[axis] // MOST_CANDIDATES
-    if np.isinf(limit).any() and size > 1:
-        # The minima of parts of a row contain `num` of its distances, so the
-        # `num`-th of them is a limit.
+    if size > 1 and np.count_nonzero(marked) > _MANY * num * len(limit):
+        # For instance the first tile. The minima of parts of a row contain
+        # `num` of its distances, so the `num`-th of them is a limit.
         whole = half[:, : size * MOST_CANDIDATES]
         parts = (len(half), size, MOST_CANDIDATES)
         if axis == 0:
             whole = half[: size * MOST_CANDIDATES]
             parts = (size, MOST_CANDIDATES, half.shape[1])
         least = np.sort(np.min(whole.reshape(parts), axis), axis)
-        limit = np.minimum(limit, np.take(least, num - 1, axis))
-        limit = np.nextafter(limit, np.float32(np.inf))
-    marked = half < np.expand_dims(limit, axis)
+        least = np.nextafter(np.take(least, num - 1, axis), np.float32(np.inf))
+        marked = half < np.expand_dims(np.minimum(limit, least), axis)
     return np.divmod(np.flatnonzero(marked), half.shape[1])
 
 

@@ -89,6 +89,25 @@ def test_many_tiles_keep_the_nearest_of_all():
     np.testing.assert_allclose(found[0], squares, atol=1e-5)
 
 
+def test_rows_in_order_along_a_line_keep_few_candidates(monkeypatch):
+    """Later tiles are nearer, in both directions."""
+    num_inserted = []
+    insert = nearest_candidates._insert
+
+    def count(distances, places, rows, *pairs):
+        num_inserted.append(len(rows))
+        insert(distances, places, rows, *pairs)
+
+    monkeypatch.setattr(nearest_candidates, "_insert", count)
+    monkeypatch.setattr(nearest_candidates, "_TILE", 300)
+    x = points(1500, 8)
+    x[:, 0] += np.arange(1500) / 30
+    _, places = nearest_candidates.nearest_candidates(x, x, 3)
+    np.testing.assert_array_equal(places, brute_force(x, x, 3))
+    # Far fewer than all distances of a tile.
+    assert max(num_inserted) <= 300 * 300 / 10
+
+
 @pytest.mark.parametrize("factor", [3e3, 1e6, 1e10])
 def test_outliers_leave_the_fast_search_to_all_others(exhaustive, factor):
     x = points(1000, 16)
