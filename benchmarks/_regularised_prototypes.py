@@ -6,7 +6,7 @@
 
 Does the predicted variance say more in many dimensions if embeddings are drawn
 to a standard normal distribution, as in hedged instances, or if the noise of
-the classes has a learning rate of its own? `docs/uncertainty.md` has the runs.
+the classes has a learning rate of its own? The repository has no results yet.
 """  # noqa: E501
 
 import keras

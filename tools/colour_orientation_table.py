@@ -15,6 +15,7 @@ import math
 from tools import n_digit_table
 from tools.colour_orientation_figures import grid_figure
 from tools.colour_orientation_figures import variance_figure
+from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
@@ -76,7 +77,7 @@ def aims(test: dict) -> dict[str, tuple[float, str, bool]]:
 def table(results: list[dict]) -> str:
     """Returns the Markdown between the marks."""
     if not results:
-        return ""
+        return NOT_RUN
     tests = [run["evaluation"]["test"] for run in results]
     seeds = " | ".join(f"seed {run['seed']}" for run in results)
     lines = [f"| | aim | {seeds} |", "|---|---|" + "---:|" * len(results)]

@@ -10,7 +10,10 @@ from tools.cross_validation_results import disentangled
 from tools.cross_validation_results import rankings
 from tools.cross_validation_results import retrieved
 from tools.cross_validation_results import runs_of
+from tools.cross_validation_results import seeds_of
+from tools.cross_validation_results import shared_seeds
 from tools.cross_validation_results import values
+from tools.cross_validation_results import with_seeds
 from trainers.cross_validate import standard_error
 
 MODULARITIES = {
@@ -24,6 +27,7 @@ def figures(found: dict[tuple[str, str], dict]) -> dict:
     drawn = {}
     for dataset, title in DISENTANGLING.items():
         if rows := disentangled(found, dataset):
+            rows, title = _of_shared_seeds(rows, title)
             for name, figure in _disentangling_figures(rows, title).items():
                 drawn[f"{dataset.replace('/', '_')}_{name}"] = figure
     for dataset, title in RETRIEVAL.items():
@@ -31,6 +35,20 @@ def figures(found: dict[tuple[str, str], dict]) -> dict:
             name = f"{dataset.replace('/', '_')}_recall"
             drawn[name] = _recall_figure(rows, title)
     return drawn
+
+
+def _of_shared_seeds(rows: dict[str, dict], title: str) -> tuple[dict, str]:
+    """Only the runs of the seeds of every method, which the title then names.
+
+    Untrained networks of two seeds differ as much as methods do.
+    """
+    shared = shared_seeds(rows)
+    if all(seeds_of(results) == shared for results in rows.values()):
+        return rows, title
+    if not shared:
+        raise ValueError(f"{title}: received methods without a shared seed")
+    rows = {m: with_seeds(results, shared) for m, results in rows.items()}
+    return rows, f"{title}, seed {' '.join(map(str, shared))}"
 
 
 def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
@@ -112,7 +130,7 @@ def _plane_figure(rows: dict[str, dict], title: str):
         panel.set(xlabel="explicitness", ylabel=heading)
         panel.grid(alpha=0.3)
     panels[0].legend(fontsize=8)
-    figure.suptitle(f"{title}: mean and standard error over folds")
+    figure.suptitle(f"{title}:\nmean and standard error over folds")
     return figure
 
 

@@ -3,12 +3,12 @@
 import json
 import pathlib
 import shutil
-import statistics
 
 from tools.generated_text import FIGURES
 from tools.generated_text import ROOT
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
+from tools.paired_difference import means_of_shared_seeds
 from tools.rerun_command import rerun_command
 from trainers.cross_validate import flat
 
@@ -106,8 +106,9 @@ def load() -> dict[tuple[str, str], dict]:
             f"runs/{path.stem}",
             folds=list(results["folds"]),
         )
+        seed = results["config"]["seed"]
         for fold, run in results["folds"].items():
-            kept["folds"].setdefault(fold, []).append(run)
+            kept["folds"].setdefault(fold, []).append({"seed": seed, **run})
     return found
 
 
@@ -123,12 +124,50 @@ def values(results: dict, name: str) -> list[float]:
 
 def by_fold(results: dict, name: str) -> dict[str, float]:
     """Like `values`, by fold; without folds whose runs lack the number."""
+    found = by_fold_and_seed(results, name)
+    return means_of_shared_seeds(found, found)[0]
+
+
+def by_fold_and_seed(results: dict, name: str) -> dict[tuple, float]:
+    """A number by fold and seed; without folds whose runs lack it."""
     found = {}
     for fold, runs in results["folds"].items():
-        of_runs = [flat(run["evaluation"]) for run in runs]
-        if all(name in numbers for numbers in of_runs):
-            found[fold] = statistics.fmean(n[name] for n in of_runs)
+        of_runs = {run["seed"]: flat(run["evaluation"]) for run in runs}
+        if all(name in numbers for numbers in of_runs.values()):
+            for seed, numbers in of_runs.items():
+                found[fold, seed] = numbers[name]
     return found
+
+
+def paired(first: tuple, second: tuple) -> tuple[dict, dict]:
+    """Returns a number of each by fold, the mean over the seeds of both.
+
+    Args:
+        first: Results, and the name of a number of the evaluation.
+        second: The same of the other method.
+    """
+    return means_of_shared_seeds(
+        by_fold_and_seed(*first), by_fold_and_seed(*second)
+    )
+
+
+def seeds_of(results: dict) -> list[int]:
+    """Returns the seeds of the runs of all folds."""
+    return sorted({run["seed"] for run in runs_of(results)})
+
+
+def with_seeds(results: dict, seeds: list[int]) -> dict:
+    """Returns results with the runs of some seeds only."""
+    folds = {
+        fold: [run for run in runs if run["seed"] in seeds]
+        for fold, runs in results["folds"].items()
+    }
+    return results | {"folds": {f: runs for f, runs in folds.items() if runs}}
+
+
+def shared_seeds(rows: dict[str, dict]) -> list[int]:
+    """Returns the seeds that every method has."""
+    return sorted(set.intersection(*(set(seeds_of(r)) for r in rows.values())))
 
 
 def disentangled(found: dict, dataset: str) -> dict[str, dict]:

@@ -14,14 +14,17 @@ from tools.cross_validation_results import DISENTANGLING
 from tools.cross_validation_results import MEASURES
 from tools.cross_validation_results import METHODS
 from tools.cross_validation_results import RETRIEVAL
-from tools.cross_validation_results import by_fold
 from tools.cross_validation_results import collect
 from tools.cross_validation_results import disentangled
 from tools.cross_validation_results import load
+from tools.cross_validation_results import paired
 from tools.cross_validation_results import rankings
 from tools.cross_validation_results import retrieved
 from tools.cross_validation_results import runs_of
+from tools.cross_validation_results import seeds_of
+from tools.cross_validation_results import shared_seeds
 from tools.cross_validation_results import values
+from tools.cross_validation_results import with_seeds
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
@@ -43,6 +46,11 @@ COLUMNS = {
 }
 # A comparison with as many batches.
 DROPOUT = ("F-statistic, dimension dropout", "F-statistic, 16,000 batches")
+UNTRAINED = "*untrained network*"
+SEEDS = (
+    "A fold's value is the mean over the seeds that both methods have. An "
+    "untrained network is a single random network for each seed."
+)
 CLUSTERS = {
     "k_means": "k-means",
     "learned_distance_to_k_means": "learned distance to k-means centroids",
@@ -133,14 +141,17 @@ def _disentangling(rows: dict[str, dict]) -> list[str]:
             + _run_columns(results)
         )
     first = next(iter(rows.values()))
-    cells = [
-        _cell(values(first, f"test_untrained.{name}")) for name in measures
-    ]
-    lines.append(
-        f"| *untrained network* | {_folds(first)} | "
-        + " | ".join(cells)
-        + " | | | |"
-    )
+    for seed in seeds_of(first):  # each is one random network
+        of_seed = with_seeds(first, [seed])
+        cells = [
+            _cell(values(of_seed, f"test_untrained.{name}"))
+            for name in measures
+        ]
+        lines.append(
+            f"| {UNTRAINED}, seed {seed} | {_folds(of_seed)} | "
+            + " | ".join(cells)
+            + " | | | |"
+        )
     ideal = {
         fold: run["evaluation"]["test"]["modularity_of_ideal"]
         for fold, runs in first["folds"].items()
@@ -162,23 +173,31 @@ def _disentangling(rows: dict[str, dict]) -> list[str]:
 def _differences(rows: dict[str, dict], measures: list[str]) -> list[str]:
     """Paired differences of the first method to the others."""
     (first, ours), *others = rows.items()
-    kinds = {
-        **{method: (results, "test") for method, results in others},
-        "*untrained network*": (ours, "test_untrained"),
-    }
+    kinds = {method: (results, "test") for method, results in others}
+    seeds = seeds_of(ours)
+    for seed in seeds:
+        of_seed = with_seeds(ours, [seed])
+        kinds[f"{UNTRAINED}, seed {seed}"] = of_seed, "test_untrained"
+    if len(seeds) > 1:
+        kinds[f"{UNTRAINED}, mean of {len(seeds)}"] = ours, "test_untrained"
     pairs = {
-        method: [
-            (
-                by_fold(ours, f"test.{name}"),
-                by_fold(theirs, f"{section}.{name}"),
-            )
+        _with_shared_seeds(method, ours, theirs): [
+            paired((ours, f"test.{name}"), (theirs, f"{section}.{name}"))
             for name in measures
         ]
         for method, (theirs, section) in kinds.items()
     }
     names = [MEASURES[name] for name in measures]
     ratio = ratio_of_test_to_train(ours["config"])
-    return difference_table(first, names, pairs, ratio, 3)
+    return [*difference_table(first, names, pairs, ratio, 3), "", SEEDS]
+
+
+def _with_shared_seeds(method: str, ours: dict, theirs: dict) -> str:
+    """Names the seeds of a comparison if a method has others, too."""
+    shared = shared_seeds({"ours": ours, "theirs": theirs})
+    if shared == seeds_of(ours) == seeds_of(theirs) or ", seed " in method:
+        return method
+    return f"{method}, seed {' '.join(map(str, shared))}"
 
 
 def _retrieval(rows: dict[str, dict]) -> list[str]:
@@ -222,9 +241,9 @@ def _recall_differences(rows: dict[str, dict], ks) -> list[str]:
     (first, (ours, ranking)), *others = rankings(rows).items()
     pairs = {
         method: [
-            (
-                by_fold(ours, f"{ranking}.recall_at_{k}"),
-                by_fold(theirs, f"{other}.recall_at_{k}"),
+            paired(
+                (ours, f"{ranking}.recall_at_{k}"),
+                (theirs, f"{other}.recall_at_{k}"),
             )
             for k in ks
         ]

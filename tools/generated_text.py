@@ -9,6 +9,8 @@ from trainers.workdir import write_atomically
 
 ROOT = pathlib.Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures"
+# The text of a section without results.
+NOT_RUN = "*Not run*: there is no result file yet."
 
 
 def arguments(about: str) -> argparse.Namespace:

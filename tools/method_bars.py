@@ -15,6 +15,7 @@ import statistics
 from tools import n_digit_grid
 from tools import n_digit_table
 from tools import omniglot_table
+from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
 from tools.generated_text import remake_page
 from tools.n_digit_grid import CONDITIONS
@@ -101,6 +102,8 @@ def _n_digit(results, split: str) -> dict:
 
 def text(found: dict[str, dict]) -> str:
     """Returns the Markdown between the marks."""
+    if not found:
+        return NOT_RUN
     lines = []
     for panel in found:
         lines += [

@@ -12,6 +12,7 @@ import json
 import pathlib
 import shlex
 
+from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
@@ -70,7 +71,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
 def table(results: list[dict]) -> str:
     """Returns the Markdown between the marks."""
     if not results:
-        return ""
+        return NOT_RUN
     lines = [
         f"| recipe, seed | unknown inputs | {' | '.join(SCORES.values())} |",
         "|---|---|" + "---:|" * len(SCORES),

@@ -13,6 +13,14 @@ LEGENDS = {
     "seeds": "Differences are paired by seed: mean ± standard error, and in "
     "brackets the p-value of the paired t-test. All seeds have one test set.",
 }
+# What is divided into folds: characters, digits, identities, or speakers.
+DIVIDED = {
+    "an4": 84,
+    "mnist": 10,
+    "omniglot": 1623,
+    "spoken_digit": 5,
+    "sprites": 672,
+}
 # Numbers that keys of one fold or seed share are compared with each other.
 Values = Mapping[object, float]
 
@@ -71,6 +79,28 @@ def paired_difference(
     return _of_differences(differences, test_to_train)
 
 
+def means_of_shared_seeds(
+    first: Mapping[tuple, float], second: Mapping[tuple, float], key: int = 0
+) -> tuple[dict, dict]:
+    """Returns the numbers of both by fold, means over the seeds of both.
+
+    Args:
+        first: A number by fold and seed. Only what both methods have counts.
+        second: The same of the other method.
+        key: 0: by fold; 1: by seed, means over the folds of both.
+    """
+    shared = [pair for pair in first if pair in second]
+    return tuple(
+        {
+            where: statistics.fmean(
+                numbers[pair] for pair in shared if pair[key] == where
+            )
+            for where in dict.fromkeys(pair[key] for pair in shared)
+        }
+        for numbers in (first, second)
+    )
+
+
 def _of_differences(
     differences: Sequence[float], test_to_train: float | None = None
 ) -> PairedDifference:
@@ -99,16 +129,32 @@ def _p(mean: float, variance: float, count: int) -> float:
 
 
 def ratio_of_test_to_train(config: dict) -> float | None:
-    """Test classes divided by training classes of a run with folds.
+    """Test classes divided by training classes, the mean over the folds.
 
-    A fifth of the classes that are not in the test are for validation. None
+    A fifth of the classes that are not in the test are for validation, rounded
+    up: of MNIST's ten digits, two are for the test and six for training. None
     without folds, or if one test split is the test of every fold.
+
+    Raises:
+        ValueError: If the number of classes of the data set is not known.
     """
+    from trainers.folds import split_classes
+
     folds = config.get("folds", {})
     number = folds.get("num_folds", 0)
     if not number or folds.get("test_split"):
         return None
-    return (1 / number) / (0.8 * (1 - 1 / number))
+    dataset = config["dataset"].partition("/")[0]
+    if dataset not in DIVIDED:
+        raise ValueError(
+            f"received folds of {dataset}; expected one of {[*DIVIDED]}. Add "
+            "its number of classes to tools/paired_difference.py"
+        )
+    sizes = [
+        split_classes(DIVIDED[dataset], fold, number, min_num_test=1)
+        for fold in range(number)
+    ]
+    return statistics.fmean(len(s["test"]) / len(s["train"]) for s in sizes)
 
 
 def as_cell(found: PairedDifference | None, digits: int, scale=1.0) -> str:

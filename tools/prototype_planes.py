@@ -83,7 +83,7 @@ def _save_characters(workdir: pathlib.Path, path: pathlib.Path) -> None:
         mean[rows],
         images[rows],
         size=20,
-        title=f"{run.data.dataset}: classes of the test",
+        title="Omniglot: characters of the test",
     )
     viz.save_figure(figure, path)
 

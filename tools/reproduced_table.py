@@ -45,29 +45,27 @@ def f_statistic_rows(found: dict) -> list[tuple]:
     def minus(rival: str, data: str, name: str, digits=3, scale=1.0) -> str:
         ours = found["sprites_f_statistic", data]
         theirs = (
-            folds.by_fold(ours, f"test_untrained.{name}")
+            (ours, f"test_untrained.{name}")
             if rival == "untrained"
-            else folds.by_fold(found[f"sprites_{rival}", data], f"test.{name}")
+            else (found[f"sprites_{rival}", data], f"test.{name}")
         )
-        return _cell(
-            folds.by_fold(ours, f"test.{name}"),
-            theirs,
-            ours["config"],
-            digits,
-            scale,
-        )
+        pair = folds.paired((ours, f"test.{name}"), theirs)
+        ratio = ratio_of_test_to_train(ours["config"])
+        return _cell(*pair, ratio, digits, scale)
 
     def recall(prefix: str, data: str) -> str:
         ours = found[f"{prefix}_retrieval_f_statistic", data]
         return ", ".join(
             f"{loss.replace('_', ' ')} "
             + _cell(
-                folds.by_fold(ours, "test.recall_at_1"),
-                folds.by_fold(
-                    found[f"{prefix}_retrieval_{loss}", data],
-                    "test.recall_at_1",
+                *folds.paired(
+                    (ours, "test.recall_at_1"),
+                    (
+                        found[f"{prefix}_retrieval_{loss}", data],
+                        "test.recall_at_1",
+                    ),
                 ),
-                ours["config"],
+                ratio_of_test_to_train(ours["config"]),
                 1,
                 100,
             )
@@ -161,18 +159,20 @@ def learned_distance_rows(found: dict) -> list[tuple]:
     def of(dataset, protocol):
         return trials.rows(found, dataset, protocol)
 
-    def minus(rows, other, unit="folds") -> str:
-        ours = rows["learned distance", "learned distance"]
-        pair = trials.paired_numbers(ours, rows[other], "equal_error_rate")
-        config = {"folds": {"num_folds": 5}} if unit == "folds" else {}
-        return _cell(*pair, config, 2, 100)
+    def minus(dataset, other) -> str:
+        rows = of(dataset, "folds")
+        both = rows["learned distance", "learned distance"], rows[other]
+        pair = trials.paired_numbers(*both, EER)
+        key = next(key for key in found if key[:2] == (dataset, "folds"))
+        config = next(iter(found[key].values()))["config"]
+        by_fold = trials.paired_by(*both) == "folds"
+        ratio = ratio_of_test_to_train(config) if by_fold else None
+        return _cell(*pair, ratio, 2, 100)
 
     def eer(rows, *row) -> str:
         return f"{100 * _mean(trials.by_run(rows[row], EER)):.2f} %"
 
     plane = of("mnist", trials.TASKS["mnist_learned_distance"])
-    speakers, words = of("an4", "folds"), of("spoken_digit", "folds")
-    digits = of("mnist", "folds")
     (figure_3,) = found[
         "mnist", trials.TASKS["mnist_learned_distance"], PLANE
     ].values()
@@ -203,10 +203,10 @@ def learned_distance_rows(found: dict) -> list[tuple]:
             "Table 2: VoxCeleb, distance against PLDA and cosine",
             "not attempted",
             "no audio of VoxCeleb; EER of the distance minus its own cosine, "
-            f"points: AN4 {minus(speakers, own)}, spoken digits "
-            f"{minus(words, own)}; minus the triplet loss: AN4 "
-            f"{minus(speakers, triplet)}, spoken digits "
-            f"{minus(words, triplet)}",
+            f"points: AN4 {minus('an4', own)}, spoken digits "
+            f"{minus('spoken_digit', own)}; minus the triplet loss: AN4 "
+            f"{minus('an4', triplet)}, spoken digits "
+            f"{minus('spoken_digit', triplet)}",
             "VoxCeleb 1 and 2, and a GPU for 2 million batches (`voxceleb_*`)",
         ),
         (
@@ -235,7 +235,7 @@ def learned_distance_rows(found: dict) -> list[tuple]:
             "Table 4: fine-tuning from English to Arabic speech",
             "not attempted",
             "the data is not free; from characters to digits, EER of training "
-            "anew minus fine-tuning, points: " + minus(digits, fine_tuned),
+            "anew minus fine-tuning, points: " + minus("mnist", fine_tuned),
             "the data of the paper; the steps are in "
             "[recipes that were not run](recipes_not_run.md)",
         ),
@@ -257,8 +257,7 @@ PLANE = "mnist_learned_distance"
 _mean = statistics.fmean
 
 
-def _cell(ours, theirs, config, digits, scale) -> str:
-    ratio = ratio_of_test_to_train(config)
+def _cell(ours, theirs, ratio, digits, scale) -> str:
     found = paired_difference(ours, theirs, ratio)
     return as_cell(found, digits, scale)
 

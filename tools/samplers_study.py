@@ -13,9 +13,12 @@ import statistics
 
 from tools import n_digit_grid
 from tools import n_digit_table
+from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
+from tools.rerun_command import command_lines
+from tools.rerun_command import rerun_command
 
 PAGE = ROOT / "docs" / "results" / "prototypes.md"
 BEGIN, END = (
@@ -50,16 +53,17 @@ def by_sampler(runs: list[dict]) -> dict[str, dict[int, list[dict]]]:
 def table(found: dict) -> str:
     """Returns the Markdown between the marks."""
     if not found:
-        return ""
+        return NOT_RUN
     lines = [
-        "| sampler | samples | "
+        "| sampler | samples | seeds | "
         + " | ".join(
             f"{condition.replace('_', ' ')}, {split.removeprefix('test_')}"
             for split, condition in n_digit_table.CELLS
         )
         + " | minutes | commit |",
-        "|---|---:|" + "---:|" * (len(n_digit_table.CELLS) + 2),
+        "|---|---:|---|" + "---:|" * (len(n_digit_table.CELLS) + 2),
     ]
+    commands = {}
     for sampler, by_samples in found.items():
         for count, runs in by_samples.items():
             cells = [
@@ -73,6 +77,8 @@ def table(found: dict) -> str:
             training = [run["training"] for run in runs]
             lines.append(
                 f"| {sampler} | {count} | "
+                + " ".join(str(run["seed"]) for run in runs)
+                + " | "
                 + " | ".join(f"{cell:.1f}" for cell in cells)
                 + " | "
                 + ", ".join(f"{t['seconds'] / 60:.0f}" for t in training)
@@ -80,6 +86,13 @@ def table(found: dict) -> str:
                 + " ".join(sorted({t["commit"][:7] for t in training}))
                 + " |"
             )
+            for run in runs:
+                seed = run["seed"]
+                commands[f"{sampler}, {count}, seed {seed}"] = rerun_command(
+                    RECIPE,
+                    run["config"],
+                    f"runs/{sampler}_{count}_seed_{seed}",
+                )
     training = [
         run["training"]
         for of in found.values()
@@ -90,6 +103,7 @@ def table(found: dict) -> str:
         "",
         f"Accuracy in %, `{RECIPE}`, {EPISODES:,} episodes; "
         f"{hardware(training)}.",
+        *command_lines(commands),
         "",
         f"![Accuracy against samples](../figures/{FIGURE}.png)",
     ]
@@ -129,7 +143,11 @@ def figure(found: dict):
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("accuracy, %")
     panels[-1].legend()
-    drawn.supxlabel("bars: 95 % intervals over test episodes", fontsize=8)
+    drawn.supxlabel(
+        "points: means over seeds; bars: the widest 95 % interval of a seed's "
+        "run, over test episodes",
+        fontsize=8,
+    )
     return drawn
 
 

@@ -10,6 +10,7 @@ from tools.generated_text import FIGURES
 from tools.generated_text import ROOT
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
+from tools.paired_difference import means_of_shared_seeds
 
 RESULTS = ROOT / "benchmarks" / "results" / "verification"
 METHODS = {
@@ -157,22 +158,26 @@ def _method(recipe: str) -> str:
     return METHODS[max(ends, key=len)]
 
 
-def paired_numbers(ours: dict, theirs: dict, name: str) -> tuple[dict, dict]:
-    """Returns a measure of both by run, the mean over the seeds of both.
+def paired_by(ours: dict, theirs: dict) -> str:
+    """Returns what two rows are paired by: `"folds"` or `"seeds"`.
 
-    If both have a single run, the measure is by seed.
+    By seeds, if a single run of each has shared seeds.
     """
-    shared = [key for key in ours if key in theirs]
-    single = len({run for run, _ in shared}) == 1
-    return tuple(
-        {
-            where: statistics.fmean(
-                measures[key][name] for key in shared if key[single] == where
-            )
-            for where in dict.fromkeys(key[single] for key in shared)
-        }
-        for measures in (ours, theirs)
-    )
+    shared = {run for run, seed in ours if (run, seed) in theirs}
+    return "seeds" if len(shared) == 1 else "folds"
+
+
+def paired_numbers(ours: dict, theirs: dict, name: str) -> tuple[dict, dict]:
+    """Returns a measure of both by fold or seed, as `paired_by` says.
+
+    By fold, it is the mean over the seeds that both have.
+    """
+    numbers = [
+        {key: measures[name] for key, measures in row.items()}
+        for row in (ours, theirs)
+    ]
+    by_seed = paired_by(ours, theirs) == "seeds"
+    return means_of_shared_seeds(*numbers, key=int(by_seed))
 
 
 def by_run(measures: dict, name: str) -> list[float]:

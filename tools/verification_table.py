@@ -28,6 +28,7 @@ from tools.verification_results import collect
 from tools.verification_results import load
 from tools.verification_results import name_of_figure
 from tools.verification_results import of_test_split
+from tools.verification_results import paired_by
 from tools.verification_results import paired_numbers
 from tools.verification_results import rows
 from tools.verification_results import title_of
@@ -120,19 +121,23 @@ def _differences(measured: dict, runs: dict) -> list[str]:
     """Paired differences of the learned distance to the other rows."""
     first, *others = measured
     names = {"equal_error_rate": "EER, points", "one_minus_auc": "1 - AUC"}
-    pairs = {
-        " by ".join(other): [
-            paired_numbers(measured[first], measured[other], name)
-            for name in names
-        ]
-        for other in others
-    }
     config = next(iter(runs.values()))["config"]
-    unit = "folds" if len({run for run, _ in measured[first]}) > 1 else "seeds"
-    ratio = ratio_of_test_to_train(config) if unit == "folds" else None
-    return difference_table(
-        " by ".join(first), [*names.values()], pairs, ratio, 2, 100, unit
-    )
+    pairs = {"folds": {}, "seeds": {}}
+    for other in others:
+        rows_of_both = measured[first], measured[other]
+        pairs[paired_by(*rows_of_both)][" by ".join(other)] = [
+            paired_numbers(*rows_of_both, name) for name in names
+        ]
+    lines = []
+    for unit, of_unit in pairs.items():
+        if of_unit:
+            # Folds share training data; seeds of one run are no folds.
+            ratio = ratio_of_test_to_train(config) if unit == "folds" else None
+            lines += difference_table(
+                " by ".join(first), [*names.values()], of_unit, ratio, 2, 100,
+                unit,
+            )  # fmt: skip
+    return lines
 
 
 def _commands(runs: dict) -> dict[str, str]:

@@ -41,8 +41,7 @@ def cifar_resnet18_encoder(
     Args:
         image_shape: `(height, width, 3)`.
         width: Filters of the first stage; the other stages, and the embedding,
-            grow with it. The published network has 64. A quarter of the width
-            takes about a tenth of the time on a CPU.
+            grow with it. The published network has 64.
 
     Output shape: `(batch, 8 * width)`, float32 also under mixed precision.
 

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tools import cross_validation_results
 from tools.paired_difference import as_cell
 from tools.paired_difference import cell_of_seeds
 from tools.paired_difference import difference_table
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train as ratio_of
+from tools.verification_results import paired_by
 from tools.verification_results import paired_numbers
 from trainers.folds import split_classes
 from trainers.recipes import every_recipe
@@ -100,11 +102,42 @@ def test_cell_of_seeds():
 
 def test_ratio_of_the_folds():
     config = every_recipe()["omniglot_retrieval_triplet"].config().to_dict()
-    sizes = {k: len(v) for k, v in split_classes(1000, 1).items()}
-    assert ratio_of(config) == pytest.approx(sizes["test"] / sizes["train"])
+    sizes = [
+        {k: len(v) for k, v in split_classes(1623, fold).items()}
+        for fold in range(5)
+    ]
+    expected = np.mean([s["test"] / s["train"] for s in sizes])
+    assert ratio_of(config) == pytest.approx(expected)
+    # Two digits for the test and six for training; one speaker of five.
+    folds = {"num_folds": 5}
+    for dataset, ratio in (("mnist", 2 / 6), ("spoken_digit", 1 / 3)):
+        found = ratio_of({"dataset": dataset, "folds": folds})
+        assert found == pytest.approx(ratio)
+    with pytest.raises(ValueError, match="received folds of cub200"):
+        ratio_of({"dataset": "cub200", "folds": folds})
     config["folds"]["test_split"] = "test"
     assert ratio_of(config) is None
     assert ratio_of({}) is None
+
+
+def sprites(*numbers):
+    """Results of one fold, a number for each seed."""
+    runs = [
+        {"seed": seed, "evaluation": {"test": {"modularity": value}}}
+        for seed, value in enumerate(numbers)
+    ]
+    return {"folds": {"1": runs}}
+
+
+def test_folds_pair_equal_seeds():
+    ours, theirs = sprites(0.9, 0.5), sprites(0.7)
+    rows = [(results, "test.modularity") for results in (ours, theirs)]
+    assert cross_validation_results.paired(*rows) == ({"1": 0.9}, {"1": 0.7})
+    assert cross_validation_results.by_fold(*rows[0]) == {"1": 0.7}
+    seeds = cross_validation_results.shared_seeds({"a": ours, "b": theirs})
+    assert seeds == [0]
+    kept = cross_validation_results.with_seeds(ours, seeds)
+    assert cross_validation_results.values(kept, "test.modularity") == [0.9]
 
 
 def test_verification_pairs_shared_seeds_by_fold():
@@ -121,3 +154,4 @@ def test_verification_pairs_shared_seeds_by_fold():
     )
     one = {("official", seed): {"eer": seed} for seed in (0, 1)}
     assert paired_numbers(one, one, "eer") == ({0: 0, 1: 1},) * 2
+    assert (paired_by(ours, theirs), paired_by(one, one)) == ("folds", "seeds")

@@ -8,6 +8,7 @@ from tools import claims
 from tools import out_of_distribution_table
 from tools import prototype_claims
 from tools import samplers_study
+from tools.generated_text import NOT_RUN
 from tools.generated_text import read_between
 
 
@@ -119,7 +120,7 @@ def test_unknown_inputs():
     assert prototype_claims.unknown_claim([run])[2] == "reproduced"
     low = prototype_claims.unknown_claim([unknown_run(0.5)])
     assert low[1:] == ("AUROC: mnist 0.50", "not reproduced")
-    assert out_of_distribution_table.table([]) == ""
+    assert out_of_distribution_table.table([]) == NOT_RUN
 
 
 def test_the_pages_are_up_to_date():

@@ -11,6 +11,7 @@ from tools import method_bars
 from tools import n_digit_grid
 from tools import prototype_planes
 from tools import samplers_study
+from tools.generated_text import NOT_RUN
 from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.workdir import recipe_fields
@@ -120,7 +121,7 @@ def test_figures_of_colour_and_orientation():
     for figure in drawn.values():
         figure.canvas.draw()
     assert colour_orientation_table.figures([]) == {}
-    assert colour_orientation_table.table([]) == ""
+    assert colour_orientation_table.table([]) == NOT_RUN
 
 
 def study_run(sampler, count, accuracy, **changes):
@@ -156,11 +157,15 @@ def test_the_study_of_the_samplers_ignores_other_runs():
         "intersection": [1],
     }
     text = samplers_study.table(found)
-    assert "| naive | 5 | 50.0 | 50.0 |" in text
+    assert "| naive | 5 | 0 | 50.0 | 50.0 |" in text
+    assert "# naive, 20, seed 0" in text
+    assert "--config.objective.num_samples=20" in text
     panel = samplers_study.figure(found).axes[0]
     naive = panel.containers[0].lines[0]
     assert naive.get_xydata().tolist() == [[5, 50], [20, 70]]
-    assert samplers_study.table({}) == "" and not samplers_study.figures({})
+    assert samplers_study.table({}) == NOT_RUN and not samplers_study.figures(
+        {}
+    )
 
 
 def test_bars_need_two_methods_with_all_tasks():
