@@ -30,14 +30,19 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--workdir", required=True, help="folder of the folds' runs"
     )
-    result.add_argument(
+    add_folds(result)
+    return result
+
+
+def add_folds(to: argparse.ArgumentParser) -> None:
+    """Adds the argument `--folds`."""
+    to.add_argument(
         "--folds",
         type=int,
         nargs="+",
         metavar="K",
         help="which folds to run, from 0 (default: all but 0)",
     )
-    return result
 
 
 def cross_validate(

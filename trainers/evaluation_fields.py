@@ -51,6 +51,11 @@ class VerificationValidation(Validation):
     num_per_class: int = field(
         0, "Examples of each class in the pairs; 0 uses all."
     )
+    score: str = field(
+        "",
+        "Score of the pairs: cosine, or empty for the method's log-likelihood "
+        "ratio, and the cosine if it has none.",
+    )
 
 
 @dataclasses.dataclass(frozen=True)

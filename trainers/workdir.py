@@ -187,19 +187,29 @@ def require_free(path: pathlib.Path, recipe: str, run: Run, **more) -> bool:
     read_results(path)
     if not (path / "config.json").exists():
         return False
-    found = _read_config_file(path)
-    different = _differences(
-        resolved(found["config"]), {**as_json(run), **more}
-    )
+    different = changed_fields(path, run, **more)
     if different:
         field, old, new = different[0]
+        recipe = _read_config_file(path)["recipe"]
         raise ValueError(
-            f"{path} contains a run of {found['recipe']!r} with "
+            f"{path} contains a run of {recipe!r} with "
             f"{field}={old!r}; this one has {field}={new!r} "
             f"({len(different)} field(s) differ). Choose another --workdir, "
             "or start it again as it was."
         )
     return True
+
+
+def changed_fields(path: pathlib.Path, run: Run, **more) -> list[tuple]:
+    """Returns `(field, stored, new)` of each field that differs from a run.
+
+    Args:
+        path: A workdir with a run.
+        run: The typed run.
+        **more: As in `claim`.
+    """
+    stored = resolved(_read_config_file(path)["config"])
+    return _differences(stored, {**as_json(run), **more})
 
 
 def _read_config_file(path: pathlib.Path) -> dict:

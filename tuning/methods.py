@@ -1,64 +1,101 @@
 """The values of each method that a search draws, one table for all spaces."""
 
+from tuning.fields import choose
 from tuning.fields import choose_distance
 from tuning.fields import set_field
 from tuning.fields import set_learning_rate
 
-# From the lowest to the highest value, on a logarithmic scale.
+# From the lowest to the highest value, on a logarithmic scale. Fields are below
+# the section of the method: `loss`, `objective`, `objective.encoder_loss` etc.
 RANGES = {
-    "TripletLoss": {"loss.margin": (0.03, 1.0)},
-    "ContrastiveLoss": {"loss.margin": (0.3, 10.0)},
-    "LiftedStructureLoss": {"loss.margin": (0.3, 10.0)},
+    "TripletLoss": {"margin": (0.03, 1.0)},
+    "ContrastiveLoss": {"margin": (0.3, 10.0)},
+    "LiftedStructureLoss": {"margin": (0.3, 10.0)},
     "BinomialDevianceLoss": {
-        "loss.scale": (1.0, 10.0),
-        "loss.negative_cost": (1.0, 50.0),
+        "scale": (1.0, 10.0),
+        "negative_cost": (1.0, 50.0),
     },
-    "HedgedInstances": {"objective.beta": (1e-6, 1e-2)},
-    "BetaVAE": {"autoencoder.beta": (0.5, 16.0)},
+    "HedgedInstances": {"beta": (1e-6, 1e-2)},
+    "BetaVAE": {"beta": (0.5, 16.0)},
 }
 CHOICES = {
-    "TripletLoss": {"loss.mining": ("all", "hard")},
-    "BinomialDevianceLoss": {"loss.threshold": (0.3, 0.5, 0.7)},
-    "HistogramLoss": {"loss.num_nodes": (51, 101, 201)},
-    "LearnedDistance": {
-        "objective.label_smoothing": (0.0, 0.05, 0.1, 0.2),
-        "objective.distance.dropout": (0.0, 0.1, 0.2),
-    },
-    "StochasticPrototypes": {
-        "objective.noise_transform": ("softplus", "exp"),
-    },
+    "TripletLoss": {"mining": ("all", "hard")},
+    "BinomialDevianceLoss": {"threshold": (0.3, 0.5, 0.7)},
+    "HistogramLoss": {"num_nodes": (51, 101, 201)},
+    "StochasticPrototypes": {"noise_transform": ("softplus", "exp")},
 }
 # The paper chose 2 of 22 dimensions, and 3, 63 and 70 of 500.
 SHARES_OF_DIMS = (0.01, 0.03, 0.1, 0.2, 0.5, 1.0)
+NUM_PER_CLASS = (3, 5, 10)  # divide 30 and 60
 SECTIONS = ("loss", "objective", "autoencoder")
+
+
+def choose_class_batches(hyperparameters, config, num_examples: int) -> None:
+    """Draws the examples of a class; a batch has `num_examples` in all."""
+    number = hyperparameters.Choice(
+        "batches.num_per_class", list(NUM_PER_CLASS)
+    )
+    set_field(config, "batches.num_per_class", number)
+    set_field(config, "batches.num_classes", num_examples // number)
 
 
 def choose_constants(hyperparameters, config) -> None:
     """Draws the learning rate, and the constants that the method leaves open.
 
     The rate is between 1e-4 and 1e-2 for every method. Methods without
-    constants, such as `PrototypicalLoss`, have the rate alone. Set
-    `encoder.dim` first: `num_dims` of the F-statistic loss is a share of it.
+    constants, such as `PrototypicalLoss`, have the rate alone. A learned
+    distance also has the constants of its `encoder_loss`. Set `encoder.dim`
+    first: `num_dims` of the F-statistic loss is a share of it.
     """
     rate = hyperparameters.Float(
         "optimizer.learning_rate", 1e-4, 1e-2, sampling="log"
     )
     set_learning_rate(config, rate)
-    name = method_name(config)
+    section, name = _method(config)
+    if name == "LearnedDistance":
+        _choose_learned_distance(hyperparameters, config)
+    else:
+        _choose_fields(hyperparameters, config, section, name)
+
+
+def _choose_fields(hyperparameters, config, section: str, name: str) -> None:
+    """Draws the constants of a method whose fields are below `section`."""
     for field, (low, high) in RANGES.get(name, {}).items():
+        field = f"{section}.{field}"
         value = hyperparameters.Float(field, low, high, sampling="log")
         set_field(config, field, value)
-    for field, values in CHOICES.get(name, {}).items():
-        value = hyperparameters.Choice(field, list(values))
-        set_field(config, field, value)
+    choices = CHOICES.get(name, {}).items()
+    grid = {f"{section}.{field}": values for field, values in choices}
+    choose(hyperparameters, config, grid)
     if name == "FStatisticLoss":
         share = hyperparameters.Choice("share_of_dims", list(SHARES_OF_DIMS))
         num_dims = max(1, round(share * config.encoder.dim))
-        set_field(config, "loss.num_dims", num_dims)
-    if name == "LearnedDistance":
+        set_field(config, f"{section}.num_dims", num_dims)
+
+
+def _choose_learned_distance(hyperparameters, config) -> None:
+    """Draws what can change the score that chooses the trial.
+
+    A distance that does not train the encoder cannot change the cosine. Label
+    smoothing also concerns the classifier.
+    """
+    objective = config.objective
+    is_idle = (
+        not objective.get("train_encoder", True)
+        and config.get("validation", {}).get("score") == "cosine"
+    )
+    if not is_idle or objective.get("auxiliary"):
+        grid = {"objective.label_smoothing": (0.0, 0.05, 0.1, 0.2)}
+        choose(hyperparameters, config, grid)
+    if not is_idle:
+        grid = {"objective.distance.dropout": (0.0, 0.1, 0.2)}
+        choose(hyperparameters, config, grid)
         choose_distance(
             hyperparameters, config, num_layers=(2, 3, 4), num_units=(128, 256)
         )
+    if objective.get("encoder_loss"):
+        section, name = "objective.encoder_loss", objective.encoder_loss.name
+        _choose_fields(hyperparameters, config, section, name)
 
 
 def method_name(config) -> str:
@@ -67,9 +104,13 @@ def method_name(config) -> str:
     Raises:
         ValueError: If the config has none of them.
     """
+    return _method(config)[1]
+
+
+def _method(config) -> tuple[str, str]:
     for section in SECTIONS:
         if section in config:
-            return config[section].name
+            return section, config[section].name
     raise ValueError(
         "the recipe has no section loss, objective or autoencoder; choose "
         "another --config"

@@ -63,14 +63,17 @@ class Progress:
 
 
 def _folds_of_winner(arguments) -> str:
-    """The command for the folds that the search did not see, or nothing."""
-    run = load_recipe(arguments.config, arguments.overrides)
+    """The command that trains the winner on the other folds, or nothing."""
+    from tuning.report import kept_in_full
+
+    run = load_recipe(arguments.config, kept_in_full(arguments.overrides))
     if not run.data.folds.num_folds:
         return ""
     path = pathlib.Path(arguments.workdir)
+    batches = run.training.num_epochs * run.training.steps_per_epoch
     return (
         f"\nOther folds: {command_line.module_command('tuning.winner')} "
-        f"--search {shlex.quote(str(path))} "
+        f"--search {shlex.quote(str(path))} --batches {batches} "
         f"--workdir {shlex.quote(str(path / 'folds'))}"
     )
 

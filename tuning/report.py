@@ -109,6 +109,7 @@ def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
     return update_results(
         path,
         **search,
+        finished=oracle.finished,
         best=winner,
         trials=table,
         seconds=round(seconds, 1),
@@ -172,6 +173,15 @@ def kept_in_full(overrides: list[str]) -> list[str]:
     ]
 
 
+def kept_places(overrides: list[str]) -> list[str]:
+    """Returns the overrides of folders and devices, which no recipe sets."""
+    return [
+        override
+        for override in overrides
+        if override.partition("=")[0].rpartition(".")[2] in PLACE_FIELDS
+    ]
+
+
 def to_full_length(short, full, overrides: list[str]) -> list[str]:
     """Returns overrides with which `best.py` trains for the recipe's length.
 
@@ -181,7 +191,7 @@ def to_full_length(short, full, overrides: list[str]) -> list[str]:
         overrides: Overrides of the search. The result includes overrides of
             folders and devices, which `best.py` does not set.
     """
-    found = [o for o in overrides if o.partition("=")[0] in PLACE_FIELDS]
+    found = kept_places(overrides)
     # Fields that set a length are numbers.
     before, after = flat(config_of(short)), flat(config_of(full))
     for name, value in after.items():

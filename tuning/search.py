@@ -28,6 +28,8 @@ from tuning.progress import Progress
 from tuning.progress import say_what_is_next
 
 SPACES = pathlib.Path(__file__).parent / "spaces"
+# What must be equal when a search continues, besides the recipe.
+SAME = ("space", "objective", "direction", "search_seed")
 
 
 def space_names() -> list[str]:
@@ -138,6 +140,7 @@ def search(arguments, words: list[str]) -> None:
         "direction": direction,
         "seed": run.training.seed,
         "search_seed": arguments.seed,
+        "num_trials": arguments.trials,
         "workers": arguments.workers,
         "overrides": arguments.overrides,
     }
@@ -154,8 +157,7 @@ def search(arguments, words: list[str]) -> None:
             path,
         )
 
-    fields = ("space", "objective", "direction", "search_seed")
-    same = {field: asked[field] for field in fields}
+    same = {field: asked[field] for field in SAME}
     if role == "worker":
         _check_recipe(run, name)
         path = pathlib.Path(arguments.workdir)

@@ -1,8 +1,14 @@
 """Trains the winner of a search: `python -m tuning.winner --search DIR ...`.
 
-The values of the best trial are set in the recipe, at the recipe's own length,
-and the recipe is trained on the folds that the search did not see. Searches of
-several methods with one budget thus give comparable results.
+The values of the best trial are set in the recipe, and the recipe is trained
+for `--batches N` batches, with its learning rate stretched to this length.
+Searches of several methods with one budget thus give comparable results.
+
+By default folds 1 and higher are trained. The search trained and chose on the
+training and validation classes of fold 0, and these classes are the test
+classes of the other folds. The weights are new in each fold, but the chosen
+values come from classes that are tested here, for every method alike. Only the
+test classes of fold 0 had no part in the search: `--folds 0`.
 """
 
 import argparse
@@ -13,95 +19,182 @@ import sys
 from trainers import command_line
 from trainers.config import load_function
 from trainers.config import load_recipe
+from trainers.cross_validate import add_folds
+from trainers.cross_validate import cross_validate
+from trainers.cross_validate import flat
 from trainers.overrides import overrides
+from trainers.run import Run
 from trainers.run_config import config_of
+from trainers.workdir import changed_fields
 from trainers.workdir import read_results
 from trainers.workdir import recipe_fields
+from trainers.workdir import require_run
+from tuning.search import SAME
 from tuning.search import SPACES
 from tuning.search import run_maker
 from tuning.search import space_names
 
+# Fields that `--batches` sets.
+SET_BY_LENGTH = ("steps_per_epoch", "decay_steps")
+
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="python -m tuning.winner",
-        description="Train the best values of a search at the recipe's own "
-        "length on the folds that the search did not see, and evaluate them.",
-        epilog="Any field of the recipe can be set: --config.field=value, such "
-        "as the same number of batches for every method.",
+        prog=command_line.program("tuning.winner"),
+        description="Train the best values of a search for a given number of "
+        "batches, by default on all folds but fold 0, and evaluate them. The "
+        "test classes of these folds are the classes on which the search "
+        "trained and chose; only the test classes of fold 0 had no part in it.",
+        epilog="Any other field can be set: --config.field=value.",
     )
     result.add_argument(
         "--search", required=True, metavar="DIR", help="folder of the search"
     )
     result.add_argument(
-        "--workdir", required=True, help="folder of the training"
+        "--batches",
+        required=True,
+        type=int,
+        metavar="N",
+        help="batches of each training; give every method the same number",
     )
     result.add_argument(
-        "--folds",
-        type=int,
-        nargs="+",
-        metavar="K",
-        help="which folds to train, from 0 (default: all but 0)",
+        "--workdir", required=True, help="folder of the training"
     )
+    add_folds(result)
     return result
 
 
-def winning_overrides(folder: str, more: list[str]) -> tuple[str, list[str]]:
+def winning_overrides(
+    folder: str, num_batches: int, more: list[str]
+) -> tuple[str, list[str]]:
     """Returns the recipe of a search, and its winner's values as overrides.
 
     Args:
         folder: Folder of a finished search.
+        num_batches: Batches of the training. Early stopping is off.
         more: Overrides of all values, also of the winner's.
 
     Raises:
-        ValueError: If no trial succeeded, or overrides cannot express the
-            winner, for instance if it has another kind of schedule.
+        ValueError: If the search is not finished or no trial succeeded; if the
+            recipe or the space has changed since; if overrides cannot express
+            the winner; if the epochs cannot have `num_batches` in all.
     """
     import keras_tuner
 
-    from tuning.report import kept_in_full
-
-    results = read_results(pathlib.Path(folder))
-    if not results.get("best"):
-        raise ValueError(
-            f"{folder} contains no finished trial; name the folder of a search"
-        )
+    path = pathlib.Path(folder)
+    results = _finished(path)
     recipe, name = results["recipe"], results["space"]
+    best, given = results["best"], results["overrides"]
     space = load_function(name, SPACES, "space", "space", space_names())
-    kept = kept_in_full(results["overrides"])
-    values = keras_tuner.HyperParameters()
-    values.values = dict(results["best"]["values"])
-    winner = run_maker(load_recipe(recipe, kept), space)(values)
+
+    from tuning.report import kept_in_full
+    from tuning.report import kept_places
+
+    def winner(fields):
+        values = keras_tuner.HyperParameters()
+        values.values = dict(best["values"])
+        return run_maker(load_recipe(recipe, fields), space)(values)
+
+    asked = {field: results[field] for field in SAME}
+    _require_unchanged(path, load_recipe(recipe, given), search=asked)
+    _require_unchanged(
+        path / "trials" / f"trial_{best['trial']}", winner(given)
+    )
+    full = winner(kept_in_full(given))
     found = [
         f"{field}={value}"
-        for field, value in overrides(recipe, config_of(winner)).items()
+        for field, value in overrides(recipe, config_of(full)).items()
     ]
     again = recipe_fields(load_recipe(recipe, found))
-    if again != recipe_fields(winner):
+    if again != recipe_fields(full):
         raise ValueError(
             f"the winner of {folder} cannot be written as overrides of "
             f"{recipe}; train its best.py instead"
         )
-    return recipe, [*found, *more]
+    found = [*found, *kept_places(given)]
+    return recipe, [*found, *_of_length(recipe, full, num_batches, more), *more]
 
 
-def train_winner(
-    search: str, workdir: str, folds: list[int] | None, more: list[str]
-) -> dict:
+def _finished(path: pathlib.Path) -> dict:
+    """Returns the results of a finished search that has a winner."""
+    results = read_results(path)
+    if not isinstance(results.get("trials"), list) or "space" not in results:
+        raise ValueError(f"{path} contains no search; name its --workdir")
+    if not results.get("finished"):
+        raise ValueError(
+            f"the search in {path} is not finished: {len(results['trials'])} "
+            f"of {results.get('num_trials', 'an unknown number of')} trials "
+            "have ended; start the same command of tuning.search again"
+        )
+    if not results["best"]:
+        raise ValueError(f"no trial of the search in {path} succeeded")
+    return results
+
+
+def _require_unchanged(path: pathlib.Path, run: Run, **more) -> None:
+    """Raises ValueError if a folder contains another run than today's."""
+    require_run(path)
+    changed = changed_fields(path, run, **more)
+    if changed:
+        field, old, new = changed[0]
+        raise ValueError(
+            f"the recipe or the space has changed since the search: {path} has "
+            f"{field}={old!r}, and today's is {new!r} ({len(changed)} field(s) "
+            "differ). Restore it, or search again."
+        )
+
+
+def _of_length(
+    recipe: str, run: Run, num_batches: int, more: list[str]
+) -> list[str]:
+    """Returns overrides with which a run trains for `num_batches` batches.
+
+    The number of epochs stays, and early stopping is off. The decay of the
+    learning rate is stretched with the training; a warm-up is not.
+    """
+    given = {override.partition("=")[0].rpartition(".")[2] for override in more}
+    for field in SET_BY_LENGTH:
+        if field in given:
+            raise ValueError(
+                f"--batches sets {field}; received --config for it, too: leave "
+                "it out"
+            )
+    own = run.training.num_epochs * run.training.steps_per_epoch
+    epochs = load_recipe(recipe, more).training.num_epochs
+    if num_batches < 1 or num_batches % epochs:
+        raise ValueError(
+            f"--batches must be a multiple of the {epochs} epochs of {recipe}; "
+            f"received {num_batches}; choose another number of batches, or "
+            "--config.num_epochs"
+        )
+    found = [
+        f"num_epochs={epochs}",
+        f"steps_per_epoch={num_batches // epochs}",
+        f"patience={epochs}",
+    ]
+    for field, value in flat(config_of(run)["optimizer"]).items():
+        if field.endswith("decay_steps"):
+            steps = max(1, round(value * num_batches / own))
+            found.append(f"optimizer.{field}={steps}")
+    return found
+
+
+def train_winner(arguments: argparse.Namespace) -> dict:
     """Trains and evaluates the winner; on folds, if the recipe has them."""
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
-    recipe, fields = winning_overrides(search, more)
+    workdir, folds = arguments.workdir, arguments.folds
+    recipe, fields = winning_overrides(
+        arguments.search, arguments.batches, arguments.overrides
+    )
     run = load_recipe(recipe, fields)
     print(
-        f"Winner of {search}: --config {recipe} "
+        f"Winner of {arguments.search}: --config {recipe} "
         + shlex.join(f"--config.{field}" for field in fields),
         flush=True,
     )
     if run.data.folds.num_folds:
-        from trainers.cross_validate import cross_validate
-
         return cross_validate(recipe, workdir, folds, fields)
     if folds is not None:
         raise ValueError(f"{recipe} has no folds; leave out --folds")
@@ -114,13 +207,7 @@ def train_winner(
 
 def main(words=None) -> int:
     arguments = command_line.parse(parser(), words)
-    return command_line.run(
-        train_winner,
-        arguments.search,
-        arguments.workdir,
-        arguments.folds,
-        arguments.overrides,
-    )
+    return command_line.run(train_winner, arguments)
 
 
 if __name__ == "__main__":

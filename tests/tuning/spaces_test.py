@@ -2,8 +2,11 @@
 
 import keras_tuner
 import ml_collections
+import numpy as np
 import pytest
 
+from embeddings_tf import sampling
+from embeddings_tf.datasets.sprites.characters import NUM_VALUES
 from trainers import model
 from trainers.config import load_function
 from trainers.config import load_recipe
@@ -204,6 +207,114 @@ def test_the_baseline_of_the_paper_is_tuned_too(name, recipe):
         assert set(values) == {"loss.margin"} | {
             n for n in learned if not n.startswith(("objective.", "distance."))
         }
+
+
+DISTANCE = {
+    "objective.distance.dropout",
+    "distance.num_layers",
+    "distance.num_units",
+}
+TRIPLET = {"objective.encoder_loss.margin", "objective.encoder_loss.mining"}
+
+
+@pytest.mark.parametrize(
+    ("method", "drawn", "absent"),
+    [
+        # The cosine of an encoder that the distance does not train.
+        (
+            "triplet_classifier",
+            TRIPLET | {"objective.label_smoothing"},
+            DISTANCE,
+        ),
+        (
+            "triplet_frozen",
+            TRIPLET | DISTANCE | {"objective.label_smoothing"},
+            set(),
+        ),
+        ("triplet_joint", TRIPLET | DISTANCE, set()),
+        (
+            "lifted_structure_frozen",
+            DISTANCE | {"objective.encoder_loss.margin"},
+            set(),
+        ),
+        (
+            "binomial_deviance_joint",
+            DISTANCE
+            | {
+                "objective.encoder_loss.scale",
+                "objective.encoder_loss.negative_cost",
+                "objective.encoder_loss.threshold",
+            },
+            set(),
+        ),
+        (
+            "histogram_frozen",
+            DISTANCE | {"objective.encoder_loss.num_nodes"},
+            set(),
+        ),
+        ("learned_distance", DISTANCE, TRIPLET),
+    ],
+)
+def test_a_distance_beside_another_loss_has_the_constants_of_both(
+    method, drawn, absent
+):
+    recipe = f"omniglot_verification_{method}"
+    seen = {field: set() for field in drawn}
+    for values, run in draw("verification", 12, recipe):
+        assert drawn <= set(values) and not absent & set(values)
+        objective = config_of(run)["objective"]
+        for field in drawn:
+            seen[field].add(values[field])
+            _, *path = field.split(".")
+            if field.startswith("objective."):
+                found = objective
+                for part in path:
+                    found = found[part]
+                assert found == values[field]
+    assert all(len(found) > 1 for found in seen.values())
+
+
+def test_an_idle_distance_without_a_classifier_has_only_the_loss_drawn():
+    run = load_recipe(
+        "omniglot_verification_triplet_frozen", ["validation.score=cosine"]
+    )
+    space = load_function(
+        "verification", SPACES, "space", "space", space_names()
+    )
+    hyperparameters = keras_tuner.HyperParameters()
+    run_maker(run, space)(hyperparameters)
+    assert {hp.name for hp in hyperparameters.space} == TRIPLET | {
+        "optimizer.learning_rate",
+        "encoder.dim",
+    }
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "sprites_f_statistic",
+        "sprites_triplet",
+        "sprites_f_statistic_class_oracle",
+        "sprites_beta_vae_2",
+    ],
+)
+def test_disentangling_sees_the_same_number_of_images(recipe):
+    """30 a batch; of batches about one factor, 30 on average over factors."""
+    batches = {
+        tuple(run.batches.arguments.items())
+        for _, run in draw("disentangling", 8, recipe)
+    }
+    for found in map(dict, batches):
+        if "num_values" not in found:
+            assert found["num_classes"] * found["num_per_class"] == 30
+            continue
+        assert len(batches) == 1
+        factors = [range(420) % np.array([[n]]) for n in NUM_VALUES]
+        drawn = sampling.factor_batches(
+            np.concatenate(factors).T, **found, seed=0
+        )
+        sizes = [len(x) for x, _ in drawn.take(len(NUM_VALUES))]
+        assert np.mean(sizes) == 30
 
 
 def test_a_field_of_a_missing_section_is_refused():

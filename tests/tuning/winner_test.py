@@ -1,12 +1,18 @@
-"""The winner of a search, as overrides of its recipe at full length."""
+"""The winner of a search, as overrides of its recipe."""
 
 import json
 
+import keras_tuner
 import pytest
 
+from trainers.config import load_function
 from trainers.config import load_recipe
 from trainers.run_config import config_of
+from trainers.workdir import claim
 from tuning import winner
+from tuning.search import SPACES
+from tuning.search import run_maker
+from tuning.search import space_names
 
 RECIPE = "omniglot_retrieval_lifted_structure"
 VALUES = {
@@ -15,54 +21,181 @@ VALUES = {
     "optimizer.learning_rate": 0.00375,
     "loss.margin": 2.5,
 }
+SHORT = ["num_epochs=5", "optimizer.learning_rate.decay_steps=300"]
+ASKED = {
+    "objective": "val_recall_at_1",
+    "direction": "max",
+    "search_seed": 0,
+}
 
 
-def search_folder(tmp_path, recipe=RECIPE, values=VALUES, **fields):
+def search_folder(
+    tmp_path,
+    recipe=RECIPE,
+    values=VALUES,
+    space="retrieval",
+    overrides=(*SHORT, "encoder.dark_ink=False"),
+    **fields,
+):
+    """The folder that a search leaves, with one trial."""
+    asked = {"space": space, **ASKED}
+    run = load_recipe(recipe, overrides)
+    claim(tmp_path, recipe, run, search=asked)
+    hyperparameters = keras_tuner.HyperParameters()
+    hyperparameters.values = dict(values)
+    function = load_function(space, SPACES, "space", "space", space_names())
+    trial = tmp_path / "trials" / "trial_03"
+    trial.mkdir(parents=True)
+    claim(trial, recipe, run_maker(run, function)(hyperparameters))
     results = {
         "recipe": recipe,
-        "space": "retrieval",
-        "overrides": [
-            "num_epochs=5",
-            "optimizer.learning_rate.decay_steps=300",
-            "encoder.dark_ink=False",
-        ],
+        **asked,
+        "overrides": list(overrides),
+        "num_trials": 1,
+        "finished": True,
         "best": {"trial": "03", "values": values},
+        "trials": [{"trial": "03"}],
         **fields,
     }
     (tmp_path / "results.json").write_text(json.dumps(results))
     return str(tmp_path)
 
 
-def test_values_are_set_and_the_length_is_the_recipe_s(tmp_path):
+def changed_json(file, change):
+    content = json.loads(file.read_text())
+    change(content)
+    file.write_text(json.dumps(content))
+
+
+def test_values_and_length_are_set(tmp_path):
     recipe, fields = winner.winning_overrides(
-        search_folder(tmp_path), ["seed=1"]
+        search_folder(tmp_path), 2_400, ["seed=1"]
     )
     assert recipe == RECIPE and fields[-1] == "seed=1"
     found = config_of(load_recipe(recipe, fields))
     expected = config_of(load_recipe(RECIPE))
+    epochs = expected["num_epochs"]
+    own = epochs * expected["steps_per_epoch"]
+    rate = expected["optimizer"]["learning_rate"]
+    assert rate["decay_steps"] == own != 2_400
     expected["seed"] = 1
     expected["encoder"] |= {"dim": 128, "dark_ink": False}
     expected["batches"] |= {"num_classes": 6, "num_per_class": 10}
     expected["loss"]["margin"] = 2.5
-    rate = expected["optimizer"]["learning_rate"]
-    rate["initial_learning_rate"] = 0.00375
+    rate |= {"initial_learning_rate": 0.00375, "decay_steps": 2_400}
+    expected["steps_per_epoch"] = 2_400 // epochs
+    expected["patience"] = epochs  # no early stopping
     assert found == expected
 
 
-def test_a_search_without_a_winner_is_refused(tmp_path):
-    folder = search_folder(tmp_path, best=None)
-    with pytest.raises(ValueError, match="no finished trial"):
-        winner.winning_overrides(folder, [])
+def test_a_decay_in_steps_is_stretched_with_the_training(tmp_path):
+    """`sprites_f_statistic` halved every 1,000 of its 8,000 batches."""
+    run = load_recipe("sprites_f_statistic")
+    config = config_of(run)
+    config["optimizer"]["learning_rate"] = {
+        "name": "ExponentialDecay",
+        "initial_learning_rate": 1e-3,
+        "decay_steps": 1_000,
+        "decay_rate": 0.5,
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"recipe": "own", "config": config}))
+    folder = tmp_path / "search"
+    folder.mkdir()
+    values = {"optimizer.learning_rate": 0.002, "share_of_dims": 0.1}
+    search_folder(folder, str(path), values, "disentangling", ())
+    _, fields = winner.winning_overrides(str(folder), 6_000, [])
+    assert "optimizer.learning_rate.decay_steps=750" in fields
+    assert "steps_per_epoch=300" in fields and "num_epochs=20" in fields
+
+
+def test_places_of_the_search_are_kept(tmp_path):
+    places = ["data_dir=/somewhere", "data.manual_dir=/else"]
+    folder = search_folder(tmp_path, overrides=[*SHORT, *places])
+    recipe, fields = winner.winning_overrides(folder, 1_200, [])
+    found = load_recipe(recipe, fields).data
+    assert found.data_dir == "/somewhere" and found.manual_dir == "/else"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"best": None}, "no trial of the search in .* succeeded"),
+        (
+            {"finished": False, "num_trials": 12},
+            "not finished: 1 of 12 trials",
+        ),
+        ({"finished": None, "num_trials": 12}, "not finished"),
+        ({"trials": None}, "contains no search"),
+    ],
+)
+def test_a_search_without_a_winner_is_refused(tmp_path, fields, message):
+    folder = search_folder(tmp_path, **fields)
+    with pytest.raises(ValueError, match=message) as raised:
+        winner.winning_overrides(folder, 1_200, [])
+    assert "\n" not in str(raised.value)
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="contains no search"):
+        winner.winning_overrides(str(tmp_path), 1_200, [])
+
+
+@pytest.mark.parametrize(
+    ("file", "field"),
+    [
+        ("config.json", "margin"),
+        ("trials/trial_03/config.json", "margin"),
+    ],
+)
+def test_a_recipe_that_has_changed_is_refused(tmp_path, file, field):
+    """A stored value differs from today's recipe, or from today's space."""
+    folder = search_folder(tmp_path)
+
+    def change(content):
+        content["config"]["loss"][field] = 7.0
+
+    changed_json(tmp_path / file, change)
+    with pytest.raises(ValueError, match="has changed.*loss.margin=7.0"):
+        winner.winning_overrides(folder, 1_200, [])
+
+
+def test_results_of_another_search_are_refused(tmp_path):
+    folder = search_folder(tmp_path)
+    changed_json(
+        tmp_path / "results.json", lambda found: found.update(search_seed=1)
+    )
+    with pytest.raises(ValueError, match="search_seed=0, and today's is 1"):
+        winner.winning_overrides(folder, 1_200, [])
+
+
+@pytest.mark.parametrize(
+    ("batches", "more", "message"),
+    [
+        (1_201, [], "multiple of the 20 epochs.*received 1201"),
+        (0, [], "received 0"),
+        (1_200, ["num_epochs=7"], "multiple of the 7 epochs"),
+        (1_200, ["steps_per_epoch=5"], "--batches sets steps_per_epoch"),
+        (
+            1_200,
+            ["optimizer.learning_rate.decay_steps=5"],
+            "--batches sets decay_steps",
+        ),
+    ],
+)
+def test_lengths_that_cannot_be_are_refused(tmp_path, batches, more, message):
+    with pytest.raises(ValueError, match=message):
+        winner.winning_overrides(search_folder(tmp_path), batches, more)
 
 
 def test_the_folds_of_the_winner_are_trained(tmp_path, monkeypatch):
     called = []
     monkeypatch.setattr(
-        "trainers.cross_validate.cross_validate",
-        lambda *words: called.append(words),
+        winner, "cross_validate", lambda *words: called.append(words)
     )
     words = ["--search", search_folder(tmp_path), "--workdir", "runs/winner"]
-    assert winner.main([*words, "--folds", "1", "2", "--config.seed=2"]) == 0
+    words += ["--batches", "1200", "--folds", "1", "2"]
+    assert winner.main([*words, "--config.seed=2"]) == 0
     ((recipe, workdir, folds, fields),) = called
     assert (recipe, workdir, folds) == (RECIPE, "runs/winner", [1, 2])
     assert {"loss.margin=2.5", "seed=2"} <= set(fields)
@@ -77,5 +210,13 @@ def test_folds_of_a_recipe_without_folds_are_refused(tmp_path, capsys):
         overrides=[],
     )
     words = ["--search", folder, "--workdir", str(tmp_path / "w")]
+    words += ["--batches", "48000"]
     assert winner.main([*words, "--folds", "1"]) == 1
     assert "leave out --folds" in capsys.readouterr().err
+
+
+def test_the_length_is_required(capsys):
+    words = ["--search", "runs/search", "--workdir", "runs/winner"]
+    with pytest.raises(SystemExit):
+        winner.main(words)
+    assert "--batches" in capsys.readouterr().err

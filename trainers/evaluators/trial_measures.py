@@ -7,6 +7,9 @@ from embeddings_tf import metrics
 # 64 MiB of bins, because fused scores are dense near 1.
 NUM_BITS = 22
 
+# Up to this number of examples, all pairs are used to study the distance.
+PROPERTY_ITEMS = 2_000
+
 
 def measures(scores, is_target, groups=None, num_resamples: int = 0) -> dict:
     """Returns the errors of a score; `groups` are the classes of both sides."""
@@ -118,3 +121,15 @@ def claimed_classes(scores, embeddings, classes, num_enrolled: int) -> dict:
             name: measures(found.reshape(-1), is_target.reshape(-1)),
         }
     return results
+
+
+def distance_properties(learned, embeddings) -> dict[str, np.ndarray]:
+    """Properties of 1 - D, where D is the same-class probability."""
+    from scipy.special import expit
+
+    if len(embeddings) > PROPERTY_ITEMS:
+        rng = np.random.default_rng(0)
+        rows = rng.choice(len(embeddings), PROPERTY_ITEMS, replace=False)
+        embeddings = embeddings[np.sort(rows)]
+    logits = metrics.score_all_pairs(learned, embeddings)
+    return metrics.distance_properties(expit(-logits.astype(np.float64)))

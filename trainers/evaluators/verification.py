@@ -19,6 +19,7 @@ from trainers.evaluators.scores import own_score
 from trainers.evaluators.scores import own_score_of_pairs
 from trainers.evaluators.scores import scores_of_pairs
 from trainers.evaluators.trial_measures import claimed_classes
+from trainers.evaluators.trial_measures import distance_properties
 from trainers.evaluators.trial_measures import measures
 from trainers.evaluators.trial_measures import streamed
 from trainers.examples import rows_of_classes
@@ -28,18 +29,16 @@ from trainers.held_out import HeldOut
 
 # More trials are counted in bins instead of stored.
 EXACT_TRIALS = 5_000_000
-# Up to this number of examples, all pairs are used to study the distance.
-PROPERTY_ITEMS = 2_000
 
 
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     """Logs 1 - EER over all pairs of the validation classes (higher is better).
 
     Pairs are scored by the method's log-likelihood ratio, or by the cosine if
-    it has none. With `validation.trials`, a list of trials is used instead, or
-    `validation.num_trials` trials drawn from it. With
-    `validation.num_per_class`, some examples of each class make the pairs. More
-    pairs than `EXACT_TRIALS` are counted in bins.
+    it has none or `validation.score` asks for it. With `validation.trials`, a
+    list of trials is used instead, or `validation.num_trials` trials drawn from
+    it. With `validation.num_per_class`, some examples of each class make the
+    pairs. More pairs than `EXACT_TRIALS` are counted in bins.
     """
     wanted = run.evaluation.validation
     if wanted.trials:
@@ -49,7 +48,8 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
         rows = rows_of_classes(class_ids(labels), wanted.num_per_class)
         x, labels = take(x, rows), labels[rows]
     method = Method(model)
-    score = own_score(method) or of_points(method, metrics.cosine_scores)
+    own = None if wanted.score == "cosine" else own_score(method)
+    score = own or of_points(method, metrics.cosine_scores)
 
     def accuracy_at_equal_error(embeddings, classes):
         if len(classes) * (len(classes) - 1) // 2 > EXACT_TRIALS:
@@ -69,9 +69,8 @@ def _listed_validation(wanted, data, model) -> callbacks.EmbeddingEvaluation:
         wanted.split, wanted.trials, wanted.num_trials
     )
     method = Method(model)
-    score = own_score_of_pairs(method) or of_points(
-        method, metrics.cosine_score_pairs
-    )
+    own = None if wanted.score == "cosine" else own_score_of_pairs(method)
+    score = own or of_points(method, metrics.cosine_score_pairs)
 
     def accuracy_at_equal_error(embeddings, numbers):
         scores = metrics.score_trials(
@@ -88,7 +87,8 @@ def check(run, data) -> None:
 
     Raises:
         ValueError: If an argument of PLDA is out of range, a number is
-            negative, or a split does not exist or has fewer than two classes.
+            negative, a score has another name, or a split does not exist or
+            has fewer than two classes.
     """
     wanted = run.evaluation
     models.PLDA(**dataclasses.asdict(wanted.plda))
@@ -101,6 +101,11 @@ def check(run, data) -> None:
                 f"config.evaluation.{name} must be at least 0; received "
                 f"{number}"
             )
+    if wanted.validation.score not in ("", "cosine"):
+        raise ValueError(
+            "config.validation.score must be cosine or empty; received "
+            f"{wanted.validation.score!r}"
+        )
     for rate in wanted.false_accept_rates:
         if not 0 < rate < 1:
             raise ValueError(
@@ -139,7 +144,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     `evaluation.num_enrolled`, claims of classes are also evaluated, see
     `claimed_classes`.
 
-    For at most `PROPERTY_ITEMS` examples, the results contain how far the
+    For at most 2,000 examples, the results contain how far the
     distance 1 - D violates the axioms of a metric, where D is the same-class
     probability. Two-dimensional embeddings are drawn, with the regions that
     the score accepts.
@@ -253,18 +258,6 @@ def listed_trials(run, data, model, plda, path: str) -> tuple[dict, dict]:
         results[name] = measures(scores, is_target)
         curves[name.replace("_", " ")] = metrics.det_curve(scores, is_target)
     return results, curves
-
-
-def distance_properties(learned, embeddings) -> dict[str, np.ndarray]:
-    """Properties of 1 - D, where D is the same-class probability."""
-    from scipy.special import expit
-
-    if len(embeddings) > PROPERTY_ITEMS:
-        rng = np.random.default_rng(0)
-        rows = rng.choice(len(embeddings), PROPERTY_ITEMS, replace=False)
-        embeddings = embeddings[np.sort(rows)]
-    logits = metrics.score_all_pairs(learned, embeddings)
-    return metrics.distance_properties(expit(-logits.astype(np.float64)))
 
 
 def summary(results: dict) -> str:

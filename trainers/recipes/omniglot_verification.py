@@ -19,14 +19,13 @@ claims of drawings to be of a character that five drawings enrol.
 In `triplet_classifier` and `LOSS_frozen` the distance does not change the
 encoder (`train_encoder=False`), so cosine and Euclidean distance score the
 embeddings of that loss alone. The checkpoint has the best validation error of
-the distance; without a distance, of the cosine. The classifier is an
-additive-margin softmax. Validation uses five drawings of each of the validation
-characters.
+the score that the row reports: the distance, or the cosine in `triplet` and
+`triplet_classifier`. The classifier is an additive-margin softmax. Validation
+uses five drawings of each of the validation characters.
 """
 
 from trainers.recipe import Recipe
 from trainers.recipes import sections
-from trainers.recipes.learning_rates import cosine_decay
 
 TRIPLET = sections.TRIPLET_BASELINE["loss"]
 CLASSIFIER = {"auxiliary": "additive_margin"}
@@ -38,23 +37,16 @@ LOSSES = {
 }
 
 
-def verification(method: dict):
+def verification(method: dict, score: str = ""):
     """Batches of 12 characters; pairs and claims of held-out characters."""
-    num_steps, num_epochs = 1_200, 10
     return sections.config(
         "omniglot",
         folds=sections.folds("train+test"),
         batches=sections.class_batches(12, 5),
         encoder={"name": "omniglot_encoder", "dim": 64},
         **method,
-        optimizer=sections.adam(cosine_decay(1e-3, num_steps)),
-        steps_per_epoch=num_steps // num_epochs,
-        num_epochs=num_epochs,
-        monitor="val_accuracy_at_equal_error",
-        patience=num_epochs,
-        validation={"split": "validation", "num_per_class": 5},
-        evaluation=sections.verification(
-            plda_dims=32, num_enrolled=5, euclidean=True
+        **sections.pairs_of_new_classes(
+            1e-3, 1_200, num_per_class=5, plda_dims=32, score=score
         ),
     )
 
@@ -72,36 +64,41 @@ def on_top(loss: dict, train_encoder: bool, **classifier) -> dict:
     )
 
 
+# A description and the arguments of `verification`.
 METHODS = {
     "learned_distance": (
         "Learned distance with an additive-margin classifier",
-        sections.learned_distance(**CLASSIFIER),
+        {"method": sections.learned_distance(**CLASSIFIER)},
     ),
     "without_classifier": (
         "Learned distance without the classifier",
-        sections.learned_distance(),
+        {"method": sections.learned_distance()},
     ),
-    "symmetric": ("Symmetric learned distance, classifier", symmetric()),
+    "symmetric": (
+        "Symmetric learned distance, classifier",
+        {"method": symmetric()},
+    ),
     "triplet": (
         "Triplet loss, scored by the cosine",
-        sections.TRIPLET_BASELINE,
+        {"method": sections.TRIPLET_BASELINE},
     ),
     "triplet_classifier": (
         "Triplet loss with a classifier, the paper's baseline",
-        on_top(TRIPLET, train_encoder=False, **CLASSIFIER),
+        {
+            "method": on_top(TRIPLET, train_encoder=False, **CLASSIFIER),
+            "score": "cosine",
+        },
     ),
     **{
         f"{name}_{kind}": (
             f"Learned distance of {kind} embeddings: {loss['name']}",
-            on_top(loss, train_encoder=kind == "joint"),
+            {"method": on_top(loss, train_encoder=kind == "joint")},
         )
         for name, loss in LOSSES.items()
         for kind in ("frozen", "joint")
     },
 }
 RECIPES = {
-    f"omniglot_verification_{name}": Recipe(
-        about, verification, {"method": method}
-    )
-    for name, (about, method) in METHODS.items()
+    f"omniglot_verification_{name}": Recipe(about, verification, arguments)
+    for name, (about, arguments) in METHODS.items()
 }

@@ -241,3 +241,37 @@ def verification(
         "num_resamples": num_resamples,
         **more,
     }
+
+
+def pairs_of_new_classes(
+    learning_rate: float,
+    num_steps: int,
+    num_per_class: int,
+    plda_dims: int,
+    score: str = "",
+    **optimizer,
+) -> dict:
+    """Training in 10 epochs, and verification of pairs of held-out classes.
+
+    Args:
+        learning_rate: The first learning rate of Adam, with cosine decay.
+        num_steps: Number of batches.
+        num_per_class: Examples of each class in the validation pairs.
+        plda_dims: Dimensions that PLDA keeps.
+        score: The score of the validation pairs, which chooses the checkpoint.
+        **optimizer: Other arguments of the optimizer.
+    """
+    num_epochs = 10
+    return {
+        "optimizer": adam(cosine_decay(learning_rate, num_steps), **optimizer),
+        "steps_per_epoch": num_steps // num_epochs,
+        "num_epochs": num_epochs,
+        "monitor": "val_accuracy_at_equal_error",
+        "patience": num_epochs,
+        "validation": {
+            "split": "validation",
+            "num_per_class": num_per_class,
+            "score": score,
+        },
+        "evaluation": verification(plda_dims, num_enrolled=5, euclidean=True),
+    }

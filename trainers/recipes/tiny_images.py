@@ -15,12 +15,10 @@ images (the first are taken in validation), 1,500 batches of 120 images.
 from trainers.recipe import Recipe
 from trainers.recipes import omniglot_verification
 from trainers.recipes import sections
-from trainers.recipes.learning_rates import cosine_decay
 
 
-def verification(method: dict):
+def verification(method: dict, score: str = ""):
     """Batches of 24 classes; pairs and claims of held-out classes."""
-    num_steps, num_epochs = 1_500, 10
     return sections.config(
         "image_folder:photos",
         images={"cache_gib": 1.0},
@@ -32,16 +30,13 @@ def verification(method: dict):
             "width": 16,
         },
         **method,
-        optimizer=sections.adam(
-            cosine_decay(1e-3, num_steps), global_clipnorm=10.0
-        ),
-        steps_per_epoch=num_steps // num_epochs,
-        num_epochs=num_epochs,
-        monitor="val_accuracy_at_equal_error",
-        patience=num_epochs,
-        validation={"split": "validation", "num_per_class": 25},
-        evaluation=sections.verification(
-            plda_dims=100, num_enrolled=5, euclidean=True
+        **sections.pairs_of_new_classes(
+            1e-3,
+            1_500,
+            num_per_class=25,
+            plda_dims=100,
+            score=score,
+            global_clipnorm=10.0,
         ),
     )
 
@@ -55,7 +50,7 @@ NAMES = (
     "lifted_structure_joint",
 )
 RECIPES = {
-    f"tiny_images_{name}": Recipe(about, verification, {"method": method})
-    for name, (about, method) in omniglot_verification.METHODS.items()
+    f"tiny_images_{name}": Recipe(about, verification, arguments)
+    for name, (about, arguments) in omniglot_verification.METHODS.items()
     if name in NAMES
 }

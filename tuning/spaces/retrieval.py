@@ -8,19 +8,15 @@ on fold 0, and train the winners with `tuning.winner`.
 """
 
 from tuning.fields import set_field
+from tuning.methods import choose_class_batches
 from tuning.methods import choose_constants
 
 DIMS = (16, 32, 64, 128, 256, 500)
-NUM_PER_CLASS = (3, 5, 10)
 BATCH = 60
 
 
 def space(hyperparameters, config):
     dim = hyperparameters.Choice("encoder.dim", list(DIMS))
     set_field(config, "encoder.dim", dim)
-    number = hyperparameters.Choice(
-        "batches.num_per_class", list(NUM_PER_CLASS)
-    )
-    set_field(config, "batches.num_per_class", number)
-    set_field(config, "batches.num_classes", BATCH // number)
+    choose_class_batches(hyperparameters, config, BATCH)
     choose_constants(hyperparameters, config)

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from embeddings_tf import metrics
+from embeddings_tf.layers import PairDistance
 from embeddings_tf.models import PLDA
+from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models.method import Method
+from embeddings_tf.objectives import LearnedDistance
+from trainers.config import load_recipe
+from trainers.evaluation_fields import VerificationValidation
 from trainers.evaluators import scores
 from trainers.evaluators import verification
 
@@ -40,26 +45,66 @@ def test_euclidean_distance_is_a_score_on_request(embeddings, model):
     )
 
 
+def logged(embeddings, model, num_per_class=0, score=""):
+    """The validated examples, and 1 - EER."""
+    wanted = VerificationValidation(num_per_class=num_per_class, score=score)
+    run = types.SimpleNamespace(
+        evaluation=types.SimpleNamespace(validation=wanted)
+    )
+    data = types.SimpleNamespace(split=lambda name: (embeddings, LABELS))
+    found = verification.validation(run, data, model)
+    measure = found.metrics["accuracy_at_equal_error"]
+    return found.x, measure(found.x, found.labels)
+
+
+def one_minus_eer(all_scores, labels):
+    i, j = np.triu_indices(len(labels), 1)
+    is_target = labels[i] == labels[j]
+    return 1 - metrics.equal_error_rate(all_scores[i, j], is_target)[0]
+
+
+def test_the_cosine_validates_on_request(embeddings):
+    """Otherwise the learned distance validates, which is not trained here."""
+    distance = PairDistance((8,), seed=0)
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
+    model = EmbeddingModel(encoder, LearnedDistance(distance))
+    model.compile("sgd")
+    model.evaluate(embeddings, LABELS, verbose=0)
+    _, by_distance = logged(embeddings, model)
+    _, by_cosine = logged(embeddings, model, score="cosine")
+    logits = distance.all_pairs(embeddings, embeddings).numpy()
+    assert by_distance == pytest.approx(one_minus_eer(logits, LABELS))
+    cosines = metrics.cosine_scores(embeddings, embeddings)
+    assert by_cosine == pytest.approx(one_minus_eer(cosines, LABELS))
+    assert abs(by_cosine - by_distance) > 0.05
+
+
+def test_the_baseline_with_a_classifier_is_chosen_by_the_cosine():
+    for prefix in ("omniglot_verification", "tiny_images"):
+        for name, score in (
+            ("triplet_classifier", "cosine"),
+            ("lifted_structure_frozen", ""),
+            ("lifted_structure_joint", ""),
+            ("learned_distance", ""),
+        ):
+            run = load_recipe(f"{prefix}_{name}")
+            assert run.evaluation.validation.score == score
+            assert run.training.monitor == "val_accuracy_at_equal_error"
+
+
+def test_an_unknown_score_is_refused():
+    fields = ["validation.score=euclidean"]
+    run = load_recipe("omniglot_verification_triplet", fields)
+    with pytest.raises(ValueError, match="score must be.*'euclidean'"):
+        verification.check(run, None)
+
+
 def test_some_examples_of_each_class_validate(embeddings, model):
-    def logged(num_per_class):
-        wanted = types.SimpleNamespace(
-            trials="", split="validation", num_per_class=num_per_class
-        )
-        run = types.SimpleNamespace(
-            evaluation=types.SimpleNamespace(validation=wanted)
-        )
-        data = types.SimpleNamespace(split=lambda name: (embeddings, LABELS))
-        found = verification.validation(run, data, model)
-        measure = found.metrics["accuracy_at_equal_error"]
-        return found.x, measure(found.x, found.labels)
 
     # Two of five rows of a class, spread over it: the first and the third.
     rows = [5 * label + row for label in range(6) for row in (0, 2)]
-    x, accuracy = logged(2)
+    x, accuracy = logged(embeddings, model, 2)
     np.testing.assert_array_equal(x, embeddings[rows])
-    i, j = np.triu_indices(12, 1)
-    cosines = metrics.cosine_scores(x, x)[i, j]
-    is_target = LABELS[rows][i] == LABELS[rows][j]
-    eer, _ = metrics.equal_error_rate(cosines, is_target)
-    assert accuracy == pytest.approx(1 - eer)
-    assert len(logged(0)[0]) == 30
+    expected = one_minus_eer(metrics.cosine_scores(x, x), LABELS[rows])
+    assert accuracy == pytest.approx(expected)
+    assert len(logged(embeddings, model)[0]) == 30
