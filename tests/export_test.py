@@ -263,9 +263,13 @@ def bad_inputs():
         "no support": (none, "`classify` needs at least one support"),
         "few labels": (
             {"support_labels": unlabelled},
-            "must have the same length",
+            "must have the same number of rows",
         ),
-        "few supports": ({"support": images(5)}, "must have the same length"),
+        "few supports": (
+            {"support": images(5)},
+            "`support` and `support_labels` must have the same number of rows. "
+            "Received rows",
+        ),
     }
 
 
@@ -289,14 +293,22 @@ def bad_recordings():
     none, too_long = lengths.copy(), lengths.copy()
     none[1], too_long[2] = 0, 5001
     return {
-        "none": ((waveforms, none), "too short for a frame"),
-        "no samples": ((waveforms[:, :0], 0 * lengths), "too short for a"),
+        "none": (
+            (waveforms, none),
+            "`second_length` must be at least 1 and at most the size of axis 1 "
+            "of `second`. Received size, row and length",
+        ),
+        "no samples": (
+            (waveforms[:, :0], 0 * lengths),
+            "`second_length` must be at least 1",
+        ),
+        "too short": ((waveforms, 0 * lengths + 9), "too short for a frame"),
         "silence": ((silent, lengths), "no speech in it, only silence"),
         "in -1..1": ((quiet, lengths), "multiply those in -1..1 by 32768"),
         "nan": ((holed, lengths), "`second` contains NaN or infinity"),
-        "too long": ((waveforms, too_long), "check `length`"),
+        "too long": ((waveforms, too_long), "`second_length` must be"),
         "few": ((waveforms[:2], lengths[:2]), "`first` and `second` must"),
-        "few lengths": ((waveforms, lengths[:2]), "one entry for each utter"),
+        "few lengths": ((waveforms, lengths[:2]), "`second_length` must have"),
     }
 
 

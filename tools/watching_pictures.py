@@ -12,6 +12,7 @@ It needs Selenium (`pip install selenium`), Chromium and its driver (Debian:
 
 import argparse
 import contextlib
+import importlib.util
 import pathlib
 import re
 import subprocess
@@ -37,6 +38,7 @@ CURVES = {
     "gradient_norm": "norm of the gradient",
 }
 EVERY, STEPS = 10, 300
+CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 SECONDS = 120  # for a page, on a busy machine
 
 
@@ -163,6 +165,18 @@ def tensorboard(log_dir: str):
         process.wait()
 
 
+def require_browser() -> None:
+    """Ends with what to install if a picture cannot be taken."""
+    if importlib.util.find_spec("selenium") is None:
+        sys.exit("error: Selenium is missing: pip install selenium")
+    for program in (CHROMIUM, DRIVER):
+        if not pathlib.Path(program).exists():
+            sys.exit(
+                f"error: {program} is missing; on Debian: "
+                "sudo apt-get install chromium chromium-driver"
+            )
+
+
 @contextlib.contextmanager
 def browser():
     """Runs headless Chromium with an empty profile."""
@@ -171,7 +185,7 @@ def browser():
 
     with tempfile.TemporaryDirectory() as profile:
         options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
+        options.binary_location = CHROMIUM
         for word in (
             "headless",
             "no-sandbox",
@@ -188,7 +202,7 @@ def browser():
             f"user-data-dir={profile}",
         ):
             options.add_argument(f"--{word}")
-        driver = webdriver.Chrome(options, Service("/usr/bin/chromedriver"))
+        driver = webdriver.Chrome(options, Service(DRIVER))
         driver.set_page_load_timeout(SECONDS)
         try:
             yield driver
@@ -247,6 +261,7 @@ TABS = {
 
 def screenshots(log_dir: str, tabs) -> None:
     """Photographs the tabs of TensorBoard on a folder of runs."""
+    require_browser()
     with tensorboard(log_dir) as address, browser() as driver:
         for name in tabs:
             page, text, size = TABS[name]

@@ -98,6 +98,7 @@ def export(
         _, run = run_of_workdir(path)
         import_tensorflow()
         from embeddings_tf.export import export_saved_model
+        from embeddings_tf.export.models_config import check_label
         from embeddings_tf.export.models_config import label_version
         from embeddings_tf.export.models_config import read_models_config
         from trainers.backbone_features import network
@@ -108,6 +109,7 @@ def export(
         from trainers.recordings import serving_front_end
         from trainers.run_card import run_card
 
+        check_label(label)
         read_models_config(target.resolve().parent)
         preprocessing = serving_front_end(run.data)
         if run.data.backbone.network:

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,7 +30,9 @@ class RunSettings(keras.callbacks.Callback):
     - one hyper-parameter per value, named by its path, such as
       `optimizer.learning_rate` (tab HParams). Lists become text, None becomes
       "None";
-    - the scalar `best_<monitor>`, the best value so far, after each epoch.
+    - the scalar `best_<monitor>`, the best value so far, after each epoch that
+      logs `monitor`. NaN and infinity are never the best value. With
+      `validation_freq`, epochs without `monitor` are skipped.
 
     Runs with equal settings share a row, which shows the mean of their
     results. Write the random seed into the settings to tell them apart.
@@ -44,9 +47,12 @@ class RunSettings(keras.callbacks.Callback):
             best value of a training that continues.
 
     Raises:
-        ValueError: If an argument is not as described. At the end of an epoch,
-            if `monitor` is not in its logs.
+        ValueError: If an argument is not as described.
         OSError: If the folder cannot be written to.
+
+    Warns:
+        UserWarning: At the end of the training, if `monitor` was in the logs of
+            no epoch.
 
     Reference:
         - [TensorBoard](https://www.tensorflow.org/tensorboard/hyperparameter_tuning_with_hparams)
@@ -89,6 +95,9 @@ class RunSettings(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         from tensorboard.plugins.hparams import api
 
+        self._close()  # An earlier training may have ended with an error.
+        self._was_logged = False
+        self._other_names: set[str] | None = None
         folder = str(self.log_dir / "settings")
         self._writer = tf.summary.create_file_writer(folder)
         with self._writer.as_default(step=0):
@@ -102,22 +111,34 @@ class RunSettings(keras.callbacks.Callback):
         if not self.monitor:
             return
         if self.monitor not in (logs or {}):
-            raise ValueError(
-                f"`monitor` must be a name in the logs, which have "
-                f"{', '.join(logs or {})}; received {self.monitor!r}. List "
-                "the callback that logs it first."
-            )
+            self._other_names = set(logs or {}) | (self._other_names or set())
+            return
+        self._was_logged = True
         value = float(logs[self.monitor])
         is_better = self.best is None or (
             value > self.best if self.mode == "max" else value < self.best
         )
-        if is_better:
+        if is_better and math.isfinite(value):
             self.best = value
+        if self.best is None:
+            return
         with self._writer.as_default(step=epoch):
             tf.summary.scalar(f"best_{self.monitor}", self.best)
         self._writer.flush()
 
     def on_train_end(self, logs=None):
+        self._close()
+        if self._other_names is None or self._was_logged:
+            return
+        warnings.warn(
+            "`monitor` must be a name in the logs, which have "
+            f"{', '.join(sorted(self._other_names)) or 'no names'}; received "
+            f"{self.monitor!r}. No best value was written. List the callback "
+            "that logs it before RunSettings.",
+            stacklevel=2,
+        )
+
+    def _close(self) -> None:
         if self._writer is not None:
             self._writer.close()
         self._writer = None

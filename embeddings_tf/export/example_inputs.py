@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.export.row_checks import is_length
+
 # Sizes of axes that a signature leaves open: samples of a waveform, pixels of
 # a side or frames.
 _WAVEFORM, _SIDE = 8_000, 64
@@ -39,7 +41,7 @@ def example_inputs(
             width = shape[1] if len(shape) > 1 else width
         elif spec.name.endswith("labels"):
             found = np.arange(rows) % 2
-        elif spec.name.endswith("length"):
+        elif is_length(spec):
             found = np.full(shape, width)
         elif spec.name.endswith("seed"):
             found = np.zeros(shape)

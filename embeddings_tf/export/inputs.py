@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from embeddings_tf.compat import every_layer
 from embeddings_tf.export import checks
+from embeddings_tf.export import row_checks
 from embeddings_tf.export.image_decoder import CHANNELS
 from embeddings_tf.export.image_decoder import ImageDecoder
 from embeddings_tf.layers import PixelRange
@@ -126,8 +127,9 @@ class Embedder:
         return tuple(
             tf.debugging.assert_all_finite(
                 found,
-                f"The embedding of `{name}` is not finite: its values are too "
-                "large for the model",
+                f"The embedding of `{name}` is not finite. Its values may be "
+                "too large for the model, a row may be empty, or the weights "
+                "of the model may contain NaN",
             )
             for found in self._traced(*inputs)
         )
@@ -162,12 +164,38 @@ class Embedder:
         return tuple(tf.cast(part[:rows], tf.float32) for part in found)
 
 
-class TensorInputs:
-    """Tensors that are embedded as they are."""
+class Inputs:
+    """Inputs of a signature that are checked, then embedded."""
 
     def __init__(self, embedder: Embedder, max_rows: int | None):
         self._embedder = embedder
         self._max_rows = max_rows
+
+    def embed(self, tensors, name: str | None = None) -> tuple[tf.Tensor, ...]:
+        """The embedding, and the uncertainty if the model has it."""
+        return self.embed_checked(self.checked(tensors, name), name)
+
+    def specs(self, name: str | None = None) -> list[tf.TensorSpec]:
+        """The inputs, renamed if there is a `name`."""
+        raise NotImplementedError
+
+    def checked(self, tensors, name: str | None = None) -> list[tf.Tensor]:
+        """The inputs, checked for shape, number of rows and values."""
+        checked = [
+            checks.checked_input(tensor, spec, self._max_rows)
+            for tensor, spec in zip(tensors, self.specs(name), strict=True)
+        ]
+        return row_checks.consistent(checked, self.specs(name))
+
+    def embed_checked(
+        self, tensors, name: str | None = None
+    ) -> tuple[tf.Tensor, ...]:
+        """The embedding of inputs from `checked`."""
+        raise NotImplementedError
+
+
+class TensorInputs(Inputs):
+    """Tensors that are embedded as they are."""
 
     def specs(self, name: str | None = None) -> list[tf.TensorSpec]:
         """The tensors: under their own names, or as `name`, `name_length`."""
@@ -181,24 +209,20 @@ class TensorInputs:
             for spec, new in renamed
         ]
 
-    def embed(self, tensors, name: str | None = None) -> tuple[tf.Tensor, ...]:
-        """The embedding of checked tensors, and the uncertainty if any."""
-        specs = self.specs(name)
-        inputs = [
-            checks.checked_input(tensor, spec, self._max_rows)
-            for tensor, spec in zip(tensors, specs, strict=True)
-        ]
-        return self._embedder.checked(inputs, specs[0].name)
+    def embed_checked(
+        self, tensors, name: str | None = None
+    ) -> tuple[tf.Tensor, ...]:
+        """The embedding of the tensors."""
+        return self._embedder.checked(tensors, self.specs(name)[0].name)
 
 
-class FileInputs:
+class FileInputs(Inputs):
     """Contents of files, strings in an input whose name ends in `_bytes`."""
 
     def __init__(
         self, embedder: Embedder, max_rows: int | None, decoder: Callable
     ):
-        self._embedder = embedder
-        self._max_rows = max_rows
+        super().__init__(embedder, max_rows)
         self._decoder = decoder
 
     def specs(self, name: str | None = None) -> list[tf.TensorSpec]:
@@ -206,10 +230,11 @@ class FileInputs:
         name = f"{name or self._embedder.specs[0].name}_bytes"
         return [tf.TensorSpec((None,), tf.string, name=name)]
 
-    def embed(self, tensors, name: str | None = None) -> tuple[tf.Tensor, ...]:
-        """The embedding of the decoded files, and the uncertainty if any."""
+    def embed_checked(
+        self, tensors, name: str | None = None
+    ) -> tuple[tf.Tensor, ...]:
+        """The embedding of the decoded files."""
         (contents,), (spec,) = tensors, self.specs(name)
-        contents = checks.checked_input(contents, spec, self._max_rows)
         inputs = self._decoder(spec.name, contents)
         expected = [(part.dtype, part.shape) for part in self._embedder.specs]
         is_good = isinstance(inputs, tuple | list)
@@ -222,4 +247,7 @@ class FileInputs:
                 "`decoder` must return a tuple of the model's inputs, "
                 f"{self._embedder.specs}; received {inputs!r}."
             )
+        inputs = row_checks.consistent(
+            inputs, self._embedder.specs, f"of the decoded `{spec.name}` "
+        )
         return self._embedder.checked(inputs, spec.name)

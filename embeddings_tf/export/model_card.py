@@ -120,7 +120,9 @@ def card_markdown(card: Mapping) -> str:
                     f"at most {found['max_rows']}"
                     if found["max_rows"]
                     else "any number",
-                    "yes" if found["warm_up"] else "no",
+                    "yes"
+                    if found["warm_up"]
+                    else f"no: {found['warm_up_error']}",
                 )
                 for name, found in card["signatures"].items()
             ],

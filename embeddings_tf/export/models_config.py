@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import pathlib
+import re
 
 from google.protobuf import text_format
 
@@ -39,8 +40,10 @@ def label_version(
 
     TensorFlow Serving loads every version with a label, and clients may ask
     for a label instead of a number. Other models in the file stay as they are.
-    The file is replaced atomically. A new entry expects the folder of models
-    at `/models`, as in the container of TensorFlow Serving.
+    The model's policy becomes `specific`, the versions with labels. A policy
+    `all` stays, because it loads these too; `latest` is replaced, because it
+    may not load them. The file is replaced atomically. A new entry expects the
+    folder of models at `/models`, as in the container of TensorFlow Serving.
 
     Args:
         directory: Folder of the model, which contains its versions.
@@ -52,8 +55,10 @@ def label_version(
         The model's labels and their versions.
 
     Raises:
-        ValueError: If the version does not exist, or the file is damaged.
+        ValueError: If the version does not exist, the label is not a name, or
+            the file is damaged.
     """
+    check_label(label)
     directory = pathlib.Path(directory).resolve()
     if not (directory / str(version) / "saved_model.pb").is_file():
         raise ValueError(
@@ -61,6 +66,15 @@ def label_version(
         )
     with _locked(directory.parent):
         return _label_version(directory, version, label)
+
+
+def check_label(label: str | None) -> None:
+    """Raises ValueError unless a label is None or fits into an address."""
+    if label is not None and not re.fullmatch(r"[\w.-]+", label):
+        raise ValueError(
+            "the label of a version must be letters, digits, '.', '_' and "
+            f"'-', such as {STABLE!r}; received {label!r}."
+        )
 
 
 def _label_version(directory, version, label) -> dict[str, int]:
@@ -86,10 +100,11 @@ def _label_version(directory, version, label) -> dict[str, int]:
         del labels[CANARY]  # It was promoted.
     entry.version_labels.clear()
     entry.version_labels.update(labels)
-    entry.ClearField("model_version_policy")
-    entry.model_version_policy.specific.versions.extend(
-        sorted(set(labels.values()))
-    )
+    if not entry.model_version_policy.HasField("all"):
+        entry.ClearField("model_version_policy")
+        entry.model_version_policy.specific.versions.extend(
+            sorted(set(labels.values()))
+        )
     _replace(directory.parent / FILE, text_format.MessageToString(config))
     return labels
 

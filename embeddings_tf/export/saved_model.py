@@ -112,10 +112,11 @@ def export_saved_model(
 
     All signatures except `embed` and `identify_unchecked` check their inputs.
     An `InvalidArgumentError` names the input and reports a wrong shape, more
-    than `max_rows` rows, NaN or infinity, inputs so large that their
-    embedding is not finite, files that cannot be decoded, `classify` without
-    supports, and different lengths of `first` and `second`. An empty batch has
-    an empty result.
+    than `max_rows` rows, NaN or infinity, inputs whose embedding is not
+    finite, files that cannot be decoded, `classify` without supports, numbers
+    of rows that differ, and lengths (integers under a name that ends in
+    `length`) that are not in 1..(size of axis 1 of the first input). An empty
+    batch has an empty result.
     If the model has a `layers.PixelRange`, like the
     published encoders of images, images of floats in [0, 1] cause a warning on
     stderr, or an error with `unit_range="refuse"`. Results are float32,

@@ -35,8 +35,8 @@ def write_serving_files(
     """Writes warm-up requests, batching parameters and the model card.
 
     Every warm-up request is answered here first: TensorFlow Serving does not
-    load a version whose warm-up fails. A signature that refuses the example
-    inputs gets no request, and the card says so.
+    load a version whose warm-up fails. A signature that fails on the example
+    inputs gets no request, and the card has the error.
 
     Args:
         folder: Where the version is being written.
@@ -53,7 +53,7 @@ def write_serving_files(
     limits = {row.name: row.max_rows or _LARGEST_BATCH for row in table}
     logs, errors = [], {}
     for signature, function in functions.items():
-        requests, errors[signature] = _requests(
+        requests, errors[signature] = example_requests(
             function, limits[signature], contents
         )
         logs += [prediction_log(name, signature, found) for found in requests]
@@ -73,7 +73,7 @@ def input_specs_of(function) -> list[tf.TensorSpec]:
     return list(function.structured_input_signature[0])
 
 
-def _requests(
+def example_requests(
     function, max_rows: int, contents
 ) -> tuple[list[dict], str | None]:
     """Returns example requests that succeed, or the last error.
@@ -88,8 +88,11 @@ def _requests(
         try:
             for request in requests:
                 function(*map(tf.constant, request.values()))
-        except tf.errors.InvalidArgumentError as found:
-            error = _first_line(found.message)
+        except tf.errors.ResourceExhaustedError:
+            raise
+        except tf.errors.OpError as found:
+            # Decoders and preprocessing of users may raise any of them.
+            error = f"{type(found).__name__}: {_first_line(found.message)}"
         else:
             return requests, None
     return [], error

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from embeddings_tf.export import checks
+from embeddings_tf.export import row_checks
 from embeddings_tf.export.inputs import Embedder
 from embeddings_tf.export.inputs import FileInputs
 from embeddings_tf.export.inputs import TensorInputs
@@ -132,21 +133,25 @@ class Signatures:
 
     def classify(self, *inputs):
         count = len(self._inputs.specs())
-        supports, labels = inputs[:count], inputs[count]
-        queries, seed = inputs[count + 1 : -1], inputs[-1]
-        labels = tf.ensure_shape(labels, LABELS.shape)
-        some = tf.debugging.assert_positive(
-            tf.size(labels), "`classify` needs at least one support"
-        )
-        same = tf.debugging.assert_equal(
-            tf.shape(supports[0])[0],
+        support_spec, *_ = self._inputs.specs("support")
+        supports = self._inputs.checked(inputs[:count], "support")
+        labels = checks.checked_input(inputs[count], LABELS, None)
+        queries, seed = inputs[count + 1 : -1], _checked_seed(inputs[-1])
+        some = checks.require(
+            tf.size(labels) > 0,
+            "`classify` needs at least one support. Received rows of "
+            f"`{LABELS.name}`:",
             tf.size(labels),
-            "`support` and `support_labels` must have the same length",
         )
-        with tf.control_dependencies([some, same]):
-            classes = tf.sort(tf.unique(labels).y)
+        same = row_checks.same_rows(
+            supports[0], support_spec.name, labels, LABELS.name
+        )
+        with tf.control_dependencies([same, some]):
+            labels = tf.identity(labels)
+            supports = [tf.identity(support) for support in supports]
+        classes = tf.sort(tf.unique(labels).y)
         class_ids = tf.searchsorted(classes, labels)
-        embedding, *_ = self._inputs.embed(supports, "support")
+        embedding, *_ = self._inputs.embed_checked(supports, "support")
         represented = self.method.represent(
             embedding, class_ids, tf.size(classes)
         )
@@ -168,17 +173,20 @@ class Signatures:
 
     def score_pairs(self, *inputs):
         count = len(self._inputs.specs())
-        firsts, seconds = inputs[:count], inputs[count : 2 * count]
-        same = tf.debugging.assert_equal(
-            tf.shape(firsts[0])[0],
-            tf.shape(seconds[0])[0],
-            "`first` and `second` must have the same length",
-        )
+        firsts = self._inputs.checked(inputs[:count], "first")
+        seconds = self._inputs.checked(inputs[count : 2 * count], "second")
+        seed = [_checked_seed(x) for x in inputs[2 * count :]]
+        names = [self._inputs.specs(n)[0].name for n in ("first", "second")]
+        same = row_checks.same_rows(firsts[0], names[0], seconds[0], names[1])
         with tf.control_dependencies([same]):
-            first, *_ = self._inputs.embed(firsts, "first")
-            second, *_ = self._inputs.embed(seconds, "second")
-        logit = self.method.score_pairs(
-            first, second, self._num_samples, *inputs[2 * count :]
-        )
+            firsts = [tf.identity(x) for x in firsts]
+            seconds = [tf.identity(x) for x in seconds]
+        first, *_ = self._inputs.embed_checked(firsts, "first")
+        second, *_ = self._inputs.embed_checked(seconds, "second")
+        logit = self.method.score_pairs(first, second, self._num_samples, *seed)
         logit = tf.cast(logit, tf.float32)
         return {"logit": logit, "probability": tf.sigmoid(logit)}
+
+
+def _checked_seed(seed: tf.Tensor) -> tf.Tensor:
+    return checks.checked_input(seed, SEED, None)

@@ -128,9 +128,59 @@ def test_in_a_fit(tmp_path):
     assert callback.best == min(history.history["loss"])
     (tag,) = rows(tmp_path)[3][1]
     assert tag == "best_loss"
+
+
+def test_epochs_without_the_monitored_value_are_skipped(tmp_path):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss="mse")
+    x, y = np.ones((4, 2)), np.zeros((4, 1))
     callback = callbacks.RunSettings(SETTINGS, tmp_path, "val_loss", "min")
-    with pytest.raises(ValueError, match="have loss; received 'val_loss'"):
-        model.fit(x, y, verbose=0, callbacks=[callback])
+    history = model.fit(
+        x,
+        y,
+        epochs=4,
+        verbose=0,
+        validation_data=(x, y),
+        validation_freq=2,
+        callbacks=[callback],
+    )
+    assert len(history.history["val_loss"]) == 2
+    assert callback.best == min(history.history["val_loss"])
+    missing = callbacks.RunSettings(SETTINGS, tmp_path / "b", "acc")
+    with pytest.warns(UserWarning, match="have loss; received 'acc'"):
+        model.fit(x, y, epochs=2, verbose=0, callbacks=[missing])
+    assert missing.best is None and rows(tmp_path / "b")[3][1] == {}
+
+
+@pytest.mark.parametrize("mode", ["min", "max"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_not_finite_is_never_the_best(bad, mode, tmp_path):
+    values = [bad, 0.75, bad, 0.5, bad]
+    write(tmp_path, values, mode=mode)
+    best = {"min": 0.5, "max": 0.75}[mode]
+    assert rows(tmp_path)[3][1] == {"best_val_recall_at_1": best}
+
+
+def test_a_fit_after_one_that_failed(tmp_path):
+    class Fail(keras.callbacks.Callback):
+        is_on = True
+
+        def on_epoch_end(self, epoch, logs=None):
+            if self.is_on:
+                raise RuntimeError("failed")
+
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss="mse")
+    x, y = np.ones((4, 2)), np.zeros((4, 1))
+    fail = Fail()
+    both = [callbacks.RunSettings(SETTINGS, tmp_path, "loss", "min"), fail]
+    with pytest.raises(RuntimeError, match="failed"):
+        model.fit(x, y, verbose=0, callbacks=both)
+    first = both[0].best
+    assert rows(tmp_path)[3][1]["best_loss"] == pytest.approx(first)
+    fail.is_on = False
+    model.fit(x, y, verbose=0, callbacks=both)
+    assert both[0].best < first
 
 
 @pytest.mark.parametrize(

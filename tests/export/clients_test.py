@@ -47,7 +47,7 @@ def trained(tmp_path_factory):
     model = keras.Model(inputs, keras.layers.Dense(3)(x))
     x = np.random.default_rng(0).integers(0, 256, (4, *SHAPE))
     gallery = Gallery(model).enroll(x.astype("float32"), list("abcd"))
-    export_saved_model(model, folder / "trained", gallery=gallery)
+    export_saved_model(model, folder / "numbers", gallery=gallery)
     contents = tf.io.encode_png(x[1].astype("uint8")).numpy()
     (folder / "digit.png").write_bytes(contents)
     return folder
@@ -70,7 +70,7 @@ def request_of_json(path, body) -> predict_pb2.PredictRequest:
 
 
 def test_rest_client(trained, monkeypatch):
-    path = trained / "trained" / "1"
+    path = trained / "numbers" / "1"
     signature = tf.saved_model.load(str(path)).signatures["identify_bytes"]
     sent = []
 
@@ -96,7 +96,7 @@ def test_rest_client(trained, monkeypatch):
     assert names["answer"] == "b"
     (request,) = sent
     assert request.get_method() == "POST"
-    assert request.full_url.endswith("/models/trained/labels/stable:predict")
+    assert request.full_url.endswith("/models/numbers/labels/stable:predict")
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_http_server(trained):
         cwd=trained,
         env={
             **{k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-            "SAVED_MODEL": "trained/1",
+            "SAVED_MODEL": "numbers/1",
             "BENTOML_DO_NOT_TRACK": "1",
             "BENTOML_HOME": str(trained / "bentoml"),
         },

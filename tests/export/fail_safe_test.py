@@ -18,6 +18,8 @@ import tensorflow as tf
 from embeddings_tf import layers
 from embeddings_tf.export import WaveDecoder
 from embeddings_tf.export import export_saved_model
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.scoring import Gallery
 
 # One process loads both exports and answers all requests.
@@ -105,6 +107,10 @@ def pixels(rows=3, shape=SHAPE):
     return np.full((rows, *shape), 9, "float32")
 
 
+def lengths(*values):
+    return np.array(values, "int32")
+
+
 IMAGE, SOUND = "image_bytes", "waveform_bytes"
 # Model, signature, inputs, and words of the error or the rows of the answer.
 CASES = {
@@ -187,6 +193,72 @@ CASES = {
         "support_labels",
         "[1,1] is not compatible with expected shape [?]",
     ),
+    "few labels": (
+        "images",
+        "classify_without_seed",
+        {
+            "support": pixels(3),
+            "support_labels": np.zeros(2, "int32"),
+            "query": pixels(1),
+        },
+        "`support` and `support_labels` must have the same number of rows. "
+        "Received rows:] [3] [2]",
+    ),
+    "support of rank 0": (
+        "images",
+        "classify_without_seed",
+        {
+            "support": np.float32(3),
+            "support_labels": np.zeros(2, "int32"),
+            "query": pixels(1),
+        },
+        "support",
+        "[] is not compatible with expected shape [?,4,6,3]",
+    ),
+    "seed of three": (
+        "samples",
+        "classify",
+        {
+            "support": np.ones((1, 2), "float32"),
+            "support_labels": np.zeros(1, "int32"),
+            "query": np.ones((1, 2), "float32"),
+            "seed": np.zeros(3, "int32"),
+        },
+        "seed",
+        "[3] is not compatible with expected shape [2]",
+    ),
+    "good lengths": (
+        "sounds",
+        "serving_default",
+        {"waveform": np.ones((2, 5), "float32"), "length": lengths(5, 1)},
+        2,
+    ),
+    "no waveforms": (
+        "sounds",
+        "serving_default",
+        {"waveform": np.ones((0, 5), "float32"), "length": lengths()},
+        0,
+    ),
+    **{
+        f"length {length}": (
+            "sounds",
+            "serving_default",
+            {
+                "waveform": np.ones((2, 5), "float32"),
+                "length": lengths(3, length),
+            },
+            "`length` must be at least 1 and at most the size of axis 1 of "
+            f"`waveform`. Received size, row and length:] [5] [1] [{length}]",
+        )
+        for length in (0, -1, 6, 2**31 - 1, -(2**31))
+    },
+    "few lengths": (
+        "sounds",
+        "serving_default",
+        {"waveform": np.ones((2, 5), "float32"), "length": lengths(3)},
+        "`waveform` and `length` must have the same number of rows. "
+        "Received rows:] [2] [1]",
+    ),
     "good recording": ("sounds", "embed_bytes", {SOUND: [sound()]}, 1),
     "another rate": (
         "sounds",
@@ -252,6 +324,10 @@ def paths(tmp_path_factory):
         preprocessing=mean_and_length,
         decoder=WaveDecoder(8000, max_samples=8000),
     )
+    inputs = keras.Input((2,), name="features")
+    head = layers.GaussianEmbedding(2)
+    model = EmbeddingModel(keras.Model(inputs, head(inputs)), HedgedInstances())
+    paths["samples"] = export_saved_model(model, folder / "samples")
     return paths
 
 

@@ -76,6 +76,27 @@ def test_other_models_and_fields_stay(tmp_path):
     assert other.logging_config == before.logging_config
 
 
+@pytest.mark.parametrize("policy", ["all", "latest", "specific"])
+def test_a_policy_all_loads_every_label_and_stays(policy, tmp_path):
+    model = versions(tmp_path / "other", 3, 4)
+    (tmp_path / FILE).write_text(
+        OTHER.replace("latest { num_versions: 2 }", f"{policy} {{ }}")
+    )
+    label_version(model, 3, "best")
+    found = entries(tmp_path)["other"].model_version_policy
+    if policy == "all":
+        assert found.WhichOneof("policy_choice") == "all"
+    else:
+        assert list(found.specific.versions) == [3]
+
+
+@pytest.mark.parametrize("label", ["", " ", "a b", "a/b", "a:b", "\0", "\n"])
+def test_labels_that_fit_into_no_address(label, tmp_path):
+    with pytest.raises(ValueError, match="must be letters.*received"):
+        label_version(versions(tmp_path / "words", 1), 1, label)
+    assert not (tmp_path / FILE).exists()
+
+
 @pytest.mark.parametrize("text", ["hostile", "models { }", '{"a": 1}', "\0"])
 def test_a_damaged_file_is_refused_and_left_alone(text, tmp_path):
     (tmp_path / FILE).write_text(text)

@@ -1,5 +1,7 @@
 """Warm-up requests, against the messages of tensorflow-serving-api."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from tensorflow_serving.apis import prediction_log_pb2
 
 from embeddings_tf.export import export_saved_model
 from embeddings_tf.export.example_inputs import example_inputs
+from embeddings_tf.export.serving_files import example_requests
 from embeddings_tf.export.warm_up import prediction_log
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import SoftContrastive
@@ -90,6 +93,43 @@ def test_a_version_whose_input_refuses_noise_has_no_request(tmp_path):
     assert list(tf.data.TFRecordDataset(file)) == []
     with open(f"{path}/model_card.json") as card:
         assert "`x` must be below 0.5" in card.read()
+
+
+def test_a_decoder_that_fails_in_its_own_way_has_no_request(tmp_path):
+    def decoder(name, contents):
+        def decode(content):
+            raise KeyError(f"no header in {len(content.numpy())} bytes")
+
+        found = tf.map_fn(
+            lambda c: tf.py_function(decode, [c], tf.float32),
+            contents,
+            fn_output_signature=tf.float32,
+        )
+        return (tf.ensure_shape(found, (None, 3)),)
+
+    encoder = keras.Sequential(
+        [keras.Input((3,), name="x"), keras.layers.Dense(2)]
+    )
+    path = export_saved_model(encoder, tmp_path / "own", decoder=decoder)
+    with open(f"{path}/model_card.json") as card:
+        found = json.load(card)["signatures"]
+    assert found["embed_bytes"]["warm_up"] is False
+    assert "no header in" in found["embed_bytes"]["warm_up_error"]
+    assert found["serving_default"]["warm_up"] is True
+    with open(f"{path}/model_card.md") as card:
+        line = next(row for row in card if row.startswith("| `embed_bytes`"))
+    assert "no: UnknownError: " in line and "no header in" in line
+
+
+def test_too_little_memory_is_no_property_of_a_signature():
+    def function(*inputs):
+        raise tf.errors.ResourceExhaustedError(None, None, "no memory")
+
+    function.structured_input_signature = (
+        (tf.TensorSpec((None, 3), tf.float32, "x"),),
+    )
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="no memory"):
+        example_requests(function, 8, ("png",))
 
 
 def test_example_inputs_fit_the_specs():

@@ -590,9 +590,61 @@ def test_export_arguments(check, trained, given):
                 (given / "model", ("--version", "\u00b2")),
                 (given / "model", ("--version", str(2**63))),
                 (given / "model", ("--version", str(2**70))),
+                *(
+                    (given / "model", ("--label", label))
+                    for label in BAD_LABELS
+                ),
+                (given / "model", ("--label",)),
+                (given / "model", ("--licence",)),
+                # Not text: the card could not be written.
+                (given / "model", ("--licence", "\udcff")),
             )
         ],
         [trained, given],
+    )
+
+
+BAD_LABELS = ("", " ", "a b", "a/b", "a:b", "\0", "\udcff", "\n")
+
+
+def test_label_version_arguments(check, given):
+    model = given / "models" / "words"
+    (model / "1").mkdir(parents=True)
+    (model / "1" / "saved_model.pb").write_bytes(b"")
+    (given / "empty" / "1").mkdir(parents=True)
+    damaged = given / "damaged" / "words"
+    shutil.copytree(model, damaged)
+    (given / "damaged" / "models.config").write_text("hostile")
+    good = ["--directory", model, "--version", "1"]
+    check(
+        [
+            ("trainers.label_version", words)
+            for words in (
+                [],
+                good[:2],
+                good[2:],
+                [*good, "--hostile"],
+                [*good, "hostile"],
+                [*good, "--label"],
+                *([*good, "--label", label] for label in BAD_LABELS),
+                *(
+                    [*good[:3], version]
+                    for version in (
+                        *("", "x", "0", "-1", "2", "1.5", "nan"),
+                        *(str(2**63), str(2**70)),
+                    )
+                ),
+                *(
+                    ["--directory", directory, *good[2:]]
+                    for directory in (
+                        *("", "hostile", "a\0b", "/dev/null/x", "x" * 300),
+                        *(given / "file", given / "file" / "x"),
+                        *(given / "empty", damaged),
+                    )
+                ),
+            )
+        ],
+        [given],
     )
 
 
