@@ -13,7 +13,7 @@ Writes `benchmarks/results/accepted/NAME.json`, with the name of the folder, and
 the table of docs/trust.md.
 """
 
-import json
+import functools
 import pathlib
 
 import numpy as np
@@ -22,10 +22,12 @@ from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
+from tools.keep_result import results_by_name
 
 RESULTS = ROOT / "benchmarks" / "results" / "accepted"
 PAGE = ROOT / "docs" / "trust.md"
 MARKS = "<!-- accepted table: begin -->", "<!-- accepted table: end -->"
+load = functools.partial(results_by_name, RESULTS)
 NUM_DIVISIONS, NUM_SUPPORT, LEVEL = 1_000, 5, 0.95
 ERROR_RATES = (0.05, 0.1, 0.2)
 # The highest threshold accepts 40 %; too few answers would end the test. With
@@ -130,14 +132,6 @@ def collect(folder: pathlib.Path, replace: bool) -> None:
     }
     name = folder.resolve().name
     keep_result(RESULTS / f"{name}.json", found, replace=replace)
-
-
-def load() -> dict[str, dict]:
-    """Returns the results of every run by name."""
-    return {
-        path.stem: json.loads(path.read_text())
-        for path in sorted(RESULTS.glob("*.json"))
-    }
 
 
 def table(found: dict[str, dict]) -> str:

@@ -151,15 +151,8 @@ def figures(results: list[dict]) -> dict:
 
 
 def main() -> None:
-    remake_page(
-        __doc__,
-        functools.partial(n_digit_table.collect, folder=RESULTS),
-        load,
-        PAGE,
-        (BEGIN, END),
-        table,
-        figures,
-    )
+    collect = functools.partial(n_digit_table.collect, folder=RESULTS)
+    remake_page(__doc__, collect, load, PAGE, (BEGIN, END), table, figures)
 
 
 if __name__ == "__main__":

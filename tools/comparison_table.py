@@ -7,6 +7,7 @@ Copies `comparison.json` of each workdir of `embeddings-tf compare` to
 writes all of them into the page.
 """
 
+import functools
 import json
 import pathlib
 import shlex
@@ -15,10 +16,12 @@ from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
+from tools.keep_result import results_by_name
 
 RESULTS = ROOT / "benchmarks" / "results" / "comparisons"
 PAGE = ROOT / "docs" / "goals.md"
 MARKS = "<!-- comparisons: begin -->", "<!-- comparisons: end -->"
+load = functools.partial(results_by_name, RESULTS)
 
 
 def collect(folder: pathlib.Path, replace: bool) -> None:
@@ -26,14 +29,6 @@ def collect(folder: pathlib.Path, replace: bool) -> None:
     found = json.loads((folder / "comparison.json").read_text())
     name = folder.resolve().name
     keep_result(RESULTS / f"{name}.json", found, replace=replace)
-
-
-def load() -> dict[str, dict]:
-    """Returns the comparisons by name."""
-    return {
-        path.stem: json.loads(path.read_text())
-        for path in sorted(RESULTS.glob("*.json"))
-    }
 
 
 def command(name: str, result: dict) -> str:

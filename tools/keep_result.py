@@ -39,6 +39,11 @@ def kept_results(folder: pathlib.Path) -> dict[pathlib.Path, dict]:
     }
 
 
+def results_by_name(folder: pathlib.Path) -> dict[str, dict]:
+    """Returns the contents of the result files of a folder by their names."""
+    return {path.stem: found for path, found in kept_results(folder).items()}
+
+
 def _together(path: pathlib.Path, kept: dict, new: dict) -> dict:
     merged = dict(kept)
     for name, value in json.loads(json.dumps(new)).items():

@@ -145,14 +145,8 @@ def load() -> list[dict]:
 
 
 def main() -> None:
-    remake_page(
-        __doc__,
-        functools.partial(n_digit_table.collect, folder=RESULTS),
-        load,
-        PAGE,
-        (BEGIN, END),
-        table,
-    )
+    collect = functools.partial(n_digit_table.collect, folder=RESULTS)
+    remake_page(__doc__, collect, load, PAGE, (BEGIN, END), table)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ class LearnedDistance(PairObjective):
         training: Whether to smooth labels and drop units, as in Keras.
 
     Returns:
-        `(batch,)`, float32: v in every entry, plus its own cross-entropy.
+        `(batch,)`, float32: v_i of every entry, with all terms in use.
 
     Raises:
         ValueError: If an argument is not as described, a label is outside

@@ -13,6 +13,7 @@ from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from embeddings_tf.scoring.labelled_embeddings import some
 from embeddings_tf.scoring.open_set import SCORES
 from embeddings_tf.scoring.open_set import answer_for_unknown
+from embeddings_tf.scoring.open_set import answers
 from embeddings_tf.scoring.open_set import calibrated
 from embeddings_tf.scoring.open_set import open_set_scores
 
@@ -229,20 +230,13 @@ class Gallery:
             threshold.
         """
         embeddings = self._embed(x)
-        scores = self._scores(embeddings)
-        log_prob = self._classifier.predict_log_proba(embeddings)
-        best = self.classes_[log_prob.argmax(axis=1)]
-        accepted = np.ones(len(scores), bool)
-        if self.threshold_ is not None:
-            accepted = scores >= self.threshold_
-        unknown = answer_for_unknown(self.unknown, best)
-        return {
-            "answer": np.where(accepted, best, unknown),
-            "class": best,
-            "probability": np.exp(log_prob.max(axis=1)),
-            "score": scores,
-            "accepted": accepted,
-        }
+        return answers(
+            self._scores(embeddings),
+            self._classifier.predict_log_proba(embeddings),
+            self.classes_,
+            self.threshold_,
+            self.unknown,
+        )
 
     def save(self, path, *, include_model: bool = False) -> None:
         """Writes the gallery to one file, atomically.

@@ -48,6 +48,36 @@ def answer_for_unknown(unknown: str | int | None, labels: np.ndarray):
     return unknown
 
 
+def answers(
+    scores: np.ndarray,
+    log_prob: np.ndarray,
+    labels: np.ndarray,
+    threshold: float | None,
+    unknown: str | int | None,
+) -> dict[str, np.ndarray]:
+    """Returns the columns of `Gallery.identify`, `(n,)`.
+
+    Args:
+        scores: `(n,)`.
+        log_prob: Log-probabilities of the classes, `(n, classes)`.
+        labels: The labels of the classes, `(classes,)`.
+        threshold: The smallest accepted score; None accepts every input.
+        unknown: As in `answer_for_unknown`.
+    """
+    best = labels[log_prob.argmax(axis=1)]
+    accepted = np.ones(len(scores), bool)
+    if threshold is not None:
+        accepted = scores >= threshold
+    unknown = answer_for_unknown(unknown, best)
+    return {
+        "answer": np.where(accepted, best, unknown),
+        "class": best,
+        "probability": np.exp(log_prob.max(axis=1)),
+        "score": scores,
+        "accepted": accepted,
+    }
+
+
 def calibrated(
     score: str,
     classifier: FewShotClassifier,

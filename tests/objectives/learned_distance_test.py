@@ -346,6 +346,45 @@ def test_another_loss_of_the_encoder():
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
 
 
+def test_another_loss_of_the_encoder_in_two_replicas(strategy):
+    """Replicas have the values and the gradients of one batch."""
+    labels, z = np.array(BATCHES["class by class"]), embeddings()
+    with strategy.scope():
+        loss = objective(
+            encoder_loss=losses.TripletLoss(margin=0.3), train_encoder=False
+        )
+        loss.build((None,), (None, 3))
+
+    def values_and_gradients(labels, z):
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            values = loss(labels, z)
+        return values, tape.gradient(values, z)
+
+    def parts(whole):
+        pieces = tf.constant(whole[:5]), tf.constant(whole[5:])
+        return strategy.experimental_distribute_values_from_function(
+            lambda context: pieces[context.replica_id_in_sync_group]
+        )
+
+    found = strategy.run(values_and_gradients, (parts(labels), parts(z)))
+    values, gradients = (
+        tf.concat(strategy.experimental_local_results(part), 0)
+        for part in found
+    )
+    distance = loss.distance
+    expected = pair_value(labels, z, distance)
+    expected += losses.triplet_loss(labels, z, 0.3)
+    np.testing.assert_allclose(values, expected, rtol=1e-5)
+    whole = tf.constant(z)
+    with tf.GradientTape() as tape:
+        tape.watch(whole)
+        triplet = losses.triplet_loss(labels, whole, 0.3)
+    np.testing.assert_allclose(
+        gradients, tape.gradient(triplet, whole), rtol=1e-4, atol=1e-6
+    )
+
+
 def test_configuration_holds_the_layers():
     loss = objective(
         num_classes=4,
