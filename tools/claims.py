@@ -6,8 +6,13 @@ cells hold, and not run without results.
 
 import statistics
 
+from tools.paired_difference import as_cell
+from tools.paired_difference import of_differences
+
 # Points below a published number that still count as that number.
 NEAR = 2.0
+# Largest p-value of a difference that counts.
+LEVEL = 0.05
 # A claim, the evidence, and the verdict.
 Claim = tuple[str, str, str]
 
@@ -50,27 +55,37 @@ def published_cells(pairs: list[tuple[float | None, float]]) -> tuple[str, str]:
 
 
 def published_differences(
-    pairs: list[tuple[float | None, float]],
+    pairs: list[tuple[list[float], float]],
 ) -> tuple[str, str]:
     """Returns evidence and verdict of differences beside published ones.
 
+    A cell holds if our mean difference is above 0 and its t-test over seeds
+    has a p below `LEVEL`. Without a cell that holds, differences that are all
+    above 0 are "in the same direction".
+
     Args:
-        pairs: Our difference, None if not run, and the published difference, in
-            points. Cells without a published advantage do not count.
+        pairs: Our difference for each seed, empty if not run, and the published
+            difference, in points.
     """
-    pairs = [pair for pair in pairs if pair[1] > 0]
-    run = [(ours, theirs) for ours, theirs in pairs if ours is not None]
+    run = [(of_differences(ours), theirs) for ours, theirs in pairs if ours]
     if not run:
         return f"0 of {len(pairs)} cells run", verdict(0, 0, len(pairs))
-    positive = sum(ours > 0 for ours, _ in run)
-    large = sum(ours >= theirs for ours, theirs in run)
-    text = (
-        f"{len(run)} of {len(pairs)} cells run: better in {positive}, in "
-        f"{large} by at least the published difference; from "
-        f"{min(ours for ours, _ in run):+.1f} to "
-        f"{max(ours for ours, _ in run):+.1f} points"
+    positive = sum(ours.mean > 0 for ours, _ in run)
+    sure = sum(
+        ours.mean > 0 and ours.p is not None and ours.p < LEVEL
+        for ours, _ in run
     )
-    return text, verdict(positive, len(run), len(pairs))
+    large = sum(ours.mean >= theirs for ours, theirs in run)
+    cells = ", ".join(as_cell(ours, 1) for ours, _ in run)
+    text = (
+        f"{len(run)} of {len(pairs)} cells run: higher in {positive}, with p "
+        f"below {LEVEL:g} in {sure}, in {large} by at least the published "
+        f"difference; points, standard error and p over seeds: {cells}"
+    )
+    found = verdict(sure, len(run), len(pairs))
+    if not sure and positive == len(run):
+        found = "in the same direction"
+    return text, found
 
 
 def mean_or_none(found: list[float]) -> float | None:

@@ -76,7 +76,7 @@ def paired_difference(
     if not shared:
         return None
     differences = [first[key] - second[key] for key in shared]
-    return _of_differences(differences, test_to_train)
+    return of_differences(differences, test_to_train)
 
 
 def means_of_shared_seeds(
@@ -101,9 +101,10 @@ def means_of_shared_seeds(
     )
 
 
-def _of_differences(
+def of_differences(
     differences: Sequence[float], test_to_train: float | None = None
 ) -> PairedDifference:
+    """Tests differences, one for each fold or seed, as `paired_difference`."""
     count, mean = len(differences), statistics.fmean(differences)
     if count < 2:
         return PairedDifference(count, mean, None, None, None)
@@ -173,7 +174,7 @@ def as_cell(found: PairedDifference | None, digits: int, scale=1.0) -> str:
 
 def cell_of_seeds(differences: Sequence[float]) -> str:
     """`**mean** ± standard error, p [each]` of differences in points."""
-    found = _of_differences(differences)
+    found = of_differences(differences)
     text = f"**{found.mean:+.1f}**"
     if found.standard_error is not None:
         text += f" ± {found.standard_error:.1f}, p {_rounded(found.p)}"

@@ -7,7 +7,6 @@ about Scott, Ridgeway & Mozer 2019 comes from the result files in
 `benchmarks/results`.
 """
 
-import functools
 import json
 import statistics
 
@@ -18,11 +17,12 @@ from tools import n_digit_table
 from tools import omniglot_table
 from tools import out_of_distribution_table
 from tools import samplers_study
+from tools.few_shot_claims import n_digit_claims
+from tools.few_shot_claims import omniglot_claims
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
 from tools.n_digit_grid import EPISODES
 from tools.n_digit_grid import choose
-from tools.n_digit_grid import differences
 from tools.n_digit_grid import values
 
 PAGE = ROOT / "docs" / "results" / "reproduced.md"
@@ -32,119 +32,6 @@ BEGIN, END = (
 )
 STEP_COST = ROOT / "benchmarks" / "results" / "step_cost.json"
 PLANE = "n_digit_2_dim_2"
-
-
-def _n_digit(method: str, chosen) -> dict[tuple, tuple[float | None, float]]:
-    """Ours and published of a method by (split, condition, shape)."""
-    found = {}
-    for n, dim in n_digit_grid.SHAPES:
-        recipe = f"n_digit_{n}_dim_{dim}_{method}"
-        for place, (split, condition) in enumerate(n_digit_grid.CELLS):
-            rule = n_digit_grid.published_rule(method)
-            ours = values(chosen[recipe], split, condition, rule)
-            published = n_digit_grid.PUBLISHED[recipe][place]
-            found[split, condition, (n, dim)] = (
-                claims.mean_or_none(ours),
-                published,
-            )
-    return found
-
-
-def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
-    """Claims about Table D.2."""
-    chosen = {recipe: choose(recipe, runs) for recipe in n_digit_grid.PUBLISHED}
-    spe = _n_digit("stochastic_prototypes", chosen)
-    pn, hib = (
-        _n_digit(m, chosen) for m in ("prototypical", "hedged_instances")
-    )
-    corrupt = []
-    for split, condition, (n, dim) in spe:
-        if condition != "corrupt_support":
-            continue
-        key = split, condition, (n, dim)
-        paired = differences(
-            chosen[f"n_digit_{n}_dim_{dim}_stochastic_prototypes"],
-            chosen[f"n_digit_{n}_dim_{dim}_prototypical"],
-            split,
-            condition,
-        )
-        corrupt.append((claims.mean_or_none(paired), spe[key][1] - pn[key][1]))
-    means = []
-    for split, condition in n_digit_grid.CELLS:
-        keys = [(split, condition, shape) for shape in n_digit_grid.SHAPES]
-        ours = [(spe[key][0], hib[key][0]) for key in keys]
-        complete = all(None not in pair for pair in ours)
-        theirs = statistics.mean(spe[key][1] - hib[key][1] for key in keys)
-        mean = statistics.mean(a - b for a, b in ours) if complete else None
-        means.append((mean, theirs))
-    return [
-        (
-            "SPE classifies numbers as well as published (Table D.2)",
-            *claims.published_cells([*spe.values()]),
-        ),
-        (
-            "SPE is better than PN if supports are corrupt (Table D.2)",
-            *claims.published_differences(corrupt),
-        ),
-        (
-            "SPE is better than HIB in all six means (Figure 6)",
-            *claims.published_differences(means),
-        ),
-    ]
-
-
-def omniglot_claims(results: list[dict]) -> list[claims.Claim]:
-    """Claims about Table D.1 and 64 dimensions."""
-
-    @functools.cache
-    def chosen(num_support, method, condition, dim=2):
-        name = omniglot_table.recipe(num_support, method, condition, dim)
-        return choose(name, results)
-
-    def paired(column, condition, dim=2):
-        models = [
-            chosen(column[0], method, condition, dim)
-            for method in ("stochastic_prototypes", "prototypical")
-        ]
-        return claims.mean_or_none(
-            differences(*models, omniglot_table.split(*column), condition)
-        )
-
-    cells, corrupt, many = [], [], []
-    for place, column in enumerate(omniglot_table.COLUMNS):
-        for condition in n_digit_grid.CONDITIONS:
-            pn, spe = (
-                omniglot_table.PUBLISHED[condition, method][place]
-                for method in omniglot_table.METHODS
-            )
-            runs = chosen(column[0], "stochastic_prototypes", condition)
-            ours = values(
-                runs, omniglot_table.split(*column), condition, EPISODES
-            )
-            cells.append((claims.mean_or_none(ours), spe))
-            if condition == "corrupt_support":
-                corrupt.append((paired(column, condition), spe - pn))
-        many.append(paired(column, "clean", omniglot_table.NOT_PUBLISHED_DIM))
-    run = [value for value in many if value is not None]
-    text = f"{len(run)} of {len(many)} cells run"
-    if run:
-        text += f"; SPE - PN from {min(run):+.1f} to {max(run):+.1f} points"
-    equal = sum(abs(value) <= claims.NEAR for value in run)
-    return [
-        (
-            "SPE classifies characters as well as published (Table D.1)",
-            *claims.published_cells(cells),
-        ),
-        (
-            "SPE is better than PN if supports are corrupt (Table D.1)",
-            *claims.published_differences(corrupt),
-        ),
-        (
-            "In 64 dimensions SPE and PN are comparable on characters",
-            text,
-            claims.verdict(equal, len(run), len(many)),
-        ),
-    ]
 
 
 def sampler_claim(found: dict) -> claims.Claim:
@@ -262,15 +149,23 @@ def axes_claims(runs: list[dict]) -> list[claims.Claim]:
 def unknown_claim(results: list[dict]) -> claims.Claim:
     """AUROC of the predicted variance, of inputs of another kind."""
     claim = "The variance detects inputs from elsewhere (Sections 1 and 4.2)"
-    found = {
-        kind: scores["predicted_variance"]["auroc"]
+    found = [
+        (f"{kind} (`{run['recipe']}`, seed {run['seed']}, {split})", scores)
         for run in results
-        for name in run[out_of_distribution_table.SECTION]["settings"]["splits"]
-        for kind, scores in run[out_of_distribution_table.SECTION][name].items()
+        for split in run[out_of_distribution_table.SECTION]["settings"][
+            "splits"
+        ]
+        for kind, scores in run[out_of_distribution_table.SECTION][
+            split
+        ].items()
         if "predicted_variance" in scores
-    }
-    text = "; ".join(f"{kind} {value:.2f}" for kind, value in found.items())
-    held = sum(value >= 0.8 for value in found.values())
+    ]
+    aurocs = [scores["predicted_variance"]["auroc"] for _, scores in found]
+    text = "; ".join(
+        f"{name} {value:.2f}"
+        for (name, _), value in zip(found, aurocs, strict=True)
+    )
+    held = sum(value >= 0.8 for value in aurocs)
     evidence = f"AUROC: {text}" if found else ""
     return claim, evidence, claims.verdict(held, len(found))
 

@@ -1,6 +1,7 @@
 """Verdicts about the claims of stochastic prototypes."""
 
 import pytest
+from scipy import stats
 
 from tests.tools.prototype_figures_test import colour_run
 from tests.tools.prototype_figures_test import study_run
@@ -39,15 +40,26 @@ def test_cells_beside_published_numbers():
 
 
 def test_differences_beside_published_ones():
-    # The third has no published advantage.
-    pairs = [(3.0, 2.0), (1.0, 5.0), (-9.0, -1.0), (None, 4.0)]
+    # Mean 3, standard error .2; one seed, without a test; far from certain.
+    first = [2.8, 3.2]
+    p = stats.ttest_1samp(first, 0).pvalue
+    assert p < 0.05
+    pairs = [(first, 2.0), ([1.0], 5.0), ([9.0, -1.0], -1.0), ([], 4.0)]
     evidence, verdict = claims.published_differences(pairs)
     assert verdict == "in part"
-    assert evidence == (
-        "2 of 3 cells run: better in 2, in 1 by at least the published "
-        "difference; from +1.0 to +3.0 points"
+    assert evidence.startswith(
+        "3 of 4 cells run: higher in 3, with p below 0.05 in 1, in 2 by at "
+        "least the published difference; "
     )
-    assert claims.published_differences([(-1.0, 2.0)])[1] == "not reproduced"
+    assert f"+3.0 ± 0.2 (.0{round(1000 * p)}), +1.0, +4.0 ± 5.0" in evidence
+
+    def verdict_of(*ours):
+        return claims.published_differences([(o, 1.0) for o in ours])[1]
+
+    assert verdict_of(first) == "reproduced"
+    assert verdict_of([1.0], [9.0, -1.0]) == "in the same direction"
+    assert verdict_of([1.0], [-1.0]) == "not reproduced"
+    assert verdict_of([]) == "not run"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +131,13 @@ def test_unknown_inputs():
     assert "evaluation.group" not in text
     assert prototype_claims.unknown_claim([run])[2] == "reproduced"
     low = prototype_claims.unknown_claim([unknown_run(0.5)])
-    assert low[1:] == ("AUROC: mnist 0.50", "not reproduced")
+    name = "mnist (`colour_orientation_stochastic_prototypes`, seed 0, test)"
+    assert low[1:] == (f"AUROC: {name} 0.50", "not reproduced")
+    # Another seed is another cell.
+    both = [run, {**unknown_run(0.5), "seed": 1}]
+    _, evidence, verdict = prototype_claims.unknown_claim(both)
+    assert verdict == "in part" and "0.90; " in evidence
+    assert evidence.endswith("seed 1, test) 0.50")
     assert out_of_distribution_table.table([]) == NOT_RUN
 
 
