@@ -6,8 +6,6 @@ Every number in these two tables of `docs/results/reproduced.md` comes from the
 result files in `benchmarks/results`.
 """
 
-import statistics
-
 from tools import cross_validation_results as folds
 from tools import verification_results as trials
 from tools.generated_text import ROOT
@@ -15,6 +13,15 @@ from tools.generated_text import write_between
 from tools.paired_difference import as_cell
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
+from tools.reproduced_learned_distance import learned_distance_rows
+from tools.reproduced_verdicts import NO_DATA
+from tools.reproduced_verdicts import NO_EXPERIMENT
+from tools.reproduced_verdicts import PARTS
+from tools.reproduced_verdicts import cell
+from tools.reproduced_verdicts import judged
+from tools.reproduced_verdicts import named_folds
+from tools.reproduced_verdicts import not_attempted
+from tools.reproduced_verdicts import of_differences
 
 PAGE = ROOT / "docs" / "results" / "reproduced.md"
 MARKS = {
@@ -22,8 +29,8 @@ MARKS = {
     for name in ("F-statistic", "learned distance")
 }
 WEAPON, EVERY = "sprites/weapon_visible", "sprites/all_frames"
-PARTS = ("in part", "reproduced", "not attempted")
-NO_DATA = "the data was not available"
+LOSSES = ("triplet", "histogram")
+BETAS = (1, 2, 4, 8)
 
 
 def table(rows: list[tuple]) -> str:
@@ -42,22 +49,28 @@ def table(rows: list[tuple]) -> str:
 def f_statistic_rows(found: dict) -> list[tuple]:
     """Figures and tables of Ridgeway & Mozer 2018, and of their workshop."""
 
-    def minus(rival: str, data: str, name: str, digits=3, scale=1.0) -> str:
-        ours = found["sprites_f_statistic", data]
-        theirs = (
-            (ours, f"test_untrained.{name}")
-            if rival == "untrained"
-            else (found[f"sprites_{rival}", data], f"test.{name}")
+    def difference(rival: str, data: str, name: str, prefix="sprites"):
+        ours = found.get((f"{prefix}_f_statistic", data))
+        theirs = found.get((f"{prefix}_{rival}", data))
+        if rival == "untrained":
+            theirs = ours
+        if ours is None or theirs is None:
+            return None
+        section = "test_untrained" if rival == "untrained" else "test"
+        pair = folds.paired(
+            (ours, f"test.{name}"), (theirs, f"{section}.{name}")
         )
-        pair = folds.paired((ours, f"test.{name}"), theirs)
         ratio = ratio_of_test_to_train(ours["config"])
-        return _cell(*pair, ratio, digits, scale)
+        return paired_difference(*pair, ratio)
+
+    def minus(rival: str, data: str, name: str) -> str:
+        return as_cell(difference(rival, data, name), 3)
 
     def recall(prefix: str, data: str) -> str:
         ours = found[f"{prefix}_retrieval_f_statistic", data]
         return ", ".join(
             f"{loss.replace('_', ' ')} "
-            + _cell(
+            + cell(
                 *folds.paired(
                     (ours, "test.recall_at_1"),
                     (
@@ -85,8 +98,30 @@ def f_statistic_rows(found: dict) -> list[tuple]:
         f"beta = {beta}: modularity "
         f"{minus(f'beta_vae_{beta}', EVERY, 'modularity')}, explicitness "
         f"{minus(f'beta_vae_{beta}', EVERY, 'explicitness')}"
-        for beta in (1, 8)
+        for beta in BETAS
     )
+    three_losses = [
+        difference(rival, data, "modularity", prefix)
+        for rival in LOSSES
+        for prefix, data in (
+            ("sprites", WEAPON),
+            ("sprites", EVERY),
+            ("small_norb", "small_norb"),
+        )
+    ]
+    of_vaes = [
+        difference(f"beta_vae_{beta}", EVERY, name)
+        for beta in BETAS
+        for name in ("modularity", "explicitness")
+    ]
+    run = {
+        fold
+        for beta in BETAS
+        for fold in found[f"sprites_beta_vae_{beta}", EVERY]["folds"]
+    }
+    # Fold 0 is for tuning.
+    number = found["sprites_f_statistic", EVERY]["config"]["folds"]["num_folds"]
+    left = {str(fold) for fold in range(1, number)} - run
     auc = "; ".join(
         f"{rival}: {minus(rival, EVERY, 'single_dimension_auc')}"
         for rival in ("triplet", "histogram", "untrained")
@@ -94,7 +129,7 @@ def f_statistic_rows(found: dict) -> list[tuple]:
     return [
         (
             "Figure 1: how the loss moves points",
-            "not attempted",
+            NO_EXPERIMENT,
             "",
             "an illustration without data; the [page of the loss]"
             "(../f_statistic_loss.md) explains "
@@ -103,7 +138,7 @@ def f_statistic_rows(found: dict) -> list[tuple]:
         (
             "Figure 2 (Table 2 in the text): recall@1 on CUHK03, Market-1501 "
             "and CUB-200, level with or ahead of four losses",
-            "not attempted",
+            not_attempted("cuhk03_", "market1501_", "cub200_f_statistic"),
             f"{NO_DATA}; on other data the F-statistic minus, in points: "
             f"Sprites {recall('sprites', WEAPON)}; Omniglot "
             f"{recall('omniglot', 'omniglot')}",
@@ -112,7 +147,7 @@ def f_statistic_rows(found: dict) -> list[tuple]:
         ),
         (
             "Section 2: all `num_dims` from 2 to 100 of 500 work about as well",
-            "not attempted",
+            not_attempted("omniglot_retrieval_f_statistic_*_of_500"),
             "",
             "`omniglot_retrieval_f_statistic_K_of_500`, eight values of K, "
             "about 7 minutes of one core each",
@@ -120,150 +155,38 @@ def f_statistic_rows(found: dict) -> list[tuple]:
         (
             "Figure 3: modularity and explicitness of three losses, on Sprites "
             "and small NORB",
-            "in part",
+            of_differences(three_losses, len(three_losses)),
             f"Sprites, the F-statistic's modularity minus: {modularity}",
             "equal searches on Sprites; small NORB's files (`small_norb_*`)",
         ),
         (
-            "Figure 4: modularity and explicitness of beta-VAEs on Sprites",
-            "in part",
-            f"two folds, all frames, the F-statistic minus {vaes}",
-            "folds 3 and 4, and frames that show the weapon: 20 minutes a fold "
-            "for each beta",
+            "Figure 4: modularity and explicitness of beta-VAEs on Sprites, "
+            "both below the F-statistic's",
+            of_differences(of_vaes, len(of_vaes)),
+            f"{named_folds(run)}, all frames, the F-statistic minus {vaes}",
+            f"{named_folds(left)}, and frames that show the weapon: 20 minutes "
+            "a fold for each beta",
         ),
         (
             "Workshop, Figure 1: three embeddings of one data set",
-            "not attempted",
+            NO_EXPERIMENT,
             "",
             "an illustration without data",
         ),
         (
             "Workshop, Figure 2: recall@k on CUHK03",
-            "not attempted",
+            not_attempted("cuhk03_"),
             NO_DATA,
             "CUHK03; recipes `cuhk03_*`",
         ),
         (
             "Workshop, Figure 3: AUC of single dimensions on Sprites",
-            "in part",
+            judged("in part"),
             f"all frames, the F-statistic minus {auc}; "
             "[figure](sprites_and_omniglot.md)",
             "equal searches; the paper prints a figure without numbers",
         ),
     ]
-
-
-def learned_distance_rows(found: dict) -> list[tuple]:
-    """Figures and tables of Monteiro et al. 2020."""
-
-    def of(dataset, protocol):
-        return trials.rows(found, dataset, protocol)
-
-    def minus(dataset, other) -> str:
-        rows = of(dataset, "folds")
-        both = rows["learned distance", "learned distance"], rows[other]
-        pair = trials.paired_numbers(*both, EER)
-        key = next(key for key in found if key[:2] == (dataset, "folds"))
-        config = next(iter(found[key].values()))["config"]
-        by_fold = trials.paired_by(*both) == "folds"
-        ratio = ratio_of_test_to_train(config) if by_fold else None
-        return _cell(*pair, ratio, 2, 100)
-
-    def eer(rows, *row) -> str:
-        return f"{100 * _mean(trials.by_run(rows[row], EER)):.2f} %"
-
-    plane = of("mnist", trials.TASKS["mnist_learned_distance"])
-    (figure_3,) = found[
-        "mnist", trials.TASKS["mnist_learned_distance"], PLANE
-    ].values()
-    properties = trials.of_test_split(figure_3)
-    learned = ("learned distance", "learned distance")
-    own, triplet = ("learned distance", "cosine"), ("triplet", "cosine")
-    fine_tuned = ("learned distance, Omniglot before", "learned distance")
-    return [
-        ("Figure 1: verification", "not attempted", "", "an illustration"),
-        (
-            "Table 1: CIFAR-10 and mini-ImageNet, distance against cosine and "
-            "triplet loss",
-            "not attempted",
-            "600 epochs of ResNet-18 need a GPU",
-            "a GPU; recipes `cifar10_*`, `mini_imagenet_*`. In small: "
-            "`tiny_images_*` (Tiny ImageNet, 32 x 32) and "
-            "`omniglot_verification_*`",
-        ),
-        (
-            "Figure 2: digits in a plane",
-            "reproduced",
-            f"EER {eer(plane, *learned)} by the distance, "
-            f"{eer(plane, *own)} by its cosine; "
-            "[figure](../learned_distance.md#how-far-it-is-from-a-metric)",
-            "",
-        ),
-        (
-            "Table 2: VoxCeleb, distance against PLDA and cosine",
-            "not attempted",
-            "no audio of VoxCeleb; EER of the distance minus its own cosine, "
-            f"points: AN4 {minus('an4', own)}, spoken digits "
-            f"{minus('spoken_digit', own)}; minus the triplet loss: AN4 "
-            f"{minus('an4', triplet)}, spoken digits "
-            f"{minus('spoken_digit', triplet)}",
-            "VoxCeleb 1 and 2, and a GPU for 2 million batches (`voxceleb_*`)",
-        ),
-        (
-            "Figure 3: how far 1 - D is from a metric",
-            "in part",
-            "on the digits in a plane, mean and largest: self distance "
-            f"{_properties(properties, 'self_distance')}, asymmetry "
-            f"{_properties(properties, 'asymmetry')}, excess over the "
-            f"triangle {_properties(properties, 'triangle_excess')}",
-            "the paper's sets; every evaluation draws the figure",
-        ),
-        (
-            "Figure 4: depth of the distance on ImageNet",
-            "not attempted",
-            "AN4, two folds: [no decision](verification.md"
-            "#hidden-layers-of-the-distance)",
-            "ImageNet and a GPU (`imagenet_*`); on AN4 the other folds",
-        ),
-        (
-            "Table 3: the TDNN encoder",
-            "reproduced",
-            "`models.x_vector_encoder`; a test has its layers",
-            "",
-        ),
-        (
-            "Table 4: fine-tuning from English to Arabic speech",
-            "not attempted",
-            "the data is not free; from characters to digits, EER of training "
-            "anew minus fine-tuning, points: " + minus("mnist", fine_tuned),
-            "the data of the paper; the steps are in "
-            "[recipes that were not run](recipes_not_run.md)",
-        ),
-        (
-            "Figure 5 and Table 5: retrieval and clusters of birds, cars and "
-            "products",
-            "not attempted",
-            f"{NO_DATA}; Omniglot, two folds: "
-            "[clusters](sprites_and_omniglot.md"
-            "#omniglot-clusters-of-held-out-classes)",
-            "the three sets, ImageNet weights and a GPU (`cub200_*`, "
-            "`cars196_*`, `products_*`)",
-        ),
-    ]
-
-
-EER = "equal_error_rate"
-PLANE = "mnist_learned_distance"
-_mean = statistics.fmean
-
-
-def _cell(ours, theirs, ratio, digits, scale) -> str:
-    found = paired_difference(ours, theirs, ratio)
-    return as_cell(found, digits, scale)
-
-
-def _properties(found: dict, name: str) -> str:
-    return f"{found[f'mean_{name}']:.3f} and {found[f'largest_{name}']:.2f}"
 
 
 def tables() -> dict[str, str]:
