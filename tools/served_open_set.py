@@ -209,9 +209,10 @@ def table(found: dict[str, dict]) -> str:
     """The Markdown between the marks."""
     lines = [
         "| run | test classes | promised | unknown classes accepted | "
-        "enrolled classes accepted | and identified | by the export | "
-        'noise answered "unknown" |',
-        "|---|---|---|---|---|---|---|---|",
+        "enrolled classes accepted | and identified | unknown classes "
+        "accepted, by the export | enrolled classes identified, by the export "
+        '| noise answered "unknown" |',
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, result in sorted(found.items()):
         for promise in result["promises"]:
@@ -223,7 +224,7 @@ def table(found: dict[str, dict]) -> str:
                 f"(± {promise['unknown_accepted_deviation']:.1%}) | "
                 f"{promise['known_accepted']:.1%} | "
                 f"{promise['known_identified']:.1%} | "
-                f"{first['unknown_accepted']:.1%}, "
+                f"{first['unknown_accepted']:.1%} | "
                 f"{first['known_identified']:.1%} | "
                 f"{first['noise_unknown']:.1%} |"
             )
