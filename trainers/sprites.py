@@ -12,10 +12,11 @@ def sprite_images(x) -> np.ndarray | None:
     images that a preprocessing has moved out of the range 0 to 255. Says so if
     there are too many pixels.
     """
-    shape = np.shape(x[:1])
-    if len(shape) != 4 or shape[-1] not in (1, 3):
+    # One example, because recordings have no slices.
+    shape = np.shape(x[0])
+    if len(shape) != 3 or shape[-1] not in (1, 3):
         return None
-    side = int(np.ceil(np.sqrt(len(x)))) * max(shape[1:3])
+    side = int(np.ceil(np.sqrt(len(x)))) * max(shape[:2])
     if side > LARGEST_SPRITE:
         print(
             "The projector shows dots: the pictures would take "

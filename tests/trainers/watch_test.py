@@ -3,14 +3,17 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from tensorboard.backend.event_processing import event_accumulator
 from tensorboard.plugins.hparams import metadata
 
 from embeddings_tf import callbacks
+from embeddings_tf import datasets
 from tests.trainers import commands
 from trainers import fit
 from trainers import train
 from trainers.checkpoint import restore
+from trainers.sprites import sprite_images
 from trainers.watch import ShowHeldOut
 from trainers.watch import rows_of_classes
 
@@ -52,6 +55,35 @@ def test_the_folder_of_a_run(trained):
     files = {path.name for path in board.iterdir()}
     assert {"projector_config.pbtxt", "embedding_sprite.png"} <= files
     assert len(np.loadtxt(board / "embedding.tsv")) <= 500
+
+
+def test_recordings_are_no_images():
+    frames = np.zeros((9, 3), np.float32)
+    assert sprite_images(datasets.Utterances(frames, [4, 5])) is None
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_images_are_shown(channels):
+    x = np.full((4, 5, 6, channels), 7, np.uint8)
+    found = sprite_images(x)
+    assert found is None if channels == 2 else np.array_equal(found, x)
+
+
+@pytest.mark.slow
+def test_recordings_of_several_lengths_train(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    for speaker in range(12):
+        folder = tmp_path / "voices" / str(speaker)
+        folder.mkdir(parents=True)
+        for number, length in enumerate(rng.integers(4000, 8000, 6)):
+            samples = rng.uniform(-0.3, 0.3, (length, 1)).astype("float32")
+            wave = tf.audio.encode_wav(samples, 8000).numpy()
+            (folder / f"{number}.wav").write_bytes(wave)
+    monkeypatch.chdir(tmp_path)
+    words = ["audio_folder:voices", "--goal", "verify", "--workdir", "run"]
+    words += ["--config.num_epochs=1", "--config.steps_per_epoch=2"]
+    assert train.main(words) == 0
+    assert (tmp_path / "run" / "tensorboard" / "validation").is_dir()
 
 
 @pytest.mark.slow
