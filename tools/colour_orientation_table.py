@@ -97,7 +97,7 @@ def table(results: list[dict]) -> str:
     every = [aims(test) for test in tests]
     for name, (_, aim, _) in every[0].items():
         cells = " | ".join(
-            f"{found[name][0]:.3g}" + ("" if found[name][2] else ", missed")
+            _cell(found[name][0]) + ("" if found[name][2] else ", missed")
             for found in every
         )
         lines.append(f"| {name} | {aim} | {cells} |")
@@ -132,6 +132,12 @@ def table(results: list[dict]) -> str:
         for run in results
     }
     return "\n".join([*lines, *command_lines(commands)])
+
+
+def _cell(value: float) -> str:
+    if math.isinf(value):
+        return "only colour rises"
+    return f"{value:.3g}"
 
 
 def load() -> list[dict]:

@@ -56,6 +56,11 @@ def stochastic_prototypes():
 
 RECIPES = {
     "colour_orientation_stochastic_prototypes": Recipe(
-        "Stochastic prototypes of two factors", stochastic_prototypes
+        "Stochastic prototypes of two factors",
+        stochastic_prototypes,
+        results=(
+            "colour_orientation/"
+            "colour_orientation_stochastic_prototypes_seed_*.json",
+        ),
     )
 }
