@@ -13,6 +13,7 @@ from embeddings_tf.export.signatures import Endpoint
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import distances
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.nearest import without_surplus
 from embeddings_tf.scoring.fingerprint import fingerprint
 from embeddings_tf.scoring.gallery import Gallery
 from embeddings_tf.scoring.open_set import answer_for_unknown
@@ -59,8 +60,10 @@ class GallerySignatures(tf.Module):
         examples, classifier = gallery.examples_, gallery.classifier
         num_neighbors = positive_integer("num_neighbors", num_neighbors)
         self._count = min(num_neighbors, len(examples))
-        self._labels, self._names = examples.labels, examples.names
-        self._classes = gallery.classes_
+        # Tensors, because functions capture them: stored once for all.
+        self._labels = tf.constant(examples.labels)
+        self._names = tf.constant(examples.names)
+        self._classes = tf.constant(gallery.classes_)
         self._unknown = answer_for_unknown(gallery.unknown, examples.labels)
         self._threshold = gallery.threshold_
         self._by_evidence = gallery.score == "log_evidence"
@@ -76,13 +79,22 @@ class GallerySignatures(tf.Module):
             points = np.asarray(method.points(examples.embeddings), np.float64)
             if method.distance == "cosine":
                 points = distances.unit_rows(tf.constant(points)).numpy()
+            # Rows that cannot be among the nearest.
+            self._kept = without_surplus(points, self._count)
+            points = points[self._kept]
             self._lone = ~points.any(axis=1)
-            # Products are more accurate near the origin.
-            self._centre = points.mean(axis=0)
-            self.points = _stored(points - self._centre)
-        self._numbers = max(
-            examples.embeddings.size,
-            *map(np.size, tf.nest.flatten(classifier.prototypes_)),
+            # Products are more accurate near the origin. In single precision,
+            # so that subtracting the centre of points does not round them.
+            self._centre = points.mean(axis=0).astype(np.float32)
+            points = points - self._centre
+            squares = np.einsum("nd,nd->n", points, points)
+            if method.distance == "cosine":
+                # The cosine with a row of zeros is 0, as at a squared distance
+                # of 2 from a unit row; computed as for others, it would be 1.
+                squares += self._lone
+            self.points, self.squares = _stored(points), _stored(squares)
+        self._num_represented = sum(
+            map(np.size, tf.nest.flatten(classifier.prototypes_))
         )
 
     def endpoints(self, max_rows, decoder) -> dict[str, Endpoint]:
@@ -120,10 +132,12 @@ class GallerySignatures(tf.Module):
     def file(self, gallery: Gallery) -> dict:
         """What clients need to know of the gallery, for JSON."""
         return {
-            "classes": self._classes.tolist(),
+            "classes": gallery.classes_.tolist(),
             "num_examples": len(gallery.examples_),
             "score": gallery.score,
             "threshold": gallery.threshold_,
+            "decision": "Read the output `accepted`: it compares score and "
+            "threshold in float64. The output `score` is rounded to float32.",
             "calibration": gallery.calibration_,
             "unknown": self._unknown,
             "num_neighbors": self._count,
@@ -135,21 +149,27 @@ class GallerySignatures(tf.Module):
             return {
                 "row": tf.argmax(log_prob, axis=1, output_type=tf.int32),
                 "probability": tf.exp(tf.reduce_max(log_prob, axis=1)),
-                "score": self._score(embedding),
             }
 
         found = checks.in_blocks(
             of_block,
             embedding,
-            self._numbers,
+            self._num_represented,
             {
                 "row": tf.TensorSpec((None,), tf.int32),
                 "probability": tf.TensorSpec((None,), tf.float32),
-                "score": tf.TensorSpec((None,), tf.float64),
             },
         )
+        found |= checks.in_blocks(
+            lambda embedding: {"score": self._score(embedding)},
+            embedding,
+            self._num_represented
+            if self._by_evidence
+            else self._numbers_near(1),
+            {"score": tf.TensorSpec((None,), tf.float64)},
+        )
         accepted = self._accepted(found["score"])
-        best = tf.gather(tf.constant(self._classes), found["row"])
+        best = tf.gather(self._classes, found["row"])
         unknown = tf.constant(self._unknown, best.dtype)
         return {
             "answer": tf.where(accepted, best, unknown),
@@ -174,7 +194,9 @@ class GallerySignatures(tf.Module):
         found = checks.in_blocks(
             self._scored_rows if self._by_pairs else self._near_rows,
             embedding,
-            self._numbers,
+            math.prod(self.embeddings.shape)
+            if self._by_pairs
+            else self._numbers_near(self._count),
             {
                 "row": tf.TensorSpec(shape, tf.int32),
                 "value": tf.TensorSpec(shape, tf.float64),
@@ -182,8 +204,8 @@ class GallerySignatures(tf.Module):
         )
         values = tf.cast(found["value"], tf.float32)
         answer = {
-            "label": tf.gather(tf.constant(self._labels), found["row"]),
-            "name": tf.gather(tf.constant(self._names), found["row"]),
+            "label": tf.gather(self._labels, found["row"]),
+            "name": tf.gather(self._names, found["row"]),
             value: values,
         }
         if self._by_pairs:
@@ -215,6 +237,11 @@ class GallerySignatures(tf.Module):
         threshold = -math.inf if self._threshold is None else self._threshold
         return score >= tf.constant(threshold, tf.float64)
 
+    def _numbers_near(self, count) -> int:
+        """Numbers that `_near_rows` needs for a query."""
+        rows, dim = self.points.shape
+        return 2 * rows + 2 * (count + _MORE) * dim
+
     def _near_rows(self, embedding, count=None) -> dict[str, tf.Tensor]:
         """Nearest rows of the gallery, and their distances in float64."""
         count = count or self._count
@@ -222,24 +249,27 @@ class GallerySignatures(tf.Module):
         is_cosine = self._method.distance == "cosine"
         if is_cosine:
             points = distances.unit_rows(points)
-        centred = points - tf.constant(self._centre)
+        centred = points - tf.constant(self._centre, tf.float64)
         gallery = tf.convert_to_tensor(self.points)
         # Squared distances up to a constant of each query.
-        square = tf.reduce_sum(gallery**2, -1) - 2 * tf.matmul(
+        square = tf.convert_to_tensor(self.squares) - 2 * tf.matmul(
             centred, gallery, transpose_b=True
         )
-        # A few more than needed are sorted by exact distances.
-        some = min(count + _MORE, len(self._labels))
-        rows = tf.math.top_k(-square, some).indices
+        lone = tf.reduce_all(tf.equal(points, 0), -1)[:, None]
+        if is_cosine:
+            # A query of zeros has cosine 0 with every row.
+            square = tf.where(lone, tf.zeros_like(square), square)
+        # A few more than needed are sorted by exact distances, then by row.
+        some = min(count + _MORE, len(self._kept))
+        rows = tf.sort(tf.math.top_k(-square, some).indices)
         apart = tf.gather(gallery, rows) - centred[:, None]
         exact = tf.reduce_sum(apart**2, -1)
         if is_cosine:
-            # A row of zeros has cosine 0 with every row.
-            lone = tf.reduce_all(tf.equal(points, 0), -1)[:, None]
             lone |= tf.gather(tf.constant(self._lone), rows)
             exact = tf.where(lone, tf.ones_like(exact), exact / 2)
         found = tf.math.top_k(-exact, count)
         rows = tf.gather(rows, found.indices, batch_dims=1)
+        rows = tf.gather(tf.constant(self._kept, tf.int32), rows)
         value = -found.values
         return {"row": rows, "value": value if is_cosine else tf.sqrt(value)}
 

@@ -11,6 +11,11 @@ from embeddings_tf.ops import arguments
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 MAX_PIXELS = 2**25
 CHANNELS = (1, 3)
+# Pixels of an intermediate image that may take memory, whatever the file is.
+_MANY = 2**22
+# A scaled image is long if it has this many times the pixels of its square:
+# if one side is 12 times the other.
+_LONG = 16
 
 
 class ImageDecoder:
@@ -28,7 +33,9 @@ class ImageDecoder:
         image_shape: Height, width and 1 or 3 channels.
         crop: Whether to scale the shorter side to 8/7 of the size and to cut
             the square in the middle. An image of this size is not changed. If
-            False, the whole image is resized.
+            False, the whole image is resized. Images with sides of ratios
+            above 12 are cut before they are scaled, and may then differ from
+            `datasets.Images` by 1.
         max_pixels: Largest height times width of a file. Larger images are
             refused before they are decoded.
 
@@ -133,20 +140,64 @@ class ImageDecoder:
             return tf.cond(tf.identity(is_png), of_png, of_jpeg)
 
     def _resized(self, image) -> tf.Tensor:
-        return _resize(image, self.image_shape[:2])
+        shape, sides = tf.shape(image, tf.int64)[:2], self.image_shape[:2]
+        # The kernel resizes the height first. Where that takes much memory,
+        # because the image is wide and low, the width is first here.
+        height_first = sides[0] * shape[1]
+        is_wide = height_first > tf.maximum(tf.reduce_prod(shape), _MANY)
+        height = tf.where(is_wide, shape[0], tf.constant(sides[0], tf.int64))
+        first = tf.stack([height, sides[1]])
+        image = _scaled(image, first, _ratio(first, shape))
+        image = _scaled(image, sides, _ratio(sides, first))
+        return _whole_numbers(image)
 
     def _cropped(self, image) -> tf.Tensor:
-        size = self.image_shape[0]
-        shape = tf.shape(image)[:2]
+        size = tf.constant(self.image_shape[0], tf.int64)
+        shape, zero = tf.shape(image, tf.int64)[:2], tf.zeros(2, tf.int64)
         exact = tf.cast(shape, tf.float64)
-        scaled = tf.round(exact * (size * 8 / 7) / tf.reduce_min(exact))
-        sides = tf.cast(tf.maximum(scaled, size), tf.int32)
+        sides = tf.round(
+            exact * (self.image_shape[0] * 8 / 7) / tf.reduce_min(exact)
+        )
+        sides = tf.maximum(tf.cast(sides, tf.int64), size)
         sides = tf.where(tf.reduce_all(tf.equal(shape, size)), shape, sides)
-        top, left = tf.unstack((sides - size) // 2)
-        image = _resize(image, sides)
-        return image[top : top + size, left : left + size]
+        start = (sides - size) // 2
+        # Of a long image, only the part that is seen in the square is scaled.
+        is_long = tf.reduce_prod(sides) > _LONG * size**2
+        scale = tf.cast(sides, tf.float64) / exact
+        margin = tf.maximum(1 / scale, 1) + 2
+        seen = tf.cast(start, tf.float64) / scale
+        first = tf.cast(tf.maximum(seen - margin, 0), tf.int64)
+        first = tf.where(is_long, first, zero)
+        length = tf.cast(size, tf.float64) / scale
+        end = tf.cast(seen + length + margin, tf.int64)
+        end = tf.where(is_long, tf.minimum(end, shape), shape)
+        moved = tf.cast(first, tf.float64) * scale - tf.cast(start, tf.float64)
+        image = _scaled(
+            image[first[0] : end[0], first[1] : end[1]],
+            tf.where(is_long, size, sides),
+            _ratio(sides, shape),
+            tf.cast(tf.where(is_long, moved, tf.zeros_like(moved)), tf.float32),
+        )
+        top, left = tf.unstack(tf.where(is_long, zero, start))
+        return _whole_numbers(image[top : top + size, left : left + size])
 
 
-def _resize(image, sides) -> tf.Tensor:
-    resized = tf.image.resize(image, sides, antialias=True)
-    return tf.clip_by_value(tf.round(resized), 0, 255)
+def _ratio(sides, shape) -> tf.Tensor:
+    return tf.cast(sides, tf.float32) / tf.cast(shape, tf.float32)
+
+
+def _scaled(image, sides, scale, moved=(0.0, 0.0)) -> tf.Tensor:
+    """As tf.image.resize with antialias=True, for a part of the result."""
+    found = tf.raw_ops.ScaleAndTranslate(
+        images=image[None],
+        size=tf.cast(sides, tf.int32),
+        scale=scale,
+        translation=moved,
+        kernel_type="triangle",
+        antialias=True,
+    )
+    return found[0]
+
+
+def _whole_numbers(image) -> tf.Tensor:
+    return tf.clip_by_value(tf.round(image), 0, 255)

@@ -7,6 +7,10 @@ from embeddings_tf.ops import arguments
 
 # 1 GiB in float32.
 MAX_SAMPLES = 2**28
+# Bytes of the header that starts a file, and of the one that starts a chunk.
+_HEADER, _CHUNK = 12, 8
+# Values of the bytes of a number, the lowest first.
+_PLACES = (1, 2**8, 2**16, 2**24)
 
 
 class WaveDecoder:
@@ -21,7 +25,8 @@ class WaveDecoder:
         sample_rate: Samples per second of every file; files of another rate
             are refused, not resampled.
         max_samples: Largest number of files times samples of the longest file,
-            because shorter recordings are padded.
+            because shorter recordings are padded. The headers of the files are
+            checked before any file is decoded.
 
     Call arguments:
         name: Name of the input, for errors.
@@ -60,6 +65,12 @@ class WaveDecoder:
         )
 
     def __call__(self, name: str, contents: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        announced = tf.map_fn(
+            _num_samples, contents, fn_output_signature=tf.int64
+        )
+        with tf.control_dependencies([self._small(name, announced)]):
+            contents = tf.identity(contents)
+
         def decode(entry):
             content, row = entry
             # TensorFlow's own error would quote the bytes, which is no text.
@@ -108,13 +119,50 @@ class WaveDecoder:
             ),
         )
         lengths = tf.cast(waveforms.row_lengths(), tf.int32)
-        padded = tf.size(lengths, tf.int64) * waveforms.bounding_shape()[1]
-        is_small = checks.require(
+        return 32768 * waveforms.to_tensor(), lengths
+
+    def _small(self, name: str, lengths: tf.Tensor) -> tf.Operation:
+        """Fails if the padded waveforms would be too large."""
+        longest = tf.reduce_max(tf.pad(lengths, [[0, 1]]))
+        padded = tf.size(lengths, tf.int64) * longest
+        return checks.require(
             padded <= self.max_samples,
-            f"`{name}` must have at most {self.max_samples} samples, files "
-            "times samples of the longest file; send fewer or shorter files. "
-            "Received:",
+            f"`{name}` must have at most {self.max_samples} padded samples in "
+            "all: files times samples of the longest file, because shorter "
+            "files are padded. Send fewer or shorter files. Received padded "
+            "samples, files and samples of the longest file:",
             padded,
+            tf.size(lengths),
+            longest,
         )
-        with tf.control_dependencies([is_small]):
-            return 32768 * waveforms.to_tensor(), lengths
+
+
+def _num_samples(content: tf.Tensor) -> tf.Tensor:
+    """Samples of a WAV file of 16 bits, from its headers.
+
+    At most the samples that fit into the file. 0 without a chunk of samples;
+    such a file cannot be decoded.
+    """
+    size = tf.cast(tf.strings.length(content), tf.int64)
+
+    def is_before_samples(start):
+        has_chunk = start + _CHUNK <= size
+        at = tf.where(has_chunk, start, 0)
+        return has_chunk & (tf.strings.substr(content, at, 4) != b"data")
+
+    def bytes_of_chunk(start):
+        number = tf.strings.substr(content, start + 4, 4)
+        number = tf.io.decode_raw(number, tf.uint8)
+        return tf.reduce_sum(tf.cast(number, tf.int64) * _PLACES)
+
+    (start,) = tf.while_loop(
+        is_before_samples,
+        lambda start: (start + _CHUNK + bytes_of_chunk(start),),
+        (tf.constant(_HEADER, tf.int64),),
+    )
+    found = tf.cond(
+        start + _CHUNK <= size,
+        lambda: tf.minimum(bytes_of_chunk(start), size - start - _CHUNK),
+        lambda: tf.zeros((), tf.int64),
+    )
+    return found // 2

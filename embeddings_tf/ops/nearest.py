@@ -144,7 +144,7 @@ def _nearest_in_double_precision(distances, rows, count):
         )
         if len(unsure):
             if fewer is None:
-                kept = _without_surplus(distances.gallery, count)
+                kept = without_surplus(distances.gallery, count)
                 fewer = distances.of_gallery(kept)
             found = _exhaustive_once(fewer, block[unsure], count)
             places[unsure] = kept[found]
@@ -177,7 +177,7 @@ def _settled(distances, rows, squares, fast, candidates, count, **errors):
     return places, close[last >= fast[:, -1] - slack]
 
 
-def _without_surplus(gallery, count):
+def without_surplus(gallery, count):
     """Numbers of the rows with fewer than `count` equal rows before them.
 
     Other rows cannot be among the nearest `count` of a query.

@@ -285,7 +285,8 @@ CASES = {
         "sounds",
         "embed_bytes",
         {SOUND: [sound(length=4)] * 9 + [sound(length=900)]},
-        "`waveform_bytes` must have at most 8000 samples",
+        "`waveform_bytes` must have at most 8000 padded samples in all",
+        "[9000] [10] [900]",
     ),
     "good at the end": ("images", "identify", {"image": pixels(5)}, 5),
 }

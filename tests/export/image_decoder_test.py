@@ -1,0 +1,68 @@
+"""Image files become the pixels of the data sets, in limited memory."""
+
+import resource
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from embeddings_tf.datasets.crops import middle_crop
+from embeddings_tf.datasets.crops import resize
+from embeddings_tf.export import ImageDecoder
+
+
+def png(image):
+    return tf.io.encode_png(tf.constant(image, tf.uint8)).numpy()
+
+
+def noise(height, width, channels=3):
+    rng = np.random.default_rng(height + width)
+    return rng.integers(0, 256, (height, width, channels)).astype("uint8")
+
+
+def decoded(decoder, *contents):
+    graph = tf.function(lambda x: decoder("image_bytes", x)[0])
+    return graph(tf.constant(contents)).numpy()
+
+
+@pytest.mark.parametrize("shape", [(9, 14), (14, 9), (12, 12), (50, 31)])
+def test_same_as_data_sets(shape):
+    image = noise(*shape)
+    (found,) = decoded(ImageDecoder((12, 12, 3), crop=True), png(image))
+    np.testing.assert_array_equal(found, middle_crop(image, 12))
+    (found,) = decoded(ImageDecoder((12, 7, 3)), png(image))
+    np.testing.assert_array_equal(found, resize(image, (12, 7)))
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 300), (300, 1), (2, 61), (30, 700), (701, 31)]
+)
+def test_long_images(shape):
+    """They are cut before they are scaled, with the same result."""
+    image = noise(*shape)
+    (found,) = decoded(ImageDecoder((12, 12, 3), crop=True), png(image))
+    expected = middle_crop(image, 12).astype(float)
+    np.testing.assert_allclose(found, expected, atol=1)
+    assert np.mean(found != expected) < 0.02
+
+
+@pytest.mark.parametrize("crop", [True, False])
+@pytest.mark.parametrize("shape", [(1, 3000), (3000, 1), (1, 900_000)])
+def test_memory_of_long_images(shape, crop):
+    """A grey line stays grey; a scaled image would take gigabytes."""
+    decoder = ImageDecoder((84, 84, 3), crop=crop)
+    content = png(np.full((*shape, 3), 77))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = decoded(decoder, content)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    np.testing.assert_array_equal(found, np.full((1, 84, 84, 3), 77))
+    assert grown < 150_000  # KiB
+
+
+def test_wide_image_resized_in_another_order():
+    """Above 2^22 pixels of height first, the width is resized first."""
+    image = noise(2, 60_000)
+    (found,) = decoded(ImageDecoder((84, 84, 3)), png(image))
+    expected = resize(image, (84, 84)).astype(float)
+    np.testing.assert_allclose(found, expected, atol=1)
+    assert np.mean(found != expected) < 0.02
