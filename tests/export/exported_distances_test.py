@@ -5,12 +5,17 @@ import pathlib
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 from scipy.spatial import distance
 
 from embeddings_tf import losses
 from embeddings_tf.export import export_saved_model
 from embeddings_tf.scoring import Gallery
+
+
+# Each exports a model.
+pytestmark = pytest.mark.slow
 
 
 def exported_points(rows, tmp_path, measure="l2", **options):
