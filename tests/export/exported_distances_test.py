@@ -13,7 +13,6 @@ from embeddings_tf import losses
 from embeddings_tf.export import export_saved_model
 from embeddings_tf.scoring import Gallery
 
-
 # Each exports a model.
 pytestmark = pytest.mark.slow
 
