@@ -169,7 +169,7 @@ def study(folder: pathlib.Path) -> dict:
     calibration = gallery.calibration_
     return {
         "recipe": recipe,
-        "config": read_json(folder / "config.json", "train again"),
+        "config": read_json(folder / "config.json", "train again")["config"],
         "method": run.method.name,
         "trained_steps": trained_steps(folder),
         "test_classes": len(np.unique(labels)),

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tools import colour_orientation_table
+from tools import comparison_table
 from tools import cross_validation_figures
 from tools import cross_validation_results
 from tools import distance_depth_table
@@ -16,6 +17,7 @@ from tools import trust_study
 from tools import trust_table
 from tools import verification_figures
 from tools import verification_results
+from tools import watching_pictures
 
 
 def copied():
@@ -39,12 +41,15 @@ def test_every_picture_is_drawn_or_copied_by_a_script():
         (colour_orientation_table.figures, colour_orientation_table.load()),
         (samplers_study.figures, samplers_study.load()),
         (method_bars.figures, method_bars.load()),
+        (comparison_table.figures, comparison_table.load()),
     ):
         drawn |= set(draw(results))
     assert not drawn & copied()
     # Each script in examples/ draws the picture of its page.
     examples = generated_text.ROOT / "examples"
     drawn |= {f"example_{script.stem}" for script in examples.glob("*.py")}
+    watched = [*watching_pictures.TABS, "collapse_or_progress"]
+    drawn |= {f"watching_{name}" for name in watched}
     there = {p.stem for p in generated_text.FIGURES.iterdir()}
     assert there == drawn | copied()
 
