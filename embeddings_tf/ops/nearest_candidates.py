@@ -66,7 +66,7 @@ def nearest_candidates(
     threads = max((found["num_threads"] for found in blas.info()), default=1)
     with blas.limit(limits=1), ThreadPoolExecutor(threads) as pool:
         # Few tiles wait for their turn, because each holds its candidates.
-        waiting = collections.deque()
+        waiting: collections.deque = collections.deque()
         for tile in [*tiles, *[None] * threads]:
             if tile is not None:
                 waiting.append(pool.submit(near, tile))
