@@ -100,14 +100,15 @@ class GallerySignatures(tf.Module):
     def endpoints(self, max_rows, decoder) -> dict[str, Endpoint]:
         """Returns the signatures by name; arguments as in the export."""
         tensors = TensorInputs(self._embedder, max_rows)
-        found = {
-            "identify_unchecked": Endpoint(
+        found = {}
+        # Scores of pairs check their arguments, and some draw samples.
+        if not self._by_pairs:
+            found["identify_unchecked"] = Endpoint(
                 self._identify_unchecked,
                 tensors.specs(),
                 "Probabilities and score of `identify`, without checks, "
                 "strings and random operations, for converters.",
             )
-        }
         kinds: dict[str, TensorInputs | FileInputs] = {"": tensors}
         if decoder is not None:
             kinds["_bytes"] = FileInputs(self._embedder, max_rows, decoder)
