@@ -86,6 +86,17 @@ WITHOUT_ENTRY = {
     "calls it",
     "models.EmbeddingModel.fit": "the entry trains; Keras checks the rest",
     "models.FewShotClassifier.fit": "in the entry of the class",
+    **{
+        f"objectives.{name}.batch_diagnostics": "the call, represent, log_prob "
+        "and score_pairs, which have entries, check the same arguments"
+        for name in (
+            "FullCovariancePrototypes",
+            "HedgedInstances",
+            "LearnedDistance",
+            "SoftContrastive",
+            "StochasticPrototypes",
+        )
+    },
     "scoring.IsotonicCalibration.fit": "in the entry of the class",
     "scoring.LogisticCalibration.fit": "in the entry of the class",
 }
