@@ -1076,6 +1076,7 @@ PLAIN_FUNCTIONS = {
     metrics.score_enrolments: "gives scores, not a measure",
     metrics.score_trials: "gives scores, not a measure",
     metrics.threshold_at_false_accept_rate: "gives a threshold, not a measure",
+    metrics.within_subject_interval: "an interval of numbers, not a measure",
     metrics.stream_trials: "hands on scores, gives no measure",
 }
 

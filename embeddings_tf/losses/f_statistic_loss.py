@@ -58,13 +58,7 @@ def f_statistic_loss(
     # infinite where means coincide, and 0/0 where merging starts.
     @tf.custom_gradient
     def value(labels, embeddings):
-        dim = embeddings.shape[-1]
-        if dim is not None and num_dims > dim:
-            raise ValueError(
-                "`num_dims` must not exceed the dimension of the embeddings; "
-                f"received num_dims={num_dims} and embeddings of dimension "
-                f"{dim}. Lower it, or widen the encoder's last layer."
-            )
+        _require_dimensions(num_dims, embeddings.shape[-1])
         value, gradient = value_and_gradient(
             labels,
             tf.stop_gradient(embeddings),  # else an eager tape keeps all
@@ -85,6 +79,16 @@ def f_statistic_loss(
         return value, backward
 
     return pairs.set_wise(value, y_true, y_pred)
+
+
+def _require_dimensions(num_dims: int, dim: int | None) -> None:
+    """Raises ValueError if embeddings have too few dimensions."""
+    if dim is not None and num_dims > dim:
+        raise ValueError(
+            "`num_dims` must not exceed the dimension of the embeddings; "
+            f"received num_dims={num_dims} and embeddings of dimension {dim}. "
+            "Lower it, or widen the encoder's last layer."
+        )
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -214,6 +218,7 @@ class FStatisticLoss(EmbeddingLoss):
             `1 - Phi`).
         """
         labels, embeddings = labelled_batch(labels, embeddings)
+        _require_dimensions(self.num_dims, embeddings.shape[-1])
         share = share_of_undecided_tests(
             labels,
             tf.cast(embeddings, self.dtype),

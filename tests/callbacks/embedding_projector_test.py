@@ -55,6 +55,7 @@ def test_points(tmp_path):
         np.loadtxt(folder / "embedding.tsv", delimiter="\t"),
         model.predict_on_batch(INPUTS),
         rtol=1e-6,
+        atol=1e-7,
     )
     (entry,) = read_config(folder)
     assert entry.tensor_path == "embedding.tsv"
