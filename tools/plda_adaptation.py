@@ -30,6 +30,7 @@ BEGIN, END = "<!-- plda: begin -->", "<!-- plda: end -->"
 DIGITS = "mnist_unseen_digits_triplet"
 WEIGHTS = (0.25, 0.5, 0.75)
 NUM_PER_DIGIT = 20
+NUM_FOLDS = 5
 SOURCE = "PLDA of characters"
 
 
@@ -93,7 +94,7 @@ def study(workdir: pathlib.Path) -> dict:
     )
     of_digits.set_weights(encoder.get_weights())
     folds = {}
-    for fold in range(5):
+    for fold in range(NUM_FOLDS):
         data = Data(load_recipe(DIGITS, [f"folds.fold={fold}"]))
         sides = []
         for split, count in (("train", NUM_PER_DIGIT), ("test", 0)):
@@ -137,7 +138,9 @@ def table(found: dict | None) -> str:
             for score, numbers in by_score.items()
             if score != SOURCE
         },
-        ratio_of_test_to_train({"folds": {"num_folds": 5}}),
+        ratio_of_test_to_train(
+            {"dataset": "mnist", "folds": {"num_folds": NUM_FOLDS}}
+        ),
         2,
         100,
     )

@@ -19,9 +19,10 @@ def recipe_list(recipes: dict[str, Recipe]) -> str:
         folders = [pathlib.Path(path).parent.name for path in recipe.results]
         status = folders[0] if folders else "not run"
         rows.append((run.data.dataset, name, run.method.name, status))
-    widths = [max(len(row[i]) for row in rows) for i in (1, 2)]
     lines = ["recipes of each data set; method; folder of benchmarks/results"]
     for dataset, group in itertools.groupby(rows, lambda row: row[0]):
+        group = list(group)
+        widths = [max(len(row[i]) for row in group) for i in (1, 2)]
         lines += ["", dataset]
         lines += [
             f"  {name:<{widths[0]}}  {method:<{widths[1]}}  {status}"

@@ -134,6 +134,8 @@ class TrainingDiagnostics(keras.callbacks.Callback):
         self.values: dict[str, float] = {}
 
     def on_train_begin(self, logs=None):
+        # Fails now, not after the first epoch.
+        (self.log_dir / "train").mkdir(parents=True, exist_ok=True)
         self._gradients = BatchGradients(self.model, self.x, self.labels)
         self._writer = None
         self._num_written = 0

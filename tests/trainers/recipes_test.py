@@ -58,7 +58,12 @@ def test_every_result_file_belongs_to_a_recipe():
     found = {
         file.relative_to(RESULTS): names_recipe(file)
         for file in RESULTS.rglob("*.json")
-        if names_recipe(file)
+    }
+    # Others have no recipe, or one that `--goal` wrote into the workdir.
+    found = {
+        file: name
+        for file, name in found.items()
+        if name and not name.endswith("/recipe.py")
     }
     assert len(found) > 50
     for file, name in found.items():
@@ -94,7 +99,7 @@ def test_recipes_stand_below_their_data_set():
     assert recipe_list.recipe_list(recipes).splitlines()[1:] == [
         "",
         "mnist",
-        "  short          TripletLoss  not run",
+        "  short  TripletLoss  not run",
         "",
         "n_digit/2_number",
         "  a_longer_name  TripletLoss  c",

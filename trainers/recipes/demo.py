@@ -28,6 +28,9 @@ RECIPES = {
     "demo": Recipe(
         "Stochastic prototypes of two-digit numbers, without a download",
         get_config,
-        results=("../../saved_models/demo/evaluation.json",),
+        results=(
+            "../../saved_models/demo/evaluation.json",
+            "watching_cost.json",
+        ),
     ),
 }
