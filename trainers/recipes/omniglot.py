@@ -181,28 +181,36 @@ RECIPES |= {
         {"num_dims": 70, "equal_variance": False},
     ),
 }
-# Results of the study of trust.
-TRUST = {
-    "omniglot_retrieval_binomial_deviance": ("binomial_deviance",),
-    "omniglot_retrieval_f_statistic": ("f_statistic",),
-    "omniglot_retrieval_histogram": ("histogram",),
-    "omniglot_retrieval_learned_distance": (
-        "hedged_instances",
-        "learned_distance",
-        "soft_contrastive",
+# Results of the study of trust, and of a served gallery.
+STUDIES = {
+    "omniglot_retrieval_binomial_deviance": (
+        "trust/omniglot_binomial_deviance",
     ),
-    "omniglot_retrieval_lifted_structure": ("lifted_structure",),
-    "omniglot_retrieval_triplet": ("contrastive", "triplet"),
-    "omniglot_5_shot_dim_64_prototypical": ("prototypical",),
-    "omniglot_5_shot_dim_64_stochastic_prototypes": ("stochastic_prototypes",),
+    "omniglot_retrieval_f_statistic": ("trust/omniglot_f_statistic",),
+    "omniglot_retrieval_histogram": ("trust/omniglot_histogram",),
+    "omniglot_retrieval_learned_distance": (
+        "trust/omniglot_hedged_instances",
+        "trust/omniglot_learned_distance",
+        "trust/omniglot_soft_contrastive",
+    ),
+    "omniglot_retrieval_lifted_structure": ("trust/omniglot_lifted_structure",),
+    "omniglot_retrieval_triplet": (
+        "trust/omniglot_contrastive",
+        "trust/omniglot_triplet",
+        "open_set/omniglot_triplet",
+    ),
+    "omniglot_5_shot_dim_64_prototypical": ("trust/omniglot_prototypical",),
+    "omniglot_5_shot_dim_64_stochastic_prototypes": (
+        "trust/omniglot_stochastic_prototypes",
+    ),
 }
 RECIPES |= {
     name: dataclasses.replace(
         RECIPES[name],
         results=(
             *RECIPES[name].results,
-            *(f"trust/omniglot_{method}.json" for method in methods),
+            *(f"{path}.json" for path in paths),
         ),
     )
-    for name, methods in TRUST.items()
+    for name, paths in STUDIES.items()
 }
