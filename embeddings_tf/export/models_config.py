@@ -56,7 +56,7 @@ def label_version(
 
     Raises:
         ValueError: If the version does not exist, the label is not a name, or
-            the file is damaged.
+            the file is damaged or has a `custom_model_config`.
     """
     check_label(label)
     directory = pathlib.Path(directory).resolve()
@@ -79,6 +79,12 @@ def check_label(label: str | None) -> None:
 
 def _label_version(directory, version, label) -> dict[str, int]:
     config = read_models_config(directory.parent)
+    if config.HasField("custom_model_config"):
+        raise ValueError(
+            f"{directory.parent / FILE} has a `custom_model_config`, which "
+            "excludes the `model_config_list` with the labels of versions. "
+            "Remove it, or keep the models of that server in another folder."
+        )
     models = config.model_config_list.config
     entry = next((m for m in models if m.name == directory.name), None)
     if entry is None:

@@ -6,6 +6,7 @@ from tensorflow_serving.config import model_server_config_pb2
 
 from embeddings_tf.export.models_config import FILE
 from embeddings_tf.export.models_config import label_version
+from embeddings_tf.export.models_config import read_models_config
 from trainers import label_version as command
 
 OTHER = """\
@@ -74,6 +75,55 @@ def test_other_models_and_fields_stay(tmp_path):
     assert other.model_version_policy.WhichOneof("policy_choice") == "specific"
     assert other.base_path == "/elsewhere/other"
     assert other.logging_config == before.logging_config
+
+
+EVERY_FIELD = """\
+model_config_list {
+  config {
+    name: "other"
+    base_path: "/elsewhere/other"
+    model_type: TENSORFLOW
+    model_platform: "tensorflow"
+    logging_config {
+      log_collector_config { type: "file" filename_prefix: "/tmp/log" }
+      sampling_config {
+        sampling_rate: 0.5
+        attributes: 1
+        per_task_sampling_configs { dc: "a" task_index: 0 sampling_rate: 0.25 }
+      }
+      custom_logging_config {
+        [type.googleapis.com/tensorflow.serving.LogCollectorConfig] {
+          type: "own"
+        }
+      }
+    }
+    model_version_policy { specific { versions: 2 versions: 4 } }
+    version_labels { key: "stable" value: 4 }
+  }
+}
+"""
+
+
+def test_every_field_of_tensorflow_serving_stays(tmp_path):
+    (tmp_path / FILE).write_text(EVERY_FIELD)
+    before = entries(tmp_path)["other"]
+    names = {field.name for field in before.DESCRIPTOR.fields}
+    assert names == {field.name for field, _ in before.ListFields()}
+    label_version(versions(tmp_path / "words", 7), 7)
+    assert entries(tmp_path)["other"] == before
+
+
+def test_a_custom_config_is_valid_and_left_alone(tmp_path):
+    text = 'custom_model_config { type_url: "own.org/Own" value: "\\001" }\n'
+    (tmp_path / FILE).write_text(text)
+    expected = text_format.Parse(
+        text, model_server_config_pb2.ModelServerConfig()
+    )
+    found = read_models_config(tmp_path)
+    assert found.SerializeToString() == expected.SerializeToString()
+    with pytest.raises(ValueError, match="has a `custom_model_config`"):
+        label_version(versions(tmp_path / "words", 1), 1)
+    assert (tmp_path / FILE).read_text() == text
 
 
 @pytest.mark.parametrize("policy", ["all", "latest", "specific"])
