@@ -53,9 +53,10 @@ def export_saved_model(
     TensorFlow Probability and this library. The version folder is written
     completely or not at all, and an existing version is never overwritten.
 
-    A version also contains warm-up requests for every signature
-    (`assets.extra/tf_serving_warmup_requests`), `batching_params.pbtxt` and a
-    model card (`model_card.md`, `model_card.json`).
+    A version also contains warm-up requests for every signature that a server
+    can batch (`assets.extra/tf_serving_warmup_requests`),
+    `batching_params.pbtxt` and a model card (`model_card.md`,
+    `model_card.json`).
 
     Signatures, each with the batch as first axis; `signature_table` reads
     their inputs and outputs:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import tensorflow as tf
 
 from embeddings_tf.export.batching import FILE as BATCHING
+from embeddings_tf.export.batching import LARGEST_BATCH
 from embeddings_tf.export.batching import batching_parameters
 from embeddings_tf.export.example_inputs import example_inputs
 from embeddings_tf.export.model_card import model_card
@@ -18,7 +19,8 @@ from embeddings_tf.scoring.fingerprint import fingerprint
 
 # Rows of the warm-up requests of each signature.
 _WARM_UP_ROWS = (1, 8)
-_LARGEST_BATCH = 64
+# Why a signature that a server cannot batch has none: see `can_batch`.
+_NOT_JOINED = "a server with batching cannot answer it"
 # Of files for a decoder that does not say its rate.
 _SAMPLE_RATE = 16_000
 
@@ -36,7 +38,9 @@ def write_serving_files(
 
     Every warm-up request is answered here first: TensorFlow Serving does not
     load a version whose warm-up fails. A signature that fails on the example
-    inputs gets no request, and the card has the error.
+    inputs gets no request, and the card has the error. Signatures that cannot
+    be batched get no request either: with `--enable_batching`, the warm-up is
+    batched too, and fails for them.
 
     Args:
         folder: Where the version is being written.
@@ -50,17 +54,21 @@ def write_serving_files(
     name = target.parent.resolve().name
     sample_rate = getattr(decoder, "sample_rate", None)
     contents = (sample_rate,) if sample_rate else ("png", _SAMPLE_RATE)
-    limits = {row.name: row.max_rows or _LARGEST_BATCH for row in table}
     logs, errors = [], {}
-    for signature, function in functions.items():
-        requests, errors[signature] = example_requests(
-            function, limits[signature], contents
-        )
-        logs += [prediction_log(name, signature, found) for found in requests]
+    for row in table:
+        requests, errors[row.name] = [], _NOT_JOINED
+        if row.can_batch:
+            requests, errors[row.name] = example_requests(
+                functions[row.name], row.max_rows or LARGEST_BATCH, contents
+            )
+        logs += [prediction_log(name, row.name, found) for found in requests]
     write_warm_up(folder, logs)
-    largest = min(_LARGEST_BATCH, *limits.values())
     (folder / BATCHING).write_text(
-        batching_parameters(largest), encoding="utf-8"
+        batching_parameters(
+            min((row.max_rows for row in table if row.max_rows), default=None),
+            any(row.can_batch and row.has_open_inputs for row in table),
+        ),
+        encoding="utf-8",
     )
     card = model_card(
         name, int(target.name), _described(model), table, errors, facts

@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 
+from embeddings_tf.export.row_checks import is_length
+
 FILE = "signatures.json"
 
 # What the values of an output mean.
@@ -44,8 +46,9 @@ class SignatureRow:
     """A signature of an export, for model cards and clients.
 
     `can_batch`: whether a server may join requests, because every input and
-    output has the batch as its first axis. `max_rows`: largest number of rows
-    of each input; None: any number, or no check.
+    output has the batch as its first axis, and inputs of open size, such as
+    waveforms, have their lengths beside them. `max_rows`: largest number of
+    rows of each input; None: any number, or no check.
     """
 
     name: str
@@ -54,6 +57,11 @@ class SignatureRow:
     outputs: tuple[TensorRow, ...]
     can_batch: bool
     max_rows: int | None
+
+    @property
+    def has_open_inputs(self) -> bool:
+        """Whether an input has an open axis besides the batch."""
+        return any(None in row.shape[1:] for row in self.inputs)
 
 
 def signature_table(version_folder: str | os.PathLike) -> list[SignatureRow]:
@@ -128,7 +136,7 @@ def table_row(
     has_one_batch = all(
         row.shape[:1] == (None,) for row in (*inputs, *results)
     ) and not any(row.name == "support_labels" for row in inputs)
-    return SignatureRow(
+    row = SignatureRow(
         name,
         endpoint.about,
         inputs,
@@ -136,6 +144,10 @@ def table_row(
         has_one_batch,
         max_rows if is_checked else None,
     )
+    # A server pads joined inputs; only with lengths the model ignores that.
+    if row.has_open_inputs and not any(map(is_length, endpoint.specs)):
+        row = dataclasses.replace(row, can_batch=False)
+    return row
 
 
 def _tensor_row(name: str, tensor, values: str) -> TensorRow:

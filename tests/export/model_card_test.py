@@ -1,12 +1,16 @@
 """The model card of an export, as JSON and as Markdown."""
 
 import json
+import pathlib
+import re
 
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from embeddings_tf.export import export_saved_model
+from embeddings_tf.export import signature_table
 from embeddings_tf.export.batching import batching_parameters
 from embeddings_tf.models import n_digit_encoder
 
@@ -58,6 +62,10 @@ def test_signature_table(version):
     assert default["warm_up"] is True and default["max_rows"] == 4096
     assert card["signatures"]["embed_bytes"]["warm_up"] is True
     assert "`support_labels` int32 (any)" in text
+    classify = card["signatures"]["classify"]
+    assert classify["warm_up"] is False and classify["can_batch"] is False
+    (row,) = [r for r in text.splitlines() if r.startswith("| `classify` ")]
+    assert row.endswith("| no: a server with batching cannot answer it |")
     assert "| `image` | float32 | (any, 8, 16, 1) | 0 to 255 |" in text
 
 
@@ -97,14 +105,53 @@ def test_bad_facts_write_nothing(card, tmp_path):
 
 @pytest.mark.parametrize(
     ("rows", "sizes"),
-    [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (64, [1, 2, 4, 8, 16, 32, 64])],
+    [
+        (1, [1]),
+        (2, [1, 2]),
+        (6, [1, 2, 4, 6]),
+        (64, [1, 2, 4, 8, 16, 32, 64]),
+        (4096, [1, 2, 4, 8, 16, 32, 64]),
+        (100_000, [1, 2, 4, 8, 16, 32, 64]),
+        (None, [1, 2, 4, 8, 16, 32, 64]),
+    ],
 )
-def test_allowed_sizes_increase_up_to_the_largest_batch(rows, sizes):
-    lines = batching_parameters(rows).splitlines()
-    allowed = [
-        int(line.removeprefix("allowed_batch_sizes: "))
-        for line in lines
-        if line.startswith("allowed_batch_sizes: ")
-    ]
-    assert allowed == sizes
-    assert lines[0] == f"max_batch_size {{ value: {rows} }}"
+def test_batching_splits_requests_of_the_largest_size(rows, sizes):
+    """As TensorFlow Serving's `SharedBatchScheduler` requires."""
+    text = batching_parameters(rows)
+    value = dict(re.findall(r"(\w+) { value: (\w+) }", text))
+    allowed = re.findall(r"allowed_batch_sizes: (\d+)", text)
+    assert [int(size) for size in allowed] == sizes
+    assert value["enable_large_batch_splitting"] == "true"
+    largest = int(value["max_execution_batch_size"])
+    assert sizes[-1] == largest <= int(value["max_batch_size"])
+    assert int(value["max_batch_size"]) == rows or rows is None
+    # The parts of a request must fit into the queue.
+    parts = -(-int(value["max_batch_size"]) // largest)
+    assert parts < int(value["max_enqueued_batches"])
+    assert "pad_variable_length_inputs" not in text
+
+
+@pytest.mark.parametrize("has_length", [True, False])
+def test_inputs_of_open_size_are_padded_if_they_have_lengths(
+    has_length, tmp_path
+):
+    waveform = tf.TensorSpec((None, None), tf.float32, "waveform")
+    length = tf.TensorSpec((None,), tf.int32, "length")
+
+    @tf.function(input_signature=[waveform, length][: 1 + has_length])
+    def loudest(waveform, length=None):
+        if length is not None:
+            is_sample = tf.sequence_mask(length, tf.shape(waveform)[1])
+            waveform = tf.where(is_sample, waveform, 0.0)
+        return tf.reduce_max(waveform, axis=1, keepdims=True)
+
+    encoder = keras.Sequential([keras.Input((1,)), keras.layers.Dense(2)])
+    path = export_saved_model(encoder, tmp_path / "a", preprocessing=loudest)
+    default, *_ = signature_table(path)
+    assert default.can_batch is has_length
+    text = pathlib.Path(path, "batching_params.pbtxt").read_text()
+    assert ("pad_variable_length_inputs: true" in text) is has_length
+    card = json.loads(pathlib.Path(path, "model_card.json").read_text())
+    found = card["signatures"]["serving_default"]
+    assert found["warm_up"] is has_length
+    assert has_length or "batching" in found["warm_up_error"]

@@ -59,7 +59,8 @@ def exported(tmp_path_factory):
     return export_saved_model(model, folder, max_rows=5)
 
 
-def test_every_signature_has_requests_that_the_version_answers(exported):
+def test_requests_are_answered_and_can_be_batched(exported):
+    """With batching, TensorFlow Serving refuses other numbers of rows."""
     served = tf.saved_model.load(exported)
     file = f"{exported}/assets.extra/tf_serving_warmup_requests"
     rows = {name: [] for name in served.signatures}
@@ -74,9 +75,12 @@ def test_every_signature_has_requests_that_the_version_answers(exported):
             **{k: tf.constant(v) for k, v in inputs.items()}
         )
         assert all(np.isfinite(v).all() for v in outputs.values())
-        first = "query" if "query" in inputs else min(inputs)
-        rows[name].append(len(inputs[first]))
-    expected = {name: [1, 5] for name in served.signatures}
+        (size,) = {len(value) for value in inputs.values()}
+        assert {len(value) for value in outputs.values()} == {size}
+        rows[name].append(size)
+    joint = {name: [] for name in rows if name.startswith("classify")}
+    assert len(joint) == 2, "with and without a seed"
+    expected = {name: [1, 5] for name in served.signatures} | joint
     assert rows == expected | {"embed": [1, 8]}, "embed has no limit"
 
 
