@@ -52,6 +52,14 @@ def parser() -> argparse.ArgumentParser:
         help="refuse requests with more rows; default: 4096; 0: no limit",
     )
     result.add_argument(
+        "--max-values",
+        type=int,
+        default=2**28,
+        metavar="N",
+        help="refuse inputs with more values, rows times values of a row, and "
+        "longer recordings; default: 2^28; 0: no limit",
+    )
+    result.add_argument(
         "--unit-range",
         choices=UNIT_RANGE,
         default="warn",
@@ -161,6 +169,7 @@ def main(words=None) -> int:
             gallery=arguments.gallery,
             num_neighbors=arguments.num_neighbors,
             max_rows=arguments.max_rows or None,
+            max_values=arguments.max_values or None,
             unit_range=arguments.unit_range,
         )
 

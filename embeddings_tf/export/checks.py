@@ -1,6 +1,7 @@
 """Checks and blocks of rows inside an exported graph."""
 
 from collections.abc import Callable
+from collections.abc import Sequence
 
 import tensorflow as tf
 
@@ -50,25 +51,29 @@ def at_most(x: tf.Tensor, name: str, max_rows: int | None) -> tf.Tensor:
 
 
 def in_blocks(
-    function: Callable[[tf.Tensor], dict[str, tf.Tensor]],
-    x: tf.Tensor,
+    function: Callable[..., dict[str, tf.Tensor]],
+    inputs: Sequence[tf.Tensor],
     numbers_per_row,
     outputs: dict[str, tf.TensorSpec],
+    block: int = BLOCK,
 ) -> dict[str, tf.Tensor]:
     """Applies a function to blocks of rows, to limit the memory.
 
     Args:
-        function: From rows to tensors by name, all with the batch as first
-            axis.
-        x: `(rows, ...)`.
+        function: From rows of the inputs to tensors by name, all with the
+            batch as first axis.
+        inputs: Each `(rows, ...)`.
         numbers_per_row: Numbers that the function needs for a row, an integer
             or a scalar tensor.
         outputs: Shape and dtype of what the function returns.
+        block: Numbers that a block may need. A block has at least one row.
     """
-    rows = tf.shape(x)[0]
-    size = tf.maximum(BLOCK // tf.maximum(numbers_per_row, 1), 1)
+    rows = tf.shape(inputs[0])[0]
+    numbers = tf.cast(numbers_per_row, tf.int64)
+    size = tf.maximum(block // tf.maximum(numbers, 1), 1)
+    size = tf.cast(size, tf.int32)
     # Without rows, one block has none, and gives the shapes.
-    num_blocks = tf.maximum((rows + size - 1) // size, 1)
+    num_blocks = tf.maximum((rows - 1) // size + 1, 1)
     arrays = {
         name: tf.TensorArray(
             spec.dtype, num_blocks, element_shape=spec.shape, infer_shape=False
@@ -77,7 +82,8 @@ def in_blocks(
     }
 
     def add_block(index, arrays):
-        found = function(x[index * size : (index + 1) * size])
+        start, end = index * size, tf.minimum(rows, (index + 1) * size)
+        found = function(*(x[start:end] for x in inputs))
         return index + 1, {
             name: array.write(index, found[name])
             for name, array in arrays.items()
@@ -89,4 +95,7 @@ def in_blocks(
         (tf.constant(0), arrays),
         parallel_iterations=1,
     )
-    return {name: array.concat() for name, array in arrays.items()}
+    found = {name: array.concat() for name, array in arrays.items()}
+    for name, spec in outputs.items():
+        found[name].set_shape(spec.shape)
+    return found

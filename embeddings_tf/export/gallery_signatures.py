@@ -97,9 +97,9 @@ class GallerySignatures(tf.Module):
             map(np.size, tf.nest.flatten(classifier.prototypes_))
         )
 
-    def endpoints(self, max_rows, decoder) -> dict[str, Endpoint]:
-        """Returns the signatures by name; arguments as in the export."""
-        tensors = TensorInputs(self._embedder, max_rows)
+    def endpoints(self, limits, decoder) -> dict[str, Endpoint]:
+        """Returns the signatures by name; arguments as in `signatures`."""
+        tensors = TensorInputs(self._embedder, limits)
         found = {}
         # Scores of pairs check their arguments, and some draw samples.
         if not self._by_pairs:
@@ -111,7 +111,7 @@ class GallerySignatures(tf.Module):
             )
         kinds: dict[str, TensorInputs | FileInputs] = {"": tensors}
         if decoder is not None:
-            kinds["_bytes"] = FileInputs(self._embedder, max_rows, decoder)
+            kinds["_bytes"] = FileInputs(self._embedder, limits, decoder)
         for ending, inputs in kinds.items():
             of = " of files" if ending else ""
             for name, answer, about in (
@@ -154,7 +154,7 @@ class GallerySignatures(tf.Module):
 
         found = checks.in_blocks(
             of_block,
-            embedding,
+            [embedding],
             self._num_represented,
             {
                 "row": tf.TensorSpec((None,), tf.int32),
@@ -163,7 +163,7 @@ class GallerySignatures(tf.Module):
         )
         found |= checks.in_blocks(
             lambda embedding: {"score": self._score(embedding)},
-            embedding,
+            [embedding],
             self._num_represented
             if self._by_evidence
             else self._numbers_near(1),
@@ -194,7 +194,7 @@ class GallerySignatures(tf.Module):
         shape = (None, self._count)
         found = checks.in_blocks(
             self._scored_rows if self._by_pairs else self._near_rows,
-            embedding,
+            [embedding],
             math.prod(self.embeddings.shape)
             if self._by_pairs
             else self._numbers_near(self._count),

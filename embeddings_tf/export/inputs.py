@@ -7,12 +7,11 @@ import tensorflow as tf
 from embeddings_tf.compat import every_layer
 from embeddings_tf.export import checks
 from embeddings_tf.export import row_checks
+from embeddings_tf.export.embedder import Embedder
 from embeddings_tf.export.image_decoder import CHANNELS
 from embeddings_tf.export.image_decoder import ImageDecoder
+from embeddings_tf.export.limits import Limits
 from embeddings_tf.layers import PixelRange
-from embeddings_tf.layers.pixel_range import exported_checks
-from embeddings_tf.models.input_shape import require_input_shape
-from embeddings_tf.ops.labelled_batch import real_numbers
 
 
 def input_specs(model, preprocessing) -> list[tf.TensorSpec]:
@@ -78,7 +77,7 @@ def default_decoder(model, preprocessing, specs) -> ImageDecoder | None:
     return ImageDecoder(tuple(shape[1:]))
 
 
-def input_ranges(embedder: "Embedder", decoder) -> dict[str, str]:
+def input_ranges(embedder: Embedder, decoder) -> dict[str, str]:
     """Returns the ranges of all possible inputs in words, by name."""
     first, *others = embedder.specs
     values = "any finite number"
@@ -103,73 +102,12 @@ def input_ranges(embedder: "Embedder", decoder) -> dict[str, str]:
     return ranges
 
 
-class Embedder:
-    """Raw inputs to embeddings in float32, with or without checks.
-
-    Args:
-        model, preprocessing, unit_range: As in `export_saved_model`.
-        specs: From `input_specs`.
-    """
-
-    def __init__(self, model, preprocessing, specs, unit_range: str):
-        self.model = model
-        self.preprocessing = preprocessing
-        self.specs = specs
-        self.has_uncertainty = getattr(model, "uncertainty", None) is not None
-        self._unit_range = unit_range
-        # Traced once for all signatures.
-        self._traced = tf.function(
-            self._with_range_check, input_signature=specs, autograph=False
-        )
-
-    def checked(self, inputs, name: str) -> tuple[tf.Tensor, ...]:
-        """Embedding and, if the model has it, uncertainty; all finite."""
-        return tuple(
-            tf.debugging.assert_all_finite(
-                found,
-                f"The embedding of `{name}` is not finite. Its values may be "
-                "too large for the model, a row may be empty, or the weights "
-                "of the model may contain NaN",
-            )
-            for found in self._traced(*inputs)
-        )
-
-    def unchecked(self, inputs) -> tuple[tf.Tensor, ...]:
-        """The same, in operations that converters know."""
-        with exported_checks("accept"):
-            return self._run(inputs)
-
-    def _with_range_check(self, *inputs):
-        with exported_checks(self._unit_range):
-            return self._run(inputs)
-
-    def _run(self, inputs):
-        x = inputs[0]
-        if self.preprocessing is not None:
-            x = real_numbers(
-                "The result of `preprocessing`", self.preprocessing(*inputs)
-            )
-            require_input_shape("preprocessing(...)", x, self.model)
-        # TensorFlow's convolutions on an empty batch return the wrong shape
-        # (oneDNN), so one row is added here and removed from the result.
-        rows, shape = tf.shape(x)[0], tf.shape(x)
-        one_if_empty = tf.cast(tf.equal(rows, 0), tf.int32)
-        row = tf.zeros(tf.concat([[one_if_empty], shape[1:]], 0), x.dtype)
-        x = tf.concat([x, row], 0)
-        if self.has_uncertainty:
-            found = self.model.embed_with_uncertainty(x)
-        else:
-            found = (self.model(x, training=False),)
-        # In half precision, scores would be too coarse.
-        return tuple(tf.cast(part[:rows], tf.float32) for part in found)
-
-
 class Inputs:
     """Inputs of a signature that are checked, then embedded."""
 
-    def __init__(self, embedder: Embedder, max_rows: int | None):
+    def __init__(self, embedder: Embedder, limits: Limits):
         self._embedder = embedder
-        self._max_rows = max_rows
+        self._limits = limits
 
     def embed(self, tensors, name: str | None = None) -> tuple[tf.Tensor, ...]:
         """The embedding, and the uncertainty if the model has it."""
@@ -182,10 +120,19 @@ class Inputs:
     def checked(self, tensors, name: str | None = None) -> list[tf.Tensor]:
         """The inputs, checked for shape, number of rows and values."""
         checked = [
-            checks.checked_input(tensor, spec, self._max_rows)
+            checks.checked_input(tensor, spec, self._limits.max_rows)
             for tensor, spec in zip(tensors, self.specs(name), strict=True)
         ]
         return row_checks.consistent(checked, self.specs(name))
+
+    def _small(self, tensors, specs) -> list[tf.Tensor]:
+        """The raw inputs, refused if a size that is open is too large."""
+        return [
+            self._limits.checked_size(x, spec, self._embedder.values_per_value)
+            if None in spec.shape[1:]
+            else x
+            for x, spec in zip(tensors, specs, strict=True)
+        ]
 
     def embed_checked(
         self, tensors, name: str | None = None
@@ -213,16 +160,17 @@ class TensorInputs(Inputs):
         self, tensors, name: str | None = None
     ) -> tuple[tf.Tensor, ...]:
         """The embedding of the tensors."""
-        return self._embedder.checked(tensors, self.specs(name)[0].name)
+        specs = self.specs(name)
+        return self._embedder.checked(
+            self._small(tensors, specs), specs[0].name
+        )
 
 
 class FileInputs(Inputs):
     """Contents of files, strings in an input whose name ends in `_bytes`."""
 
-    def __init__(
-        self, embedder: Embedder, max_rows: int | None, decoder: Callable
-    ):
-        super().__init__(embedder, max_rows)
+    def __init__(self, embedder: Embedder, limits: Limits, decoder: Callable):
+        super().__init__(embedder, limits)
         self._decoder = decoder
 
     def specs(self, name: str | None = None) -> list[tf.TensorSpec]:
@@ -250,4 +198,5 @@ class FileInputs(Inputs):
         inputs = row_checks.consistent(
             inputs, self._embedder.specs, f"of the decoded `{spec.name}` "
         )
+        inputs = self._small(inputs, self._embedder.specs)
         return self._embedder.checked(inputs, spec.name)

@@ -14,11 +14,13 @@ import tensorflow as tf
 
 from embeddings_tf.export import gallery_signatures
 from embeddings_tf.export import signature_table
+from embeddings_tf.export.embedder import Embedder
 from embeddings_tf.export.extra_files import checked_files
-from embeddings_tf.export.inputs import Embedder
 from embeddings_tf.export.inputs import default_decoder
 from embeddings_tf.export.inputs import input_ranges
 from embeddings_tf.export.inputs import input_specs
+from embeddings_tf.export.limits import MAX_VALUES
+from embeddings_tf.export.limits import Limits
 from embeddings_tf.export.model_card import check_facts
 from embeddings_tf.export.serving_files import write_serving_files
 from embeddings_tf.export.signatures import endpoints
@@ -46,6 +48,7 @@ def export_saved_model(
     num_neighbors: int = 5,
     decoder: Callable | None = None,
     max_rows: int | None = 4096,
+    max_values: int | None = MAX_VALUES,
 ) -> str:
     """Exports a trained model as a SavedModel for TensorFlow Serving.
 
@@ -113,15 +116,16 @@ def export_saved_model(
 
     All signatures except `embed` and `identify_unchecked` check their inputs.
     An `InvalidArgumentError` names the input and reports a wrong shape, more
-    than `max_rows` rows, NaN or infinity, inputs whose embedding is not
-    finite, files that cannot be decoded, `classify` without supports, numbers
-    of rows that differ, and lengths (integers under a name that ends in
-    `length`) that are not in 1..(size of axis 1 of the first input). An empty
-    batch has an empty result.
-    If the model has a `layers.PixelRange`, like the
-    published encoders of images, images of floats in [0, 1] cause a warning on
-    stderr, or an error with `unit_range="refuse"`. Results are float32,
-    whatever the precision of the model.
+    than `max_rows` rows or `max_values` values, NaN or infinity, inputs whose
+    embedding is not finite, files that cannot be decoded, `classify` without
+    supports, numbers of rows that differ, and lengths (integers under a name
+    that ends in `length`) that are not in 1..(size of axis 1 of the first
+    input). An empty batch has an empty result.
+
+    If the model has a `layers.PixelRange`, like the published encoders of
+    images, images of floats in [0, 1] cause a warning on stderr, or an error
+    with `unit_range="refuse"`. Results are float32, whatever the precision of
+    the model.
 
     Args:
         model: A built `EmbeddingModel`, or any Keras model from one input to
@@ -154,8 +158,11 @@ def export_saved_model(
             `ImageDecoder` and `WaveDecoder`. None: for models of images with
             a `PixelRange`, an `ImageDecoder` that resizes whole images to the
             model's size; other models have no signatures of files.
-        max_rows: Largest number of rows of each input of a request. None: no
-            limit. Memory grows with the rows, so choose it for the server.
+        max_rows: Largest number of rows of each input of a request, or None.
+        max_values: Largest number of values of an input, 1 GiB in float32, or
+            None. It lowers `max_rows` for large images. A row of open size,
+            such as a waveform, is refused if the model needs more values for
+            it at once. Rows are embedded in blocks of 256 MiB.
 
     Returns:
         Path of the version folder, `directory/version`.
@@ -215,13 +222,16 @@ def export_saved_model(
         arguments.function("preprocessing", preprocessing, "raw inputs")
     if max_rows is not None:
         max_rows = arguments.positive_integer("max_rows", max_rows)
+    if max_values is not None:
+        max_values = arguments.positive_integer("max_values", max_values)
     specs = input_specs(model, preprocessing)
+    limits = Limits.of_model(specs, max_rows, max_values)
     if decoder is None:
         decoder = default_decoder(model, preprocessing, specs)
     else:
         arguments.function("decoder", decoder, "a name and contents of files")
     embedder = Embedder(model, preprocessing, specs, unit_range)
-    signatures = endpoints(embedder, max_rows, decoder, num_samples)
+    signatures = endpoints(embedder, limits, decoder, num_samples)
     archive = keras.export.ExportArchive()
     archive.track(model)
     if gallery is not None:
@@ -230,7 +240,7 @@ def export_saved_model(
             embedder, gallery, num_neighbors
         )
         archive.track(answers)
-        signatures |= answers.endpoints(max_rows, decoder)
+        signatures |= answers.endpoints(limits, decoder)
         files[gallery_signatures.FILE] = json.dumps(answers.file(gallery))
     if isinstance(preprocessing, keras.layers.Layer):
         if not preprocessing.built:
@@ -243,7 +253,11 @@ def export_saved_model(
         concrete[name] = traced = _traced(endpoint.function, endpoint.specs)
         table.append(
             signature_table.table_row(
-                name, endpoint, traced.structured_outputs, ranges, max_rows
+                name,
+                endpoint,
+                traced.structured_outputs,
+                ranges,
+                limits.max_rows,
             )
         )
         archive.add_endpoint(

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from embeddings_tf.export import checks
 from embeddings_tf.export import row_checks
-from embeddings_tf.export.inputs import Embedder
+from embeddings_tf.export.embedder import Embedder
 from embeddings_tf.export.inputs import FileInputs
 from embeddings_tf.export.inputs import TensorInputs
 from embeddings_tf.models.method import Method
@@ -30,13 +30,14 @@ class Endpoint:
 
 
 def endpoints(
-    embedder: Embedder, max_rows, decoder, num_samples
+    embedder: Embedder, limits, decoder, num_samples
 ) -> dict[str, Endpoint]:
     """Returns the signatures without a gallery, by name.
 
-    Arguments are as in `export_saved_model`.
+    `limits` are `limits.Limits`; other arguments are as in
+    `export_saved_model`.
     """
-    tensors = TensorInputs(embedder, max_rows)
+    tensors = TensorInputs(embedder, limits)
     of_tensors = Signatures(embedder, tensors, num_samples)
     found = {
         "serving_default": Endpoint(
@@ -45,13 +46,14 @@ def endpoints(
         "embed": Endpoint(
             of_tensors.embed_unchecked,
             tensors.specs(),
-            "The same without checks, for converters to other engines.",
+            "The same without checks and limits of memory, for converters to "
+            "other engines, not for requests of clients.",
         ),
         **of_tensors.with_seed(),
         **of_tensors.without_seed("_without_seed"),
     }
     if decoder is not None:
-        files = FileInputs(embedder, max_rows, decoder)
+        files = FileInputs(embedder, limits, decoder)
         of_files = Signatures(embedder, files, num_samples)
         found["embed_bytes"] = Endpoint(
             of_files.embed, files.specs(), "Embeds files."
@@ -165,7 +167,7 @@ class Signatures:
 
         probability = checks.in_blocks(
             of_block,
-            embedding,
+            [embedding],
             tf.size(tf.nest.flatten(represented)[0]),
             {"probability": _MATRIX},
         )
