@@ -25,6 +25,14 @@ def compiles_with_xla() -> bool:
     return control_flow_util.GraphOrParentsInXlaContext(graph)
 
 
+def register_function(definition) -> None:
+    """Makes a `FunctionDef` known to eager calls, once for each name."""
+    from tensorflow.python.eager import context
+
+    if not context.context().has_function(definition.signature.name):
+        context.context().add_function_def(definition)
+
+
 def every_layer(model) -> list:
     """Returns all layers of a Keras model, nested ones too, the model first."""
     return list(model._flatten_layers())

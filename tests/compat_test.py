@@ -209,3 +209,26 @@ def test_added_metric_is_reset_and_logged():
     assert metric in model.metrics
     history = model.fit(np.ones((4, 2)), np.ones(4), verbose=0).history
     assert history["added"] == [0.0]
+
+
+def test_registered_function_can_be_called_in_eager_mode():
+    """A function that only an imported graph contains."""
+    inner = tf.function(lambda x: 3 * x, autograph=False)
+    outer = tf.function(lambda x: inner(x), autograph=False)
+    outer = outer.get_concrete_function(tf.TensorSpec((), tf.float32))
+    graph_def = outer.graph.as_graph_def()
+    (definition,) = graph_def.library.function
+    definition.signature.name += "_copy"
+    (call,) = [n for n in graph_def.node if "f" in n.attr]
+    call.attr["f"].func.name += "_copy"
+    placeholder, output = outer.inputs[0].name, outer.outputs[0].name
+
+    @tf.function(autograph=False)
+    def imported(x):
+        return tf.graph_util.import_graph_def(
+            graph_def, {placeholder: x}, [output]
+        )[0]
+
+    for _ in range(2):
+        compat.register_function(definition)
+    assert imported(tf.constant(2.0)) == 6

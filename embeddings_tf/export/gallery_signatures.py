@@ -10,6 +10,7 @@ from embeddings_tf.export.inputs import FileInputs
 from embeddings_tf.export.inputs import TensorInputs
 from embeddings_tf.export.signatures import FIXED_SEED
 from embeddings_tf.export.signatures import Endpoint
+from embeddings_tf.export.single_precision import SinglePrecision
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import distances
 from embeddings_tf.ops.arguments import positive_integer
@@ -96,18 +97,22 @@ class GallerySignatures(tf.Module):
         self._num_represented = sum(
             map(np.size, tf.nest.flatten(classifier.prototypes_))
         )
+        width = examples.embeddings.shape[1]
+        self.single = SinglePrecision(
+            self._answer_at_once, tf.TensorSpec((None, width), tf.float32)
+        )
 
     def endpoints(self, limits, decoder) -> dict[str, Endpoint]:
         """Returns the signatures by name; arguments as in `signatures`."""
         tensors = TensorInputs(self._embedder, limits)
         found = {}
-        # Scores of pairs check their arguments, and some draw samples.
-        if not self._by_pairs:
+        if not any("Random" in name for name in self.single.operations):
             found["identify_unchecked"] = Endpoint(
                 self._identify_unchecked,
                 tensors.specs(),
-                "Probabilities and score of `identify`, without checks, "
-                "strings and random operations, for converters.",
+                "Probabilities and score of `identify` in float32, without "
+                "checks, strings and random operations, for converters, not "
+                "for requests of clients.",
             )
         kinds: dict[str, TensorInputs | FileInputs] = {"": tensors}
         if decoder is not None:
@@ -182,6 +187,9 @@ class GallerySignatures(tf.Module):
 
     def _identify_unchecked(self, *inputs):
         embedding, *_ = self._embedder.unchecked(inputs)
+        return self.single(embedding)
+
+    def _answer_at_once(self, embedding):
         score = self._score(embedding)
         return {
             "probability": tf.exp(self._log_prob(embedding)),

@@ -100,10 +100,11 @@ def export_saved_model(
     - `nearest` and `nearest_bytes`: `label` and `name` `(batch, k)` of the most
       similar enrolled examples, with their `distance`, or for methods with
       `score_pairs` their `logit` and `probability`, as `NearestNeighbors`.
-    - `identify_unchecked`, for methods without `score_pairs`: `probability`
-      `(batch, classes)`, `score` and `accepted` `(batch,)`, without checks,
-      strings and random operations, for converters.
-      `assets.extra/gallery.json` has the classes in order, and the threshold.
+    - `identify_unchecked`: `probability` `(batch, classes)`, `score` and
+      `accepted` `(batch,)`, in float32 and without checks, strings and random
+      operations, for converters. An objective of your own that draws samples
+      in the graph has none. `assets.extra/gallery.json` has the classes in
+      order, and the threshold.
 
     Your own objective has the signatures listed in its attribute `signatures`,
     `("classify",)` by default. Its signature `score_pairs` has an input `seed`

@@ -74,6 +74,8 @@ def _blocks(of_first, of_second, weights, rate, seed, block_size) -> tf.Tensor:
         return pairs // columns, pairs % columns
 
     def block_seed(number):
+        if not rate:
+            return seed  # unused; converters know no random operations
         return tf.random.experimental.stateless_fold_in(
             seed, number, alg="philox"
         )

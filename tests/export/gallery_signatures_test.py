@@ -142,9 +142,6 @@ def test_identify_row_by_row(exported):
 
 
 def test_identify_unchecked(exported):
-    if "score_pairs" in exported.loaded.signatures:
-        assert "identify_unchecked" not in exported.loaded.signatures
-        return
     found = exported.call("identify_unchecked", image=QUERY)
     expected = exported.call("identify", image=QUERY)
     classes = np.array(exported.gallery.classes_)
@@ -157,13 +154,16 @@ def test_identify_unchecked(exported):
     best = classes[found["probability"].argmax(axis=1)]
     np.testing.assert_array_equal(best, expected["class"].astype(str))
     np.testing.assert_array_equal(found["accepted"], expected["accepted"])
-    np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-4)
+    np.testing.assert_allclose(
+        found["score"], expected["score"], rtol=1e-4, atol=1e-6
+    )
     graph = exported.loaded.signatures["identify_unchecked"].graph
     operations = {node.op for node in graph.as_graph_def().node}
     for function in graph.as_graph_def().library.function:
         operations |= {node.op for node in function.node_def}
     forbidden = ("Assert", "EnsureShape", "CheckNumerics", "Random")
     assert not [o for o in operations if any(f in o for f in forbidden)]
+    assert "DT_DOUBLE" not in str(graph.as_graph_def())
 
 
 def test_nearest(exported):
@@ -230,6 +230,11 @@ def test_table_is_what_the_model_has(exported):
     assert table["identify"].max_rows == 4096
     assert table["embed"].max_rows is None
     text = pathlib.Path(exported.path, "assets.extra", "gallery.json")
+    card = json.loads(
+        pathlib.Path(exported.path, "model_card.json").read_text()
+    )
+    for name, row in card["signatures"].items():
+        assert row["warm_up"] == table[name].can_batch
     written = json.loads(text.read_text())
     assert written["classes"] == ["a", "b", "c", "d"]
     assert written["threshold"] == exported.gallery.threshold_
