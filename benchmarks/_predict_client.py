@@ -5,6 +5,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 from benchmarks import _served_models as served_models
 
@@ -12,6 +13,7 @@ from benchmarks import _served_models as served_models
 @contextlib.contextmanager
 def server(folder, *flags):
     """Starts the answering process; yields it and what it says when ready."""
+    errors = tempfile.TemporaryFile("w+", errors="replace")
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "benchmarks._predict_server"),
@@ -19,14 +21,30 @@ def server(folder, *flags):
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=errors,
         text=True,
     )
     try:
-        yield process, json.loads(process.stdout.readline())
+        ready = process.stdout.readline()
+        if not ready:
+            raise RuntimeError(_why_it_ended(process, errors))
+        yield process, json.loads(ready)
     finally:
         process.stdin.close()
         process.wait(timeout=60)
         process.stdout.close()
+        errors.close()
+
+
+def _why_it_ended(process, errors) -> str:
+    """The end of what a server wrote that said no port."""
+    code = process.wait(timeout=60)
+    errors.seek(0)
+    last = "".join(errors.readlines()[-20:]).strip() or "nothing"
+    return (
+        f"the server ended with {code} before it was ready "
+        f"({' '.join(process.args)}). It wrote: {last}"
+    )
 
 
 def stub(port):

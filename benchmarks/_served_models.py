@@ -4,6 +4,8 @@ import pathlib
 
 IMAGE = (8, 16, 1)
 SAMPLE_RATE = 8000
+# Promised share of accepted inputs of classes that are not enrolled.
+FALSE_ACCEPT_RATE = 0.5
 # Rows of requests. A server sees more small requests than large ones.
 ROWS = (1, 1, 1, 2, 4, 8, 16, 32)
 
@@ -12,13 +14,23 @@ def models() -> dict:
     """Returns a small network with random weights for each method, by name."""
     import keras
 
+    from embeddings_tf import losses
     from embeddings_tf import models
     from embeddings_tf import objectives
     from embeddings_tf.layers import PairDistance
+    from embeddings_tf.layers import UncertaintyHead
 
     keras.utils.set_random_seed(0)
     gaussian = models.n_digit_encoder(2, image_shape=IMAGE)
     points = models.n_digit_encoder(3, image_shape=IMAGE, gaussian=False)
+    plane = models.n_digit_encoder(5, image_shape=IMAGE, gaussian=False)
+    angles = models.n_digit_encoder(3, image_shape=IMAGE, gaussian=False)
+    angles.compile(loss=losses.TripletLoss(distance="cosine"))
+    uncertain = models.EmbeddingModel(
+        models.n_digit_encoder(3, image_shape=IMAGE, gaussian=False),
+        losses.PrototypicalLoss(num_support=5),
+        uncertainty=UncertaintyHead((16,)),
+    )
     frames = models.x_vector_encoder(8, channels=(8, 8, 8, 8, 16))
     return {
         "stochastic_prototypes": models.EmbeddingModel(
@@ -33,7 +45,12 @@ def models() -> dict:
         "soft_contrastive": models.EmbeddingModel(
             points, objectives.SoftContrastive()
         ),
+        "full_covariance_prototypes": models.EmbeddingModel(
+            plane, objectives.FullCovariancePrototypes(3)
+        ),
         "class_means": points,
+        "cosine": angles,
+        "uncertainty": uncertain,
         "words": models.EmbeddingModel(
             frames, objectives.LearnedDistance(PairDistance((16, 16)))
         ),
@@ -65,20 +82,29 @@ def front_end():
 
 
 def gallery(model, preprocessing):
-    """Returns a gallery of 20 classes with 5 examples each, and a threshold."""
+    """Returns a calibrated gallery of 20 classes with 5 examples each.
+
+    40 classes that are not enrolled calibrate the threshold.
+    """
     import numpy as np
 
     from embeddings_tf.scoring import Gallery
 
     rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(20), 5)
+    labels = np.repeat(np.arange(60), 5)
     if preprocessing is None:
         x = rng.integers(0, 256, (len(labels), *IMAGE)).astype("float32")
     else:
-        waveform = rng.normal(scale=1000, size=(len(labels), 8000))
-        length = np.full(len(labels), 8000, "int32")
-        x = preprocessing(waveform.astype("float32"), length)
-    return Gallery(model).enroll(x, labels)
+        waveform = rng.normal(scale=1000, size=(len(labels), SAMPLE_RATE))
+        length = rng.integers(SAMPLE_RATE // 4, SAMPLE_RATE + 1, len(labels))
+        x = preprocessing(
+            waveform.astype("float32"), length.astype("int32")
+        ).numpy()
+    is_enrolled = labels < 20
+    found = Gallery(model).enroll(x[is_enrolled], labels[is_enrolled])
+    return found.calibrate(
+        x[~is_enrolled], labels[~is_enrolled], FALSE_ACCEPT_RATE
+    )
 
 
 def export(folder: pathlib.Path) -> dict:
@@ -102,7 +128,11 @@ def export(folder: pathlib.Path) -> dict:
 
 
 def calls(path: str) -> dict:
-    """Returns requests of each signature, by (signature, rows)."""
+    """Returns requests of each signature, by (signature, rows).
+
+    Waveforms, and recordings in files, have different numbers of samples.
+    """
+    import numpy as np
     import tensorflow as tf
 
     from embeddings_tf.export import signature_table
@@ -114,7 +144,31 @@ def calls(path: str) -> dict:
             tf.TensorSpec(tensor.shape, tensor.dtype, tensor.name)
             for tensor in row.inputs
         ]
-        encoded = SAMPLE_RATE if "/words/" in path else "png"
+        is_speech = "/words/" in path
+        encoded = SAMPLE_RATE if is_speech else "png"
+        rng = np.random.default_rng(0)
         for rows in sorted(set(ROWS)):
-            found[row.name, rows] = example_inputs(specs, rows, encoded)
+            inputs = example_inputs(specs, rows, encoded)
+            if is_speech:
+                for name in inputs:
+                    _vary_samples(inputs, name, rng)
+            found[row.name, rows] = inputs
     return found
+
+
+def _vary_samples(inputs: dict, name: str, rng) -> None:
+    """Draws lengths of the rows of an input, from a quarter to two seconds."""
+    import tensorflow as tf
+
+    x = inputs[name]
+    lengths = rng.integers(SAMPLE_RATE // 4, 2 * SAMPLE_RATE + 1, len(x))
+    if name.endswith("_bytes"):
+        for row, length in enumerate(lengths):
+            samples = rng.uniform(-0.5, 0.5, (length, 1)).astype("float32")
+            x[row] = tf.audio.encode_wav(samples, SAMPLE_RATE).numpy()
+    elif x.ndim == 2:
+        # The longest row has no padding.
+        waveform = rng.normal(scale=1000, size=(len(x), lengths.max()))
+        inputs[name] = waveform.astype("float32")
+        length = "length" if name == "waveform" else f"{name}_length"
+        inputs[length] = lengths.astype("int32")

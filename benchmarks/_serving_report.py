@@ -59,7 +59,9 @@ def text(result) -> str:
         f"{measured['errors']} errors, "
         f"{measured['requests_per_second']:,.0f} requests per second. The "
         "largest difference between two answers to one request is "
-        f"{measured['largest_deviation']:.1g}. Memory grows by "
+        f"{measured['largest_deviation']:.1g}. "
+        f"{measured['share_unknown']:.0%} of the identified rows get the "
+        "answer for unknown inputs. Memory grows by "
         f"{growth(measured['memory']):.2f} MiB per 10,000 requests in the "
         "second half.",
         "",

@@ -2,7 +2,7 @@
 
     python -m benchmarks.engines --engines-python PYTHON
 
-Every signature without strings of three methods is converted to each engine
+Every signature without strings of six models is converted to each engine
 and compared with TensorFlow. The trained demo is also converted to int8, and
 its recall is measured. PYTHON is an interpreter with TensorFlow and the engines
 (`pip install embeddings_tf[engines]`; default: this one). Writes
@@ -25,7 +25,14 @@ RESULT = pathlib.Path(__file__).parent / "results" / "engines.json"
 PAGE = ROOT / "docs" / "deploying.md"
 BEGIN, END = "<!-- engines -->", "<!-- /engines -->"
 DEMO = ROOT / "saved_models" / "demo"
-MODELS = ("stochastic_prototypes", "learned_distance", "words")
+MODELS = (
+    "stochastic_prototypes",
+    "hedged_instances",
+    "learned_distance",
+    "soft_contrastive",
+    "class_means",
+    "words",
+)
 ENGINES = (
     "TensorFlow",
     "OpenVINO, float32",
@@ -54,9 +61,12 @@ def without_strings(calls: dict) -> dict:
     }
 
 
-def methods(python) -> dict:
-    """Differences and seconds by model, signature and engine."""
-    found = {}
+def methods(python) -> tuple[dict, dict]:
+    """Differences and seconds by model, signature and engine.
+
+    Also returns `single_precision` by model.
+    """
+    found, single = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         exported = served_models.export(pathlib.Path(folder))
         for model in MODELS:
@@ -69,7 +79,36 @@ def methods(python) -> dict:
                     row.pop("outputs", None)
                     found[model][signature][engine] = row
                     print(model, signature, engine, _cell(row), flush=True)
-    return found
+            inputs = calls["identify_unchecked"]
+            single[model] = single_precision(path, inputs)
+    return found, single
+
+
+def single_precision(path, inputs) -> dict:
+    """How far `identify_unchecked` is from `identify`, in TensorFlow."""
+    import numpy as np
+    import tensorflow as tf
+
+    loaded = tf.saved_model.load(path)
+    expected, found = (
+        {
+            name: value.numpy().astype(float)
+            for name, value in loaded.signatures[signature](
+                **{name: tf.constant(value) for name, value in inputs.items()}
+            ).items()
+            if name in ("probability", "score", "accepted")
+        }
+        for signature in ("identify", "identify_unchecked")
+    )
+    found["probability"] = found["probability"].max(axis=1)
+    apart = {name: np.abs(found[name] - expected[name]) for name in expected}
+    size = np.maximum(1, np.abs(expected["score"]))
+    return {
+        "rows": len(size),
+        "probability_difference": float(apart["probability"].max()),
+        "score_difference": float((apart["score"] / size).max()),
+        "decisions_that_differ": int(apart["accepted"].sum()),
+    }
 
 
 def demo(python) -> dict:
@@ -132,6 +171,20 @@ def text(result: dict) -> str:
         for signature, engines in signatures.items():
             cells = [_cell(engines[engine]) for engine in ENGINES]
             lines.append(f"| `{model}/{signature}` | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "The difference of `identify_unchecked`, in float32, from `identify`, "
+        f"in TensorFlow, for {ROWS} rows; differences of scores above 1 are "
+        "relative:",
+        "",
+        "| model | probability | score | decisions that differ |",
+        "|---|---|---|---|",
+    ]
+    for model, row in result["single_precision"].items():
+        lines.append(
+            f"| `{model}` | {row['probability_difference']:.0e} | "
+            f"{row['score_difference']:.0e} | {row['decisions_that_differ']} |"
+        )
     found = result["demo"]
     lines += [
         "",
@@ -176,11 +229,14 @@ def main() -> None:
     from trainers.workdir import write_json
 
     import_tensorflow()
+    packages = versions(arguments.engines_python)
+    by_engine, single = methods(arguments.engines_python)
     result = {
         "command": "python -m benchmarks.engines",
-        "versions": versions(arguments.engines_python),
+        "versions": packages,
+        "methods": by_engine,
+        "single_precision": single,
         "demo": demo(arguments.engines_python),
-        "methods": methods(arguments.engines_python),
         **provenance(),
     }
     RESULT.parent.mkdir(exist_ok=True)

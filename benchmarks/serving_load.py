@@ -118,6 +118,13 @@ def load(folder, requests, num_requests) -> dict:
                 pass
         wall = time.perf_counter() - started
         memory.append((num_requests, memory_bytes(process)))
+    accepted = np.concatenate(
+        [
+            answer["accepted"]
+            for answer in expected.values()
+            if "accepted" in answer
+        ]
+    )
     by_endpoint = collections.defaultdict(list)
     for key, spent in zip(order, seconds, strict=True):
         by_endpoint["/".join(key[:2])].append(spent)
@@ -130,6 +137,7 @@ def load(folder, requests, num_requests) -> dict:
         "errors": len(errors),
         "first_errors": errors[:5],
         "largest_deviation": worst[0],
+        "share_unknown": float(1 - accepted.mean()),
         "wall_seconds": wall,
         "requests_per_second": num_requests / wall,
         "memory": sorted(memory),
