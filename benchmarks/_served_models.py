@@ -1,5 +1,6 @@
 """Exports of every method, for the benchmarks of serving."""
 
+import json
 import pathlib
 
 IMAGE = (8, 16, 1)
@@ -107,24 +108,47 @@ def gallery(model, preprocessing):
     )
 
 
-def export(folder: pathlib.Path) -> dict:
-    """Exports every model; returns models and version folders by name."""
+def export(folder: pathlib.Path, names=None) -> dict:
+    """Exports models; returns models and version folders by name.
+
+    Args:
+        folder: Where to. Versions that an earlier call has written there are
+            used again, if their weights are those of the model.
+        names: Names of the models; None: all.
+    """
     from embeddings_tf.export import WaveDecoder
     from embeddings_tf.export import export_saved_model
 
     found = {}
     for name, model in models().items():
+        if names is not None and name not in names:
+            continue
         is_speech = name == "words"
         preprocessing = front_end() if is_speech else None
-        path = export_saved_model(
-            model,
-            folder / name,
-            preprocessing=preprocessing,
-            decoder=WaveDecoder(SAMPLE_RATE) if is_speech else None,
-            gallery=gallery(model, preprocessing),
-        )
-        found[name] = (model, path)
+        path = folder / name / "1"
+        if path.is_dir():
+            _require_same_weights(path, model)
+        else:
+            export_saved_model(
+                model,
+                folder / name,
+                preprocessing=preprocessing,
+                decoder=WaveDecoder(SAMPLE_RATE) if is_speech else None,
+                gallery=gallery(model, preprocessing),
+            )
+        found[name] = (model, str(path))
     return found
+
+
+def _require_same_weights(path: pathlib.Path, model) -> None:
+    from embeddings_tf.scoring.fingerprint import fingerprint
+
+    card = json.loads((path / "model_card.json").read_text())
+    if card["fingerprint"] != fingerprint(model):
+        raise ValueError(
+            f"{path} has other weights than the model of the benchmark; name "
+            "an empty folder."
+        )
 
 
 def calls(path: str) -> dict:

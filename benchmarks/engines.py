@@ -61,14 +61,16 @@ def without_strings(calls: dict) -> dict:
     }
 
 
-def methods(python) -> tuple[dict, dict]:
+def methods(python, models) -> tuple[dict, dict]:
     """Differences and seconds by model, signature and engine.
 
-    Also returns `single_precision` by model.
+    Also returns `single_precision` by model. `models` is the folder of the
+    exports, or None.
     """
     found, single = {}, {}
     with tempfile.TemporaryDirectory() as folder:
-        exported = served_models.export(pathlib.Path(folder))
+        folder = models or pathlib.Path(folder)
+        exported = served_models.export(folder, MODELS)
         for model in MODELS:
             _, path = exported[model]
             calls = without_strings(served_models.calls(path))
@@ -218,6 +220,12 @@ def _cell(row: dict) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
+        "--models",
+        type=pathlib.Path,
+        help="folder of the exported models, which is kept and used again; "
+        "default: a temporary folder",
+    )
+    parser.add_argument(
         "--engines-python",
         default=sys.executable,
         help="interpreter with TensorFlow and the engines; default: this one",
@@ -230,7 +238,7 @@ def main() -> None:
 
     import_tensorflow()
     packages = versions(arguments.engines_python)
-    by_engine, single = methods(arguments.engines_python)
+    by_engine, single = methods(arguments.engines_python, arguments.models)
     result = {
         "command": "python -m benchmarks.engines",
         "versions": packages,

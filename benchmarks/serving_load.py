@@ -65,8 +65,11 @@ def first_requests(folder, requests) -> dict:
     return found
 
 
-def load(folder, requests, num_requests) -> dict:
-    """Sends the requests from several threads; returns what was measured."""
+def load(folder, requests, num_requests, minutes) -> dict:
+    """Sends requests from several threads; returns what was measured.
+
+    After some minutes no more requests are sent.
+    """
     import grpc
     import numpy as np
 
@@ -84,6 +87,7 @@ def load(folder, requests, num_requests) -> dict:
         for i, rows in enumerate(drawn)
     ]
     seconds, errors, memory = [0.0] * num_requests, [], []
+    sent = [False] * num_requests
     worst, lock = [0.0], threading.Lock()
 
     with server(folder) as (process, ready):
@@ -98,7 +102,10 @@ def load(folder, requests, num_requests) -> dict:
         started = time.perf_counter()
 
         def send(number):
+            if time.perf_counter() - started > 60 * minutes:
+                return
             key = order[number]
+            sent[number] = True
             if number % every == 0:
                 memory.append((number, memory_bytes(process)))
             before = time.perf_counter()
@@ -117,7 +124,8 @@ def load(folder, requests, num_requests) -> dict:
             for _ in pool.map(send, range(num_requests)):
                 pass
         wall = time.perf_counter() - started
-        memory.append((num_requests, memory_bytes(process)))
+        reached = sum(sent)
+        memory.append((reached, memory_bytes(process)))
     accepted = np.concatenate(
         [
             answer["accepted"]
@@ -126,10 +134,14 @@ def load(folder, requests, num_requests) -> dict:
         ]
     )
     by_endpoint = collections.defaultdict(list)
+    seconds, order, drawn = (
+        [x for x, is_sent in zip(found, sent, strict=True) if is_sent]
+        for found in (seconds, order, drawn)
+    )
     for key, spent in zip(order, seconds, strict=True):
         by_endpoint["/".join(key[:2])].append(spent)
     return {
-        "requests": num_requests,
+        "requests": reached,
         "threads": NUM_THREADS,
         "rows": int(sum(drawn)),
         "endpoints": len(endpoints),
@@ -139,7 +151,7 @@ def load(folder, requests, num_requests) -> dict:
         "largest_deviation": worst[0],
         "share_unknown": float(1 - accepted.mean()),
         "wall_seconds": wall,
-        "requests_per_second": num_requests / wall,
+        "requests_per_second": reached / wall,
         "memory": sorted(memory),
         "all": percentiles(seconds),
         "by_signature": {
@@ -196,6 +208,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--requests", type=int, default=NUM_REQUESTS)
     parser.add_argument(
+        "--minutes",
+        type=float,
+        default=float("inf"),
+        help="stop sending after so many minutes; the result has the number "
+        "of requests",
+    )
+    parser.add_argument(
+        "--models",
+        type=pathlib.Path,
+        help="folder of the exported models, which is kept and used again; "
+        "default: a temporary folder",
+    )
+    parser.add_argument(
         "--engines-python",
         default=sys.executable,
         help="interpreter with TensorFlow and OpenVINO; default: this one",
@@ -208,15 +233,15 @@ def main() -> None:
 
     import_tensorflow()
     with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
+        folder = arguments.models or pathlib.Path(folder)
         exported = served_models.export(folder)
         requests = messages(exported)
         print(f"{len(requests)} different requests", flush=True)
+        measured = load(folder, requests, arguments.requests, arguments.minutes)
+        print(json.dumps({**measured, "memory": measured["memory"][-1]}))
         first = first_requests(folder, requests)
         print("first requests measured", flush=True)
         compared = beside(folder, exported, requests, arguments.engines_python)
-        print("compared with predict and OpenVINO", flush=True)
-        measured = load(folder, requests, arguments.requests)
     found = provenance()
     result = {
         "command": "python -m benchmarks.serving_load",
@@ -227,7 +252,6 @@ def main() -> None:
         "beside": compared,
         **found,
     }
-    print(json.dumps({**measured, "memory": measured["memory"][-1]}, indent=1))
     if measured["errors"] or measured["largest_deviation"] > TOLERANCE:
         sys.exit("error: some requests failed, or answers differ")
     if arguments.requests < NUM_REQUESTS:

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from benchmarks import _predict_client as predict_client
+from benchmarks import _served_models as served_models
 from benchmarks import _serving_report as report
 from benchmarks import _side_by_side as side_by_side
 from benchmarks import batch_size
@@ -318,3 +320,33 @@ def test_pair_by_pair_is_the_f_statistic_loss():
     np.testing.assert_allclose(
         our_gradient, their_gradient, rtol=1e-3, atol=1e-5
     )
+
+
+@pytest.mark.slow
+def test_a_server_that_ends_at_its_start_says_why(tmp_path):
+    (tmp_path / "broken" / "1").mkdir(parents=True)
+    (tmp_path / "broken" / "1" / "saved_model.pb").write_bytes(b"hostile")
+    with (
+        pytest.raises(RuntimeError, match=r"(?s)ended with 1 .*saved_model"),
+        predict_client.server(tmp_path),
+    ):
+        raise AssertionError("it is not ready")
+
+
+def test_requests_of_recordings_have_different_lengths():
+    inputs = {
+        "first": np.zeros((32, 8000), "float32"),
+        "first_length": np.zeros(32, "int32"),
+        "waveform_bytes": np.full(32, b"", object),
+    }
+    for name in list(inputs):
+        served_models._vary_samples(inputs, name, np.random.default_rng(0))
+    found = inputs["first_length"]
+    assert len(set(found.tolist())) > 16
+    assert inputs["first"].shape == (32, found.max())
+    assert found.min() >= 2000 and found.max() <= 16_000
+    sizes = {
+        len(tf.audio.decode_wav(content).audio)
+        for content in inputs["waveform_bytes"]
+    }
+    assert len(sizes) > 16 and min(sizes) >= 2000 and max(sizes) <= 16_000

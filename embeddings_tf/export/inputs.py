@@ -198,5 +198,9 @@ class FileInputs(Inputs):
         inputs = row_checks.consistent(
             inputs, self._embedder.specs, f"of the decoded `{spec.name}` "
         )
-        inputs = self._small(inputs, self._embedder.specs)
+        renamed = [
+            tf.TensorSpec(part.shape, part.dtype, name=spec.name)
+            for part in self._embedder.specs
+        ]
+        inputs = self._small(inputs, renamed)
         return self._embedder.checked(inputs, spec.name)

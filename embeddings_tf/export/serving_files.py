@@ -54,13 +54,15 @@ def write_serving_files(
     name = target.parent.resolve().name
     sample_rate = getattr(decoder, "sample_rate", None)
     contents = (sample_rate,) if sample_rate else ("png", _SAMPLE_RATE)
-    logs, errors = [], {}
+    logs: list[bytes] = []
+    errors: dict[str, str | None] = {}
     for row in table:
-        requests, errors[row.name] = [], _NOT_JOINED
-        if row.can_batch:
-            requests, errors[row.name] = example_requests(
-                functions[row.name], row.max_rows or LARGEST_BATCH, contents
-            )
+        if not row.can_batch:
+            errors[row.name] = _NOT_JOINED
+            continue
+        requests, errors[row.name] = example_requests(
+            functions[row.name], row.max_rows or LARGEST_BATCH, contents
+        )
         logs += [prediction_log(name, row.name, found) for found in requests]
     write_warm_up(folder, logs)
     (folder / BATCHING).write_text(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from embeddings_tf.export import WaveDecoder
 from embeddings_tf.export import embedder as embedders
 from embeddings_tf.export import export_saved_model
 from embeddings_tf.export import memory
@@ -166,6 +167,28 @@ class TestLimits:
             match=r"`waveform` must have rows of at most 32 values.*\[33\]",
         ):
             serve(**waves(1, 33))
+
+    def test_samples_of_a_file(self, tmp_path):
+        encoder = keras.Sequential([keras.Input((1,)), keras.layers.Dense(2)])
+        path = export_saved_model(
+            encoder,
+            tmp_path,
+            preprocessing=loudness,
+            decoder=WaveDecoder(8000),
+            max_values=1000,
+        )
+        serve = tf.saved_model.load(path).signatures["embed_bytes"]
+        short, long = (
+            tf.audio.encode_wav(np.full((n, 1), 0.5, "float32"), 8000)
+            for n in (32, 33)
+        )
+        found = serve(waveform_bytes=tf.stack([short, short]))
+        assert found["embedding"].shape == (2, 2)
+        with pytest.raises(
+            tf.errors.InvalidArgumentError,
+            match=r"`waveform_bytes` must have rows of at most 32 values",
+        ):
+            serve(waveform_bytes=tf.stack([short, long]))
 
     def test_without_limits(self, tmp_path):
         serve = export_waves(tmp_path, max_rows=None, max_values=None)

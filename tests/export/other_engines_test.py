@@ -1,0 +1,60 @@
+"""OpenVINO and ONNX Runtime answer as TensorFlow does."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from benchmarks import _engine_worker
+from embeddings_tf.export import export_saved_model
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.objectives import StochasticPrototypes
+from embeddings_tf.scoring import Gallery
+
+pytestmark = pytest.mark.slow
+SHAPE = (8, 16, 1)
+
+
+def images(rows, seed):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 256, (rows, *SHAPE)).astype("float32")
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    keras.utils.set_random_seed(0)
+    encoder = n_digit_encoder(2, image_shape=SHAPE)
+    model = EmbeddingModel(encoder, StochasticPrototypes(2))
+    gallery = Gallery(model).enroll(images(6, 0), list("aabbcc"))
+    gallery.calibrate(images(8, 1), list("ddeeffgg"), 0.5)
+    folder = tmp_path_factory.mktemp("engines")
+    return tf.saved_model.load(
+        export_saved_model(model, folder, gallery=gallery)
+    )
+
+
+@pytest.mark.parametrize("signature", ["embed", "identify_unchecked"])
+@pytest.mark.parametrize(
+    ("engine", "packages"),
+    [
+        ("OpenVINO, float32", ("openvino",)),
+        ("ONNX Runtime", ("onnxruntime", "tf2onnx")),
+    ],
+)
+def test_same_answers(engine, packages, signature, loaded):
+    for package in packages:
+        pytest.importorskip(package)
+    function = loaded.signatures[signature]
+    # Rows beside those that the conversion may have seen.
+    inputs = {"image": images(5, 2)}
+    expected = function(image=tf.constant(inputs["image"]))
+    found = _engine_worker.ENGINES[engine](function, inputs)()
+    assert set(found) == set(expected)
+    for name, value in expected.items():
+        np.testing.assert_allclose(
+            np.asarray(found[name]).astype("float32"),
+            tf.cast(value, tf.float32),
+            rtol=1e-4,
+            atol=1e-4,
+        )
