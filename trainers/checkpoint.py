@@ -221,11 +221,15 @@ def _check_state(state) -> None:
         raise ValueError(f"{STATE} has no row for each epoch")
 
 
-def load_best(workdir: pathlib.Path):
+def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
     """Loads the model of the best epoch of a run.
 
     If the recipe is a Python file, or the run names Python files, the files are
     run first, because they may register classes with Keras.
+
+    Args:
+        workdir: Folder of the run.
+        run_recipe: Whether a recipe that is a Python file is run.
 
     Raises:
         ValueError: If there is no checkpoint yet, its file is damaged, or it
@@ -242,7 +246,7 @@ def load_best(workdir: pathlib.Path):
         recipe, run = run_of_workdir(workdir)
         import_own_code(config_of(run))
     is_file = recipe.endswith(".py")
-    if is_file and pathlib.Path(recipe).is_file():
+    if run_recipe and is_file and pathlib.Path(recipe).is_file():
         load_function(recipe, None, "get_config", "recipe", [])
     damage = f"{path} is damaged ({{}}); train on, or copy latest.keras over it"
     try:
@@ -260,7 +264,13 @@ def load_best(workdir: pathlib.Path):
     except TypeError as error:
         reason = str(error).rpartition("Exception encountered: ")[2]
         reason = reason.partition("\n")[0]
-        if is_file and not pathlib.Path(recipe).is_file():
+        if is_file and not run_recipe:
+            reason += (
+                f" The recipe {recipe}, which may define it, was not run, "
+                "because only a file of embeddings names the run; if you trust "
+                f"the recipe, name the run yourself: --workdir {workdir}"
+            )
+        elif is_file and not pathlib.Path(recipe).is_file():
             reason += (
                 f" The recipe {recipe}, which may define it, is not there: "
                 "start in the folder in which the training was started."

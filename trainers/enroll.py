@@ -106,7 +106,9 @@ def enroll(arguments: argparse.Namespace) -> None:
     from trainers.trained import embed_inputs
 
     if path.exists():
-        trained, gallery = open_gallery(path, workdir)
+        trained, gallery = open_gallery(
+            path, workdir, own_code=arguments.workdir is not None
+        )
         if arguments.score not in (None, gallery.score):
             raise ValueError(
                 f"{path} uses the score {gallery.score}; received --score "

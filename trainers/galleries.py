@@ -27,13 +27,18 @@ def new_gallery(path: pathlib.Path, workdir: str, score: str):
     return trained, gallery
 
 
-def open_gallery(path: pathlib.Path, workdir: str):
+def open_gallery(path: pathlib.Path, workdir: str, *, own_code: bool):
     """Returns the trained run of a gallery, and the gallery.
+
+    Args:
+        path: File of the gallery.
+        workdir: Folder of the run.
+        own_code: Whether the user named the run, as in `open_trained`.
 
     Raises:
         ValueError: If the file is damaged, or of another model.
     """
-    trained = open_trained(workdir)
+    trained = open_trained(workdir, own_code=own_code)
     return trained, scoring.Gallery.load(path, trained.model, embedded=True)
 
 

@@ -46,7 +46,9 @@ def identify(arguments: argparse.Namespace) -> None:
     from trainers.inputs import read_inputs
     from trainers.trained import embed_inputs
 
-    trained, gallery = open_gallery(path, workdir)
+    trained, gallery = open_gallery(
+        path, workdir, own_code=arguments.workdir is not None
+    )
     inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
     found = gallery.identify(embed_inputs(trained, inputs))
     columns = {"path": inputs.names, **found}

@@ -62,7 +62,7 @@ def nearest(arguments: argparse.Namespace) -> None:
     from trainers.trained import embed_inputs
     from trainers.trained import open_trained
 
-    trained = open_trained(workdir)
+    trained = open_trained(workdir, own_code=arguments.workdir is not None)
     gallery = Neighbours(trained.model, path, arguments.approximate)
     gallery.require(arguments.k)
     inputs = read_inputs(trained.run, arguments.inputs, arguments.split)

@@ -8,6 +8,11 @@ import pathlib
 import re
 from collections.abc import Mapping
 
+# Data sets `KIND:PATH` whose reading runs no code of the user's own.
+DATA_KINDS = ("image_folder", "audio_folder", "csv", "arrays")
+# As `embeddings_tf.ops.own_code`, which imports TensorFlow.
+_CODE = re.compile(r"(.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*", re.DOTALL)
+
 
 def split_name(name: str) -> tuple[str, str] | None:
     """`FILE.py` and `NAME` of `FILE.py:NAME`; None for other names."""
@@ -44,6 +49,20 @@ def own_object(name: str):
     from embeddings_tf.ops.own_code import own_object
 
     return own_object(name)
+
+
+def own_code_names(value) -> list[str]:
+    """Returns every `FILE.py:NAME` and `MODULE:NAME` in a JSON value.
+
+    Folders and tables such as `image_folder:PATH` are data, not code.
+    """
+    if isinstance(value, Mapping):
+        value = [*value.values()]
+    if isinstance(value, list):
+        return [name for part in value for name in own_code_names(part)]
+    if not isinstance(value, str) or _CODE.fullmatch(value) is None:
+        return []
+    return [] if value.partition(":")[0] in DATA_KINDS else [value]
 
 
 def import_own_code(config: Mapping) -> None:

@@ -34,24 +34,46 @@ def require_trained(workdir: str) -> pathlib.Path:
     return path
 
 
-def open_trained(workdir: str) -> Trained:
+def open_trained(workdir: str, *, own_code: bool = True) -> Trained:
     """Loads the best model of a workdir. Several commands may use it at once.
+
+    Args:
+        workdir: Folder of the run.
+        own_code: Whether Python code that the run names may be run. False for
+            a run that the user has not named.
 
     Raises:
         ValueError: As `require_trained`, or if a file is damaged, or the
-            frozen network is not the one of the training.
+            frozen network is not the one of the training. If the run needs
+            code that may not be run.
     """
     from trainers.quiet import import_tensorflow
     from trainers.workdir import run_of_workdir
 
     path = require_trained(workdir)
+    if not own_code:
+        _require_no_own_code(path)
     _, run = run_of_workdir(path)
     import_tensorflow()
     from trainers.backbone_features import require_same_backbone
     from trainers.checkpoint import load_best
 
     require_same_backbone(path, run.data)
-    return Trained(path, run, load_best(path))
+    return Trained(path, run, load_best(path, run_recipe=own_code))
+
+
+def _require_no_own_code(path: pathlib.Path) -> None:
+    """Raises ValueError if a run names Python code, without running it."""
+    from trainers.own_code import own_code_names
+    from trainers.workdir import read_json
+
+    names = own_code_names(read_json(path / "config.json", "train again"))
+    if names:
+        raise ValueError(
+            f"the run {path} runs Python code of its own, {names[0]}, and is "
+            "only named by a file of embeddings; if you trust this code, name "
+            f"the run yourself: --workdir {path}"
+        )
 
 
 def embed_inputs(trained: Trained, inputs, what: str = "inputs"):

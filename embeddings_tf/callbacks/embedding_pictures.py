@@ -158,7 +158,7 @@ def _scatter(points, variance, labels):
         points[shown],
         None if variance is None else variance[shown],
         labels[shown],
-        np.ones(shown.sum(), bool),
+        None,  # the key of seen classes would be wrong for held-out inputs
         {"class": labels[shown]},
         title=title,
     )

@@ -53,8 +53,15 @@ class Method:
 
     @property
     def name(self) -> str:
-        """The objective's class name in snake_case, for results."""
-        name = type(self._objective).__name__
+        """The name of objective or loss in snake_case, for results.
+
+        "not stated" without an objective and without a single loss.
+        """
+        name = self._objective
+        if name is None or isinstance(name, list | tuple | dict):
+            return "not stated"
+        if not isinstance(name, str):
+            name = getattr(name, "__name__", type(name).__name__)
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
     @property

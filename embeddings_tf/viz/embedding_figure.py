@@ -25,8 +25,8 @@ def embedding_figure(
     Use it to see whether classes separate, whether axes have a meaning, and
     which inputs are uncertain. Points are means. Around a few points of each
     class, an ellipse shows one standard deviation. The label of a class is at
-    its centre. Classes seen in training have dots and upright labels, unseen
-    classes have crosses and boxed labels.
+    its centre. With `seen`, classes seen in training have dots and bold labels,
+    and unseen classes have crosses and boxed labels.
 
     Args:
         mean: `(n, dim)`; the first two dimensions are drawn.
@@ -34,7 +34,8 @@ def embedding_figure(
             (without ellipses).
         labels: `(n,)` class ids, integers or strings, shown at the class
             centres.
-        seen: `(n,)` bool, whether the class was in training.
+        seen: `(n,)` bool, whether the class was in training. None: all classes
+            are drawn alike, as dots.
         factors: From panel titles to `(n,)` small integers or strings, the
             colours: for numbers, the first and the second digit.
         title: Title above all panels.
@@ -75,7 +76,11 @@ def embedding_figure(
         )
     methods.drawable("mean", mean)
     labels = _names("labels", labels)
-    seen = arrays.booleans("seen", seen, 1, "(n,)")
+    divided = seen is not None
+    if divided:
+        seen = arrays.booleans("seen", seen, 1, "(n,)")
+    else:
+        seen = np.ones(len(labels), bool)
     if not isinstance(factors, Mapping) or not factors:
         raise ValueError(
             "`factors` must be a dictionary of at least one factor, the "
@@ -154,7 +159,7 @@ def embedding_figure(
                 *np.median(mean[rows, :2], axis=0),
                 _short(c),
                 fontsize=8,
-                weight="bold" if is_seen else "normal",
+                weight="bold" if divided and is_seen else "normal",
                 ha="center",
                 va="center",
                 bbox={
@@ -184,10 +189,12 @@ def embedding_figure(
         )
     # One panel is too narrow for the complete key.
     separator = ";\n" if len(panels) == 1 else "; "
-    key = "dots, bold: classes seen in training; crosses, boxed: unseen"
+    keys = ["dots, bold: classes seen in training; crosses, boxed: unseen"]
+    keys = keys * divided
     if variance is not None:
-        key += f"{separator}ellipses: one standard deviation"
-    figure.suptitle(f"{title}\n" * bool(title) + key)
+        keys.append("ellipses: one standard deviation")
+    above = [title] * bool(title) + [separator.join(keys)] * bool(keys)
+    figure.suptitle("\n".join(above))
     for text in figure.findobj(Text):  # names of folders may have a $
         text.set_parse_math(False)
     return figure

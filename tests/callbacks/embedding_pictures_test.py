@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing import event_accumulator
 
+from embeddings_tf import viz
 from embeddings_tf.callbacks import EmbeddingPictures
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.losses import ContrastiveLoss
@@ -46,6 +47,25 @@ def test_pictures_of_a_fit(tmp_path):
     assert steps == {"embedding": [2, 3], "neighbours": [2, 3]}
     for picture in last.values():
         assert picture.std() > 5, "the picture is empty"
+
+
+def test_the_picture_says_nothing_about_classes_of_the_training(
+    tmp_path, monkeypatch
+):
+    """The inputs are held out, so no key may say that they were seen."""
+    titles = []
+    draw = viz.embedding_figure
+
+    def keep(*arguments, **more):
+        figure = draw(*arguments, **more)
+        titles.append(figure.get_suptitle())
+        return figure
+
+    monkeypatch.setattr(viz, "embedding_figure", keep)
+    callback = EmbeddingPictures(X, LABELS, tmp_path)
+    callback.set_model(model_of(5))
+    callback.write_embeddings(np.random.default_rng(0).normal(size=(18, 5)))
+    assert titles == ["two principal components of 5 dimensions"]
 
 
 @pytest.mark.parametrize(

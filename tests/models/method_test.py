@@ -83,6 +83,34 @@ def method(request):
     return Method(MODELS[request.param]())
 
 
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("prototypes", "stochastic_prototypes"),
+        ("own", "only_pairs"),
+        ("triplet", "triplet_loss"),
+        ("triplet in pieces", "triplet_loss"),
+        ("not compiled", "not stated"),
+        ("a name", "mse"),
+    ],
+)
+def test_name(model, expected):
+    assert Method(MODELS[model]()).name == expected
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        (keras.losses.mean_squared_error, "mean_squared_error"),
+        ("MeanSquaredError", "mean_squared_error"),
+        (["mse"], "not stated"),
+        (None, "not stated"),
+    ],
+)
+def test_name_of_a_loss_of_keras(loss, expected):
+    assert Method(compiled(loss)).name == expected
+
+
 def test_evidence_of_one_support_is_the_score_of_the_pair(method):
     if method.name == "only_pairs":
         pytest.skip("its score says nothing about classes")

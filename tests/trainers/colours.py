@@ -46,20 +46,27 @@ def write_colours(folder: pathlib.Path, num_classes: int = 40) -> pathlib.Path:
     return folder
 
 
-def write_run(workdir: pathlib.Path, folder: pathlib.Path, *overrides):
-    """Writes a workdir as after a training on the folder."""
-    run = load_recipe(
-        "omniglot_retrieval_triplet",
-        [
-            f"dataset=image_folder:{folder}",
-            "folds.num_folds=0",
-            "images.size=0",
-            f"encoder.name={HERE}:mean_colour",
-            *overrides,
-        ],
-    )
+def write_run(
+    workdir: pathlib.Path,
+    folder: pathlib.Path,
+    *overrides,
+    encoder: str = "mean_colour",
+):
+    """Writes a workdir as after a training on the folder.
+
+    Its config names an encoder of the library, because a run with code of its
+    own needs --workdir in every command.
+    """
+    recipe = "omniglot_retrieval_triplet"
+    overrides = [
+        f"dataset=image_folder:{folder}",
+        "folds.num_folds=0",
+        "images.size=0",
+        *overrides,
+    ]
     (workdir / "checkpoints").mkdir(parents=True)
-    claim(workdir, "omniglot_retrieval_triplet", run)
+    claim(workdir, recipe, load_recipe(recipe, overrides))
+    run = load_recipe(recipe, [*overrides, f"encoder.name={HERE}:{encoder}"])
     build_model(run).save(workdir / "checkpoints" / "best.keras")
     return workdir
 
@@ -72,6 +79,5 @@ def write_plane(workdir: pathlib.Path, file: pathlib.Path) -> int:
     """
     x = np.stack([np.arange(40.0), np.zeros(40)], axis=1).astype("float32")
     np.savez(file, x=x, labels=np.repeat(np.arange(20), 2))
-    data = f"dataset=arrays:{file}"
-    write_run(workdir, file, data, f"encoder.name={HERE}:identity")
+    write_run(workdir, file, f"dataset=arrays:{file}", encoder="identity")
     return len(x)

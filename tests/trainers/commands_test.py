@@ -157,13 +157,18 @@ def test_evaluate_and_export(run, tmp_path, capsys):
     assert "canary 2, stable 1" in capsys.readouterr().out
     folder = tmp_path / "model" / "2"
     card = json.loads((folder / "model_card.json").read_text())
-    assert card["metrics"] == evaluation
+    for split in ("test_seen", "test_unseen"):
+        assert card["metrics"][split] == evaluation[split]
+    assert card["recipe"]["evaluation"]["cores"] == evaluation["cores"]
     assert card["data"]["fingerprint"] == results["data_fingerprint"]
     assert card["recipe"]["commit"] == results["training"]["commit"]
     assert "data_dir" not in card["recipe"]["config"]
     assert card["licence"] == "Apache-2.0"
     text = (folder / "model_card.md").read_text()
-    assert "test_seen.clean.accuracy" in text and "±" in text
+    measures = text.partition("## Metrics")[2]
+    assert "test_seen.clean.accuracy" in measures and "±" in measures
+    for name in ("settings", "seconds", "cores", "load", "angle"):
+        assert name not in measures
 
 
 def test_an_evaluation_of_another_kind_replaces_nothing(

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import pytest
 
+from embeddings_tf.datasets.own_data import is_own_data
 from tests.trainers.commands import ROOT
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
@@ -18,6 +19,8 @@ from trainers.config import build
 from trainers.config import load_recipe
 from trainers.examples import Place
 from trainers.examples import load
+from trainers.own_code import DATA_KINDS
+from trainers.own_code import own_code_names
 from trainers.own_code import own_object
 from trainers.run import Part
 from trainers.run_checks import check_run
@@ -282,3 +285,23 @@ def test_a_wrong_name_is_one_line(capsys, tmp_path, in_checkout):
     start = ["--config", "demo", "--workdir", tmp_path / "run"]
     error = refused(capsys, train, *start, "--config.dataset=no.py:data")
     assert "there is no file no.py" in error
+
+
+def test_names_of_code_in_a_config():
+    """Data sets that are read by a file or module of one's own are code."""
+    config = {
+        "dataset": "mine.py:points",
+        "data_dir": "/data/a:b",
+        "backbone": {"network": "some.module:network"},
+        "encoder": {"name": "../a folder/mine.py:encoder", "layers": [3, "a"]},
+        "loss": {"name": "TripletLoss", "parts": [{"name": "os:system"}]},
+        "evaluation": {"file": "image_folder:photos"},
+    }
+    assert own_code_names(config) == [
+        "mine.py:points",
+        "some.module:network",
+        "../a folder/mine.py:encoder",
+        "os:system",
+    ]
+    assert all(is_own_data(f"{kind}:photos") for kind in DATA_KINDS)
+    assert own_code_names([f"{kind}:photos" for kind in DATA_KINDS]) == []

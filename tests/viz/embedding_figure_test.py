@@ -67,6 +67,21 @@ def test_point(pixels):
     assert pixels(figure).std() > 10
 
 
+@pytest.mark.parametrize("variance", [None, np.ones((40, 2))])
+def test_classes_that_are_not_divided_have_no_key_of_seen_classes(variance):
+    figure = viz.embedding_figure(
+        points(), variance, LABELS, None, {"label": LABELS}, title="Held out"
+    )
+    keys = [] if variance is None else ["ellipses: one standard deviation"]
+    assert figure.get_suptitle().split("\n") == ["Held out", *keys]
+    (panel,) = figure.axes
+    assert {text.get_weight() for text in panel.texts} == {"normal"}
+    dots, crosses = panel.collections[-2:]
+    assert len(dots.get_offsets()) == 40 and len(crosses.get_offsets()) == 0
+    bare = viz.embedding_figure(points(), None, LABELS, None, FACTORS)
+    assert bare.get_suptitle() == ""
+
+
 @pytest.mark.parametrize("seen", [True, False])
 def test_only_seen_or_unseen_classes(seen, pixels):
     figure = viz.embedding_figure(
