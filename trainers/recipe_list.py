@@ -6,7 +6,6 @@ import pathlib
 from trainers.recipe import Recipe
 from trainers.run_config import run_from_config
 
-
 RESULTS = pathlib.Path(__file__).parents[1] / "benchmarks" / "results"
 
 
