@@ -3,11 +3,18 @@
 import shlex
 from collections.abc import Mapping
 
+from trainers.config import load_recipe
 from trainers.overrides import overrides
+from trainers.workdir import recipe_fields
 
 
 def rerun_command(
-    recipe: str, config: dict, workdir: str, *, folds: list[str] = ()
+    recipe: str,
+    config: dict,
+    workdir: str,
+    *,
+    folds: list[str] = (),
+    initial_run: dict | None = None,
 ) -> str:
     """Returns one shell line that trains and evaluates.
 
@@ -17,19 +24,49 @@ def rerun_command(
             from the recipe become overrides.
         workdir: Folder to which the command writes.
         folds: Folds of a cross-validation; empty for a single training.
+        initial_run: `recipe` and `config` of the run in
+            `config["initial_weights"]`, whose training comes first; and its
+            own `initial_run`, if it has one.
     """
-    differing = overrides(recipe, config)
+    command = _trained(recipe, config, workdir, folds)
+    if folds:
+        return command
+    if initial_run is not None:
+        first = rerun_command(
+            initial_run["recipe"],
+            initial_run["config"],
+            config["initial_weights"],
+            initial_run=initial_run.get("initial_run"),
+        )
+        training = first.rpartition(" && ")[0]
+        command = f"{training} && {command}"
+    evaluate = ["python", "-m", "trainers.evaluate", "--workdir", workdir]
+    return f"{command} && {shlex.join(evaluate)}"
+
+
+def own_fields(recipe: str, config: dict) -> dict:
+    """Returns arguments of an objective of the user's, by dotted name.
+
+    They are no overrides, because the recipe's objective does not have them.
+    """
+    ours = recipe_fields(load_recipe(recipe)).get("objective", {})
+    theirs = config.get("objective", {})
+    return {
+        f"objective.{name}": value
+        for name, value in theirs.items()
+        if name not in ours
+    }
+
+
+def _trained(recipe: str, config: dict, workdir: str, folds) -> str:
+    differing = overrides(recipe, config) | own_fields(recipe, config)
     module = "trainers.cross_validate" if folds else "trainers.train"
     words = ["python", "-m", module, "--config", recipe]
     if folds:
         differing.pop("folds.fold", None)
         words += ["--folds", *folds]
     words += [f"--config.{name}={value}" for name, value in differing.items()]
-    command = shlex.join([*words, "--workdir", workdir])
-    if folds:
-        return command
-    evaluate = ["python", "-m", "trainers.evaluate", "--workdir", workdir]
-    return f"{command} && {shlex.join(evaluate)}"
+    return shlex.join([*words, "--workdir", workdir])
 
 
 def command_lines(commands: Mapping[str, str]) -> list[str]:

@@ -67,7 +67,11 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
         "commit": run["training"]["commit"][:7],
         "processor": run["training"]["processor"],
         "command": rerun_command(
-            found["recipe"], config, f"runs/{path.stem}", folds=folds
+            found["recipe"],
+            config,
+            f"runs/{path.stem}",
+            folds=folds,
+            initial_run=run.get("initial_run"),
         ),
     }
     for number, value in flat(run["evaluation"]).items():

@@ -14,9 +14,11 @@ from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
-from tools.rerun_command import overrides
+from tools.rerun_command import own_fields
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
+from trainers.overrides import flat
+from trainers.overrides import overrides
 from trainers.workdir import recipe_fields
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -26,14 +28,25 @@ BEGIN, END = (
     "<!-- uncertainty table: begin -->",
     "<!-- uncertainty table: end -->",
 )
-DATA = {"omniglot": "Omniglot", "image_folder": "Tiny ImageNet"}
-# Names of folders of images, by the name they had when a run read them.
-FOLDERS = {
-    "tiny": "tiny_imagenet_32",
-    "tiny_imagenet_32": "tiny_imagenet_32",
+# Names of data sets in the table; another folder of images has its own name.
+DATA = {
+    "omniglot_rotations": "Omniglot",
+    "tiny": "Tiny ImageNet",
+    "tiny_imagenet_32": "Tiny ImageNet",
 }
-# Fields that studies change; the number of steps has a column of its own.
-STUDIED = ("batches.", "objective.", "loss.", "initial_weights", "freeze")
+# Changed fields that do not name a run: they have a column of their own, or
+# choose the epoch and the evaluation. A run that differs only in these is
+# refused as another value of the same file.
+UNNAMED = (
+    "seed",
+    "num_epochs",
+    "dataset",
+    "images.",
+    "monitor",
+    "patience",
+    "validation.",
+    "evaluation.",
+)
 # An objective of the study replaces the recipe's, with a seed of its own.
 OWN_OBJECTIVE = ("objective.name", "objective.seed")
 SOURCES = {"head": "head", "variance": "predicted variance"}
@@ -49,45 +62,94 @@ R-AUROC: clean | rectangle | AURC: clean | share | variation |
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Copies a run's numbers into the repository."""
     results = json.loads((workdir / "results.json").read_text())
-    config = results["config"]
-    kind, is_folder, folder = config["dataset"].partition(":")
-    if is_folder:  # its name, not its place on one machine
-        config["dataset"] = f"{kind}:{FOLDERS[pathlib.Path(folder).name]}"
+    results |= run_of(workdir)
     # The evaluation may have had other settings than the training.
     settings = results["evaluation"]["settings"]
-    config["evaluation"] |= {
-        name: settings[name] for name in config["evaluation"]
+    results["config"]["evaluation"] |= {
+        name: settings[name] for name in results["config"]["evaluation"]
     }
+    keep_result(RESULTS / f"{name_of(results)}.json", results, replace=replace)
+
+
+def run_of(workdir: pathlib.Path) -> dict:
+    """Returns recipe and config of a run, without places on a machine.
+
+    The run whose weights it started from is its `initial_run`.
+
+    Raises:
+        ValueError: If the run started from a file.
+    """
+    found = json.loads((workdir / "config.json").read_text())
+    config = found["config"]
+    kind, is_folder, folder = config["dataset"].partition(":")
+    if is_folder:
+        config["dataset"] = f"{kind}:{pathlib.Path(folder).name}"
+    run = {"recipe": found["recipe"], "config": config}
+    if config.get("initial_weights"):
+        start = pathlib.Path(config["initial_weights"])
+        if not (start / "config.json").is_file():
+            raise ValueError(
+                f"{workdir} started from config.initial_weights={start}; "
+                "expected a workdir that exists, seen from this folder, so "
+                "that the page can print its command"
+            )
+        run["initial_run"] = run_of(start)
+        config["initial_weights"] = f"runs/{start.name}"
+    return run
+
+
+def name_of(run: dict) -> str:
+    """Returns the name of a result file."""
+    config = run["config"]
     steps = config["num_epochs"] * config["steps_per_epoch"]
-    name = f"{results['recipe']}_seed_{results['seed']}_{steps}"
-    others = "".join(f"_{setting}" for setting in settings_of(results))
-    keep_result(RESULTS / f"{name}{others}.json", results, replace=replace)
+    words = [run["recipe"], "seed", str(config["seed"]), str(steps)]
+    folder = config["dataset"].partition(":")[2]
+    if folder not in ("", *DATA):
+        words.append(f"dataset={folder}")
+    return "_".join([*words, *settings_of(run)])
 
 
 def settings_of(run: dict) -> list[str]:
-    """Returns `field=value` for changed fields that name a run of a study."""
-    differing = overrides(run["recipe"], run["config"])
+    """Returns `field=value` for each changed field that names a run."""
+    recipe, config = run["recipe"], run["config"]
+    fields = flat(recipe_fields(load_recipe(recipe)))
     changed = {
-        name.rpartition(".")[2]: value
-        for name, value in differing.items()
-        if name.startswith(STUDIED) and name not in OWN_OBJECTIVE
+        name: value
+        for name, value in overrides(recipe, config).items()
+        if not name.startswith(UNNAMED)
+        and name not in OWN_OBJECTIVE
+        and not _is_usual(name, value, config)
+    } | own_fields(recipe, config)
+    return [
+        f"{_short(name, fields)}={_text(value)}"
+        for name, value in changed.items()
+    ]
+
+
+def _is_usual(name: str, value, config: dict) -> bool:
+    """Whether the learning rate falls until the last step."""
+    steps = config["num_epochs"] * config["steps_per_epoch"]
+    return name == "optimizer.learning_rate.decay_steps" and value == steps
+
+
+def _short(name: str, fields) -> str:
+    """The last part of a field's name, if it names one thing."""
+    last = name.rpartition(".")[2]
+    sharing = {
+        other
+        for other in fields
+        if other.rpartition(".")[2] == last and not other.startswith(UNNAMED)
     }
-    return [f"{name}={v}" for name, v in (changed | own_fields(run)).items()]
+    # Episodes and method must have the same number of supports.
+    return last if len(sharing) < 2 or last == "num_support" else name
 
 
-def own_fields(run: dict) -> dict:
-    """Returns arguments of the objective that the recipe's does not have."""
-    ours = recipe_fields(load_recipe(run["recipe"])).get("objective", {})
-    theirs = run["config"].get("objective", {})
-    return {name: theirs[name] for name in theirs if name not in ours}
-
-
-def _command(run: dict, folder: str) -> str:
-    """The command of a run, with the arguments of an own objective."""
-    command = rerun_command(run["recipe"], run["config"], folder)
-    words = [f"--config.objective.{n}={v}" for n, v in own_fields(run).items()]
-    return command.replace(
-        " --workdir", "".join(f" {w}" for w in words) + " --workdir", 1
+def _text(value) -> str:
+    """A value that can be a part of a file name."""
+    if isinstance(value, list | tuple):
+        return "+".join(map(_text, value))
+    return (
+        pathlib.PurePath(value).name if isinstance(value, str) else f"{value}"
     )
 
 
@@ -118,8 +180,11 @@ def table(results: list[dict]) -> str:
         training = [run["training"] for run in results]
         lines += ["", f"Hardware: {hardware(training)}."]
     commands = {
-        _name(run).replace(" | ", ", "): _command(
-            run, f"runs/uncertainty_{number}"
+        _name(run).replace(" | ", ", "): rerun_command(
+            run["recipe"],
+            run["config"],
+            f"runs/uncertainty_{number}",
+            initial_run=run.get("initial_run"),
         )
         for number, run in enumerate(results)
     }
@@ -132,17 +197,16 @@ def _place(run: dict) -> tuple:
 
 
 def _name(run: dict) -> str:
-    data, _, method = (
-        run["recipe"].removeprefix("uncertainty_").partition("_dim_")
-    )
-    dim, _, method = method.partition("_")
+    dim, _, method = run["recipe"].partition("_dim_")[2].partition("_")
+    kind, _, folder = run["config"]["dataset"].partition(":")
+    data = folder or kind
     setting = [
         method.replace("_", " "),
         f"{run['training']['steps']:,} steps",
         *settings_of(run),
         *([f"seed {run['seed']}"] if run["seed"] else []),
     ]
-    return f"{DATA[data]} | {dim} | {', '.join(setting)}"
+    return f"{DATA.get(data, data)} | {dim} | {', '.join(setting)}"
 
 
 def _row(run: dict, source: str) -> str:
@@ -156,7 +220,7 @@ def _row(run: dict, source: str) -> str:
         for condition in ("clean", "corrupt")
     ]
     cells += [
-        f"{test['clean'][source]['area_under_risk_coverage']:.2f}",
+        _number(test["clean"][source]["area_under_risk_coverage"]),
         f"{test['variance_share']:.3f}" if source == "variance" else "",
         _number(test["clean"][source]["variation"]),
     ]
@@ -164,8 +228,8 @@ def _row(run: dict, source: str) -> str:
 
 
 def _number(value: float | None) -> str:
-    """Two digits; a dash for a measure that is undefined."""
-    return "-" if value is None else f"{value:.2f}"
+    """Three digits, as many as the aims need; a dash for an undefined one."""
+    return "-" if value is None else f"{value:.3f}"
 
 
 def load() -> list[dict]:

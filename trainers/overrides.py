@@ -11,8 +11,8 @@ def overrides(recipe: str, config: dict) -> dict:
     A field that the recipe no longer has is left out, since it cannot be an
     override.
     """
-    ours = _flat(recipe_fields(load_recipe(recipe)))
-    theirs = _flat(resolved(config))
+    ours = flat(recipe_fields(load_recipe(recipe)))
+    theirs = flat(resolved(config))
     return {
         name: value
         for name, value in theirs.items()
@@ -20,11 +20,12 @@ def overrides(recipe: str, config: dict) -> dict:
     }
 
 
-def _flat(fields: dict, prefix: str = "") -> dict:
+def flat(fields: dict, prefix: str = "") -> dict:
+    """Returns the fields of a config by dotted name."""
     found = {}
     for name, value in fields.items():
         if isinstance(value, dict):
-            found |= _flat(value, f"{prefix}{name}.")
+            found |= flat(value, f"{prefix}{name}.")
         else:
             found[prefix + name] = value
     return found

@@ -14,8 +14,9 @@ class Recipe:
         about: Description in one line.
         make: Function that returns an `ml_collections.ConfigDict`.
         values: The function's keyword arguments.
-        results: Its committed results: paths below `benchmarks/results`, in
-            which `*` is any text. Empty if the recipe has not been run.
+        results: Its committed results: paths below `benchmarks/results`. A
+            path with `*` names any number of files, also none, so that a
+            new result needs no edit of the table.
 
     Example:
 

@@ -6,26 +6,48 @@ import pathlib
 from trainers.recipe import Recipe
 from trainers.run_config import run_from_config
 
+RESULTS = pathlib.Path(__file__).parents[1] / "benchmarks" / "results"
 
-def recipe_list(recipes: dict[str, Recipe]) -> str:
+
+def recipe_list(
+    recipes: dict[str, Recipe], results: pathlib.Path = RESULTS
+) -> str:
     """Name, method and status of each recipe, below its data set.
 
     The status is the folder of `benchmarks/results` that has the first of the
-    results, or that the recipe has not been run.
+    recipe's results, or that the recipe has not been run. An installed package
+    has no results, so its list has no status.
+
+    Args:
+        recipes: Recipes by name.
+        results: The folder `benchmarks/results`.
     """
     rows = []
     for name, recipe in recipes.items():
         run = run_from_config(recipe.config())
-        folders = [pathlib.Path(path).parent.name for path in recipe.results]
-        status = folders[0] if folders else "not run"
-        rows.append((run.data.dataset, name, run.method.name, status))
-    lines = ["recipes of each data set; method; folder of benchmarks/results"]
-    for dataset, group in itertools.groupby(rows, lambda row: row[0]):
+        row = [run.data.dataset, name, run.method.name]
+        rows.append([*row, *_status(recipe, results)])
+    lines = ["recipes of each data set; method"]
+    if results.is_dir():
+        lines[0] += "; folder of benchmarks/results"
+    for _, group in itertools.groupby(rows, lambda row: row[0]):
         group = list(group)
-        widths = [max(len(row[i]) for row in group) for i in (1, 2)]
-        lines += ["", dataset]
+        lines += ["", group[0][0]]
+        width, other = (max(len(row[i]) for row in group) for i in (1, 2))
         lines += [
-            f"  {name:<{widths[0]}}  {method:<{widths[1]}}  {status}"
-            for _, name, method, status in group
+            f"  {name:<{width}}  {'  '.join([f'{method:<{other}}', *status])}"
+            for _, name, method, *status in group
         ]
-    return "\n".join(lines)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _status(recipe: Recipe, results: pathlib.Path) -> list[str]:
+    """Returns the status of a recipe, nothing without a results folder."""
+    if not results.is_dir():
+        return []
+    found = (
+        path.parent.name
+        for pattern in recipe.results
+        for path in results.glob(pattern)
+    )
+    return [next(found, "not run")]

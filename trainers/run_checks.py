@@ -12,6 +12,9 @@ from trainers.signatures import signature
 
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
+# Numbers of an epoch that change while the encoder is frozen.
+_OF_HEAD = ("val_recall_auroc_head", "loss")
+
 # Parts that a run may do without.
 _OPTIONAL = ("uncertainty", "preprocess", "front_end")
 
@@ -169,4 +172,12 @@ def _check_uncertainty(run: Run) -> None:
             "config.freeze_encoder trains only the head: set "
             "config.uncertainty.name=UncertaintyHead, and "
             "config.initial_weights to the workdir of the trained model"
+        )
+    if run.training.monitor not in _OF_HEAD:
+        raise ValueError(
+            f"config.monitor={run.training.monitor!r} measures the encoder, "
+            "which config.freeze_encoder keeps as it is, so the first epoch "
+            "would stay the best; set config.monitor=val_recall_auroc_head "
+            "(of config.evaluation.name=uncertainty), or config.monitor=loss, "
+            "the loss of the head"
         )

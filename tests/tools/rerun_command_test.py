@@ -8,6 +8,7 @@ import pytest
 
 from tools import n_digit_table
 from tools.rerun_command import command_lines
+from tools.rerun_command import own_fields
 from tools.rerun_command import rerun_command
 from trainers import cross_validate
 from trainers import train
@@ -30,6 +31,12 @@ def stored_runs():
                 yield found["recipe"], run["config"], []
         elif path.parent.name in ("cross_validation", "distance_depth"):
             yield found["recipe"], found["config"], list(found["folds"])
+        elif path.parent.name == "uncertainty":
+            start = found.get("initial_run")
+            if start is not None:
+                yield start["recipe"], start["config"], []
+            if not own_fields(found["recipe"], found["config"]):
+                yield found["recipe"], found["config"], []
 
 
 def test_every_stored_run_is_repeated_by_its_command():

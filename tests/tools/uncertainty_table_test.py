@@ -1,7 +1,12 @@
 """The table of uncertainties comes from the committed result files."""
 
+import json
+
+import pytest
+
 from tools import uncertainty_table
 from tools.generated_text import read_between
+from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
 from trainers.workdir import recipe_fields
 
@@ -29,6 +34,7 @@ def test_a_row_of_each_uncertainty():
 
     recipe = "uncertainty_image_folder_dim_16_stochastic_prototypes"
     config = recipe_fields(load_recipe(recipe)) | {"seed": 1}
+    config["dataset"] = "image_folder:tiny_imagenet_32"
     config["batches"] = config["batches"] | {"num_classes": 60}
     run = {
         "recipe": recipe,
@@ -57,12 +63,138 @@ def test_a_row_of_each_uncertainty():
         "num_classes=60, seed 1 |"
     )
     assert uncertainty_table._row(run, "head") == (
-        f"{name} head | 0.51 | 0.41 | 0.31 | 0.60 | 0.60 | 0.40 |  | 0.30 |"
+        f"{name} head | 0.510 | 0.410 | 0.310 | 0.600 | 0.600 | 0.400 |  | "
+        "0.300 |"
     )
     assert uncertainty_table._row(run, "variance") == (
-        f"{name} predicted variance | 0.12 | 0.22 | -0.32 | 0.60 | 0.60 | 0.40 "
-        "| 0.125 | 0.30 |"
+        f"{name} predicted variance | 0.120 | 0.220 | -0.320 | 0.600 | 0.600 | "
+        "0.400 | 0.125 | 0.300 |"
     )
+
+
+def changed(recipe, *overrides):
+    """A run of a recipe with changed fields, as its workdir has it."""
+    config = recipe_fields(load_recipe(recipe, list(overrides)))
+    return {"recipe": recipe, "seed": config["seed"], "config": config}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "settings"),
+    [
+        (["preprocess.probability=1.0"], ["probability=1.0"]),
+        (["encoder.num_filters=32"], ["num_filters=32"]),
+        (["uncertainty.hidden_units=(64, 16)"], ["hidden_units=64+16"]),
+        (
+            ["uncertainty.num_samples=5"],
+            ["uncertainty.num_samples=5"],
+        ),
+        (["objective.num_samples=5"], ["objective.num_samples=5"]),
+        (["batches.num_query=9"], ["num_query=9"]),
+        (
+            ["optimizer.learning_rate.initial_learning_rate=3e-3"],
+            ["initial_learning_rate=0.003"],
+        ),
+        (["encoder.initial_variance=0.1"], ["initial_variance=0.1"]),
+        (["steps_per_epoch=50", "num_epochs=20"], ["steps_per_epoch=50"]),
+        # In every run whose length differs from the recipe's.
+        (["num_epochs=5", "optimizer.learning_rate.decay_steps=500"], []),
+        (["optimizer.learning_rate.decay_steps=500"], ["decay_steps=500"]),
+        # Of the evaluation; such a run is refused as the same run.
+        (["evaluation.num_samples=7", "seed=3", "patience=4"], []),
+    ],
+)
+def test_a_setting_of_the_training_names_the_file(overrides, settings):
+    recipe = "uncertainty_image_folder_dim_16_stochastic_prototypes"
+    tiny = "dataset=image_folder:/root/tiny_imagenet_32"
+    run = changed(recipe, tiny, *overrides)
+    run["config"]["dataset"] = "image_folder:tiny_imagenet_32"
+    assert uncertainty_table.settings_of(run) == settings
+    steps = run["config"]["num_epochs"] * run["config"]["steps_per_epoch"]
+    stem = f"{recipe}_seed_{run['config']['seed']}_{steps}"
+    assert uncertainty_table.name_of(run) == "_".join([stem, *settings])
+
+
+def write_workdir(folder, recipe, overrides=()):
+    """A workdir with what `collect` reads."""
+    folder.mkdir(parents=True)
+    run = changed(recipe, *overrides)
+    evaluation = {"settings": run["config"]["evaluation"], "test": {}}
+    results = {**run, "evaluation": evaluation}
+    (folder / "config.json").write_text(json.dumps(run))
+    (folder / "results.json").write_text(json.dumps(results))
+    return folder
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """The folder to which the test collects."""
+    monkeypatch.setattr(uncertainty_table, "RESULTS", tmp_path / "kept")
+    return tmp_path / "kept"
+
+
+def test_a_head_names_the_run_of_its_encoder(tmp_path, kept):
+    recipe = "uncertainty_image_folder_dim_64_prototypical"
+    data = f"dataset=image_folder:{tmp_path}/flowers"
+    start = write_workdir(tmp_path / "runs" / "a", recipe, [data])
+    workdir = write_workdir(
+        tmp_path / "runs" / "b",
+        recipe,
+        [
+            data,
+            f"initial_weights={start}",
+            "freeze_encoder=True",
+            "monitor=loss",
+        ],
+    )
+    uncertainty_table.collect(workdir)
+    (file,) = kept.glob("*.json")
+    assert file.stem == (
+        f"{recipe}_seed_0_1000_dataset=flowers_initial_weights=a_"
+        "freeze_encoder=True"
+    )
+    assert str(tmp_path) not in file.read_text()
+    run = json.loads(file.read_text())
+    command = rerun_command(
+        recipe, run["config"], "runs/x", initial_run=run["initial_run"]
+    )
+    first, second, last = command.split(" && ")
+    same = f"python -m trainers.train --config {recipe} "
+    assert (
+        first
+        == f"{same}--config.dataset=image_folder:flowers --workdir "
+        + ("runs/a")
+    )
+    assert second == (
+        f"{same}--config.dataset=image_folder:flowers --config.monitor=loss "
+        "--config.initial_weights=runs/a --config.freeze_encoder=True "
+        "--workdir runs/x"
+    )
+    assert last == "python -m trainers.evaluate --workdir runs/x"
+
+
+def test_weights_of_a_file_cannot_be_repeated(tmp_path, kept):
+    (tmp_path / "weights.keras").touch()
+    workdir = write_workdir(
+        tmp_path / "b",
+        "uncertainty_omniglot_dim_2_prototypical",
+        [f"initial_weights={tmp_path}/weights.keras"],
+    )
+    with pytest.raises(ValueError, match="expected a workdir"):
+        uncertainty_table.collect(workdir)
+    assert not kept.exists()
+
+
+def test_runs_that_differ_in_one_field_have_two_files(tmp_path, kept):
+    recipe = "uncertainty_omniglot_dim_2_stochastic_prototypes"
+    for number, beta in enumerate(("1", "0.5")):
+        name = f"preprocess.probability={beta}"
+        workdir = write_workdir(tmp_path / f"run_{number}", recipe, [name])
+        uncertainty_table.collect(workdir)
+    assert len([*kept.glob("*.json")]) == 2
+    other = ["preprocess.probability=0.5", "patience=4"]
+    workdir = write_workdir(tmp_path / "run_2", recipe, other)
+    with pytest.raises(ValueError, match="already contains other values"):
+        uncertainty_table.collect(workdir)
 
 
 def test_an_objective_of_the_study():
@@ -72,7 +204,7 @@ def test_an_objective_of_the_study():
     config["objective"] = {**config["objective"], "name": name, "beta": 0.1}
     run = {"recipe": recipe, "seed": 0, "config": config}
     assert uncertainty_table.settings_of(run) == ["beta=0.1"]
-    command = uncertainty_table._command(run, "runs/x")
+    command = rerun_command(recipe, config, "runs/x")
     wanted = f"--config.objective.name={name} --config.objective.beta=0.1 --wo"
     assert wanted in command
     assert command.count("beta") == 1

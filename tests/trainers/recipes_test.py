@@ -46,10 +46,10 @@ def test_a_recipe_makes_a_config_of_its_own_each_time():
 
 @pytest.mark.parametrize("name", [n for n, r in RECIPES.items() if r.results])
 def test_the_results_of_a_recipe_exist(name):
+    """A path without `*` exists; all files that a path names are of `name`."""
     for pattern in RECIPES[name].results:
-        folder = (RESULTS / pattern).parent
-        files = sorted(folder.glob(pathlib.Path(pattern).name))
-        assert files, pattern
+        files = sorted(RESULTS.glob(pattern))
+        assert files or "*" in pattern, pattern
         for file in files:
             assert names_recipe(file) == name
 
@@ -82,27 +82,58 @@ def test_the_list_has_a_line_for_each_recipe(capsys):
     cells = {row[0]: row[1:] for row in rows}
     assert cells["sprites_beta_vae_8"] == ["BetaVAE", "cross_validation"]
     assert cells["cifar10_triplet"] == ["TripletLoss", "not", "run"]
+    having = {names_recipe(file) for file in RESULTS.rglob("*.json")}
+    for name, (_, *status) in cells.items():
+        assert (status != ["not", "run"]) == (name in having), name
 
 
-def test_recipes_stand_below_their_data_set():
+@pytest.fixture
+def two_recipes():
     def make(dataset):
         from trainers.recipes import sections
 
         return sections.config(dataset, **sections.loss("TripletLoss"))
 
-    recipes = {
+    results = ("c/b_*.json", "b/*.json")
+    return {
         "short": Recipe("", make, {"dataset": "mnist"}),
         "a_longer_name": Recipe(
-            "", make, {"dataset": "n_digit/2_number"}, ("c/a.json", "b/*.json")
+            "", make, {"dataset": "n_digit/2_number"}, results
         ),
     }
-    assert recipe_list.recipe_list(recipes).splitlines()[1:] == [
+
+
+@pytest.mark.parametrize(
+    ("file", "status"),
+    [("c/a.json", "not run"), ("b/a.json", "b"), ("c/b_1.json", "c")],
+)
+def test_recipes_stand_below_their_data_set(
+    two_recipes, tmp_path, file, status
+):
+    (tmp_path / file).parent.mkdir()
+    (tmp_path / file).touch()
+    lines = recipe_list.recipe_list(two_recipes, tmp_path).splitlines()
+    assert lines == [
+        "recipes of each data set; method; folder of benchmarks/results",
         "",
         "mnist",
         "  short  TripletLoss  not run",
         "",
         "n_digit/2_number",
-        "  a_longer_name  TripletLoss  c",
+        f"  a_longer_name  TripletLoss  {status}",
+    ]
+
+
+def test_an_installed_package_does_not_know_what_was_run(two_recipes, tmp_path):
+    lines = recipe_list.recipe_list(two_recipes, tmp_path / "none").splitlines()
+    assert lines == [
+        "recipes of each data set; method",
+        "",
+        "mnist",
+        "  short  TripletLoss",
+        "",
+        "n_digit/2_number",
+        "  a_longer_name  TripletLoss",
     ]
 
 

@@ -58,9 +58,9 @@ RECIPES = {
     "colour_orientation_stochastic_prototypes": Recipe(
         "Stochastic prototypes of two factors",
         stochastic_prototypes,
-        results=(
-            "colour_orientation/"
-            "colour_orientation_stochastic_prototypes_seed_*.json",
+        results=tuple(
+            f"{folder}/colour_orientation_stochastic_prototypes_seed_*.json"
+            for folder in ("colour_orientation", "out_of_distribution")
         ),
     )
 }

@@ -25,6 +25,8 @@ Departure from the paper: a fixed number of episodes with cosine decay, instead
 of halving the learning rate until early stopping.
 """
 
+import dataclasses
+
 import ml_collections
 
 from trainers.recipe import Recipe
@@ -196,25 +198,22 @@ METHODS = {
     soft_contrastive: "Soft contrastive loss",
     contrastive: "Contrastive loss with a margin",
 }
-RUN = {("prototypical", 2, 2)} | {
-    ("stochastic_prototypes", *cell)
-    for cell in ((2, 2), (2, 3), (3, 2), (3, 3))
-}
-RESULTS = {
-    (method, num_digits, dim): (
-        f"n_digit/n_digit_{num_digits}_dim_{dim}_{method}_seed_*.json",
+
+
+def results(name: str) -> tuple[str, ...]:
+    """Where the results of a recipe are, if it was run."""
+    return (
+        f"n_digit/{name}_seed_*.json",
+        f"out_of_distribution/{name}_seed_*.json",
+        f"searches/{name}-*.json",
     )
-    for method, num_digits, dim in RUN
-}
-RESULTS["prototypical", 2, 2] += (
-    "searches/n_digit_2_dim_2_prototypical-n_digit.json",
-)
+
+
 RECIPES = {
     f"n_digit_{num_digits}_dim_{dim}_{method.__name__}": Recipe(
         f"{about}, {num_digits} digits, {dim} dimensions",
         method,
         {"num_digits": num_digits, "dim": dim},
-        RESULTS.get((method.__name__, num_digits, dim), ()),
     )
     for num_digits in (2, 3)
     for dim in (2, 3)
@@ -224,7 +223,6 @@ RECIPES = {
         f"{METHODS[method]}, the paper's schedule",
         halved,
         {"method": method, "learning_rate": learning_rate},
-        (f"n_digit/n_digit_2_dim_2_{method.__name__}_halving_seed_*.json",),
     )
     for method, learning_rate in (
         (prototypical, 1e-2),
@@ -243,4 +241,8 @@ RECIPES |= {
         {"method": method},
     )
     for method in (stochastic_prototypes, prototypical)
+}
+RECIPES = {
+    name: dataclasses.replace(recipe, results=results(name))
+    for name, recipe in RECIPES.items()
 }

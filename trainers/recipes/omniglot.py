@@ -131,6 +131,13 @@ def f_statistic(num_dims: int, dim: int = 500, **arguments):
     return config
 
 
+def few_shot_results(num_support: int, dim: int, method: str):
+    """Where the results of a few-shot recipe are, if it was run."""
+    name = f"omniglot_{num_support}_shot_dim_{dim}_{method}"
+    folders = "omniglot", "out_of_distribution"
+    return tuple(f"{folder}/{name}_seed_*.json" for folder in folders)
+
+
 METHODS = sections.retrieval_losses(num_dims=20) | {
     "learned_distance": {
         "loss": sections.learned_distance(),
@@ -153,6 +160,9 @@ RECIPES = {
         + ("partly corrupted" if corrupted else "clean"),
         method,
         {"num_support": num_support, "dim": dim, "corrupted": corrupted},
+        few_shot_results(
+            num_support, dim, method.__name__ + "_corrupted" * corrupted
+        ),
     )
     for num_support in (1, 5)
     for dim, corrupted in ((2, False), (2, True), (64, False))

@@ -91,19 +91,12 @@ METHODS = {
         "Stochastic prototypes",
     ),
 }
-RUN = {
-    ("image_folder", 64, "prototypical"),
-    ("image_folder", 64, "stochastic_prototypes"),
-    ("omniglot", 64, "stochastic_prototypes"),
-}
 RECIPES = {
     f"uncertainty_{data}_dim_{dim}_{name}": Recipe(
         f"{about} with an uncertainty head, {dim} dimensions",
         uncertainty,
         {**fields, "dim": dim, "method": method, "gaussian": gaussian},
-        (f"uncertainty/uncertainty_{data}_dim_{dim}_{name}_seed_*.json",)
-        if (data, dim, name) in RUN
-        else (),
+        (f"uncertainty/uncertainty_{data}_dim_{dim}_{name}_seed_*.json",),
     )
     for data, fields in (("image_folder", IMAGE_FOLDER), ("omniglot", OMNIGLOT))
     for dim in (2, 16, 64)

@@ -166,13 +166,15 @@ def test_a_model_without_an_uncertainty(trained):
 
 @pytest.mark.slow
 def test_a_head_is_added_after_training(trained, tmp_path):
-    """Encoder and objective stay as they are."""
+    """Encoder and objective stay as they are; the best head is kept."""
     folder, workdir = trained
     words = run_words(
         folder,
         tmp_path / "after",
         f"initial_weights={workdir}",
         "freeze_encoder=True",
+        "monitor=loss",
+        "num_epochs=4",
         "uncertainty.hidden_units=(16,)",
     )
     assert train.main(["--config", RECIPE, *words]) == 0
@@ -182,6 +184,13 @@ def test_a_head_is_added_after_training(trained, tmp_path):
         new = getattr(after, part).get_weights()
         for a, b in zip(old, new, strict=True):
             np.testing.assert_array_equal(a, b)
+    results = json.loads((tmp_path / "after" / "results.json").read_text())
+    history = results["training"]["history"]
+    losses = [row["loss"] for row in history]
+    assert results["training"]["best_epoch"] == 1 + np.argmin(losses) > 1
+    # The monitor of the recipe cannot choose an epoch; the head's can.
+    assert len({row["val_recall_at_1"] for row in history}) == 1
+    assert len({row["val_recall_auroc_head"] for row in history}) > 1
 
 
 @pytest.mark.parametrize(
@@ -200,16 +209,34 @@ def test_check(trained, override, message):
 
 
 @pytest.mark.parametrize(
-    ("recipe", "override", "message"),
+    ("recipe", "overrides", "message"),
     [
-        (RECIPE, "freeze_encoder=True", "config.initial_weights"),
+        (RECIPE, ["freeze_encoder=True"], "config.initial_weights"),
+        (
+            RECIPE,
+            ["freeze_encoder=True", "initial_weights=runs/x"],
+            "'val_recall_at_1' measures the encoder.*val_recall_auroc_head",
+        ),
         (
             "sprites_beta_vae_1",
-            "uncertainty.name=UncertaintyHead",
+            ["uncertainty.name=UncertaintyHead"],
             "an autoencoder does not",
         ),
     ],
 )
-def test_runs_that_cannot_start(recipe, override, message):
+def test_runs_that_cannot_start(recipe, overrides, message):
     with pytest.raises(ValueError, match=message):
-        load_recipe(recipe, [override])
+        load_recipe(recipe, overrides)
+
+
+@pytest.mark.parametrize("monitor", ["val_recall_auroc_head", "loss"])
+def test_a_frozen_run_is_chosen_by_its_head(monitor):
+    run = load_recipe(
+        RECIPE,
+        [
+            "freeze_encoder=True",
+            "initial_weights=runs/x",
+            f"monitor={monitor}",
+        ],
+    )
+    assert run.training.monitor == monitor
