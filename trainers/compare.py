@@ -80,6 +80,7 @@ def compare(
             split,
             str(pathlib.Path(workdir) / method / f"repeat_{repeat}"),
             _division_seed(dataset, repeat),
+            overrides,
         )
         for repeat in range(repeats)
         for method in methods

@@ -14,6 +14,9 @@ from trainers.goals import goal as goal_of
 from trainers.look_at_data import look_at_data
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
+from trainers.run_checks import check_run
+from trainers.run_config import apply_override
+from trainers.run_config import run_from_config
 from trainers.workdir import remove_empty
 
 STEPS_PER_EPOCH, NUM_EPOCHS, PATIENCE = 50, 20, 6
@@ -35,8 +38,11 @@ def plan_recipe(
     split: str,
     workdir: str,
     division_seed: int = 0,
+    overrides: list[str] = (),
 ) -> Planned:
     """Returns the recipe `WORKDIR/recipe.py` for a data set and a goal.
+
+    The recipe is checked together with the overrides, before any training.
 
     A file that is already there must be equal, so that a killed run continues
     and an edited recipe is not overwritten.
@@ -50,6 +56,10 @@ def plan_recipe(
     wanted.require(method)
     data = look_at_data(dataset, split, division_seed)
     config = recipe(dataset, goal, method, split, division_seed, data)
+    run = run_from_config(config)
+    for override in overrides:
+        run = apply_override(run, override)
+    check_run(run)
     text = _text(config, dataset, goal, split)
     path = pathlib.Path(workdir) / "recipe.py"
     if path.exists() and path.read_text(encoding="utf-8") != text:

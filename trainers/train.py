@@ -129,7 +129,9 @@ def train_goal(
     from trainers.goal_recipe import plan_recipe
     from trainers.goal_recipe import written_recipe
 
-    planned = plan_recipe(dataset, goal, method, split, workdir)
+    planned = plan_recipe(
+        dataset, goal, method, split, workdir, overrides=overrides
+    )
     with written_recipe(planned) as recipe:
         train(recipe, workdir, overrides)
 

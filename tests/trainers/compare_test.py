@@ -112,6 +112,19 @@ def test_nothing_is_trained_if_one_recipe_cannot_be(tmp_path, capsys):
     assert set(files) == {last, tmp_path / "data.npz"}
 
 
+def test_nothing_is_trained_if_one_recipe_cannot_start(
+    tmp_path, monkeypatch, capsys
+):
+    """Recipes are read with the overrides before the first training."""
+    trained = []
+    monkeypatch.setattr(compare, "_trained", lambda *a: trained.append(a))
+    words = words_of(features(tmp_path), tmp_path / "runs")
+    words += ["--config.loss.num_bins=7"]  # only HistogramLoss has bins
+    assert "config.loss.num_bins" in refused(capsys, compare, *words)
+    assert not trained
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.slow
 def test_two_methods_and_a_second_call(tmp_path, capsys):
     rng = np.random.default_rng(0)
