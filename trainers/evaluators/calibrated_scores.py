@@ -8,6 +8,7 @@ import numpy as np
 
 from embeddings_tf import metrics
 from embeddings_tf import scoring
+from embeddings_tf.scoring.separated import are_separated
 from trainers.embed import embed
 from trainers.embed import split_to_embed
 from trainers.examples import take
@@ -67,7 +68,7 @@ def fit(scores, is_target, rates) -> CalibratedScore:
     """Fits both calibrations, and a threshold for each rate."""
     return CalibratedScore(
         None
-        if _are_separated(scores[is_target], scores[~is_target])
+        if are_separated(scores, is_target)
         else scoring.LogisticCalibration().fit(scores, is_target),
         scoring.IsotonicCalibration().fit(scores, is_target),
         {
@@ -125,15 +126,6 @@ def threshold_lines(found: dict) -> list[str]:
         if isinstance(score, dict)
         for row in score.get("at_false_accept_rate", ())
     ]
-
-
-def _are_separated(targets, nontargets) -> bool:
-    """Whether the best slope is infinite, see `LogisticCalibration`."""
-    if np.ptp(np.concatenate([targets, nontargets])) == 0:
-        return False  # all scores are equal: the best slope is 0
-    return bool(
-        targets.min() >= nontargets.max() or targets.max() <= nontargets.min()
-    )
 
 
 def _errors(threshold: float, scores, is_target) -> dict:
