@@ -126,6 +126,7 @@ def train_goal(
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
+    from trainers.goal_overrides import place_overrides
     from trainers.goal_recipe import plan_recipe
     from trainers.goal_recipe import written_recipe
 
@@ -133,7 +134,7 @@ def train_goal(
         dataset, goal, method, split, workdir, overrides=overrides
     )
     with written_recipe(planned) as recipe:
-        train(recipe, workdir, overrides)
+        train(recipe, workdir, place_overrides(overrides))
 
 
 def check(

@@ -44,8 +44,13 @@ def test_table_says_what_is_not_decided():
             "number": "recall@1",
             "higher_is_better": True,
             "seconds": {"a": 1, "b": 2, "c": 3},
+            "budgets": {
+                name: {"examples_per_batch": 96, "examples": 96_000}
+                for name in methods
+            },
         }
     )
+    assert text.count("       96     96,000") == 3
     assert "recall@1 (higher is better), 4 repeats" in text
     assert "Not decided by 4 repeats: b." in text
 
@@ -82,7 +87,8 @@ def test_only_own_data_is_divided_anew(
 ):
     found = []
 
-    def trained(planned, repeat, overrides):
+    def trained(planned, overrides):
+        repeat = planned.run.training.seed
         found.append(load_recipe(goal_recipe.write_recipe(planned)))
         both = {"seconds": 60, "commit": "abc"}
         evaluation = {"test": {"recall_at_1": repeat / 7}, **both}

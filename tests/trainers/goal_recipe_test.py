@@ -6,35 +6,25 @@ import numpy as np
 import pytest
 
 from embeddings_tf.models import has_gaussian_output
+from tests.trainers import goal_recipes
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
+from tests.trainers.goal_recipes import FACTORS
+from tests.trainers.goal_recipes import LABELS
+from tests.trainers.goal_recipes import RNG
+from tests.trainers.goal_recipes import arrays
+from tests.trainers.goal_recipes import photos
+from tests.trainers.goal_recipes import write
 from trainers import goal_recipe
 from trainers import train
-from trainers.config import load_recipe
 from trainers.goals import GOALS
 from trainers.goals import METHODS
 from trainers.model import build_model
 
-RNG = np.random.default_rng(0)
-# 10 classes of 12, and of the first class only 7.
-LABELS = np.repeat(np.arange(10), 12)[5:]
-FACTORS = np.stack([LABELS % 2, LABELS // 2], axis=1)
-
-
-def arrays(folder, x, labels=LABELS) -> str:
-    path = folder / "data.npz"
-    np.savez(path, x=x, labels=labels)
-    return f"arrays:{path}"
-
 
 @pytest.fixture
 def features(tmp_path):
-    return arrays(tmp_path, RNG.normal(size=(len(LABELS), 6)).astype("f4"))
-
-
-def write(dataset, goal, folder, method=None, split="classes"):
-    planned = goal_recipe.plan_recipe(dataset, goal, method, split, folder)
-    return load_recipe(goal_recipe.write_recipe(planned))
+    return goal_recipes.rows(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -143,15 +133,7 @@ def test_images(tmp_path):
     ("sides", "size"), [((30, 30), 0), ((30, 40), 64), ((200, 200), 64)]
 )
 def test_images_of_a_folder(sides, size, tmp_path):
-    import tensorflow as tf
-
-    for number in range(12):
-        side = sides[number % 2]
-        name = f"{tmp_path}/photos/{number // 2}/{number}.png"
-        image = tf.zeros((side, side, 3), tf.uint8)
-        tf.io.write_file(name, tf.io.encode_png(image))
-    dataset = f"image_folder:{tmp_path / 'photos'}"
-    run = write(dataset, "retrieve", tmp_path)
+    run = write(photos(tmp_path, sides), "retrieve", tmp_path)
     side = size or sides[0]
     assert run.data.images.size == size
     assert tuple(run.encoder.arguments["image_shape"]) == (side, side, 3)
