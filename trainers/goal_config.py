@@ -95,7 +95,7 @@ def _evaluation(goal, trained_by, dim, data) -> dict:
         dims = max(1, min(dim, len(data["train"]) - 1))
         return {
             "monitor": "val_accuracy_at_equal_error",
-            "validation": validation,
+            "validation": validation | {"score": "own"},
             "evaluation": sections.verification(dims, num_resamples=200),
         }
     if goal == "disentangle":

@@ -16,15 +16,17 @@ RNG = np.random.default_rng(0)
 
 
 def write_data(folder):
-    """Photographs of other sizes each, recordings and a table: 8 classes."""
-    lines = ["label,height,width,weight"]
-    for number in range(8):
+    """Photographs of other sizes each, recordings and a table."""
+    for number in range(20):
         centre = RNG.integers(40, 216, 3)
         for example in range(12):
-            size = 60 + 5 * number + example, 110 - 3 * example
+            size = 60 + 2 * number + example, 110 - 3 * example
             noise = RNG.integers(-30, 30, (*size, 3))
             path = folder / "photos" / f"class_{number}" / f"{example}.png"
             write_image(path, centre + noise)
+    lines = ["label,height,width,weight"]
+    for number in range(8):
+        for example in range(12):
             time = np.arange(4000 + 100 * example) / 8000
             wave = 9000 * np.sin(2000 * 1.2**number * time)
             path = folder / "recordings" / f"{number}" / f"{example}.wav"

@@ -116,15 +116,17 @@ def measures(
 
 
 def threshold_lines(found: dict) -> list[str]:
-    """Errors at the thresholds that validation classes chose, as lines."""
+    """Errors at the thresholds that validation classes chose, as lines.
+
+    Only of the method's own score, by which `verify` decides.
+    """
+    name = found.get("own_score", "")
     return [
         f"{name.replace('_', ' '):<18}at {100 * row['rate']:g} % false accepts "
         f"on validation classes: false accepts "
         f"{100 * row['false_accept_rate']:.2f} %, misses "
-        f"{100 * row['miss_rate']:.2f} %"
-        for name, score in found.items()
-        if isinstance(score, dict)
-        for row in score.get("at_false_accept_rate", ())
+        f"{100 * row['miss_rate']:.2f} % (the score of `verify`)"
+        for row in found.get(name, {}).get("at_false_accept_rate", ())
     ]
 
 
