@@ -105,6 +105,12 @@ def _kind(x, dataset: str) -> dict:
         encoder = {"name": "features_encoder", "num_features": x.shape[1]}
         about = f"rows of {x.shape[1]} features"
         return {"about": about, "sections": {}, "encoder": encoder}
+    if ndim == 3:
+        raise ValueError(
+            f"{dataset} has examples of shape {tuple(x.shape[1:])}. If these "
+            "are grey images (height, width), add a last axis: "
+            "x[..., np.newaxis]"
+        )
     raise ValueError(
         f"{dataset} has examples of shape {x[0].shape}; a goal takes images "
         "(height, width, channels), rows of features, and recordings. Write a "
