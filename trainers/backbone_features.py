@@ -60,7 +60,7 @@ def _code(name: str) -> bytes:
     place, _ = split_name(name) or ("", "")
     if place and not place.endswith(".py"):
         place = getattr(sys.modules[place], "__file__", None) or ""
-    return pathlib.Path(place).read_bytes() if place else b""
+    return pathlib.Path(place).expanduser().read_bytes() if place else b""
 
 
 def _layers(model: keras.Model) -> str:

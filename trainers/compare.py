@@ -1,9 +1,10 @@
 """Compares methods: `python -m trainers.compare DATA --goal G --workdir DIR`.
 
-Trains every method with the same network, number of batches, optimiser and
-division of the data, and repeats this with other seeds. A repeat has its own
-random weights, batches and, if the data is your own without splits, its own
-division. Methods are compared repeat by repeat. A killed comparison continues.
+Trains every method with the same network, number of batches, examples of a
+batch, optimiser and division of the data, and repeats this with other seeds. A
+repeat has its own random weights, batches and, if the data has no splits for
+the goal, its own division. Methods are compared repeat by repeat. A killed
+comparison continues.
 """
 
 import argparse
@@ -23,8 +24,8 @@ NEVER = 10**6
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog=command_line.program("trainers.compare"),
-        description="Train several methods with equal budgets on your own "
-        "data, and compare them repeat by repeat.",
+        description="Train several methods with equal numbers of examples on "
+        "your own data, and compare them repeat by repeat.",
         epilog="Any field of the recipes can be set for all methods: "
         "--config.num_epochs=5.",
     )
@@ -79,7 +80,9 @@ def compare(
             method,
             split,
             str(pathlib.Path(workdir) / method / f"repeat_{repeat}"),
-            _division_seed(dataset, repeat),
+            repeat,
+            [*overrides, f"seed={repeat}", f"patience={NEVER}"],
+            "compare",
         )
         for repeat in range(repeats)
         for method in methods
@@ -93,7 +96,7 @@ def compare(
             f"{number + 1} of {len(planned)}{_time_left(passed, planned)})",
             flush=True,
         )
-        results = _trained(planned[method, repeat], repeat, overrides)
+        results = _trained(planned[method, repeat], overrides)
         parts = results["training"], results["evaluation"]
         values[method].append(wanted.of_results(parts[1], method))
         seconds[method] += parts[0]["seconds"]
@@ -109,6 +112,7 @@ def compare(
         "higher_is_better": wanted.higher_is_better,
         "methods": paired(values, wanted.higher_is_better),
         "seconds": seconds,
+        "budgets": _budgets(planned),
         "overrides": overrides,
         "seeds": list(range(repeats)),
         "commits_of_trainings": sorted(commits),
@@ -135,27 +139,35 @@ def _time_left(passed: list[float], planned: dict) -> str:
     return f", about {left / 60:.0f} min left"
 
 
-def _division_seed(dataset: str, repeat: int) -> int:
-    """Seed of the division of a repeat; splits of the data stay as they are."""
-    from embeddings_tf.datasets.own_data import is_own_data
-
-    return repeat if is_own_data(dataset) else 0
-
-
-def _trained(planned, repeat, overrides) -> dict:
+def _trained(planned, overrides) -> dict:
     """The results of one training; trains and evaluates it if needed."""
     from trainers.evaluate import evaluate
+    from trainers.goal_overrides import place_overrides
     from trainers.goal_recipe import written_recipe
     from trainers.train import train
     from trainers.workdir import read_results
 
     folder = planned.path.parent
-    more = [f"seed={repeat}", f"patience={NEVER}"]
     with written_recipe(planned) as recipe:
-        train(recipe, str(folder), [*overrides, *more])
+        train(recipe, str(folder), place_overrides(overrides))
     if "evaluation" not in read_results(folder):
         evaluate(str(folder), [])
     return read_results(folder)
+
+
+def _budgets(planned: dict) -> dict:
+    """Examples of a batch and of a training, by method."""
+    from trainers.goal_config import rows_per_batch
+
+    found = {}
+    for (method, _), plan in planned.items():
+        rows, training = rows_per_batch(plan.run), plan.run.training
+        steps = training.steps_per_epoch * training.num_epochs
+        found[method] = {
+            "examples_per_batch": rows,
+            "examples": rows and rows * steps,
+        }
+    return found
 
 
 def paired(values: dict[str, list[float]], higher_is_better: bool) -> dict:
@@ -203,30 +215,36 @@ def table(comparison: dict) -> str:
     lines = [
         f"{comparison['number']} ({direction} is better), {repeats} repeats",
         f"{'method':<{width}}{'mean':>8}{'difference':>12}{'95 %':>20}"
-        f"{'seconds':>9}",
+        f"{'seconds':>9}{'a batch':>9}{'examples':>11}",
     ]
     undecided = []
     for name, row in methods.items():
-        seconds = comparison["seconds"][name]
+        budget = comparison["budgets"][name]
+        end = f"{comparison['seconds'][name]:>9.0f}" + "".join(
+            f"{'-' if count is None else f'{count:,}':>{size}}"
+            for count, size in zip(budget.values(), (9, 11), strict=True)
+        )
         start = f"{name:<{width}}{row['mean']:>8.4f}"
         if row["interval"] is None:
-            lines.append(f"{start}{'':>32}{seconds:>9.0f}")
+            lines.append(f"{start}{'':>32}{end}")
             continue
         low, high = row["interval"]
         if low <= 0 <= high:
             undecided.append(name)
         lines.append(
             f"{start}{row['difference']:>+12.4f}"
-            f"{f'{low:+.4f} to {high:+.4f}':>20}{seconds:>9.0f}"
+            f"{f'{low:+.4f} to {high:+.4f}':>20}{end}"
         )
     best = next(iter(methods))
     lines.append(
-        f"The difference is to {best}. "
+        f"The difference is to {best}, which has the best mean. "
         + (
             f"Not decided by {repeats} repeats: {', '.join(undecided)}."
             if undecided
-            else "Every other method is worse; intervals exclude 0."
+            else "Every interval excludes 0."
         )
+        + " The best method is chosen by these numbers, so it looks better "
+        "than it is; repeats with other seeds confirm it."
     )
     return "\n".join(lines)
 

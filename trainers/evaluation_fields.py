@@ -53,8 +53,9 @@ class VerificationValidation(Validation):
     )
     score: str = field(
         "",
-        "Score of the pairs: cosine, or empty for the method's log-likelihood "
-        "ratio, and the cosine if it has none.",
+        "Score of the pairs: cosine; own for the method's score, by which "
+        "verify decides; or empty for the method's log-likelihood ratio, and "
+        "the cosine if it has none.",
     )
 
 

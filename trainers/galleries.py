@@ -126,7 +126,7 @@ def held_out(trained: Trained, data: str | None) -> Inputs:
             f"{what} has no classes; name a folder with a subfolder per class, "
             "or a data set"
         )
-    both = sorted({*found.labels.tolist()} & _training_classes(trained))
+    both = sorted({*found.labels.tolist()} & training_classes(trained))
     if both:
         raise ValueError(
             f"{what} has classes of the training, such as {both[0]!r}, which "
@@ -136,7 +136,7 @@ def held_out(trained: Trained, data: str | None) -> Inputs:
     return found
 
 
-def _training_classes(trained: Trained) -> set[str]:
+def training_classes(trained: Trained) -> set[str]:
     """Names of the classes, as the training wrote them or from its data."""
     split, file = trained.run.data.split, trained.workdir / CLASSES_FILE
     if file.is_file():

@@ -7,25 +7,30 @@ import pprint
 import shlex
 from typing import NamedTuple
 
-import numpy as np
-
-from trainers.goals import METHODS
+from trainers.goal_config import goal_config
+from trainers.goal_overrides import data_to_look_at
+from trainers.goal_overrides import with_overrides
 from trainers.goals import goal as goal_of
+from trainers.look_at_data import NUM_FOLDS
 from trainers.look_at_data import look_at_data
-from trainers.recipes import sections
-from trainers.recipes.learning_rates import cosine_decay
+from trainers.run import Run
+from trainers.run_checks import check_run
 from trainers.workdir import remove_empty
-
-STEPS_PER_EPOCH, NUM_EPOCHS, PATIENCE = 50, 20, 6
-CLASSES_PER_BATCH, EXAMPLES_PER_CLASS = 12, 8
 
 
 class Planned(NamedTuple):
-    """A recipe that can be written: its file, its text, and what to print."""
+    """A recipe that can be written.
+
+    path: The file.
+    text: Its content.
+    about: What to print.
+    run: The run of the recipe.
+    """
 
     path: pathlib.Path
     text: str
     about: str
+    run: Run
 
 
 def plan_recipe(
@@ -35,32 +40,59 @@ def plan_recipe(
     split: str,
     workdir: str,
     division_seed: int = 0,
+    overrides: list[str] = (),
+    command: str = "train",
 ) -> Planned:
     """Returns the recipe `WORKDIR/recipe.py` for a data set and a goal.
 
-    A file that is already there must be equal, so that a killed run continues
-    and an edited recipe is not overwritten.
+    The recipe contains the overrides, except for fields of this machine, and is
+    checked before any training. A file that is already there must be equal, so
+    that a killed run continues and an edited recipe is not overwritten.
+
+    Args:
+        dataset: Name of the data set.
+        goal: A name of `GOALS`.
+        method: A name of `METHODS`; None: the goal's own.
+        split: `classes` or `examples`: how data without splits is divided.
+        workdir: The folder of the run.
+        division_seed: Random seed of the division; the fold of named sets that
+            are divided.
+        overrides: Fields that the command sets, `field=value`.
+        command: `train`; or `compare`, which gives each method batches of as
+            many examples.
 
     Raises:
         ValueError: If the method does not fit the goal, the data has too few
-            classes, examples or factors, or the file is there with other text.
+            classes, examples or factors, the recipe or an override cannot be
+            used, or the file is there with other text.
     """
     wanted = goal_of(goal)
     method = wanted.method if method is None else method
     wanted.require(method)
-    data = look_at_data(dataset, split, division_seed)
-    config = recipe(dataset, goal, method, split, division_seed, data)
-    text = _text(config, dataset, goal, split)
+    data = look_at_data(
+        data_to_look_at(dataset, split, division_seed, overrides),
+        division_seed % NUM_FOLDS,
+    )
+    config, run = with_overrides(
+        goal_config(dataset, goal, method, data, command == "compare"),
+        overrides,
+        data["is_read_later"],
+    )
+    check_run(run)
+    words = [command, dataset, "--goal", goal, "--split", split]
+    if command == "train":
+        words += ["--method", method]
+    text = _text(config, words)
     path = pathlib.Path(workdir) / "recipe.py"
     if path.exists() and path.read_text(encoding="utf-8") != text:
         raise ValueError(
             f"{path} is another recipe than this command writes: it was "
-            "edited, or the data or the goal changed. Train it with --config "
-            f"{shlex.quote(str(path))} and another --workdir, or choose "
-            "another --workdir for this command"
+            "edited, or the data, the goal or a --config field changed. Train "
+            f"it with --config {shlex.quote(str(path))} and another --workdir, "
+            "or choose another --workdir for this command"
         )
     about = f"{goal}: {wanted.about}\n{_summary(config, data)}"
-    return Planned(path, text, about)
+    return Planned(path, text, about, run)
 
 
 def write_recipe(planned: Planned) -> str:
@@ -89,135 +121,6 @@ def written_recipe(planned: Planned):
         raise
 
 
-def recipe(
-    dataset: str, goal: str, method: str, split: str, seed: int, data
-) -> dict:
-    """The recipe as nested dictionaries.
-
-    Args:
-        dataset: Name of the data set.
-        goal: A name of `GOALS`.
-        method: A name of `METHODS`.
-        split: `classes` or `examples`: how data without splits is divided.
-        seed: Random seed of the division.
-        data: The result of `look_at_data`.
-    """
-    trained_by = METHODS[method]
-    dim = goal_of(goal).dim or 3 * data["num_factors"] + 1
-    section = {
-        kind: dict(arguments) for kind, arguments in trained_by.section.items()
-    }
-    if goal == "disentangle":
-        if data["num_factors"] < 2:
-            raise ValueError(
-                f"the goal disentangle needs labels of several factors; "
-                f"{dataset} has one label an example. Give several label "
-                "columns, as in csv:FILE, or take another goal"
-            )
-        batches = sections.factor_batches(5)
-    elif trained_by.episodes:
-        batches = _episodes(data["train"])
-        kind = next(iter(section))
-        section[kind]["num_support"] = batches["num_support"]
-    else:
-        batches = _class_batches(data["train"])
-    num_steps = STEPS_PER_EPOCH * NUM_EPOCHS
-    return {
-        "dataset": dataset,
-        "split": "train",
-        "seed": 0,
-        "deterministic": True,
-        "data_dir": "",
-        "manual_dir": "",
-        "division": {"by": split, "seed": seed},
-        **data["sections"],
-        "batches": batches,
-        "encoder": data["encoder"]
-        | {"dim": dim}
-        | ({"gaussian": True} if trained_by.gaussian else {}),
-        **section,
-        "optimizer": sections.adam(
-            cosine_decay(1e-3, num_steps), global_clipnorm=10.0
-        ),
-        "steps_per_epoch": STEPS_PER_EPOCH,
-        "num_epochs": NUM_EPOCHS,
-        "patience": PATIENCE,
-        **_evaluation(goal, trained_by, dim, data),
-    }
-
-
-def _evaluation(goal, trained_by, dim, data) -> dict:
-    """The sections `evaluation`, `validation` and `monitor`."""
-    validation = {"split": "validation"}
-    if goal == "retrieve":
-        return {
-            "monitor": "val_recall_at_1",
-            "validation": validation,
-            "evaluation": sections.retrieval(trained_by.distance),
-        }
-    if goal == "verify":
-        dims = max(1, min(dim, len(data["train"]) - 1))
-        return {
-            "monitor": "val_accuracy_at_equal_error",
-            "validation": validation,
-            "evaluation": sections.verification(dims, num_resamples=200),
-        }
-    if goal == "disentangle":
-        names = [f"factor {n + 1}" for n in range(data["num_factors"])]
-        return {
-            "monitor": "val_explicitness",
-            "validation": validation,
-            "evaluation": {
-                "name": "disentanglement",
-                "splits": ("test",),
-                "factor_names": tuple(names),
-            },
-        }
-    task = _episodes(data["test"])
-    # Some classes are left to be unknown.
-    if len(data["test"]) >= 4:
-        task["num_classes"] = min(20, len(data["test"]) // 2)
-    return {
-        "monitor": "val_few_shot_accuracy",
-        "validation": validation
-        | {
-            name: number
-            for name, number in _episodes(data["validation"]).items()
-            if name != "name"
-        }
-        | {"num_episodes": 20},
-        "evaluation": {
-            "name": "few_shot",
-            "splits": ("test",),
-            "num_classes": (task["num_classes"],),
-            "num_support": task["num_support"],
-            "num_query": task["num_query"],
-            "num_episodes": 100,
-            "num_draws": 1,
-        },
-    }
-
-
-def _episodes(counts: np.ndarray) -> dict:
-    """Supports and queries that the smallest class has."""
-    smallest = int(counts.min())
-    num_support = max(1, min(5, smallest // 2))
-    return {
-        "name": "episodes",
-        "num_classes": min(20, len(counts)),
-        "num_support": num_support,
-        "num_query": max(1, min(5, smallest - num_support)),
-    }
-
-
-def _class_batches(counts: np.ndarray) -> dict:
-    smallest = int(counts.min())
-    return sections.class_batches(
-        min(CLASSES_PER_BATCH, len(counts)),
-        min(EXAMPLES_PER_CLASS, smallest),
-    )
-
-
 def _summary(config: dict, data: dict) -> str:
     """What was picked, one line each."""
     method = (config.get("objective") or config["loss"])["name"]
@@ -241,13 +144,12 @@ def _summary(config: dict, data: dict) -> str:
     )
 
 
-def _text(config: dict, dataset: str, goal: str, split: str) -> str:
+def _text(config: dict, words: list[str]) -> str:
     """The recipe as a Python file."""
-    words = shlex.join(["train", dataset, "--goal", goal, "--split", split])
     body = pprint.pformat(config, sort_dicts=False, width=72)
     body = "\n".join("        " + line for line in body.splitlines())
     return (
-        f'"""Recipe written by `embeddings-tf {words}`.\n\n'
+        f'"""Recipe written by `embeddings-tf {shlex.join(words)}`.\n\n'
         "Edit it, then train it with another workdir:\n\n"
         "    embeddings-tf train --config recipe.py --workdir DIR\n"
         '"""\n\n'

@@ -99,10 +99,9 @@ def _retrieve(results: dict, method: str) -> float:
 
 
 def _verify(results: dict, method: str) -> float:
-    """The method's own score, or the cosine if it has none."""
+    """By the method's own score, as the command `verify`."""
     found = results["test"]
-    own = "".join(f"_{c.lower()}" if c.isupper() else c for c in method)[1:]
-    return found.get(own, found["cosine"])["equal_error_rate"]
+    return found[found["own_score"]]["equal_error_rate"]
 
 
 def _disentangle(results: dict, method: str) -> float:

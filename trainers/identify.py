@@ -44,6 +44,8 @@ def identify(arguments: argparse.Namespace) -> None:
     import_tensorflow()
     from trainers.galleries import open_gallery
     from trainers.inputs import read_inputs
+    from trainers.known_classes import groups_of_classes
+    from trainers.known_classes import is_enrolled
     from trainers.trained import embed_inputs
 
     trained, gallery = open_gallery(
@@ -55,12 +57,17 @@ def identify(arguments: argparse.Namespace) -> None:
     if inputs.labels is not None:
         columns["label"] = inputs.labels
     _print_lines(columns)
+    groups = {}
     if inputs.labels is not None:
-        _print_summary(gallery, inputs.labels, found)
+        groups = groups_of_classes(trained, gallery, path, inputs.labels)
+        data = [*arguments.inputs, trained.run.data.dataset][0]
+        enrolled = is_enrolled(gallery, path, inputs, data)
+        _print_summary(gallery, inputs.labels, found, groups, enrolled)
+        groups = {name: rows & ~enrolled for name, rows in groups.items()}
     if output is not None:
         write_answers(output, columns)
         print(f"Every answer: {output}")
-    _draw(gallery, inputs.labels, found, figure, trained.workdir)
+    _draw(gallery, groups, found, figure, trained.workdir)
     print(
         f"Next: {command_line.module_command('trainers.nearest')} "
         f"--gallery {shlex.quote(str(path))} "
@@ -85,48 +92,52 @@ def _print_lines(columns: dict) -> None:
     print_more(len(columns["path"]), "answer")
 
 
-def _print_summary(gallery, labels, found) -> None:
+def _print_summary(gallery, labels, found, groups, enrolled) -> None:
     """With the classes of the inputs known, prints how many are right."""
-    import numpy as np
+    from trainers.known_classes import ENROLLED
+    from trainers.known_classes import OTHER
 
-    enrolled = np.isin(labels, gallery.classes_)
-    if enrolled.any():
-        right = found["answer"][enrolled] == labels[enrolled]
-        unknown = ~found["accepted"][enrolled]
-        print(
-            f"Of {enrolled.sum()} inputs of enrolled classes, "
-            f"{100 * right.mean():.1f} % are identified and "
-            f"{100 * unknown.mean():.1f} % are answered 'unknown'."
-        )
-    if not enrolled.all():
-        accepted = found["accepted"][~enrolled]
+    for name, rows in groups.items():
+        rows, left_out = rows & ~enrolled, (rows & enrolled).sum()
+        accepted = found["accepted"][rows]
+        if left_out:
+            print(
+                f"{left_out} inputs are examples of the gallery themselves and "
+                "do not count below."
+            )
+        if not rows.any():
+            continue
+        if name == ENROLLED:
+            right = found["answer"][rows] == labels[rows]
+            print(
+                f"Of {rows.sum()} inputs of {name}, {100 * right.mean():.1f} % "
+                f"are identified and {100 * (~accepted).mean():.1f} % are "
+                "answered 'unknown'."
+            )
+            continue
         promise = ""
-        if gallery.calibration_ is not None:
+        if name == OTHER and gallery.calibration_ is not None:
             rate = gallery.calibration_["false_accept_rate"]
             promise = f" (promised: at most {100 * rate:g} % on average)"
         print(
-            f"Of {(~enrolled).sum()} inputs of other classes, "
-            f"{100 * accepted.mean():.1f} % are accepted{promise}."
+            f"Of {rows.sum()} inputs of {name}, {100 * accepted.mean():.1f} % "
+            f"are accepted{promise}."
         )
 
 
-def _draw(gallery, labels, found, figure, workdir) -> None:
+def _draw(gallery, groups, found, figure, workdir) -> None:
     from trainers.pictures import save_picture
 
     def draw():
-        import numpy as np
-
         from embeddings_tf import viz
 
-        groups = {"inputs": found["score"]}
-        if labels is not None:
-            enrolled = np.isin(labels, gallery.classes_)
-            groups = {
-                "enrolled classes": found["score"][enrolled],
-                "other classes": found["score"][~enrolled],
-            }
+        scores = {
+            name: found["score"][rows]
+            for name, rows in groups.items()
+            if rows.any()
+        }
         return viz.score_histogram_figure(
-            {name: scores for name, scores in groups.items() if len(scores)},
+            scores or {"inputs": found["score"]},
             gallery.threshold_,
             name=gallery.score.replace("_", " "),
             title="inputs left of the threshold are answered 'unknown'",

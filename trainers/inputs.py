@@ -17,6 +17,7 @@ from trainers.run import Division
 from trainers.run import Folds
 from trainers.run import Label
 from trainers.run import Run
+from trainers.stored_paths import absolute_data
 
 # Files of data with labels, by their ending.
 TABLES = {".csv": "csv", ".npz": "arrays"}
@@ -68,9 +69,9 @@ def read_inputs(run: Run, words: list[str], split: str = "") -> Inputs:
     (path,), (word,) = paths, words
     suffix = path.suffix.lower()
     if path.is_dir():
-        kind = _kind_of_folder(path)
+        kind = _kind_of_folder(run, path)
         if not kind:
-            return _read_files(run, _files_in(path), split)
+            return _read_files(run, _files_in(run, path), split)
         word = f"{kind}:{word}"
     elif path.is_file() and suffix in TABLES:
         word = f"{TABLES[suffix]}:{word}"
@@ -122,6 +123,7 @@ def _names(run: Run, split: str, x) -> np.ndarray:
     if names is None:
         names = [f"{split}/{row}" for row in range(len(x))]
     kind, _, path = dataset.partition(":")
+    path = os.path.expanduser(path)
     folder = os.path.dirname(path) if kind == "csv" else path
     paths = [os.path.join(folder, str(name)) for name in names]
     # Rows of arrays and of features are not files.
@@ -130,39 +132,54 @@ def _names(run: Run, split: str, x) -> np.ndarray:
 
 def _is_same_data(word: str, dataset: str) -> bool:
     """Whether two names are of the same data, by the same or other paths."""
-    if word == dataset:
-        return True
-    kind, _, path = word.partition(":")
-    other_kind, _, other = dataset.partition(":")
+    word, dataset = absolute_data(word), absolute_data(dataset)
+    first, _, last = word.partition(":")
+    other_first, _, other_last = dataset.partition(":")
     return (
-        kind == other_kind
-        and os.path.exists(path)
-        and os.path.exists(other)
-        and os.path.samefile(path, other)
+        word == dataset
+        # csv:FILE
+        or (first == other_first and _is_same_file(last, other_last))
+        # FILE.py:FUNCTION
+        or (last == other_last and _is_same_file(first, other_first))
     )
 
 
-def _kind_of_folder(folder: pathlib.Path) -> str:
-    """Returns the kind of a folder with a subfolder per class, or ""."""
+def _is_same_file(path: str, other: str) -> bool:
+    both_exist = os.path.exists(path) and os.path.exists(other)
+    return both_exist and os.path.samefile(path, other)
+
+
+def _endings(run: Run) -> dict[str, tuple[str, ...]]:
+    """File name endings by kind of folder, the kind of the run first."""
+    found = {"image_folder": IMAGES, "audio_folder": SOUNDS}
+    if run.data.front_end.name:
+        found = dict(reversed(found.items()))
+    return found
+
+
+def _kind_of_folder(run: Run, folder: pathlib.Path) -> str:
+    """Returns the kind of a folder with a subfolder per class, or "".
+
+    Files of another kind than the run's may be among them, such as covers.
+    """
     if not any(p.is_dir() and p.name[0] != "." for p in folder.iterdir()):
         return ""
-    for file in folder.rglob("*.*"):
-        if file.suffix.lower() in SOUNDS:
-            return "audio_folder"
-        if file.suffix.lower() in IMAGES:
-            return "image_folder"
-    return "image_folder"  # it says what is missing
+    found = {file.suffix.lower() for file in folder.rglob("*.*")}
+    for kind, endings in _endings(run).items():
+        if not found.isdisjoint(endings):
+            return kind
+    return next(iter(_endings(run)))  # it says what is missing
 
 
-def _files_in(folder: pathlib.Path) -> list[pathlib.Path]:
-    known = (*IMAGES, *SOUNDS)
-    files = [p for p in folder.iterdir() if p.suffix.lower() in known]
-    if not files:
-        raise ValueError(
-            f"{folder} contains no images ({', '.join(IMAGES)}) and no "
-            f"recordings ({', '.join(SOUNDS)}); name another folder"
-        )
-    return sorted(files)
+def _files_in(run: Run, folder: pathlib.Path) -> list[pathlib.Path]:
+    for endings in _endings(run).values():
+        files = [p for p in folder.iterdir() if p.suffix.lower() in endings]
+        if files:
+            return sorted(files)
+    raise ValueError(
+        f"{folder} contains no images ({', '.join(IMAGES)}) and no "
+        f"recordings ({', '.join(SOUNDS)}); name another folder"
+    )
 
 
 def _read_files(run: Run, paths: list[pathlib.Path], split: str) -> Inputs:

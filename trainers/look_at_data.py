@@ -1,38 +1,43 @@
 """Looks at data of the user's own, to choose an encoder and batches."""
 
+import dataclasses
+
 import numpy as np
+
+from embeddings_tf import datasets
+from embeddings_tf.datasets.own_data import is_own_data
+from trainers.data import Data
+from trainers.folds import class_ids
+from trainers.run import Folds
+from trainers.run import Run
 
 # Images with a longer side are resized to squares of this side.
 LARGEST_SIDE, RESIZED_SIDE = 96, 64
 IMAGES_LOOKED_AT = 100
+# Of named sets without validation.
+NUM_FOLDS = 5
 
 
-def look_at_data(dataset: str, split: str, seed: int) -> dict:
+def look_at_data(run: Run, fold: int = 0) -> dict:
     """Looks at a data set, for the recipe of a goal.
 
     Args:
-        dataset: Name of the data set.
-        split: `classes` or `examples`: how data without splits is divided.
-        seed: Random seed of the division.
+        run: A run with the data set and its division. A named set without
+            validation is divided into `NUM_FOLDS` folds by class.
+        fold: Index of the fold of such a set.
 
     Returns:
         `train`, `validation` and `test`: the numbers of examples per class;
-        `num_factors`, `about`, and the sections `encoder` and `sections` of a
-        recipe for such examples.
+        `num_factors`, `about`, `is_read_later` (whether images are read when
+        needed), and the sections `encoder` and `sections` of a recipe for such
+        examples.
 
     Raises:
         ValueError: If a split has fewer than two classes, a class fewer than
             two examples, or there is no encoder for the examples.
     """
-    from trainers.data import Data
-    from trainers.folds import class_ids
-    from trainers.run import DataFields
-    from trainers.run import Division
-    from trainers.run import Run
-
-    fields = DataFields(dataset=dataset, division=Division(split, seed))
-    data = Data(Run(data=fields))
-    found = {}
+    run, divided = _with_validation(run, fold)
+    data, dataset, found = Data(run), run.data.dataset, {}
     for name in ("train", "validation", "test"):
         x, labels = data.unprocessed(name)
         counts = np.unique(class_ids(labels), return_counts=True)[1]
@@ -48,17 +53,43 @@ def look_at_data(dataset: str, split: str, seed: int) -> dict:
         if name == "train":
             found["num_factors"] = labels.shape[1] if labels.ndim == 2 else 1
             found |= _kind(x, dataset)
+            found["is_read_later"] = isinstance(x, datasets.Images)
+    found["sections"] |= divided
     return found
+
+
+def _with_validation(run: Run, fold: int) -> tuple[Run, dict]:
+    """Returns the run with validation classes, and its sections of a recipe.
+
+    Named sets with only `train`, or with a `test` of the same classes, are
+    divided into five folds by class. A `test` of other classes stays the test.
+    """
+    fields = run.data
+    if is_own_data(fields.dataset):
+        return run, {"division": dataclasses.asdict(fields.division)}
+    if fields.folds.num_folds or _labels(run, "validation") is not None:
+        return run, {}
+    train, test = Data(run).labels("train"), _labels(run, "test")
+    chosen = {"split": "train", "num_folds": NUM_FOLDS, "fold": fold}
+    if test is not None and not np.isin(test, train).any():
+        chosen["test_split"] = "test"
+    data = dataclasses.replace(fields, folds=Folds(**chosen))
+    return dataclasses.replace(run, data=data), {"folds": chosen}
+
+
+def _labels(run: Run, split: str) -> np.ndarray | None:
+    """Returns the labels of a split, or None if there is none."""
+    try:
+        return Data(run).labels(split)
+    except ValueError:
+        return None
 
 
 def _kind(x, dataset: str) -> dict:
     """What the examples are, their sections of the recipe, and an encoder."""
-    from embeddings_tf.datasets import Images
-    from embeddings_tf.datasets import Utterances
-
-    if isinstance(x, Utterances) and x.sample_rate:
+    if isinstance(x, datasets.Utterances) and x.sample_rate:
         return _recordings(x)
-    if isinstance(x, Images):
+    if isinstance(x, datasets.Images):
         rows = np.linspace(0, len(x) - 1, min(len(x), IMAGES_LOOKED_AT))
         shapes = {x[int(row)].shape for row in np.unique(rows.astype(int))}
         shape = shapes.pop()
@@ -74,6 +105,12 @@ def _kind(x, dataset: str) -> dict:
         encoder = {"name": "features_encoder", "num_features": x.shape[1]}
         about = f"rows of {x.shape[1]} features"
         return {"about": about, "sections": {}, "encoder": encoder}
+    if ndim == 3:
+        raise ValueError(
+            f"{dataset} has examples of shape {tuple(x.shape[1:])}. If these "
+            "are grey images (height, width), add a last axis: "
+            "x[..., np.newaxis]"
+        )
     raise ValueError(
         f"{dataset} has examples of shape {x[0].shape}; a goal takes images "
         "(height, width, channels), rows of features, and recordings. Write a "

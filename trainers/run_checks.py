@@ -50,6 +50,7 @@ def check_run(run: Run) -> None:
         _require_arguments(part, name, name)
     check_evaluation(run)
     _check_numbers(run)
+    _check_decay(run)
     _check_pieces(run)
     _check_supports(run)
     _check_uncertainty(run)
@@ -121,6 +122,27 @@ def _check_numbers(run: Run) -> None:
             f"config.precision must be one of {', '.join(PRECISIONS)}; "
             f"received {training.precision!r}"
         )
+
+
+def _check_decay(run: Run) -> None:
+    """Checks that a rate that decays to zero is above zero until the end."""
+    rate, training = run.optimizer.arguments.get("learning_rate"), run.training
+    if not isinstance(rate, Part) or rate.name != "CosineDecay":
+        return
+    arguments = rate.arguments
+    decay, warmup = (
+        arguments.get("decay_steps"),
+        arguments.get("warmup_steps") or 0,
+    )
+    count = training.steps_per_epoch * training.num_epochs
+    if decay is None or arguments.get("alpha") or warmup + decay >= count:
+        return
+    raise ValueError(
+        f"config.optimizer.learning_rate is 0 from step {warmup + decay} of "
+        f"{count} on ({training.num_epochs} epochs of "
+        f"{training.steps_per_epoch}); also set "
+        f"config.optimizer.learning_rate.decay_steps={count - warmup}"
+    )
 
 
 def _check_pieces(run: Run) -> None:

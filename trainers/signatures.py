@@ -115,10 +115,11 @@ def _source(module: str) -> ast.Module | None:
 
 
 def _source_of_file(path: str) -> ast.Module:
-    if not pathlib.Path(path).is_file():
+    file = pathlib.Path(path).expanduser()
+    if not file.is_file():
         raise ValueError(f"there is no file {path}")
     try:
-        return ast.parse(pathlib.Path(path).read_text(encoding="utf-8"))
+        return ast.parse(file.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError, ValueError) as error:
         raise ValueError(
             f"{path} cannot be read: {type(error).__name__}: {error}"

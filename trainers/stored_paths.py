@@ -75,8 +75,8 @@ def absolute_data(word: str) -> str:
     first, colon, last = word.partition(":")
     if os.path.exists(os.path.expanduser(last)):  # csv:FILE
         last = os.path.abspath(os.path.expanduser(last))
-    elif colon and os.path.isfile(first):  # FILE.py:FUNCTION
-        first = os.path.abspath(first)
+    elif colon and os.path.isfile(os.path.expanduser(first)):
+        first = os.path.abspath(os.path.expanduser(first))  # FILE.py:FUNCTION
     return f"{first}{colon}{last}"
 
 

@@ -126,12 +126,15 @@ def train_goal(
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
+    from trainers.goal_overrides import place_overrides
     from trainers.goal_recipe import plan_recipe
     from trainers.goal_recipe import written_recipe
 
-    planned = plan_recipe(dataset, goal, method, split, workdir)
+    planned = plan_recipe(
+        dataset, goal, method, split, workdir, overrides=overrides
+    )
     with written_recipe(planned) as recipe:
-        train(recipe, workdir, overrides)
+        train(recipe, workdir, place_overrides(overrides))
 
 
 def check(

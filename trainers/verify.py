@@ -55,7 +55,8 @@ def parser() -> argparse.ArgumentParser:
         "--fit",
         choices=CALIBRATIONS,
         default=CALIBRATIONS[0],
-        help="kind of the calibration; isotonic needs more classes",
+        help="kind of the calibration; isotonic needs more classes, and is "
+        "taken if a threshold separates the pairs of the held-out classes",
     )
     result.add_argument(
         "--prior",
@@ -120,6 +121,12 @@ def verify(arguments: argparse.Namespace) -> None:
     }
     _print_lines(columns)
     _print_report(verifier.report_)
+    if verifier.report_.get("calibration", arguments.fit) != arguments.fit:
+        print(
+            "A threshold separates all of these pairs, so that no line fits "
+            "best: the calibration is isotonic, as with --fit isotonic, and "
+            "its ratios are limited by the number of pairs."
+        )
     if "same" in pairs:
         columns["same"] = np.array(pairs["same"])
         _print_rates(accepted, columns["same"])

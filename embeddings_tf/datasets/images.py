@@ -232,8 +232,9 @@ class Images:
                 raise ValueError(
                     f"Images differ in size: {self._called(0)} has shape "
                     f"{self._first_shape}, {self._called(number)} has shape "
-                    f"{image.shape}; call x.with_size(...), which crops and "
-                    "resizes (config.images.size in a recipe)."
+                    f"{image.shape}; crop and resize them with "
+                    "x.with_size(64), or in a command with "
+                    "--config.images.size=64 and another --workdir."
                 )
             batch[row] = image
         return batch

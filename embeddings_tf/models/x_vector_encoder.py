@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import StatisticsPooling
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import positive_integer
@@ -20,6 +21,8 @@ def x_vector_encoder(
     num_coefficients: int = 30,
     dilated: bool = True,
     channels: tuple[int, int, int, int, int] = (512, 512, 512, 512, 1500),
+    gaussian: bool = False,
+    initial_variance: float | None = None,
 ) -> keras.Model:
     """The x-vector network: MFCCs of an utterance in, one embedding out.
 
@@ -71,9 +74,13 @@ def x_vector_encoder(
             then has no activations; their mean and deviation are 0.
         channels: Channels of the five convolutions; the published numbers by
             default. Use fewer for few speakers or a small machine.
+        gaussian: True: ends in `GaussianEmbedding(dim)` on the mean and
+            deviation over time, output `(batch, 2 * dim)`. False: a point.
+        initial_variance: As in `GaussianEmbedding`.
 
     Input shape: `(batch, frames, num_coefficients)`.
-    Output shape: `(batch, dim)`, float32 also under mixed precision.
+    Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
+        float32 also under mixed precision.
 
     Returns:
         A functional `keras.Model` with input `frames`.
@@ -100,6 +107,7 @@ def x_vector_encoder(
     dim = positive_integer("dim", dim)
     num_coefficients = positive_integer("num_coefficients", num_coefficients)
     dilated = truth("dilated", dilated)
+    gaussian = truth("gaussian", gaussian)
     widths = sequence("channels", channels)
     if len(widths) != len(DILATED):
         raise ValueError(
@@ -139,18 +147,27 @@ def x_vector_encoder(
         )(x, mask=kept)
         x = keras.layers.ReLU()(x)
     x = StatisticsPooling(name="statistics")(x, mask=kept)
+    if gaussian:
+        embedding = GaussianEmbedding(
+            dim, initial_variance=initial_variance, name="embedding"
+        )(x)
+    else:
+        embedding = _point(x, dim)
+    return prepare_for_replicas(
+        keras.Model(frames, embedding, name="x_vector_encoder")
+    )
+
+
+def _point(statistics, dim: int):
     x = keras.layers.Dense(
         dim,
         use_bias=False,
         kernel_initializer=keras.initializers.VarianceScaling(
             1 / 3, "fan_in", "uniform"
         ),
-    )(x)
+    )(statistics)
     x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
-    embedding = keras.layers.ReLU(name="embedding", dtype="float32")(x)
-    return prepare_for_replicas(
-        keras.Model(frames, embedding, name="x_vector_encoder")
-    )
+    return keras.layers.ReLU(name="embedding", dtype="float32")(x)
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")

@@ -22,9 +22,9 @@ def split_name(name: str) -> tuple[str, str] | None:
 def own_object(name: str) -> Any:
     """Returns the class or function of `FILE.py:NAME` or `MODULE:NAME`.
 
-    A relative path starts in the current folder. A file is run once in each
-    process, and its Keras classes are registered, so that a model with them
-    can be loaded.
+    A relative path starts in the current folder; `~` is the home folder. A file
+    is run once in each process, and its Keras classes are registered, so that a
+    model with them can be loaded.
 
     Raises:
         ValueError: If there is no such file, module or name, or the code
@@ -32,7 +32,7 @@ def own_object(name: str) -> Any:
     """
     place, attribute = split_name(name) or (name, "")
     if place.endswith(".py"):
-        module = _of_file(pathlib.Path(place).absolute())
+        module = _of_file(pathlib.Path(place).expanduser().absolute())
     else:
         module = _of_module(place)
     if not callable(getattr(module, attribute, None)):

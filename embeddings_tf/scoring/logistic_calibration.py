@@ -8,6 +8,7 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 from embeddings_tf.ops import arguments
 from embeddings_tf.scoring import calibration_file
+from embeddings_tf.scoring.separated import are_separated
 
 KIND = "a logistic calibration of embeddings_tf"
 
@@ -81,22 +82,20 @@ class LogisticCalibration:
         if np.ptp(scaled) == 0:  # all scores are equal
             self.slope_, self.offset_ = 0.0, 0.0
             return self
-        targets, nontargets = scores[is_target], scores[~is_target]
-        if (
-            targets.min() >= nontargets.max()
-            or targets.max() <= nontargets.min()
-        ):
+        num_targets = int(is_target.sum())
+        num_nontargets = len(scores) - num_targets
+        if are_separated(scores, is_target):
             raise ValueError(
                 "`scores` of targets and nontargets must overlap; received "
-                f"{len(targets)} targets and {len(nontargets)} "
+                f"{num_targets} targets and {num_nontargets} "
                 "nontargets that a threshold separates, so the best slope is "
                 "infinite. Add trials, or use IsotonicCalibration."
             )
         prior = self.target_prior
         weights = np.where(
             is_target,
-            prior / len(targets),
-            (1 - prior) / len(nontargets),
+            prior / num_targets,
+            (1 - prior) / num_nontargets,
         )
         # A penalty far below the precision of the fit.
         regression = LogisticRegression(

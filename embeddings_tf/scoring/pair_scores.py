@@ -29,9 +29,7 @@ def draw_pairs(
     random without repetition.
     """
     rng = np.random.default_rng(seed)
-    same = _same_class_pairs(class_ids)
-    if len(same) > most:
-        same = same[rng.choice(len(same), most, replace=False)]
+    same = _same_class_pairs(class_ids, most, rng)
     length = len(class_ids)
     every = length * (length - 1) // 2
     if every <= 4 * most:
@@ -50,10 +48,22 @@ def draw_pairs(
     )
 
 
-def _same_class_pairs(class_ids: np.ndarray) -> np.ndarray:
-    pairs = [np.zeros((0, 2), np.int64)]
-    for number in np.unique(class_ids):
-        rows = np.flatnonzero(class_ids == number)
-        first, second = np.triu_indices(len(rows), 1)
-        pairs.append(np.stack([rows[first], rows[second]], axis=1))
-    return np.concatenate(pairs)
+def _same_class_pairs(class_ids: np.ndarray, most: int, rng) -> np.ndarray:
+    """Returns rows of pairs `(pairs, 2)` of one class, at most `most`.
+
+    Pairs have ranks: class by class, row by row. Only the drawn ranks become
+    pairs, because large classes have more pairs than fit into memory.
+    """
+    order = np.argsort(class_ids, kind="stable")
+    ids = class_ids[order]
+    # In each class, a row makes pairs with the rows after it.
+    after = np.searchsorted(ids, ids, side="right") - 1 - np.arange(len(ids))
+    ends = np.cumsum(after)
+    total = int(ends[-1]) if len(ends) else 0
+    if total <= most:
+        ranks = np.arange(total)
+    else:
+        ranks = rng.choice(total, most, replace=False)
+    first = np.searchsorted(ends, ranks, side="right")
+    second = first + 1 + ranks - (ends[first] - after[first])
+    return np.stack([order[first], order[second]], axis=1)

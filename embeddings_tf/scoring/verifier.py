@@ -15,6 +15,7 @@ from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from embeddings_tf.scoring.logistic_calibration import LogisticCalibration
 from embeddings_tf.scoring.pair_scores import draw_pairs
 from embeddings_tf.scoring.pair_scores import score_pairs
+from embeddings_tf.scoring.separated import are_separated
 
 CALIBRATIONS: dict[str, Any] = {
     "logistic": LogisticCalibration,
@@ -55,7 +56,10 @@ class Verifier:
     Args:
         model: The trained model.
         calibration: `"logistic"` (two numbers, for a few dozen classes) or
-            `"isotonic"` (any increasing function, for many).
+            `"isotonic"` (any increasing function, for many). If a threshold
+            separates all pairs of the held-out classes, the best line is
+            infinitely steep; `fit` then takes `"isotonic"`, whose ratios are
+            finite.
         target_prior: Probability, before the inputs are seen, that a pair is of
             the same class.
         seed: Seed of the drawn pairs, and of the bootstrap.
@@ -66,7 +70,8 @@ class Verifier:
         threshold_: The smallest score that is accepted as the same class.
         report_: The stated false-accept rate, and on the pairs of the held-out
             classes: `reached_false_accept_rate`, its 95 % bootstrap `interval`
-            over classes, `miss_rate`, `cllr`, and numbers of classes and pairs.
+            over classes, `miss_rate`, `cllr`, and numbers of classes and pairs;
+            also `calibration`, the kind that was fitted.
         source: Where the held-out examples are from, for readers of the file.
 
     Raises:
@@ -140,7 +145,10 @@ class Verifier:
         scores = score_pairs(
             self._method, found.embeddings[first], found.embeddings[second]
         )
-        calibrated = CALIBRATIONS[self.calibration]().fit(scores, is_same)
+        kind = self.calibration
+        if are_separated(scores, is_same):  # no line is the best
+            kind = "isotonic"
+        calibrated = CALIBRATIONS[kind]().fit(scores, is_same)
         threshold = metrics.threshold_at_false_accept_rate(
             scores, is_same, rate
         )
@@ -161,6 +169,7 @@ class Verifier:
             "interval": list(interval),
             "miss_rate": miss,
             "cllr": metrics.cllr(calibrated.transform(scores), is_same),
+            "calibration": kind,
             "num_classes": int(ids.max()) + 1,
             "num_same": int(is_same.sum()),
             "num_different": int((~is_same).sum()),
@@ -252,13 +261,18 @@ class Verifier:
             seed=found["seed"],
             embedded=embedded,
         )
-        calibration = CALIBRATIONS[verifier.calibration]
-        verifier._calibrated = calibration.from_dict(found["calibrated"])
+        report = dict(found["report"])
+        kind = arguments.one_of(
+            "calibration",
+            report.get("calibration", verifier.calibration),
+            tuple(CALIBRATIONS),
+        )
+        verifier._calibrated = CALIBRATIONS[kind].from_dict(found["calibrated"])
         verifier.threshold_ = arguments.finite_number(
             "threshold", found["threshold"]
         )
         verifier.source = str(found["source"])
-        verifier.report_ = dict(found["report"])
+        verifier.report_ = report
         return verifier
 
     def _require_fitted(self) -> None:

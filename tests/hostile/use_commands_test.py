@@ -5,6 +5,7 @@ As in `commands_test.py`: one line of error, and no new file.
 
 import importlib
 import pathlib
+import shutil
 
 import pytest
 
@@ -140,6 +141,11 @@ def place(tmp_path_factory):
     }
 
 
+def everything(folder):
+    """The files of a folder with their content, and its folders."""
+    return content(folder), {p for p in folder.rglob("*") if p.is_dir()}
+
+
 def filled(word, place):
     for name, path in place.items():
         if name:
@@ -168,7 +174,7 @@ def test_one_line_and_nothing_written(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("EMBEDDINGS_TF_DATA", str(tmp_path / "tfds"))
-    problems, before = [], content(place[""])
+    problems, before = [], everything(place[""])
     for flags in lines(command):
         words = [filled(word, place) for word in flags[""]]
         for flag, value in flags.items():
@@ -181,13 +187,13 @@ def test_one_line_and_nothing_written(
         ended = Run(command.partition(" ")[0], words, capfd)
         if ended.problem:
             problems.append(f"{flags} -- {ended.problem}")
-        written = [p for p in pathlib.Path().rglob("*") if p.is_file()]
+        written = [*map(str, pathlib.Path().rglob("*"))]  # folders, too
         # A lock may stay in a folder that was there before.
-        if written or content(place[""]) != before:
+        if written or everything(place[""]) != before:
             problems.append(f"{flags} -- writes {written}")
-            before = content(place[""])
-            for path in written:
-                path.unlink()
+            before = everything(place[""])
+            for path in pathlib.Path().iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert not problems, "\n" + "\n".join(problems)
 
 

@@ -2,6 +2,7 @@ import keras
 import numpy as np
 import pytest
 
+from embeddings_tf.models import has_gaussian_output
 from embeddings_tf.models import x_vector_encoder
 
 BATCH_NORMALIZATION = 1 / np.sqrt(1 + 1e-5)  # of an untrained layer
@@ -190,3 +191,25 @@ def test_fewer_channels():
 def test_channels_are_five_positive_integers(channels):
     with pytest.raises(ValueError, match="channels"):
         x_vector_encoder(channels=channels)
+
+
+def test_gaussian_of_the_statistics():
+    encoder = x_vector_encoder(
+        6,
+        num_coefficients=4,
+        channels=(8, 8, 8, 8, 16),
+        gaussian=True,
+        initial_variance=0.05,
+    )
+    assert has_gaussian_output(encoder)
+    packed = encoder(utterances()).numpy()
+    assert packed.shape == (2, 12)
+    statistics = keras.Model(
+        encoder.input, encoder.get_layer("statistics").output
+    )(utterances()).numpy()
+    kernel, bias = encoder.get_layer("embedding").get_weights()
+    raw = statistics @ kernel + bias
+    np.testing.assert_allclose(packed[:, :6], raw[:, :6], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        packed[:, 6:], np.log1p(np.exp(raw[:, 6:])), rtol=1e-4, atol=1e-5
+    )

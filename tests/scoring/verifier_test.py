@@ -11,6 +11,7 @@ from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
+from embeddings_tf.scoring import IsotonicCalibration
 from embeddings_tf.scoring import LogisticCalibration
 from embeddings_tf.scoring import Verifier
 
@@ -121,6 +122,36 @@ def test_every_method(kind, calibration):
         verifier.score_samples(x[:5], x[1:6]), wanted, rtol=1e-4
     )
     assert np.isfinite(verifier.log_likelihood_ratio(x[:5], x[1:6])).all()
+
+
+def test_separable_pairs_are_calibrated_isotonically(tmp_path):
+    """Three distant points with little noise: no line is the best."""
+    labels = np.repeat(["a", "b", "c"], 4)
+    noise = np.tile([[0, 0], [0.1, 0], [0, 0.1], [0.1, 0.1]], (3, 1))
+    x = np.repeat([[0, 0], [5, 0], [0, 9]], 4, axis=0) + noise
+    x = x.astype("float32")
+    verifier = Verifier(points()).fit(x, labels, 0.05)
+    assert verifier.calibration == "logistic"
+    assert verifier.report_["calibration"] == "isotonic"
+    pairs = np.array([*itertools.combinations(range(12), 2)])
+    scores = -np.square(x[pairs[:, 0]] - x[pairs[:, 1]]).sum(axis=1)
+    same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
+    assert scores[same].min() > scores[~same].max()
+    ratios = IsotonicCalibration().fit(scores, same).transform(scores)
+    path = tmp_path / "verifier.json"
+    verifier.save(path)
+    for found in (verifier, Verifier.load(path, points())):
+        np.testing.assert_allclose(
+            found.log_likelihood_ratio(x[pairs[:, 0]], x[pairs[:, 1]]),
+            ratios,
+            rtol=1e-3,
+        )
+        one, two = x[pairs[same, 0]], x[pairs[same, 1]]
+        assert found.predict(one, two).all()
+
+
+def test_the_report_says_what_was_fitted(verifier):
+    assert verifier.report_["calibration"] == "logistic"
 
 
 def test_many_examples_are_drawn(monkeypatch):

@@ -44,8 +44,13 @@ def test_table_says_what_is_not_decided():
             "number": "recall@1",
             "higher_is_better": True,
             "seconds": {"a": 1, "b": 2, "c": 3},
+            "budgets": {
+                name: {"examples_per_batch": 96, "examples": 96_000}
+                for name in methods
+            },
         }
     )
+    assert text.count("       96     96,000") == 3
     assert "recall@1 (higher is better), 4 repeats" in text
     assert "Not decided by 4 repeats: b." in text
 
@@ -82,7 +87,8 @@ def test_only_own_data_is_divided_anew(
 ):
     found = []
 
-    def trained(planned, repeat, overrides):
+    def trained(planned, overrides):
+        repeat = planned.run.training.seed
         found.append(load_recipe(goal_recipe.write_recipe(planned)))
         both = {"seconds": 60, "commit": "abc"}
         evaluation = {"test": {"recall_at_1": repeat / 7}, **both}
@@ -110,6 +116,19 @@ def test_nothing_is_trained_if_one_recipe_cannot_be(tmp_path, capsys):
     assert "was edited" in refused(capsys, compare, *words)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert set(files) == {last, tmp_path / "data.npz"}
+
+
+def test_nothing_is_trained_if_one_recipe_cannot_start(
+    tmp_path, monkeypatch, capsys
+):
+    """Recipes are read with the overrides before the first training."""
+    trained = []
+    monkeypatch.setattr(compare, "_trained", lambda *a: trained.append(a))
+    words = words_of(features(tmp_path), tmp_path / "runs")
+    words += ["--config.loss.num_bins=7"]  # only HistogramLoss has bins
+    assert "config.loss.num_bins" in refused(capsys, compare, *words)
+    assert not trained
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.slow

@@ -5,55 +5,79 @@ import pathlib
 import numpy as np
 import pytest
 
+from embeddings_tf.models import has_gaussian_output
+from tests.trainers import goal_recipes
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
+from tests.trainers.goal_recipes import FACTORS
+from tests.trainers.goal_recipes import LABELS
+from tests.trainers.goal_recipes import RNG
+from tests.trainers.goal_recipes import arrays
+from tests.trainers.goal_recipes import photos
+from tests.trainers.goal_recipes import write
 from trainers import goal_recipe
 from trainers import train
-from trainers.config import load_recipe
 from trainers.goals import GOALS
 from trainers.goals import METHODS
-
-RNG = np.random.default_rng(0)
-# 10 classes of 12, and of the first class only 7.
-LABELS = np.repeat(np.arange(10), 12)[5:]
-FACTORS = np.stack([LABELS % 2, LABELS // 2], axis=1)
-
-
-def arrays(folder, x, labels=LABELS) -> str:
-    path = folder / "data.npz"
-    np.savez(path, x=x, labels=labels)
-    return f"arrays:{path}"
+from trainers.model import build_model
 
 
 @pytest.fixture
 def features(tmp_path):
-    return arrays(tmp_path, RNG.normal(size=(len(LABELS), 6)).astype("f4"))
+    return goal_recipes.rows(tmp_path)
 
 
-def write(dataset, goal, folder, method=None, split="classes"):
-    planned = goal_recipe.plan_recipe(dataset, goal, method, split, folder)
-    return load_recipe(goal_recipe.write_recipe(planned))
+@pytest.fixture(scope="module")
+def voices(tmp_path_factory):
+    """10 speakers with 2 recordings of a second."""
+    import tensorflow as tf
+
+    folder = tmp_path_factory.mktemp("voices")
+    for number in range(20):
+        samples = RNG.normal(size=(8000, 1)).astype("float32") / 9
+        wave = tf.audio.encode_wav(samples, 8000)
+        tf.io.write_file(f"{folder}/{number // 2}/{number}.wav", wave)
+    return f"audio_folder:{folder}"
+
+
+# Shapes of arrays, and the encoder for each kind of data.
+SHAPES = {"features": (6,), "images": (8, 8, 1)}
+ENCODERS = {
+    "features": "features_encoder",
+    "images": "image_encoder",
+    "recordings": "x_vector_encoder",
+}
 
 
 @pytest.mark.parametrize(
-    ("goal", "method"),
+    ("goal", "method", "kind"),
     [
-        (goal, method)
+        (goal, method, kind)
         for goal, wanted in GOALS.items()
         for method in METHODS
+        for kind in ENCODERS
         if method not in wanted.refused
+        # A folder of recordings has one label.
+        and (goal, kind) != ("disentangle", "recordings")
     ],
 )
-def test_every_method_has_a_recipe_that_can_start(goal, method, tmp_path):
+def test_every_method_has_a_recipe_that_can_start(
+    goal, method, kind, voices, tmp_path
+):
     labels = FACTORS if goal == "disentangle" else LABELS
-    x = np.zeros((len(LABELS), 6), "float32")
     split = "examples" if goal == "disentangle" else "classes"
-    run = write(arrays(tmp_path, x, labels), goal, tmp_path, method, split)
+    dataset = voices
+    if kind in SHAPES:
+        x = np.zeros((len(LABELS), *SHAPES[kind]), "float32")
+        dataset = arrays(tmp_path, x, labels)
+    run = write(dataset, goal, tmp_path, method, split)
     assert run.method.name == method
-    assert run.encoder.name == "features_encoder"
-    assert run.encoder.arguments.get("gaussian", False) == (
-        method in ("StochasticPrototypes", "HedgedInstances")
-    )
+    assert run.encoder.name == ENCODERS[kind]
+    is_gaussian = method in ("StochasticPrototypes", "HedgedInstances")
+    assert run.encoder.arguments.get("gaussian", False) == is_gaussian
+    # The encoder has what the recipe says, and the method takes its output.
+    model = build_model(run, num_classes=6)
+    assert has_gaussian_output(model) == is_gaussian
     assert run.data.division.by == split
     batches = run.batches.arguments
     if goal == "disentangle":
@@ -109,15 +133,7 @@ def test_images(tmp_path):
     ("sides", "size"), [((30, 30), 0), ((30, 40), 64), ((200, 200), 64)]
 )
 def test_images_of_a_folder(sides, size, tmp_path):
-    import tensorflow as tf
-
-    for number in range(12):
-        side = sides[number % 2]
-        name = f"{tmp_path}/photos/{number // 2}/{number}.png"
-        image = tf.zeros((side, side, 3), tf.uint8)
-        tf.io.write_file(name, tf.io.encode_png(image))
-    dataset = f"image_folder:{tmp_path / 'photos'}"
-    run = write(dataset, "retrieve", tmp_path)
+    run = write(photos(tmp_path, sides), "retrieve", tmp_path)
     side = size or sides[0]
     assert run.data.images.size == size
     assert tuple(run.encoder.arguments["image_shape"]) == (side, side, 3)
@@ -180,18 +196,8 @@ def test_other_words_are_refused(words, tmp_path, capsys):
     assert "error: " in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_recordings(tmp_path):
-    import tensorflow as tf
-
-    for speaker in range(6):
-        for number in range(2):
-            samples = RNG.normal(size=(8000, 1)).astype("float32") / 9
-            wave = tf.audio.encode_wav(samples, 8000)
-            name = f"{tmp_path}/voices/{speaker}/{number}.wav"
-            tf.io.write_file(name, wave)
-    run = write(f"audio_folder:{tmp_path / 'voices'}", "verify", tmp_path)
-    assert run.encoder.name == "x_vector_encoder"
+def test_recordings(voices, tmp_path):
+    run = write(voices, "verify", tmp_path)
     assert run.data.front_end.arguments["sample_rate"] == 8000
     assert run.data.front_end.arguments["high_frequency"] == 3700
     # 70 % of a second, every 10 ms.

@@ -6,8 +6,10 @@ import pytest
 from scipy import special
 
 from tests.trainers.colours import colour_of
+from tests.trainers.colours import write_plane
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
+from tests.trainers.enroll_test import HELD_OUT
 from tests.trainers.enroll_test import TEST
 from trainers import enroll
 from trainers import identify
@@ -62,6 +64,55 @@ def test_answers_by_loop(gallery, colours, tmp_path, capsys):
         lines
     )
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_who_counts_in_which_rate(gallery, colours, tmp_path, capsys):
+    """All classes: 20 trained, 10 for calibration, 4 enrolled of the rest."""
+    capsys.readouterr()
+    words = ["--gallery", gallery, colours / "photos"]
+    words += ["--output", tmp_path / "a.csv", "--figure", tmp_path / "a.png"]
+    assert call(identify, *words) == 0
+    out = capsys.readouterr().out
+    with open(tmp_path / "a.csv") as file:
+        rows = list(csv.DictReader(file))
+    names = {f"c{number:02}" for number in range(40)}
+    groups = {
+        "enrolled": {*ENROLLED},
+        "training": names - {*HELD_OUT} - {*TEST},
+        "calibration": {*HELD_OUT},
+        "other": {*TEST} - {*ENROLLED},
+    }
+    # The first two images of a class are in the gallery.
+    assert "8 inputs are examples of the gallery themselves" in out
+    for name, classes in groups.items():
+        of_group = [
+            row
+            for row in rows
+            if row["label"] in classes
+            and not (name == "enrolled" and row["path"][-5] in "01")
+        ]
+        accepted = np.mean([row["accepted"] == "True" for row in of_group])
+        share = f"{100 * accepted:.1f} % are accepted"
+        if name == "enrolled":
+            right = [row["answer"] == row["label"] for row in of_group]
+            share = f"{100 * np.mean(right):.1f} % are identified"
+        share += " (promised" if name == "other" else ""
+        assert f"Of {len(of_group)} inputs of {name} classes, {share}" in out
+    assert out.count("promised") == 1
+
+
+def test_rows_of_a_table_are_found_in_the_gallery(tmp_path, capsys):
+    write_plane(tmp_path / "run", tmp_path / "plane.npz")
+    data, gallery = f"arrays:{tmp_path / 'plane.npz'}", tmp_path / "g.npz"
+    words = ["--workdir", tmp_path / "run", "--gallery", gallery]
+    words += ["--examples-per-class", 1, "--no-threshold", "--split", "test"]
+    assert call(enroll, *words, data) == 0
+    capsys.readouterr()
+    for words in ([data, "--split", "test"], []):  # the run's own data
+        assert call(identify, "--gallery", gallery, *words) == 0
+        out = capsys.readouterr().out
+        assert "4 inputs are examples of the gallery themselves" in out
+        assert "Of 4 inputs of enrolled classes" in out
 
 
 def test_files_and_json(gallery, colours, tmp_path, capsys):

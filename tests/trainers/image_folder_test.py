@@ -167,8 +167,9 @@ def test_different_sizes_need_a_size(sizes):
             lambda folder: None,
             (),
             r"Images differ in size: Image 0 (a/0.png) has shape (9, 12, 3), "
-            "Image 2 (a/x.png) has shape (20, 10, 3); call x.with_size(...), "
-            "which crops and resizes (config.images.size in a recipe).",
+            "Image 2 (a/x.png) has shape (20, 10, 3); crop and resize them "
+            "with x.with_size(64), or in a command with "
+            "--config.images.size=64 and another --workdir.",
         ),
         (
             lambda folder: (folder / "a" / "x.png").unlink(),

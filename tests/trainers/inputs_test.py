@@ -1,5 +1,7 @@
 """Inputs of the commands that use a trained run."""
 
+import os
+import shutil
 import wave
 
 import numpy as np
@@ -56,6 +58,69 @@ def test_the_data_of_the_run_keeps_its_division(run, colours):
     assert not names & set(class_names(run, "train"))
     by_folder = read_inputs(run, [str(colours / "photos")], "test")
     assert by_folder.labels.tolist() == test.labels.tolist()
+
+
+@pytest.mark.parametrize("kind", ["folder", "table", "function"])
+def test_every_path_to_the_data_of_the_run(
+    kind, colours, tmp_path, monkeypatch
+):
+    """`~`, `./`, a link and the full path: the division stays the run's."""
+    home = tmp_path / "home"
+    (home / "link").parent.mkdir()
+    (home / "link").symlink_to(home, target_is_directory=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    if kind == "folder":
+        (home / "photos").symlink_to(colours / "photos")
+        first, last = "image_folder:", "photos"
+    elif kind == "table":
+        lines = [
+            f"{colours}/photos/{name}/0.png,{name}"
+            for name in (f"c{number:02}" for number in range(40))
+        ]
+        (home / "t.csv").write_text("\n".join(["path,label", *lines]))
+        first, last = "csv:", "t.csv"
+    else:
+        (home / "own.py").write_text(
+            "import numpy as np\n"
+            "def data():\n"
+            "    labels = np.repeat(np.arange(10), 3)\n"
+            "    return np.zeros((30, 4, 5, 3), 'uint8'), labels\n"
+        )
+        first, last = "", "own.py:data"
+    wanted = None
+    for dataset in ("~/", "", f"{home}/"):
+        run = load_recipe(
+            "omniglot_retrieval_triplet",
+            [
+                f"dataset={first}{dataset}{last}",
+                "folds.num_folds=0",
+                "images.size=0",
+                "division.seed=5",
+            ],
+        )
+        for word in ("~/", "", "./", "link/", f"{home}/"):
+            found = read_inputs(run, [f"{first}{word}{last}"], "test")
+            wanted = wanted or found.labels.tolist()
+            assert found.labels.tolist() == wanted
+            if kind != "function":
+                assert os.path.isfile(found.names[0])
+
+
+def test_other_files_do_not_change_the_kind_of_a_folder(
+    run, colours, sounds, tmp_path
+):
+    """A cover among recordings, and a recording among images."""
+    shutil.copytree(sounds, tmp_path / "sounds")
+    cover = tmp_path / "sounds" / "ann" / "0.png"
+    shutil.copy(colours / "photos" / "c00" / "0.png", cover)
+    of_sounds = load_recipe("spoken_digit_triplet")
+    every = read_inputs(of_sounds, [str(tmp_path / "sounds")])
+    assert every.labels.tolist() == ["ann", "ann", "bob"]
+    of_ann = read_inputs(of_sounds, [str(tmp_path / "sounds" / "ann")])
+    assert len(of_ann.names) == 2
+    found = read_inputs(run, [str(tmp_path / "sounds" / "ann")])
+    assert found.names.tolist() == [str(cover)]
 
 
 def test_tables_and_arrays(run, colours, tmp_path):

@@ -160,11 +160,11 @@ def test_a_rate_may_become_a_schedule_and_a_number_again():
         [
             "optimizer.learning_rate.name=CosineDecay",
             "optimizer.learning_rate.initial_learning_rate=1",
-            "optimizer.learning_rate.decay_steps=10",
+            "optimizer.learning_rate.decay_steps=200_000",
         ],
     )
     assert run.optimizer.arguments["learning_rate"] == Part(
-        "CosineDecay", {"initial_learning_rate": 1, "decay_steps": 10}
+        "CosineDecay", {"initial_learning_rate": 1, "decay_steps": 200_000}
     )
     run = load_recipe("demo", ["optimizer.learning_rate=0.1"])
     assert run.optimizer.arguments["learning_rate"] == 0.1

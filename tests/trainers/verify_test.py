@@ -119,6 +119,26 @@ def test_other_held_out_examples_are_calibrated_again(
     assert not is_calibrated("b")
 
 
+def test_a_good_model_is_calibrated_by_default(colours, tmp_path, capsys):
+    """Distant colours: a threshold separates the pairs."""
+    photos, chosen = colours / "photos", []
+    for name in TEST:
+        others = [colour_of(other, 0) for other in chosen]
+        if all(np.linalg.norm(colour_of(name, 0) - o) > 80 for o in others):
+            chosen.append(name)
+            shutil.copytree(photos / name, tmp_path / "others" / name)
+    assert len(chosen) > 2
+    shutil.copytree(colours / "run", tmp_path / "run")
+    words = ["--workdir", tmp_path / "run", "--false-accept-rate", 0.05]
+    words += ["--calibration", tmp_path / "others"]
+    words += [photos / TEST[0] / "0.png", photos / TEST[0] / "1.png"]
+    for _ in range(2):  # fitted, and from the file
+        assert call(verify, *words) == 0
+        assert "the calibration is isotonic" in capsys.readouterr().out
+    assert call(verify, *words, "--fit", "isotonic") == 0
+    assert "the calibration is isotonic" not in capsys.readouterr().out
+
+
 def test_refusals(words, colours, tmp_path, capsys):
     image = colours / "photos" / "c00" / "0.png"
     table, photos = tmp_path / "pairs.csv", colours / "photos"

@@ -8,6 +8,7 @@ import numpy as np
 
 from embeddings_tf import metrics
 from embeddings_tf import scoring
+from embeddings_tf.scoring.separated import are_separated
 from trainers.embed import embed
 from trainers.embed import split_to_embed
 from trainers.examples import take
@@ -67,7 +68,7 @@ def fit(scores, is_target, rates) -> CalibratedScore:
     """Fits both calibrations, and a threshold for each rate."""
     return CalibratedScore(
         None
-        if _are_separated(scores[is_target], scores[~is_target])
+        if are_separated(scores, is_target)
         else scoring.LogisticCalibration().fit(scores, is_target),
         scoring.IsotonicCalibration().fit(scores, is_target),
         {
@@ -115,25 +116,18 @@ def measures(
 
 
 def threshold_lines(found: dict) -> list[str]:
-    """Errors at the thresholds that validation classes chose, as lines."""
+    """Errors at the thresholds that validation classes chose, as lines.
+
+    Only of the method's own score, by which `verify` decides.
+    """
+    name = found.get("own_score", "")
     return [
         f"{name.replace('_', ' '):<18}at {100 * row['rate']:g} % false accepts "
         f"on validation classes: false accepts "
         f"{100 * row['false_accept_rate']:.2f} %, misses "
-        f"{100 * row['miss_rate']:.2f} %"
-        for name, score in found.items()
-        if isinstance(score, dict)
-        for row in score.get("at_false_accept_rate", ())
+        f"{100 * row['miss_rate']:.2f} % (the score of `verify`)"
+        for row in found.get(name, {}).get("at_false_accept_rate", ())
     ]
-
-
-def _are_separated(targets, nontargets) -> bool:
-    """Whether the best slope is infinite, see `LogisticCalibration`."""
-    if np.ptp(np.concatenate([targets, nontargets])) == 0:
-        return False  # all scores are equal: the best slope is 0
-    return bool(
-        targets.min() >= nontargets.max() or targets.max() <= nontargets.min()
-    )
 
 
 def _errors(threshold: float, scores, is_target) -> dict:

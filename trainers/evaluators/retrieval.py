@@ -1,11 +1,13 @@
 """Retrieval with a trained model: is the nearest image in the same class?"""
 
 import hashlib
+from collections.abc import Iterator
 
 import keras
 import numpy as np
 
 from embeddings_tf import callbacks
+from embeddings_tf import datasets
 from embeddings_tf import metrics
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
@@ -124,16 +126,15 @@ def clustering(embeddings, classes, scores) -> dict[str, float]:
 
 
 def ceiling(x, classes) -> float:
-    """The highest recall@1 that any function of the image can expect.
+    """The highest recall@1 that any function of the input can expect.
 
-    Equal images have equal embeddings and are nearest to each other. A query
-    with equal images finds its class with the share of its class among them.
-    Queries without an equal image may all be right.
+    Equal inputs have equal embeddings and are nearest to each other. A query
+    with equal inputs finds its class with the share of its class among them.
+    Queries without an equal input may all be right.
     """
     digests = [
         hashlib.sha256(np.ascontiguousarray(example)).hexdigest()
-        for first in range(0, len(x), BLOCK)
-        for example in x[first : first + BLOCK]
+        for example in _one_by_one(x)
     ]
     group = np.unique(digests, return_inverse=True)[1]
     equal = np.bincount(group)[group] - 1
@@ -144,6 +145,15 @@ def ceiling(x, classes) -> float:
     best = np.where(equal > 0, equal_and_same / np.maximum(equal, 1), 1.0)
     is_query = np.bincount(classes)[classes] > 1
     return float(best[is_query].mean())
+
+
+def _one_by_one(x) -> Iterator:
+    """Each example; arrays and images are read in blocks."""
+    if isinstance(x, datasets.Utterances):  # a block has one length
+        yield from (x[number] for number in range(len(x)))
+        return
+    for first in range(0, len(x), BLOCK):
+        yield from x[first : first + BLOCK]
 
 
 def summary(results: dict) -> str:

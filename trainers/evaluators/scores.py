@@ -15,19 +15,29 @@ def own_score(method: Method) -> Callable | None:
     Returns None unless the score is a log-likelihood ratio, because other
     scores only repeat the distance of the embeddings.
     """
-    return _seeded(method, method.score_all_pairs)
+    return pair_score(method) if method.has_likelihood_ratio else None
 
 
 def own_score_of_pairs(method: Method) -> Callable | None:
     """Like `own_score`, row by row."""
-    return _seeded(method, method.score_pairs)
+    return score_of_pairs(method) if method.has_likelihood_ratio else None
 
 
-def _seeded(method: Method, score: Callable) -> Callable | None:
-    if not method.has_likelihood_ratio:
-        return None
+def pair_score(method: Method) -> Callable:
+    """Returns the score of all pairs by which `verify` decides."""
+    return _seeded(method.score_all_pairs)
+
+
+def score_of_pairs(method: Method) -> Callable:
+    """Like `pair_score`, row by row."""
+    return _seeded(method.score_pairs)
+
+
+def _seeded(score: Callable) -> Callable:
     # Methods that draw samples use the same samples in each call.
-    return lambda first, second: score(first, second, seed=tf.constant([0, 0]))
+    return lambda first, second: np.asarray(
+        score(first, second, seed=tf.constant([0, 0]))
+    )
 
 
 def all_scores(
@@ -35,12 +45,13 @@ def all_scores(
 ) -> dict[str, Callable]:
     """Returns scores of `(a, width)` and `(b, width)`, the first enrolled.
 
-    By name: cosine, PLDA, and for a method with a log-likelihood ratio also
-    the ratio, and its probability fused with the cosine. With `euclidean`, also
-    `l2`, the negative Euclidean distance.
+    By name: cosine, PLDA, the method's own score of a pair, by which `verify`
+    decides, and for a method with a log-likelihood ratio also its probability
+    fused with the cosine. With `euclidean`, also `l2`, the negative Euclidean
+    distance.
     """
     found = _by_name(
-        method, metrics.cosine_scores, plda.score, own_score(method)
+        method, metrics.cosine_scores, plda.score, pair_score(method)
     )
     return found | (_euclidean(method, _distances) if euclidean else {})
 
@@ -53,7 +64,7 @@ def scores_of_pairs(
         method,
         metrics.cosine_score_pairs,
         plda.score_pairs,
-        own_score_of_pairs(method),
+        score_of_pairs(method),
     )
     return found | (_euclidean(method, _distance_pairs) if euclidean else {})
 
@@ -81,15 +92,19 @@ def _by_name(method, cosine, likelihood, own) -> dict[str, Callable]:
     from scipy.special import expit
 
     cosine = of_points(method, cosine)
-    found = {"cosine": cosine, "plda": of_points(method, likelihood)}
-    if own is not None:
+    found = {
+        "cosine": cosine,
+        "plda": of_points(method, likelihood),
+        method.name: own,
+    }
+    if method.has_likelihood_ratio:
 
         def fused(first, second):
             # In float64, large logits have probabilities below 1.
             logits = np.asarray(own(first, second), np.float64)
             return metrics.fuse_scores(expit(logits), cosine(first, second))
 
-        found |= {method.name: own, "fused": fused}
+        found["fused"] = fused
     return found
 
 

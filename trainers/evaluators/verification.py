@@ -15,8 +15,8 @@ from trainers.evaluators import calibrated_scores
 from trainers.evaluators.scores import all_scores
 from trainers.evaluators.scores import likelihood_ratios
 from trainers.evaluators.scores import of_points
-from trainers.evaluators.scores import own_score
-from trainers.evaluators.scores import own_score_of_pairs
+from trainers.evaluators.scores import pair_score
+from trainers.evaluators.scores import score_of_pairs
 from trainers.evaluators.scores import scores_of_pairs
 from trainers.evaluators.trial_measures import claimed_classes
 from trainers.evaluators.trial_measures import distance_properties
@@ -35,7 +35,8 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     """Logs 1 - EER over all pairs of the validation classes (higher is better).
 
     Pairs are scored by the method's log-likelihood ratio, or by the cosine if
-    it has none or `validation.score` asks for it. With `validation.trials`, a
+    it has none; `validation.score` chooses the cosine or the method's own
+    score. With `validation.trials`, a
     list of trials is used instead, or `validation.num_trials` trials drawn from
     it. With `validation.num_per_class`, some examples of each class make the
     pairs. More pairs than `EXACT_TRIALS` are counted in bins.
@@ -48,8 +49,9 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
         rows = rows_of_classes(class_ids(labels), wanted.num_per_class)
         x, labels = take(x, rows), labels[rows]
     method = Method(model)
-    own = None if wanted.score == "cosine" else own_score(method)
-    score = own or of_points(method, metrics.cosine_scores)
+    score = of_points(method, metrics.cosine_scores)
+    if _is_own(wanted.score, method):
+        score = pair_score(method)
 
     def accuracy_at_equal_error(embeddings, classes):
         if len(classes) * (len(classes) - 1) // 2 > EXACT_TRIALS:
@@ -64,13 +66,19 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     return HeldOut(x, class_ids(labels), watched)
 
 
+def _is_own(score: str, method: Method) -> bool:
+    """Whether validation is by the method's own score, not the cosine."""
+    return score == "own" or (score == "" and method.has_likelihood_ratio)
+
+
 def _listed_validation(wanted, data, model) -> callbacks.EmbeddingEvaluation:
     x, *sides, is_target = data.trials(
         wanted.split, wanted.trials, wanted.num_trials
     )
     method = Method(model)
-    own = None if wanted.score == "cosine" else own_score_of_pairs(method)
-    score = own or of_points(method, metrics.cosine_score_pairs)
+    score = of_points(method, metrics.cosine_score_pairs)
+    if _is_own(wanted.score, method):
+        score = score_of_pairs(method)
 
     def accuracy_at_equal_error(embeddings, numbers):
         scores = metrics.score_trials(
@@ -101,9 +109,9 @@ def check(run, data) -> None:
                 f"config.evaluation.{name} must be at least 0; received "
                 f"{number}"
             )
-    if wanted.validation.score not in ("", "cosine"):
+    if wanted.validation.score not in ("", "cosine", "own"):
         raise ValueError(
-            "config.validation.score must be cosine or empty; received "
+            "config.validation.score must be cosine, own or empty; received "
             f"{wanted.validation.score!r}"
         )
     for rate in wanted.false_accept_rates:
@@ -129,8 +137,9 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     """Returns EER and related metrics over all pairs of the test classes.
 
     Pairs are unordered. The scores are the cosine, PLDA (fitted to embeddings
-    of the training split), with `evaluation.euclidean` the Euclidean distance
-    and, if the method has a log-likelihood ratio, the ratio and its fusion with
+    of the training split), the method's own score, by which `verify` decides
+    (`own_score` is its name), with `evaluation.euclidean` the Euclidean
+    distance and, if the own score is a log-likelihood ratio, its fusion with
     the cosine. Each EER has a 95 % interval from
     resampled classes, unless `evaluation.num_resamples` is 0. Scores are also
     calibrated on the validation classes, see `calibrated_scores`: the results
@@ -169,6 +178,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             "classes": len(np.unique(classes)),
             "trials": num_trials,
             "targets": int(np.sum(pairs_of_class)),
+            "own_score": method.name,
         }
         for name, score in scores.items():
             if num_trials > EXACT_TRIALS:
@@ -248,6 +258,7 @@ def listed_trials(run, data, model, plda, path: str) -> tuple[dict, dict]:
         "examples": len(x),
         "trials": len(is_target),
         "targets": int(np.sum(is_target)),
+        "own_score": Method(model).name,
     }
     curves = {}
     scorers = scores_of_pairs(Method(model), plda, run.evaluation.euclidean)

@@ -678,6 +678,8 @@ ENTRIES = {
             "num_coefficients": 5,
             "dilated": True,
             "channels": (4, 4, 4, 4, 6),
+            "gaussian": False,
+            "initial_variance": None,
         },
         {
             **DIM,
@@ -685,6 +687,7 @@ ENTRIES = {
                 count(5), "huge", "beyond int64", "True", "int32"
             ),
             "dilated": TRUTH,
+            "gaussian": TRUTH,
             "channels": [
                 refused("four", (4, 4, 4, 4)),
                 refused("zero", (4, 4, 4, 4, 0)),

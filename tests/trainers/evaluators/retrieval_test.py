@@ -22,6 +22,13 @@ def test_images_read_when_asked_for():
     assert ceiling(lazy, np.array([0, 0, 1, 1])) == 0.5
 
 
+def test_recordings_of_several_lengths():
+    """Rows 1 and 2 are equal, in different classes; row 3 only begins so."""
+    values = np.array([1, 1, 2, 3, 2, 3, 2, 3, 3], "float32")[:, None]
+    x = datasets.Utterances(values, [2, 2, 2, 3])
+    assert ceiling(x, np.array([0, 0, 1, 1])) == 0.5
+
+
 def test_a_twin_of_another_class_is_always_nearest():
     # Rows 1 and 2 are nearest to each other, in different classes.
     assert ceiling(images(1, 2, 2, 4), np.array([0, 0, 1, 1])) == 0.5

@@ -8,14 +8,17 @@ import pytest
 
 from embeddings_tf import metrics
 from embeddings_tf.layers import PairDistance
+from embeddings_tf.losses import TripletLoss
 from embeddings_tf.models import PLDA
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models.method import Method
 from embeddings_tf.objectives import LearnedDistance
+from embeddings_tf.scoring import Verifier
 from trainers.config import load_recipe
 from trainers.evaluation_fields import VerificationValidation
 from trainers.evaluators import scores
 from trainers.evaluators import verification
+from trainers.goals import GOALS
 
 LABELS = np.repeat(np.arange(6), 5)
 
@@ -43,6 +46,46 @@ def test_euclidean_distance_is_a_score_on_request(embeddings, model):
     np.testing.assert_allclose(
         by_row(first, second), np.diag(expected), rtol=1e-5
     )
+
+
+def test_a_plain_loss_is_scored_as_by_verify(embeddings):
+    """TripletLoss: minus the squared distance, which is not the cosine."""
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
+    model = EmbeddingModel(encoder, TripletLoss())
+    plda, method = PLDA().fit(embeddings, LABELS), Method(model)
+    first, second = embeddings[:7], embeddings[9:16]
+    expected = [[-np.square(a - b).sum() for b in second] for a in first]
+    every = scores.all_scores(method, plda)
+    assert set(every) == {"cosine", "plda", "triplet_loss"}
+    by_row = scores.scores_of_pairs(method, plda)["triplet_loss"]
+    np.testing.assert_allclose(
+        every["triplet_loss"](first, second), expected, rtol=1e-4
+    )
+    np.testing.assert_allclose(
+        by_row(first, second), np.diag(expected), rtol=1e-4
+    )
+    verifier = Verifier(model, embedded=True)
+    np.testing.assert_allclose(
+        by_row(first, second), verifier.score_samples(first, second)
+    )
+    # Validation of the goal, and validation of the published baselines.
+    every = np.square(embeddings[:, None] - embeddings).sum(axis=2)
+    _, own = logged(embeddings, model, score="own")
+    assert own == pytest.approx(one_minus_eer(-every, LABELS))
+    _, by_cosine = logged(embeddings, model)
+    cosines = metrics.cosine_scores(embeddings, embeddings)
+    assert by_cosine == pytest.approx(one_minus_eer(cosines, LABELS))
+    assert abs(own - by_cosine) > 0.01
+
+
+def test_the_goal_compares_by_the_score_of_verify():
+    found = {
+        "own_score": "triplet_loss",
+        "triplet_loss": {"equal_error_rate": 0.1},
+        "cosine": {"equal_error_rate": 0.2},
+    }
+    number = GOALS["verify"].of_results({"test": found}, "TripletLoss")
+    assert number == 0.1
 
 
 def logged(embeddings, model, num_per_class=0, score=""):
