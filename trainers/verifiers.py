@@ -9,7 +9,9 @@ import numpy as np
 
 from embeddings_tf import scoring
 from embeddings_tf.scoring import array_file
+from embeddings_tf.scoring.verifier import NUM_RESAMPLES
 from trainers.galleries import held_out
+from trainers.progress import Progress
 from trainers.run import Backbone
 from trainers.run import Images
 from trainers.run import Part
@@ -48,7 +50,8 @@ def fitted_verifier(
     verifier = scoring.Verifier(
         trained.model, calibration=kind, target_prior=prior, embedded=True
     )
-    verifier.fit(embeddings, inputs.labels, rate)
+    progress = Progress(NUM_RESAMPLES, "resample")
+    verifier.fit(embeddings, inputs.labels, rate, progress=progress.advance)
     verifier.source = source
     scores, is_same = verifier.scores_
     array_file.write(

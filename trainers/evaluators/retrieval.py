@@ -9,6 +9,7 @@ from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import scoring
 from embeddings_tf import viz
+from embeddings_tf.datasets import Images
 from embeddings_tf.models.method import Method
 from trainers.embed import BLOCK
 from trainers.embed import HeldOutPoints
@@ -19,6 +20,8 @@ from trainers.evaluators.scores import own_score
 from trainers.examples import take
 from trainers.folds import class_ids
 from trainers.model import build_model
+from trainers.progress import CountedRows
+from trainers.progress import Progress
 from trainers.sprites import sprite_images
 
 # Queries whose neighbours are searched for the picture, and that it shows.
@@ -101,7 +104,13 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
                 f"recall_at_{k}": value for k, value in recall.items()
             }
             curves[(split + name).replace("_", " ")] = [recall]
-        results[split] |= {"ceiling": ceiling(x, classes), "examples": len(x)}
+        read = x
+        if isinstance(x, Images):  # read from files, which takes its time
+            read = CountedRows(x, Progress(len(x), "image"))
+        results[split] |= {
+            "ceiling": ceiling(read, classes),
+            "examples": len(x),
+        }
         if "neighbours" not in figures:
             names = np.asarray(data.class_names(labels)).astype(str)
             figures |= neighbours(model, x, embeddings, classes, names)
