@@ -76,7 +76,7 @@ lock: ## Resolve requirements.lock again (UPGRADE=1: newest versions).
 	@command -v "$(UV)" >/dev/null || { \
 	  echo "make lock needs uv: install it or give its path, UV=..." >&2; \
 	  exit 1; }
-	"$(UV)" pip compile setup.py --extra plots --extra hdf5 --extra dev \
+	"$(UV)" pip compile setup.py --extra hdf5 --extra dev \
 	  --universal --python-version 3.11 --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links \
 	  --custom-compile-command "make lock" --quiet \

@@ -27,6 +27,8 @@ INSTALL_REQUIRES = [
     # TensorFlow no longer brings TensorBoard; tf.summary needs it.
     "tensorboard>=2.21",
     "keras-tuner>=1.4.8,<1.5",
+    # Every command ends with a picture.
+    "matplotlib>=3.10",
     "ml_collections>=1.1",
     "numpy>=2.1",
     "scikit-learn>=1.6",
@@ -47,7 +49,8 @@ EXTRAS_REQUIRE = {
     "cuda": ["tensorflow[and-cuda]>=2.21; sys_platform == 'linux'"],
     # Files of MATLAB 7.3 are HDF5, older ones are read by SciPy.
     "hdf5": ["h5py>=3.11"],
-    "plots": ["matplotlib>=3.10"],
+    # Matplotlib is always installed now; older commands name the extra.
+    "plots": [],
     # TensorFlow Datasets reads recordings with pydub, which needs a module that
     # Python 3.13 no longer has. Only preparing a set reads recordings.
     "speech": [

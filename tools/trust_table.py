@@ -5,6 +5,8 @@
 Reads `benchmarks/results/trust`, which `tools.trust_study` writes.
 """
 
+import numpy as np
+
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
@@ -152,34 +154,46 @@ def tables(found: dict[str, dict]) -> str:
 
 
 def figures(found: dict[str, dict]) -> dict:
-    """Draws the reached over the promised rates, a panel for each score."""
+    """Draws the reached over the promised rates, a panel for each run."""
     from matplotlib.figure import Figure
 
     from embeddings_tf.viz import methods
 
-    figure = Figure(figsize=(10, 4.8), layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
-    for panel, score in zip(
-        axes, ("log_evidence", "nearest_distance"), strict=True
-    ):
+    columns = 5
+    rows = -(-len(found) // columns)
+    figure = Figure(figsize=(2.3 * columns, 2.4 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, sharex=True, sharey=True)
+    panels = np.ravel(panels)
+    for panel, result in zip(panels, found.values(), strict=False):
         panel.plot([0, 22], [0, 22], color="black", linestyle=":")
-        for index, (name, result) in enumerate(found.items()):
-            rows = result["promises"][score]
+        for index, score in enumerate(("log_evidence", "nearest_distance")):
+            of_score = result["promises"][score]
             panel.errorbar(
-                [100 * row["promised"] for row in rows],
-                [100 * row["reached"] for row in rows],
-                [200 * row["standard_error"] for row in rows],
-                label=name.replace("_", " "),
+                [100 * row["promised"] for row in of_score],
+                [100 * row["reached"] for row in of_score],
+                [200 * row["standard_error"] for row in of_score],
+                label=score.replace("_", " "),
                 markersize=4,
                 **methods.style(index),
             )
-        panel.set(
-            xlabel="promised false-accept rate, %",
-            title=score.replace("_", " "),
-        )
+        place = SETS[result["dataset"]].partition(",")[0]
+        panel.set_title(f"{place}, {result['method']}", fontsize=9)
         panel.grid(alpha=0.3)
-    axes[0].set_ylabel("reached false-accept rate, % (± 2 standard errors)")
-    axes[1].legend(fontsize=7, loc="upper left")
+    for panel in panels[len(found) :]:
+        panel.set_axis_off()
+    for number, panel in enumerate(panels[: len(found)]):
+        # The lowest panel of a column may be above a hidden one.
+        panel.xaxis.set_tick_params(labelbottom=number + columns >= len(found))
+    figure.legend(
+        *panels[0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=2,
+        frameon=False,
+    )
+    figure.supxlabel("promised false-accept rate, %", fontsize=10)
+    figure.supylabel(
+        "reached false-accept rate, % (± 2 standard errors)", fontsize=10
+    )
     return {"trust_promises": figure}
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from embeddings_tf import callbacks
 from embeddings_tf import scoring
 from embeddings_tf.models.method import Method
+from trainers.progress import Progress
 
 BLOCK = 256
 
@@ -20,14 +21,19 @@ class HeldOutPoints(callbacks.EmbeddingEvaluation):
     """Evaluates points, with each utterance embedded as a whole."""
 
     def embed(self) -> np.ndarray:
-        return embed_points(self.model, self.x)
+        return embed_points(self.model, self.x, shown=False)
 
 
-def embed_points(model, x) -> np.ndarray:
+def embed_points(model, x, shown: bool = True) -> np.ndarray:
     """Embeds all of `x` as points; a Gaussian becomes its mean."""
-    return Method(model).points(embed(model, x)).numpy()
+    return Method(model).points(embed(model, x, shown)).numpy()
 
 
-def embed(model, x) -> np.ndarray:
-    """Embeds all of `x`: arrays in blocks, utterances one by one."""
-    return scoring.embed(model, x, batch_size=BLOCK)
+def embed(model, x, shown: bool = True) -> np.ndarray:
+    """Embeds all of `x`: arrays in blocks, utterances one by one.
+
+    Shows the progress, unless `shown` is False as during a training, which
+    shows its own.
+    """
+    advance = Progress(len(x), "example").advance if shown else None
+    return scoring.embed(model, x, batch_size=BLOCK, progress=advance)

@@ -153,6 +153,31 @@ def enroll(arguments: argparse.Namespace) -> None:
         )
     gallery.save(path)
     _report(path, gallery)
+    _draw(gallery, trained.workdir)
+
+
+def _draw(gallery, workdir) -> None:
+    """Draws the scores of the calibration examples, with the threshold."""
+    examples = gallery.calibration_examples_
+    if examples is None:
+        return
+    from trainers.pictures import save_picture
+
+    scores = gallery.score_samples(examples.embeddings)
+    rate = gallery.calibration_["false_accept_rate"]
+
+    def draw():
+        from embeddings_tf import viz
+
+        return viz.score_histogram_figure(
+            {"classes that are not enrolled": scores},
+            gallery.threshold_,
+            name=gallery.score.replace("_", " "),
+            title=f"calibration of the threshold, promised: {100 * rate:g} % "
+            "on average over classes",
+        )
+
+    save_picture(draw, workdir / "enroll.png")
 
 
 def _check(arguments, path) -> None:

@@ -6,7 +6,6 @@ section `evaluation` is the run's own evaluation. An evaluation of another kind
 """
 
 import argparse
-import importlib.util
 import shlex
 import sys
 import time
@@ -59,11 +58,6 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
                 )
             run = apply_override(run, override)
         check_evaluation(run)
-        if importlib.util.find_spec("matplotlib") is None:
-            raise ValueError(
-                "the pictures need Matplotlib: pip install "
-                "'embeddings_tf[plots]'"
-            )
         import_tensorflow()
         from trainers.backbone_features import require_same_backbone
         from trainers.checkpoint import load_best

@@ -10,4 +10,4 @@ class HeldOut(callbacks.EmbeddingEvaluation):
     """Embeds each utterance as a whole, one by one."""
 
     def embed(self) -> np.ndarray:
-        return embed(self.model, self.x)
+        return embed(self.model, self.x, shown=False)

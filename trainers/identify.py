@@ -143,7 +143,22 @@ def _draw(gallery, groups, found, figure, workdir) -> None:
             title="inputs left of the threshold are answered 'unknown'",
         )
 
-    save_picture(draw, figure or workdir / "identify.png")
+    path = figure or workdir / "identify.png"
+    save_picture(draw, path)
+    if labels is None:
+        return
+
+    def draw_confusion():
+        from embeddings_tf import viz
+
+        return viz.confusion_figure(
+            labels,
+            found["answer"],
+            classes=gallery.classes_,
+            title="answers by class of the inputs",
+        )
+
+    save_picture(draw_confusion, path.with_stem(f"{path.stem}_confusion"))
 
 
 def main(words=None) -> int:

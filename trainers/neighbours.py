@@ -17,7 +17,11 @@ from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from trainers.embed_data import KIND
 from trainers.inputs import Inputs
+from trainers.progress import Progress
 from trainers.stored_paths import shown_names
+
+# Inputs whose neighbours are searched at once.
+BLOCK = 1024
 
 
 class Neighbours:
@@ -58,7 +62,7 @@ class Neighbours:
         is_inside = np.isin(own, of_gallery) & (own != "")
         wanted = count + int(is_inside.any())
         self.require(wanted)
-        values, rows = self._search.kneighbors(embeddings, wanted)
+        values, rows = self._searched(embeddings, wanted)
         if wanted == count:
             return values, rows
         hidden = (of_gallery[rows] == own[:, None]) & (own[:, None] != "")
@@ -66,6 +70,16 @@ class Neighbours:
         hidden[~hidden.any(axis=1), -1] = True
         hidden &= np.cumsum(hidden, axis=1) == 1
         return tuple(x[~hidden].reshape(-1, count) for x in (values, rows))
+
+    def _searched(self, embeddings: np.ndarray, count: int) -> tuple:
+        """Searches block by block, with progress."""
+        progress = Progress(len(embeddings), "input")
+        found = []
+        for first in range(0, len(embeddings), BLOCK):
+            block = embeddings[first : first + BLOCK]
+            found.append(self._search.kneighbors(block, count))
+            progress.advance(len(block))
+        return tuple(map(np.concatenate, zip(*found, strict=True)))
 
     def caption(self, row: int) -> str:
         """The class of an example, or its name if it has none."""

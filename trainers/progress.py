@@ -2,8 +2,13 @@
 
 import sys
 import time
+from collections.abc import Callable
+
+import numpy as np
 
 SECONDS_PER_LINE = 10
+# Shorter jobs have no bar.
+SECONDS_BEFORE_BAR = 2
 
 
 class Progress:
@@ -26,13 +31,49 @@ class Progress:
     def advance(self, count: int = 1) -> None:
         """Counts units that are done."""
         self.done += count
+        now = time.monotonic()
         if self.bar is not None:
-            self.bar.add(count)
-        elif time.monotonic() > self.printed + SECONDS_PER_LINE:
-            self.printed = time.monotonic()
-            passed = self.printed - self.started
-            left = passed * (self.total - self.done) / self.done
+            if now > self.started + SECONDS_BEFORE_BAR:
+                self.bar.update(self.done)
+        elif now > self.printed + SECONDS_PER_LINE:
+            self.printed = now
+            left = (now - self.started) * (self.total - self.done) / self.done
             print(
                 f"{self.done} of {self.total} {self.unit}s, {left:.0f} s left",
                 flush=True,
             )
+
+    def counting(self, function: Callable) -> Callable:
+        """Returns the function; each call advances by one."""
+
+        def counted(*arguments, **options):
+            found = function(*arguments, **options)
+            self.advance()
+            return found
+
+        return counted
+
+    def counting_scores(self, score: Callable) -> Callable:
+        """Returns a score of pairs; each call advances by its scores."""
+
+        def counted(*sides):
+            found = score(*sides)
+            self.advance(int(np.prod(np.shape(found))))
+            return found
+
+        return counted
+
+
+class CountedRows:
+    """Rows that are read in slices; each slice advances a `Progress`."""
+
+    def __init__(self, x, progress: Progress):
+        self.x, self.progress = x, progress
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows):
+        found = self.x[rows]
+        self.progress.advance(len(found))
+        return found

@@ -11,6 +11,7 @@ from embeddings_tf.datasets import speech
 from embeddings_tf.ops.arguments import positive_integer
 from trainers.config import argument_of
 from trainers.config import build
+from trainers.progress import Progress
 from trainers.run import DataFields
 from trainers.run import Part
 
@@ -40,7 +41,7 @@ def features(x, front_end: Part):
         except tf.errors.InvalidArgumentError:
             return of_waveform(waveform)  # eagerly, for its clear error
 
-    return x.map(compute)
+    return x.map(Progress(len(x), "recording").counting(compute))
 
 
 def _check_sample_rate(x, front_end: Part) -> None:

@@ -8,9 +8,10 @@ import os
 import numpy as np
 
 from embeddings_tf import scoring
-from embeddings_tf import viz
+from embeddings_tf.scoring import array_file
+from embeddings_tf.scoring.verifier import NUM_RESAMPLES
 from trainers.galleries import held_out
-from trainers.pictures import save_picture
+from trainers.progress import Progress
 from trainers.run import Backbone
 from trainers.run import Images
 from trainers.run import Part
@@ -19,13 +20,17 @@ from trainers.stored_paths import absolute_data
 from trainers.trained import Trained
 from trainers.trained import embed_inputs
 
-FILE, FIGURE = "verifier.json", "verify.png"
+FILE, PAIRS = "verifier.json", "verifier_pairs.npz"
+KIND = "scores of held-out pairs of embeddings_tf"
 
 
 def fitted_verifier(
     trained: Trained, data: str | None, rate: float, kind: str, prior: float
-) -> scoring.Verifier:
+) -> tuple[scoring.Verifier, np.ndarray, np.ndarray]:
     """Returns a verifier for held-out classes, from the workdir if it is there.
+
+    Also returns the scores of the held-out pairs, and whether each pair is of
+    one class.
 
     Args:
         trained: The run.
@@ -45,11 +50,17 @@ def fitted_verifier(
     verifier = scoring.Verifier(
         trained.model, calibration=kind, target_prior=prior, embedded=True
     )
-    verifier.fit(embeddings, inputs.labels, rate)
+    progress = Progress(NUM_RESAMPLES, "resample")
+    verifier.fit(embeddings, inputs.labels, rate, progress=progress.advance)
     verifier.source = source
+    scores, is_same = verifier.scores_
+    array_file.write(
+        trained.workdir / PAIRS,
+        {"scores": scores, "is_same": is_same},
+        {"kind": KIND, "report": verifier.report_, "source": source},
+    )
     verifier.save(trained.workdir / FILE)
-    save_picture(lambda: _histogram(verifier), trained.workdir / FIGURE)
-    return verifier
+    return verifier, scores, is_same
 
 
 def _source(trained: Trained, data: str | None) -> str:
@@ -82,10 +93,13 @@ def _source(trained: Trained, data: str | None) -> str:
 
 
 def _kept(trained: Trained, source, rate, kind, prior):
-    """Returns the verifier in the workdir if it was fitted in this way."""
+    """Returns what is in the workdir, if it was fitted in this way."""
     try:
         found = scoring.Verifier.load(
             trained.workdir / FILE, trained.model, embedded=True
+        )
+        arrays, settings = array_file.read(
+            trained.workdir / PAIRS, KIND, ("scores", "is_same")
         )
     except (OSError, ValueError):  # missing, damaged, of an earlier epoch
         return None
@@ -95,14 +109,9 @@ def _kept(trained: Trained, source, rate, kind, prior):
         found.calibration,
         found.target_prior,
     )
-    return found if of_file == (source, rate, kind, prior) else None
-
-
-def _histogram(verifier: scoring.Verifier):
-    scores, is_same = verifier.scores_
-    return viz.score_histogram_figure(
-        {"same class": scores[is_same], "different": scores[~is_same]},
-        verifier.threshold_,
-        name="score of a pair",
-        title="pairs of held-out classes; right of the threshold is 'same'",
-    )
+    of_pairs = settings.get("source"), settings.get("report")
+    if of_file != (source, rate, kind, prior):
+        return None
+    if of_pairs != (source, found.report_):
+        return None
+    return found, arrays["scores"], arrays["is_same"]

@@ -15,6 +15,8 @@ from trainers.answers_file import print_more
 from trainers.answers_file import write_answers
 
 CALIBRATIONS = ("logistic", "isotonic")
+# Pairs that the picture marks.
+MOST_MARKED = 6
 
 
 def parser() -> argparse.ArgumentParser:
@@ -102,7 +104,7 @@ def verify(arguments: argparse.Namespace) -> None:
         embeddings[[place[name] for name in pairs[side]]]
         for side in ("first", "second")
     )
-    verifier = fitted_verifier(
+    verifier, *held_out = fitted_verifier(
         trained,
         arguments.calibration,
         arguments.false_accept_rate,
@@ -133,10 +135,42 @@ def verify(arguments: argparse.Namespace) -> None:
     if output is not None:
         write_answers(output, columns)
         print(f"Every answer: {output}")
+    _draw(columns, *held_out, trained.workdir)
     print(
         f"Next: {command_line.module_command('trainers.enroll')} --workdir "
         f"{shlex.quote(arguments.workdir)} --gallery FILE.npz FOLDER"
     )
+
+
+def _draw(columns: dict, scores, is_same, workdir) -> None:
+    """Draws the scores of held-out pairs, and marks the first asked pairs."""
+    import pathlib
+
+    from trainers.pictures import save_picture
+
+    sides = [
+        [pathlib.PurePath(name).name for name in columns[side][:MOST_MARKED]]
+        for side in ("first", "second")
+    ]
+    marks = {
+        f"{number}. {first}, {second} ({answer})": score
+        for number, (first, second, answer, score) in enumerate(
+            zip(*sides, columns["answer"], columns["score"], strict=False), 1
+        )
+    }
+
+    def draw():
+        from embeddings_tf import viz
+
+        return viz.score_histogram_figure(
+            {"same class": scores[is_same], "different": scores[~is_same]},
+            columns["threshold"][0],
+            name="score of a pair",
+            title="pairs of held-out classes; right of the threshold is 'same'",
+            marks=marks,
+        )
+
+    save_picture(draw, workdir / "verify.png")
 
 
 def _print_lines(columns: dict) -> None:

@@ -1,6 +1,5 @@
 """The callbacks with which the commands write to TensorBoard."""
 
-import importlib.util
 import pathlib
 
 import keras
@@ -100,13 +99,10 @@ class ShowHeldOut(keras.callbacks.Callback):
         self.shown = [
             callbacks.EmbeddingProjector(x, labels, log_dir, images=images)
         ]
-        if importlib.util.find_spec("matplotlib") is None:
-            print("For pictures: pip install 'embeddings_tf[plots]'")
-        else:
-            pictures = callbacks.EmbeddingPictures(
-                x, classes[self.rows], log_dir, images=images
-            )
-            self.shown.append(pictures)
+        pictures = callbacks.EmbeddingPictures(
+            x, classes[self.rows], log_dir, images=images
+        )
+        self.shown.append(pictures)
         self._is_new = False
 
     def set_model(self, model):

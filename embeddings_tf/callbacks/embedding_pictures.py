@@ -35,8 +35,6 @@ class EmbeddingPictures(keras.callbacks.Callback):
       possible, with their five nearest neighbours. A wrong class has a red
       frame.
 
-    Needs Matplotlib: `pip install 'embeddings_tf[plots]'`.
-
     Args:
         x: Held-out inputs that `model.predict` accepts in slices; at most a
             few thousand.
@@ -78,8 +76,6 @@ class EmbeddingPictures(keras.callbacks.Callback):
         every: int = 10,
         batch_size: int = 256,
     ):
-        import matplotlib  # noqa: F401, fails now and not after an epoch
-
         super().__init__()
         self.x = x
         self.labels = arrays.integers(

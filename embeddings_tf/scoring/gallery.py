@@ -15,6 +15,7 @@ from embeddings_tf.scoring.open_set import SCORES
 from embeddings_tf.scoring.open_set import answer_for_unknown
 from embeddings_tf.scoring.open_set import answers
 from embeddings_tf.scoring.open_set import calibrated
+from embeddings_tf.scoring.open_set import not_enrolled
 from embeddings_tf.scoring.open_set import open_set_scores
 
 
@@ -138,6 +139,16 @@ class Gallery:
                 "The gallery is empty: call enroll(x, labels) first."
             )
         return self._examples
+
+    @property
+    def calibration_examples_(self) -> LabelledEmbeddings | None:
+        """The held-out examples that set the threshold; None without one.
+
+        Examples of classes that became enrolled are left out.
+        """
+        if self._held_out is None:
+            return None
+        return not_enrolled(self._held_out[0], self.examples_)
 
     def fit(self, x, labels, names=None) -> "Gallery":
         """Enrolls classes, and forgets the classes enrolled before."""

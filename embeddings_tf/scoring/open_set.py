@@ -78,6 +78,16 @@ def answers(
     }
 
 
+def not_enrolled(
+    held_out: LabelledEmbeddings, examples: LabelledEmbeddings
+) -> LabelledEmbeddings:
+    """Returns the held-out examples of classes that are not enrolled."""
+    is_other = ~np.isin(
+        held_out.labels.astype(str), examples.labels.astype(str)
+    )
+    return held_out.take(np.flatnonzero(is_other))
+
+
 def calibrated(
     score: str,
     classifier: FewShotClassifier,
@@ -92,15 +102,12 @@ def calibrated(
     Raises:
         ValueError: If too few classes are left for the rate.
     """
-    is_other = ~np.isin(
-        held_out.labels.astype(str), examples.labels.astype(str)
-    )
-    if not is_other.any():
+    others = not_enrolled(held_out, examples)
+    if not len(others):
         raise ValueError(
             "No calibration class is left: all of them are enrolled. Calibrate "
             "on examples of other classes."
         )
-    others = held_out.take(np.flatnonzero(is_other))
     scores = open_set_scores(score, classifier, examples, others.embeddings)
     found = conformal_threshold(scores, others.labels, rate)
     threshold = found.pop("threshold")

@@ -1,5 +1,6 @@
 """Decides whether two inputs are of the same class."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ _VALUES = (
 )
 # Pairs of a kind to which the calibration is fitted.
 _MOST_PAIRS = 50_000
+NUM_RESAMPLES = 200
 
 
 class Verifier:
@@ -125,7 +127,14 @@ class Verifier:
         self._calibrated: Any = None
         self._scores: tuple | None = None
 
-    def fit(self, x, labels, false_accept_rate: float = 0.01) -> "Verifier":
+    def fit(
+        self,
+        x,
+        labels,
+        false_accept_rate: float = 0.01,
+        *,
+        progress: Callable[[int], object] | None = None,
+    ) -> "Verifier":
         """Calibrates the score, and sets the threshold.
 
         Args:
@@ -133,7 +142,11 @@ class Verifier:
             labels: Their classes, strings or integers `(n,)`.
             false_accept_rate: Share of pairs of two classes that are accepted,
                 between 0 and 1.
+            progress: Function called with 1 after each of the `NUM_RESAMPLES`
+                resamples of the interval, which take most of the time.
         """
+        if progress is not None:
+            progress = arguments.function("progress", progress, "a number")
         rate = arguments.number_between(
             "false_accept_rate", false_accept_rate, 0, 1
         )
@@ -154,11 +167,11 @@ class Verifier:
         )
         reached, miss = metrics.error_rates(scores, is_same, threshold)
         interval = metrics.bootstrap_interval(
-            lambda s, t: metrics.error_rates(s, t, threshold),
+            _counted(threshold, progress),
             scores,
             is_same,
             np.stack([ids[first], ids[second]], axis=1),
-            num_resamples=200,
+            num_resamples=NUM_RESAMPLES,
             seed=self.seed,
         )
         self._calibrated, self.threshold_ = calibrated, threshold
@@ -284,6 +297,17 @@ class Verifier:
 
     def _embed(self, name: str, x) -> np.ndarray:
         return embed_inputs(self.model, x, self.batch_size, self.embedded)
+
+
+def _counted(threshold: float, progress) -> Callable:
+    """Error rates at a threshold; each call reports to `progress`."""
+
+    def measure(scores, is_same):
+        if progress is not None:
+            progress(1)
+        return metrics.error_rates(scores, is_same, threshold)
+
+    return measure
 
 
 def _require_pairs(is_same: np.ndarray, rate: float) -> None:

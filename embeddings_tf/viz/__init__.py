@@ -4,6 +4,7 @@ from embeddings_tf.viz.acceptance_figure import acceptance_figure
 from embeddings_tf.viz.auc_distribution_figure import auc_distribution_figure
 from embeddings_tf.viz.bars_figure import bars_figure
 from embeddings_tf.viz.calibration_figure import calibration_figure
+from embeddings_tf.viz.confusion_figure import confusion_figure
 from embeddings_tf.viz.det_figure import det_figure
 from embeddings_tf.viz.distance_properties_figure import (
     distance_properties_figure,
@@ -32,6 +33,7 @@ __all__ = [
     "auc_distribution_figure",
     "bars_figure",
     "calibration_figure",
+    "confusion_figure",
     "det_figure",
     "distance_properties_figure",
     "embedding_figure",

@@ -26,7 +26,8 @@ def calibration_figure(
     Args:
         panels: One panel per entry, for instance `"as trained"` and
             `"calibrated"`: from names of scores to results of
-            `metrics.likelihood_ratio_curve`.
+            `metrics.likelihood_ratio_curve`. A score that is in several
+            panels has the same colour in each.
         title: Title of the figure.
 
     Returns:
@@ -51,6 +52,7 @@ def calibration_figure(
 
     methods.by_name("`panels`", panels, "one panel")
     drawn = {name: _lines(name, curves) for name, curves in panels.items()}
+    order = [*dict.fromkeys(n for lines in drawn.values() for n in lines)]
     every = [line for lines in drawn.values() for line in lines.values()]
     height = 1.1 * max((np.abs(y).max() for _, y in every), default=1.0)
     height = max(height, 1.0)
@@ -61,9 +63,9 @@ def calibration_figure(
         # Ratios that are far too large would hide all other lines.
         width = min(max([height, *widest]), 3 * height)
         panel.plot([-width, width], [-width, width], color="black", ls=":")
-        for index, (label, (x, y)) in enumerate(lines.items()):
-            style = methods.style(index) | {"markersize": 4}
-            panel.plot(x, y, label=label, **style)
+        for label, (x, y) in lines.items():
+            style = methods.style(order.index(label)) | {"markersize": 4}
+            panel.plot(x, y, label=str(label).replace("_", " "), **style)
         panel.set(
             xlim=(-width, width),
             ylim=(-height, height),

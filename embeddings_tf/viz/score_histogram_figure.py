@@ -11,6 +11,7 @@ from embeddings_tf.viz import methods
 
 # Scores outside these quantiles are drawn at the edge of the axes.
 _QUANTILES = (0.005, 0.995)
+_MOST_MARKS = 9
 
 
 def score_histogram_figure(
@@ -20,6 +21,7 @@ def score_histogram_figure(
     name: str = "score",
     title: str = "",
     num_bins: int = 40,
+    marks: Mapping[str, float] | None = None,
 ):
     """Draws a histogram of scores per group, with a threshold.
 
@@ -35,12 +37,15 @@ def score_histogram_figure(
         name: Name of the score, under the horizontal axis.
         title: Title of the figure.
         num_bins: Number of bins.
+        marks: From names to single scores, at most 9, drawn as lines with
+            names in the legend; None: no marks. The axes contain them.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
 
     Raises:
-        ValueError: If there are no groups, or scores are empty or not finite.
+        ValueError: If there are no groups or too many marks, or scores are
+            empty or not finite.
 
     Example:
 
@@ -66,6 +71,8 @@ def score_histogram_figure(
     if threshold is not None:
         threshold = finite_number("threshold", threshold)
         ends.append(np.full(2, threshold))
+    marks = _marks({} if marks is None else marks)
+    ends += [np.full(2, score) for score in marks.values()]
     low, high = np.min(ends), np.max(ends)
     methods.drawable("groups", np.array([low, high]))
     margin = 0.03 * (high - low) or max(abs(low), 1.0) * 0.1
@@ -95,10 +102,30 @@ def score_histogram_figure(
             linewidth=1.2,
             label=f"threshold {threshold:.4g}",
         )
+    for index, (mark, score) in enumerate(marks.items(), start=len(scores)):
+        panel.axvline(
+            score,
+            color=methods.style(index)["color"],
+            linestyle=methods.style(index)["linestyle"],
+            linewidth=2,
+            label=f"{mark}: {score:.4g}",
+        )
     panel.set(
         xlim=(edges[0], edges[-1]), xlabel=name, ylabel="% of the group per bin"
     )
     panel.spines[["top", "right"]].set_visible(False)
-    panel.legend(frameon=False, fontsize=9)
+    panel.legend(framealpha=0.8, edgecolor="none", fontsize=9)
     figure.suptitle(title)
     return figure
+
+
+def _marks(marks) -> dict[str, float]:
+    if not isinstance(marks, Mapping) or len(marks) > _MOST_MARKS:
+        raise ValueError(
+            f"`marks` must be a dictionary of at most {_MOST_MARKS} scores; "
+            f"received {marks!r}."
+        )
+    return {
+        str(mark): finite_number(f"marks[{mark!r}]", score)
+        for mark, score in marks.items()
+    }

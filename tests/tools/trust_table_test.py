@@ -26,3 +26,19 @@ def test_a_minimum_is_below_every_cllr():
         for row in result["pairs"].values():
             for name in ("cllr", "cllr_logistic", "cllr_isotonic"):
                 assert row.get(name, 9) >= row["min_cllr"] - 1e-9
+
+
+def test_the_figure_has_a_panel_for_each_run():
+    found = trust_table.load()
+    (figure,) = trust_table.figures(found).values()
+    panels = [panel for panel in figure.axes if panel.axison]
+    assert len(panels) == len(found)
+    for panel, result in zip(panels, found.values(), strict=True):
+        assert panel.get_title().endswith(result["method"])
+        lines = [line for bars in panel.containers for line in bars.lines[:1]]
+        for line, score in zip(
+            lines, ("log_evidence", "nearest_distance"), strict=True
+        ):
+            rows = result["promises"][score]
+            drawn = [100 * row["reached"] for row in rows]
+            assert line.get_ydata().tolist() == drawn

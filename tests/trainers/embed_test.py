@@ -5,6 +5,7 @@ import pytest
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
+from trainers import embed as embed_module
 from trainers.config import load_recipe
 from trainers.embed import HeldOutPoints
 from trainers.embed import embed
@@ -53,3 +54,23 @@ def test_a_recipe_whose_loss_does_not_fit_its_encoder(piece_size):
     )
     with pytest.raises(ValueError, match="ContrastiveLoss compares points"):
         build_model(run)
+
+
+def test_embedding_shows_its_progress_except_during_training(monkeypatch):
+    made = []
+
+    class Recorded(embed_module.Progress):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(embed_module, "Progress", Recorded)
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    x = np.zeros((300, 2), "float32")
+    embed(model, x)
+    (progress,) = made
+    assert progress.total == progress.done == 300
+    held_out = HeldOutPoints(x, np.arange(300), {})
+    held_out.set_model(model)
+    held_out.embed()
+    assert len(made) == 1

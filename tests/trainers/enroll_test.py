@@ -45,6 +45,28 @@ def test_a_new_gallery(gallery, colours, capsys):
     assert set(found["calibration_labels"]) == set(HELD_OUT)
 
 
+def test_the_picture_has_the_scores_that_set_the_threshold(
+    colours, tmp_path, monkeypatch
+):
+    drawn = []
+    monkeypatch.setattr(
+        "embeddings_tf.viz.score_histogram_figure",
+        lambda groups, threshold, **_: drawn.append((groups, threshold)),
+    )
+    monkeypatch.setattr("embeddings_tf.viz.save_figure", lambda *_: "a.png")
+    words = ["--workdir", colours / "run", "--gallery", tmp_path / "g.npz"]
+    words += [colours / "photos", *SHORT, "--examples-per-class", 2]
+    assert call(enroll, *words, "--classes", *TEST[:4]) == 0
+    (((scores,), threshold),) = [(g.values(), t) for g, t in drawn]
+    count = len(HELD_OUT)
+    assert scores.shape == (count * 6,)
+    # Split conformal: the mean accepted share, with one class more as 1.
+    shares = (scores.reshape(count, 6) >= threshold).mean(axis=1)
+    assert (1 + shares.sum()) / (count + 1) <= 0.25
+    assert call(enroll, "--gallery", tmp_path / "g.npz", "--no-threshold") == 0
+    assert len(drawn) == 1, "without a threshold there is nothing to draw"
+
+
 def test_adding_and_removing(gallery, colours, capsys):
     before = contents(gallery)
     capsys.readouterr()

@@ -63,7 +63,8 @@ def test_answers_by_loop(gallery, colours, tmp_path, capsys):
     assert f"{share:.1f} % are accepted (promised: at most 25 %" in " ".join(
         lines
     )
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    for name in ("a.png", "a_confusion.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 def test_who_counts_in_which_rate(gallery, colours, tmp_path, capsys):

@@ -12,9 +12,19 @@ SHORT = ["--config.num_epochs=2", "--config.steps_per_epoch=25"]
 MORE = ["--config.deterministic=False"]
 
 
-def blocks(page: str, language: str) -> list[str]:
-    """Returns the code blocks of a page in a language, in order."""
+def blocks(page: str, language: str, section: str = "") -> list[str]:
+    """Returns the code blocks of a page, or of a section of it, in order.
+
+    Args:
+        page: Name of the file.
+        language: What follows the opening of a block.
+        section: A heading of the second level; empty: the whole page.
+    """
     text = (DOCS / page).read_text(encoding="utf-8")
+    if section:
+        _, found, text = text.partition(f"## {section}\n")
+        assert found, section
+        text = text.partition("\n## ")[0]
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 

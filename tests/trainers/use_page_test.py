@@ -19,7 +19,7 @@ def test_every_command_runs(tmp_path, monkeypatch, capsys):
     commands = [
         line for block in blocks(PAGE, "sh")[1:] for line in block.splitlines()
     ]
-    assert len(commands) == 8
+    assert len(commands) == 9
     run_commands(commands)
     with open("answers.csv") as file:
         rows = list(csv.DictReader(file))

@@ -85,6 +85,28 @@ def test_a_second_start_does_not_calibrate_again(words, colours, capsys):
     assert "Calibrating." in capsys.readouterr().out
 
 
+def test_every_start_draws_the_asked_pairs(words, colours, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        "embeddings_tf.viz.score_histogram_figure",
+        lambda groups, threshold, **kw: drawn.append((groups, threshold, kw)),
+    )
+    monkeypatch.setattr("embeddings_tf.viz.save_figure", lambda *_: "a.png")
+    photos = colours / "photos"
+    for second in ("0", "1", "1"):  # the last two are kept in the workdir
+        files = [photos / TEST[0] / "0.png", photos / TEST[1] / f"{second}.png"]
+        assert call(verify, *words, *files) == 0
+    (first, _, _), (again, _, _), (kept, threshold, more) = drawn
+    for groups in (again, kept):
+        for name, scores in first.items():
+            np.testing.assert_array_equal(groups[name], scores)
+    ((name, score),) = more["marks"].items()
+    expected = -distance((TEST[0], 0), (TEST[1], 1))
+    np.testing.assert_allclose(score, expected, rtol=1e-4)
+    answer = "same" if score >= threshold else "different"
+    assert name == f"1. 0.png, 1.png ({answer})"
+
+
 def test_other_held_out_examples_are_calibrated_again(
     colours, tmp_path, monkeypatch, capsys
 ):

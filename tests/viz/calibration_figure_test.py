@@ -34,3 +34,24 @@ def test_separated_scores_leave_only_the_diagonal(pixels):
     figure = viz.calibration_figure({"calibrated": {"plda": curve}})
     assert len(figure.axes[0].lines) == 1
     pixels(figure)
+
+
+def test_a_score_has_one_readable_name_and_colour_in_all_panels():
+    curve = metrics.likelihood_ratio_curve(
+        [2.0, 1.0, 0.5, -1.0] * 20, [1, 0, 1, 0] * 20, num_bins=2
+    )
+    figure = viz.calibration_figure(
+        {
+            "as trained": {"learned_distance": curve},
+            "calibrated": {"cosine": curve, "learned_distance": curve},
+        }
+    )
+    before, after = (panel.lines[1:] for panel in figure.axes)
+    assert [line.get_label() for line in after] == [
+        "cosine",
+        "learned distance",
+    ]
+    colours = {line.get_label(): line.get_color() for line in after}
+    assert before[0].get_label() == "learned distance"
+    assert colours["learned distance"] == before[0].get_color()
+    assert colours["cosine"] != before[0].get_color()

@@ -44,3 +44,25 @@ def test_refusals():
         viz.score_histogram_figure({})
     with pytest.raises(ValueError, match="must be finite"):
         viz.score_histogram_figure({"a": [np.nan]})
+
+
+def test_marks_are_lines_inside_the_axes(pixels):
+    scores = np.linspace(0, 1, 99)
+    figure = viz.score_histogram_figure(
+        {"all": scores}, 0.5, marks={"a, b (same)": 4.0, "c": -3.0}
+    )
+    (panel,) = figure.axes
+    assert [line.get_xdata()[0] for line in panel.lines] == [0.5, 4.0, -3.0]
+    low, high = panel.get_xlim()
+    assert low < -3 and high > 4
+    texts = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert texts[2:] == ["a, b (same): 4", "c: -3"]
+    assert pixels(figure).std() > 5
+
+
+@pytest.mark.parametrize(
+    "marks", [[1.0], {"a": np.nan}, {str(n): n for n in range(10)}]
+)
+def test_marks_are_refused(marks):
+    with pytest.raises(ValueError, match="marks"):
+        viz.score_histogram_figure({"a": [1.0]}, marks=marks)

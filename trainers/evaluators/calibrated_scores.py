@@ -13,6 +13,7 @@ from trainers.embed import embed
 from trainers.embed import split_to_embed
 from trainers.examples import take
 from trainers.folds import class_ids
+from trainers.progress import Progress
 
 # Up to this number of examples, all pairs are used: two million trials.
 MOST_EXAMPLES = 2_000
@@ -59,7 +60,8 @@ def calibrate(
     is_target = classes[first] == classes[second]
     found = {}
     for name, score in scores.items():
-        values = metrics.score_all_pairs(score, embeddings)[first, second]
+        counted = Progress(len(rows) ** 2, "score").counting_scores(score)
+        values = metrics.score_all_pairs(counted, embeddings)[first, second]
         found[name] = fit(values, is_target, run.evaluation.false_accept_rates)
     return found
 
@@ -104,8 +106,10 @@ def measures(
     if num_resamples:
         for row in found["at_false_accept_rate"]:
             row["false_accept_rate_interval"] = metrics.bootstrap_interval(
-                functools.partial(
-                    metrics.error_rates, threshold=row["threshold"]
+                Progress(num_resamples, "resample").counting(
+                    functools.partial(
+                        metrics.error_rates, threshold=row["threshold"]
+                    )
                 ),
                 scores,
                 is_target,

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import metrics
+from embeddings_tf import sampling
 from embeddings_tf.models.method import Method
 from trainers.evaluators.occluded import EmbeddedSplit
 
@@ -46,6 +47,35 @@ def episodes(split: EmbeddedSplit, condition: str, wanted, log_prob):
                 log_prob=log_prob,
                 query_embeddings=queries,
             )
+
+
+def confusion(split: EmbeddedSplit, condition: str, wanted, measured):
+    """Returns names of classes and answers of all queries of episodes.
+
+    Args:
+        split: The embedded split.
+        condition: As for `episodes`.
+        wanted: As for `episodes`.
+        measured: The list of what `episodes` yielded.
+    """
+    names = dict(zip(split.labels, split.class_names.astype(str), strict=True))
+    shape = split.num_classes, wanted.num_support + wanted.num_query
+    num_draws = wanted.num_draws if split.corrupted else 1
+    classes = []
+    for draw in range(num_draws):
+        indices = sampling.episodes(
+            split.labels, shape[0], wanted.num_support, wanted.num_query, draw
+        ).take(len(range(draw, wanted.num_episodes, num_draws)))
+        for rows in indices.as_numpy_iterator():
+            first = split.labels[rows.reshape(shape)[:, 0]]
+            classes.append(np.array([names[label] for label in first]))
+    pairs = [
+        (of_episode[target], of_episode[log_prob.argmax(-1)])
+        for of_episode, (log_prob, target) in zip(
+            classes, measured, strict=True
+        )
+    ]
+    return [np.concatenate(side) for side in zip(*pairs, strict=True)]
 
 
 def measure_episodes(episodes) -> tuple[dict, dict, dict]:

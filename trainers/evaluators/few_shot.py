@@ -18,6 +18,7 @@ from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 from trainers.embed import split_to_embed
 from trainers.evaluators import unknown_classes
+from trainers.evaluators.episodes import confusion
 from trainers.evaluators.episodes import episode_log_prob
 from trainers.evaluators.episodes import episodes
 from trainers.evaluators.episodes import leave_one_out_accuracy
@@ -204,7 +205,7 @@ def measure(
         sum(len(split.conditions) for _, split, _ in tasks)
         * wanted.num_episodes
     )
-    reliability, reject = {}, {}
+    reliability, reject, confusions = {}, {}, []
     for name, split, task in tasks:
         results[name] = {}
         for condition in split.conditions:
@@ -213,6 +214,8 @@ def measure(
                 measured.append(episode)
                 progress.advance()
             cell, *curves = measure_episodes(measured)
+            if not confusions:  # of the first task, clean
+                confusions = confusion(split, condition, task, measured)
             if wanted.leave_one_out and name == split.name:
                 cell["leave_one_out_accuracy"] = leave_one_out_accuracy(
                     model, *split.sides(condition), split.labels
@@ -236,6 +239,11 @@ def measure(
     figures = {
         "evaluation": viz.evaluation_figure(reliability, reject, occlusion)
     }
+    figures["confusion"] = viz.confusion_figure(
+        *confusions,
+        title=f"{tasks[0][0].replace('_', ' ')}: answers in random episodes "
+        f"of {splits[0].num_classes} classes",
+    )
     if mean.shape[1] >= 2:
         rows = _rows_per_class(labels, 30, num_classes_drawn)
         figures["embedding"] = viz.embedding_figure(

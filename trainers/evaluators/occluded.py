@@ -10,6 +10,7 @@ from embeddings_tf.datasets import corrupt
 from embeddings_tf.datasets import occlusion_mask
 from embeddings_tf.ops import gaussian
 from trainers.embed import embed
+from trainers.progress import Progress
 
 BLOCK = 1000
 CONDITIONS = ("clean", "corrupt_support", "corrupt_query")
@@ -94,11 +95,12 @@ def _image_shape(x):
 
 def embed_corrupted(model, x, draw: int, num_parts: int = 1) -> np.ndarray:
     """Embeds all of `x` with `num_parts` parts of each image corrupted."""
-    blocks = []
+    blocks, progress = [], Progress(len(x), "occluded image")
     for first in range(0, len(x), BLOCK):
         block = tf.convert_to_tensor(x[first : first + BLOCK])
         block = corrupt(block, _seed(draw, first), num_digits=num_parts)
         blocks.append(model.predict_on_batch(block))
+        progress.advance(len(block))
     return np.concatenate(blocks)
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from embeddings_tf import callbacks
 from embeddings_tf import datasets
 from embeddings_tf import metrics
+from embeddings_tf import scoring
 from embeddings_tf import viz
+from embeddings_tf.datasets import Images
 from embeddings_tf.models.method import Method
 from trainers.embed import BLOCK
 from trainers.embed import HeldOutPoints
@@ -17,8 +19,15 @@ from trainers.embed import embed
 from trainers.embed import embed_points
 from trainers.embed import split_to_embed
 from trainers.evaluators.scores import own_score
+from trainers.examples import take
 from trainers.folds import class_ids
 from trainers.model import build_model
+from trainers.progress import CountedRows
+from trainers.progress import Progress
+from trainers.sprites import sprite_images
+
+# Queries whose neighbours are searched for the picture, and that it shows.
+QUERIES_SEARCHED, QUERIES_DRAWN, NEIGHBOURS_DRAWN = 500, 8, 6
 
 
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
@@ -76,6 +85,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     keras.utils.set_random_seed(run.training.seed)
     untrained = build_model(run, num_classes=data.num_classes)
     ks, results, curves = run.evaluation.k, {}, {}
+    figures: dict = {}
     for split in run.evaluation.splits:
         x, labels = split_to_embed(data, split)
         classes = class_ids(labels)
@@ -96,14 +106,65 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
                 f"recall_at_{k}": value for k, value in recall.items()
             }
             curves[(split + name).replace("_", " ")] = [recall]
-        results[split] |= {"ceiling": ceiling(x, classes), "examples": len(x)}
+        read = x
+        if isinstance(x, Images):  # read from files, which takes its time
+            read = CountedRows(x, Progress(len(x), "image"))
+        results[split] |= {
+            "ceiling": ceiling(read, classes),
+            "examples": len(x),
+        }
+        if "neighbours" not in figures:
+            names = np.asarray(data.class_names(labels)).astype(str)
+            figures |= neighbours(model, x, embeddings, classes, names)
         if run.evaluation.cluster:
             scores = (
                 {method.name: own} if own and not method.is_gaussian else {}
             )
             results[split] |= clustering(points, classes, scores)
     highest = results[run.evaluation.splits[0]]["ceiling"]
-    return results, {"recall": viz.recall_figure(curves, ceiling=highest)}
+    recall = viz.recall_figure(curves, ceiling=highest)
+    return results, {"recall": recall, **figures}
+
+
+def neighbours(model, x, embeddings, classes, names) -> dict:
+    """Returns a figure of queries with their nearest examples, if images.
+
+    Half of the queries are drawn at random, half among the queries whose
+    nearest example is of another class, as far as there are any.
+    """
+    rows = np.random.default_rng(0).permutation(len(x))[:QUERIES_SEARCHED]
+    count = min(NEIGHBOURS_DRAWN, len(x) - 1)
+    found = _others(model, embeddings, rows, count)
+    is_right = classes[found] == classes[rows][:, None]
+    random = np.arange(min(QUERIES_DRAWN // 2, len(rows)))
+    wrong = np.setdiff1d(np.flatnonzero(~is_right[:, 0]), random)
+    chosen = np.concatenate([random, wrong[: QUERIES_DRAWN // 2]])
+    shown = np.concatenate([rows[chosen, None], found[chosen]], axis=1)
+    images = sprite_images(take(x, shown.ravel()))
+    if images is None:
+        return {}
+    images = images.reshape(*shown.shape, *images.shape[1:])
+    return {
+        "neighbours": viz.neighbours_figure(
+            list(images[:, 0]),
+            [list(line) for line in images[:, 1:]],
+            names[found[chosen]].tolist(),
+            is_right[chosen].tolist(),
+            query_captions=names[rows[chosen]].tolist(),
+            title=f"{len(random)} queries at random, "
+            f"{len(chosen) - len(random)} with a wrong nearest example",
+        )
+    }
+
+
+def _others(model, embeddings, rows, count: int) -> np.ndarray:
+    """Returns the rows nearest to each of `rows`, except itself."""
+    search = scoring.NearestNeighbors(model, embedded=True).fit(embeddings)
+    _, found = search.kneighbors(embeddings[rows], count + 1)
+    is_other = found != rows[:, None]
+    # Equal embeddings can hide the row itself; then the last is one too many.
+    is_other[is_other.all(axis=1), -1] = False
+    return found[is_other].reshape(len(rows), count)
 
 
 def clustering(embeddings, classes, scores) -> dict[str, float]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from embeddings_tf import metrics
+from trainers.progress import Progress
 
 # 64 MiB of bins, because fused scores are dense near 1.
 NUM_BITS = 22
@@ -21,7 +22,9 @@ def measures(scores, is_target, groups=None, num_resamples: int = 0) -> dict:
     }
     if num_resamples:
         found["interval"] = metrics.bootstrap_interval(
-            metrics.equal_error_rate,
+            Progress(num_resamples, "resample").counting(
+                metrics.equal_error_rate
+            ),
             scores,
             is_target,
             groups,
@@ -45,7 +48,10 @@ def streamed(
     histograms = {name: metrics.TrialHistogram() for name in after}
     accepted: dict[float, np.ndarray] = {}
 
+    progress = Progress(len(classes) * (len(classes) - 1) // 2, "pair")
+
     def update(scores, is_target):
+        progress.advance(len(scores))
         histogram.update(scores, is_target)
         for name, transform in after.items():
             histograms[name].update(transform(scores), is_target)

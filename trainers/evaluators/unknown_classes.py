@@ -4,6 +4,7 @@ import numpy as np
 
 from trainers.evaluators import unknown_scores
 from trainers.evaluators.occluded import EmbeddedSplit
+from trainers.progress import Progress
 
 # More episodes take long, and hardly change the mean.
 MOST_EPISODES = 100
@@ -30,7 +31,9 @@ def measure(model, split: EmbeddedSplit, wanted) -> dict | None:
         return None
     scores = unknown_scores.score_function(model, wanted.num_samples)
     found: dict[str, list] = {}
-    for episode in range(min(wanted.num_episodes, MOST_EPISODES)):
+    num_episodes = min(wanted.num_episodes, MOST_EPISODES)
+    progress = Progress(num_episodes, "open-set episode")
+    for episode in range(num_episodes):
         rng = np.random.default_rng(episode)
         enrolled = rng.choice(eligible, split.num_classes, replace=False)
         rows = np.stack(
@@ -54,6 +57,7 @@ def measure(model, split: EmbeddedSplit, wanted) -> dict | None:
             found.setdefault(name, []).append(
                 unknown_scores.error_rates(*np.split(values, [known.size]))
             )
+        progress.advance()
     return {
         name: unknown_scores.mean_rates(rates) | {"episodes": len(rates)}
         for name, rates in found.items()

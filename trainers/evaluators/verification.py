@@ -26,6 +26,7 @@ from trainers.examples import rows_of_classes
 from trainers.examples import take
 from trainers.folds import class_ids
 from trainers.held_out import HeldOut
+from trainers.progress import Progress
 
 # More trials are counted in bins instead of stored.
 EXACT_TRIALS = 5_000_000
@@ -193,7 +194,9 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             first, second = np.triu_indices(len(x), 1)
             groups = np.stack([classes[first], classes[second]], axis=1)
             is_target = groups[:, 0] == groups[:, 1]
-            found = metrics.score_all_pairs(score, embeddings)[first, second]
+            progress = Progress(len(x) ** 2, "score")
+            counted = progress.counting_scores(score)
+            found = metrics.score_all_pairs(counted, embeddings)[first, second]
             results[split][name] = measures(
                 found, is_target, groups, run.evaluation.num_resamples
             )
@@ -264,7 +267,10 @@ def listed_trials(run, data, model, plda, path: str) -> tuple[dict, dict]:
     scorers = scores_of_pairs(Method(model), plda, run.evaluation.euclidean)
     for name, score in scorers.items():
         scores = metrics.score_trials(
-            score, embeddings, range(len(x)), np.stack([first, second], axis=1)
+            Progress(len(first), "trial").counting_scores(score),
+            embeddings,
+            range(len(x)),
+            np.stack([first, second], axis=1),
         )
         results[name] = measures(scores, is_target)
         curves[name.replace("_", " ")] = metrics.det_curve(scores, is_target)

@@ -311,6 +311,43 @@ ENTRIES = {
             ],
         },
     ),
+    "viz.confusion_figure": Entry(
+        drawn(viz.confusion_figure),
+        {
+            "labels": ["a", "b", "b"],
+            "answers": ["a", "a", "unknown"],
+            "classes": ["a", "b"],
+            "unknown": "unknown",
+            "most": 3,
+        },
+        {
+            "labels": [
+                refused("none", []),
+                refused("fewer", ["a", "b"]),
+                refused("fractions", [0.5, 1.5, 2.5]),
+                refused("None", None),
+                refused("text", "abb"),
+                refused("two columns", [["a", "b"]] * 3),
+                anything("integers", [0, 1, 1]),
+            ],
+            "answers": [
+                refused("none", []),
+                refused("fewer", ["a", "b"]),
+                refused("no class", ["a", "b", "c"]),
+                refused("None", None),
+                refused("fractions", [0.5, 1.5, 2.5]),
+            ],
+            "classes": [
+                refused("none", []),
+                refused("without an answer", ["b"]),
+                refused("a number", 3),
+                refused("fractions", [0.5]),
+                same("repeated", ["a", "b", "a"]),
+            ],
+            "unknown": [refused("another", "b2")],
+            "most": chosen(count(3), "huge", "beyond int64"),
+        },
+    ),
     "viz.det_figure": Entry(
         drawn(viz.det_figure),
         {"curves": {"a": CURVE}},
@@ -572,6 +609,13 @@ ENTRIES = {
                 anything("far away", 1e9),
             ],
             "num_bins": chosen(count(5), "huge", "beyond int64"),
+            "marks": [
+                refused("a list", [1.0]),
+                refused("text", "hostile"),
+                refused("NaN", {"a": np.nan}),
+                refused("too many", {str(n): 1.0 for n in range(10)}),
+                same("none", {}),
+            ],
         },
     ),
     "viz.traversal_figure": Entry(

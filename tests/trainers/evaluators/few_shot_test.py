@@ -191,6 +191,23 @@ def some_features(monkeypatch, labels=lambda _, numbers: numbers):
     return run, data.Data(run)
 
 
+def test_the_confusions_are_those_of_the_episodes(monkeypatch):
+    """Their names are of the split, and as many are right as the accuracy."""
+    run, its_data = some_features(monkeypatch)
+    drawn = []
+    monkeypatch.setattr(
+        few_shot.viz,
+        "confusion_figure",
+        lambda labels, answers, **_: drawn.append((labels, answers)),
+    )
+    found, _ = few_shot.evaluate(run, its_data, identity(6))
+    ((labels, answers),) = drawn
+    clean = found["test_seen"]["clean"]
+    assert len(labels) == clean["episodes"] * 5 * run.evaluation.num_query
+    np.testing.assert_allclose(np.mean(labels == answers), clean["accuracy"])
+    assert {*labels} == {*answers} == {str(number) for number in range(8)}
+
+
 def test_features_have_nothing_to_occlude(monkeypatch):
     run, its_data = some_features(monkeypatch)
     few_shot.check(run, its_data)
@@ -199,7 +216,7 @@ def test_features_have_nothing_to_occlude(monkeypatch):
     assert found["test_seen"]["clean"]["accuracy"] > 0.9
     text = few_shot.summary(found)
     assert "clean" in text and "corrupt" not in text
-    assert set(figures) == {"embedding", "evaluation"}
+    assert set(figures) == {"confusion", "embedding", "evaluation"}
     assert all(isinstance(figure, Figure) for figure in figures.values())
 
 

@@ -1,10 +1,12 @@
 """The ceiling of retrieval if there are equal images."""
 
+import keras
 import numpy as np
 import pytest
 
 from embeddings_tf import datasets
 from embeddings_tf import metrics
+from trainers.evaluators import retrieval
 from trainers.evaluators.retrieval import ceiling
 
 
@@ -55,3 +57,45 @@ def test_the_best_encoder_reaches_it():
     best[[0, 40]], best[[17, 50]] = -5000, -9000  # away from other codes
     recall = metrics.recall_at_k(best[:, None], classes)[1]
     assert recall == pytest.approx(ceiling(x, classes)) == 76 / 80
+
+
+def test_the_picture_shows_random_and_wrong_queries(monkeypatch):
+    given = {}
+
+    def draw(queries, found, captions, is_right, **more):
+        given.update(queries=queries, captions=captions, right=is_right, **more)
+
+    monkeypatch.setattr(retrieval.viz, "neighbours_figure", draw)
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Identity()])
+    # Pairs of one class side by side; two examples sit among another class.
+    places = np.repeat(np.arange(20.0), 3) + np.tile([0, 0.01, 0.02], 20)
+    classes = np.repeat(np.arange(20), 3)
+    places[4], places[10] = 15.005, 17.005
+    x = images(*range(60))
+    names = np.array([f"class {number}" for number in classes])
+    embeddings = places[:, None].astype("float32")
+    found = retrieval.neighbours(model, x, embeddings, classes, names)
+    assert set(found) == {"neighbours"}
+    right = np.array(given["right"])
+    assert right.shape[1] == retrieval.NEIGHBOURS_DRAWN
+    for query, caption, line in zip(
+        given["queries"],
+        given["query_captions"],
+        given["captions"],
+        strict=True,
+    ):
+        row = int(query[0, 0, 0])
+        assert caption == names[row]
+        distances = np.abs(embeddings[:, 0] - embeddings[row, 0])
+        distances[row] = np.inf
+        nearest = np.argsort(distances, kind="stable")[:2]
+        assert set(line[:2]) == set(names[nearest])
+    half = retrieval.QUERIES_DRAWN // 2
+    assert not right[half:, 0].any(), "each has a wrong nearest example"
+    assert {"class 1", "class 3"} <= set(given["query_captions"][half:]) | set(
+        given["query_captions"][:half]
+    )
+    features = np.zeros((60, 5), "float32")
+    assert (
+        retrieval.neighbours(model, features, embeddings, classes, names) == {}
+    )

@@ -1,0 +1,44 @@
+"""The table for recordings in docs/goals.md."""
+
+import json
+
+from tools import recordings_study as study
+from tools.generated_text import read_between
+
+
+def test_the_page_has_the_table_of_the_result():
+    assert read_between(study.PAGE, *study.MARKS) == study.page_text()
+
+
+def test_enrolled_classes_are_those_of_the_command():
+    _, commands = study.example()
+    names = study.enrolled_classes(commands)
+    assert len(names) == 5 and "2_george" in names
+    line = "x enroll data --classes a b --workdir w"
+    assert study.enrolled_classes([line, "x train y"]) == ["a", "b"]
+
+
+def test_answers_are_counted(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(
+        "path,answer,label\n1,a,a\n2,b,a\n3,unknown,a\n4,unknown,c\n5,a,c\n"
+    )
+    assert study.answers(path, ["a", "b"]) == {
+        "known": 3,
+        "others": 2,
+        "identified": 1,
+        "known_unknown": 1,
+        "others_accepted": 1,
+    }
+
+
+def test_a_run_gives_its_equal_error_rates(tmp_path):
+    training = {"seconds": 7.0, "commit": "0" * 40}
+    scores = {"cosine": {"equal_error_rate": 0.25}, "trials": 3}
+    found = {"training": training, "evaluation": {"test": scores}}
+    (tmp_path / "results.json").write_text(json.dumps(found))
+    assert study.evaluation_of(tmp_path) == {
+        "numbers": {"cosine": 0.25},
+        "training_seconds": 7.0,
+        "commit": "0" * 40,
+    }

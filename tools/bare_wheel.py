@@ -1,0 +1,164 @@
+"""Runs the example of docs/use.md from a bare wheel, and times its commands.
+
+    python -m tools.bare_wheel
+
+Builds the wheel and a new environment that has only the wheel and what the
+wheel requires, in the versions of requirements.lock. Then runs the code and the
+commands of the section "An example from start to end", in an empty folder.
+Writes `benchmarks/results/bare_wheel.json` and the table of the page. Packages
+that pip has not cached are downloaded, about 1 GB.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+from tools.generated_text import NOT_RUN
+from tools.generated_text import ROOT
+from tools.generated_text import hardware
+from tools.generated_text import write_between
+
+RESULT = ROOT / "benchmarks" / "results" / "bare_wheel.json"
+PAGE = ROOT / "docs" / "use.md"
+MARKS = "<!-- bare wheel: begin -->", "<!-- bare wheel: end -->"
+SECTION = "## An example from start to end"
+# The caller's Python settings must not reach the new environment.
+HIDDEN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+
+
+def example() -> tuple[str, list[str]]:
+    """Returns the code that makes the data, and the commands, of the page."""
+    section = PAGE.read_text().partition(SECTION)[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
+    blocks = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
+    return code, "".join(blocks).splitlines()
+
+
+def run(command: list, folder: pathlib.Path) -> float:
+    """Runs a command in a folder; returns its seconds."""
+    environment = {k: v for k, v in os.environ.items() if k not in HIDDEN}
+    started = time.perf_counter()
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise SystemExit(f"{command}\n{done.stdout}{done.stderr}")
+    return round(time.perf_counter() - started, 1)
+
+
+def constraints() -> str:
+    """Returns the versions of the lock file, without hashes."""
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    pinned = [line.removesuffix("\\") for line in lines if "==" in line[:60]]
+    return "\n".join(line for line in pinned if line[0].isalpha())
+
+
+def build_wheel(folder: pathlib.Path) -> pathlib.Path:
+    """Builds the wheel of the committed files; earlier builds do not matter."""
+    source = folder / "source"
+    archive = folder / "source.tar"
+    run(["git", "-C", ROOT, "archive", "--output", archive, "HEAD"], folder)
+    with tarfile.open(archive) as files:
+        files.extractall(source, filter="data")
+    words = "-m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir"
+    run([sys.executable, *words.split(), folder, source], folder)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def make_environment(folder: pathlib.Path, wheel: pathlib.Path) -> pathlib.Path:
+    """Returns the folder of the scripts of a new environment."""
+    pinned = folder / "constraints.txt"
+    pinned.write_text(constraints())
+    run([sys.executable, "-m", "venv", folder / "environment"], folder)
+    scripts = folder / "environment" / "bin"
+    words = ["-m", "pip", "install", "--quiet", "--constraint", pinned, wheel]
+    run([scripts / "python", *words], folder)
+    return scripts
+
+
+def measure(folder: pathlib.Path) -> dict:
+    """Makes the environment and runs the example in it."""
+    code, commands = example()
+    work = folder / "work"
+    work.mkdir()
+    started = time.perf_counter()
+    wheel = build_wheel(folder)
+    built = time.perf_counter()
+    scripts = make_environment(folder, wheel)
+    made = time.perf_counter()
+    found = {"code": run([scripts / "python", "-c", code], work)}
+    for command in commands:
+        print(command, flush=True)
+        program, *words = shlex.split(command)
+        found[command] = run([scripts / program, *words], work)
+    return {
+        "wheel": wheel.name,
+        "seconds_to_build_the_wheel": round(built - started, 1),
+        "seconds_to_make_the_environment": round(made - built, 1),
+        "seconds": found,
+    }
+
+
+def text(result: dict) -> str:
+    """Returns the Markdown between the marks."""
+    names: dict[str, float] = {}
+    for command, seconds in result["seconds"].items():
+        name = "Python code: writing the images"
+        if command != "code":
+            name = f"`{command.split()[1]}`"
+        names[name] = names.get(name, 0) + seconds
+    rows = [f"| {name} | {seconds:.0f} |" for name, seconds in names.items()]
+    total = sum(names.values())
+    return "\n".join(
+        [
+            "| step | seconds |",
+            "|---|---:|",
+            *rows,
+            f"| together | {total:.0f} |",
+            "",
+            f"`{result['wheel']}` on {hardware([result])}, load "
+            f"{result['load']:.1f}, at {result['commit'][:7]}. A step that has "
+            "several commands is their sum. Making the environment took "
+            f"another {result['seconds_to_make_the_environment']:.0f} seconds.",
+        ]
+    )
+
+
+def main() -> None:
+    from trainers.provenance import provenance
+    from trainers.quiet import import_tensorflow
+    from trainers.workdir import write_json
+
+    with tempfile.TemporaryDirectory() as folder:
+        result = measure(pathlib.Path(folder))
+    import_tensorflow()
+    result |= {"command": "python -m tools.bare_wheel", **provenance()}
+    write_json(RESULT, result)
+    write_between(PAGE, *MARKS, text(load()))
+    print(text(result))
+
+
+def load() -> dict:
+    """Returns the kept result."""
+    return json.loads(RESULT.read_text())
+
+
+def page_text() -> str:
+    """Returns what the page must have between the marks."""
+    return text(load()) if RESULT.exists() else NOT_RUN
+
+
+if __name__ == "__main__":
+    main()
