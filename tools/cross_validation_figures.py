@@ -33,7 +33,7 @@ def figures(found: dict[tuple[str, str], dict]) -> dict:
     for dataset, title in RETRIEVAL.items():
         if rows := retrieved(found, dataset):
             name = f"{dataset.replace('/', '_')}_recall"
-            drawn[name] = _recall_figure(rows, title)
+            drawn[name] = recall_figure(rows, title)
     return drawn
 
 
@@ -66,7 +66,7 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
         untrained[name] = values(first, f"test_untrained.{measure}")
         starts[name] = _start([*measures[name].values(), untrained[name]])
     figures = {
-        "plane": _plane_figure(rows, title),
+        "plane": plane_figure(rows, title),
         "measures": viz.bars_figure(
             measures, baselines=untrained, starts=starts, title=title
         ),
@@ -94,7 +94,7 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
     return figures
 
 
-def _plane_figure(rows: dict[str, dict], title: str):
+def plane_figure(rows: dict[str, dict], title: str):
     """Modularity against explicitness: one says little without the other."""
     from matplotlib.figure import Figure
 
@@ -134,7 +134,7 @@ def _plane_figure(rows: dict[str, dict], title: str):
     return figure
 
 
-def _recall_figure(rows: dict[str, dict], title: str):
+def recall_figure(rows: dict[str, dict], title: str):
     from embeddings_tf import viz
 
     first = next(iter(rows.values()))

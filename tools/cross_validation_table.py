@@ -8,6 +8,7 @@ numbers to `benchmarks/results/cross_validation`. It then makes the tables in
 """
 
 import statistics
+from collections.abc import Iterable
 
 from tools.cross_validation_figures import figures
 from tools.cross_validation_results import DISENTANGLING
@@ -64,7 +65,7 @@ def table(found: dict[tuple[str, str], dict]) -> str:
     for dataset, heading in DISENTANGLING.items():
         if rows := disentangled(found, dataset):
             parts += ["", f"### {heading}: disentangling", ""]
-            parts += _disentangling(rows)
+            parts += disentangling(rows, METHODS.values())
             name = dataset.replace("/", "_")
             parts += ["", _pictures(name, "plane", "measures")]
             parts += [_pictures(name, "explicitness_curves")]
@@ -72,7 +73,7 @@ def table(found: dict[tuple[str, str], dict]) -> str:
     for dataset, heading in RETRIEVAL.items():
         if rows := retrieved(found, dataset):
             parts += ["", f"### {heading}: recall of held-out classes, %", ""]
-            parts += _retrieval(rows)
+            parts += retrieval(rows)
             parts += ["", _pictures(dataset.replace("/", "_"), "recall")]
             parts += _clusters(rows, heading)
     return "\n".join(parts)
@@ -114,7 +115,13 @@ def _run_columns(results: dict) -> str:
     )
 
 
-def _disentangling(rows: dict[str, dict]) -> list[str]:
+def disentangling(rows: dict[str, dict], methods: Iterable[str]) -> list[str]:
+    """Returns the lines of a table of disentangling, and what is below it.
+
+    Args:
+        rows: Results by method; differences are of the first to the others.
+        methods: The methods of the table; those without results are named.
+    """
     measures = [
         name
         for name in COLUMNS
@@ -127,7 +134,7 @@ def _disentangling(rows: dict[str, dict]) -> list[str]:
         + " | batches | minutes a fold | commit |",
         "|---|---|" + "---:|" * more,
     ]
-    for method in METHODS.values():
+    for method in methods:
         if method not in rows:
             lines.append(f"| {method} | not run |" + " |" * more)
             continue
@@ -200,7 +207,8 @@ def _with_shared_seeds(method: str, ours: dict, theirs: dict) -> str:
     return f"{method}, seed {' '.join(map(str, shared))}"
 
 
-def _retrieval(rows: dict[str, dict]) -> list[str]:
+def retrieval(rows: dict[str, dict]) -> list[str]:
+    """Returns the lines of a table of recall, and what is below it."""
     first = next(iter(rows.values()))
     ks = first["config"]["evaluation"]["k"]
     lines = [

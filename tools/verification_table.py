@@ -67,7 +67,13 @@ def _optional(measures: dict, name: str) -> str:
     return f"{statistics.fmean(numbers):.3f}"
 
 
-def _table(measured: dict, runs: dict) -> list[str]:
+def measured_table(measured: dict, runs: dict) -> list[str]:
+    """Returns the lines of a table of errors, and what is below it.
+
+    Args:
+        measured: As from `verification_results.rows`.
+        runs: The same runs with their configs, by (key of `load`, run, seed).
+    """
     more = {
         name: heading
         for name, heading in MORE.items()
@@ -158,21 +164,31 @@ def _commands(runs: dict) -> dict[str, str]:
     return commands
 
 
+def runs_of(found: dict, dataset: str, protocol: str) -> dict:
+    """Returns the runs of a table by (key of `load`, run, seed)."""
+    return {
+        (key, *name): run
+        for key, of_recipe in found.items()
+        if key[:2] == (dataset, protocol)
+        for name, run in of_recipe.items()
+    }
+
+
 def table(found: dict) -> str:
     """Returns the Markdown between the marks."""
     parts = []
+    if unknown := {key[0] for key in found} - {*DATASETS}:
+        raise ValueError(
+            f"received runs on {sorted(unknown)}; expected one of "
+            f"{[*DATASETS]}. Add the data set to tools/verification_results.py"
+        )
     for dataset in DATASETS:
         protocols = dict.fromkeys(key[1] for key in found if key[0] == dataset)
         for protocol in protocols:
             measured = rows(found, dataset, protocol)
-            runs = {
-                (key, *name): run
-                for key, of_recipe in found.items()
-                if key[:2] == (dataset, protocol)
-                for name, run in of_recipe.items()
-            }
+            runs = runs_of(found, dataset, protocol)
             parts += ["", f"### {title_of(dataset, protocol)}", ""]
-            parts += _table(measured, runs)
+            parts += measured_table(measured, runs)
             if protocol not in TASKS.values():
                 picture = f"{name_of_figure(dataset, protocol)}.png"
                 parts += ["", f"![EER](../figures/{picture})"]
