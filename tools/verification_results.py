@@ -24,6 +24,7 @@ METHODS = {
     "unseen_digits_fine_tuned": "learned distance, Omniglot before",
     "speakers": "learned distance",
     "without_classifier": "learned distance, no classifier",
+    "alternating": "learned distance, in turns",
     "symmetric": "symmetric learned distance",
     "triplet_classifier": "triplet and classifier",
     **{

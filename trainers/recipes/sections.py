@@ -46,7 +46,7 @@ def learned_distance(
     num_layers: int = 3,
     dropout: float = 0.1,
     label_smoothing: float = 0.1,
-    **classifier,
+    **more,
 ) -> dict:
     """Trains an encoder and the distance between its embeddings.
 
@@ -55,7 +55,7 @@ def learned_distance(
         num_layers: Hidden layers of the distance.
         dropout: Dropout in the distance.
         label_smoothing: Label smoothing for the distance.
-        **classifier: `auxiliary` and `projection` of `LearnedDistance`; by
+        **more: Other arguments of `LearnedDistance`, such as `auxiliary`; by
             default no auxiliary classifier.
     """
     return {
@@ -67,7 +67,7 @@ def learned_distance(
                 "dropout": dropout,
             },
             "label_smoothing": label_smoothing,
-            **classifier,
+            **more,
         }
     }
 
