@@ -2,6 +2,7 @@
 
 import statistics
 
+from tools import num_dims_sweep
 from tools.cross_validation_results import DISENTANGLING
 from tools.cross_validation_results import MEASURES
 from tools.cross_validation_results import RETRIEVAL
@@ -34,6 +35,9 @@ def figures(found: dict[tuple[str, str], dict]) -> dict:
         if rows := retrieved(found, dataset):
             name = f"{dataset.replace('/', '_')}_recall"
             drawn[name] = recall_figure(rows, title)
+    sweep = num_dims_sweep.sweep(found)
+    if len(sweep) > 1:
+        drawn["omniglot_num_dims"] = num_dims_sweep.figure(sweep)
     return drawn
 
 

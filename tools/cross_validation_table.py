@@ -10,11 +10,13 @@ numbers to `benchmarks/results/cross_validation`. It then makes the tables in
 import statistics
 from collections.abc import Iterable
 
+from tools import num_dims_sweep
 from tools.cross_validation_figures import figures
 from tools.cross_validation_results import DISENTANGLING
 from tools.cross_validation_results import MEASURES
 from tools.cross_validation_results import METHODS
 from tools.cross_validation_results import RETRIEVAL
+from tools.cross_validation_results import by_fold
 from tools.cross_validation_results import collect
 from tools.cross_validation_results import disentangled
 from tools.cross_validation_results import load
@@ -76,6 +78,7 @@ def table(found: dict[tuple[str, str], dict]) -> str:
             parts += retrieval(rows)
             parts += ["", _pictures(dataset.replace("/", "_"), "recall")]
             parts += _clusters(rows, heading)
+    parts += num_dims_sweep.section(num_dims_sweep.sweep(found))
     return "\n".join(parts)
 
 
@@ -100,6 +103,15 @@ def _cell(numbers: list[float], digits: int = 3, scale: float = 1) -> str:
     error = standard_error(numbers)
     text = f"{scale * statistics.fmean(numbers):.{digits}f}"
     return text if error is None else f"{text} ± {scale * error:.{digits}f}"
+
+
+def _of_folds(results: dict, name: str) -> str:
+    """The cell of a number, with its folds if some folds lack it."""
+    found = by_fold(results, name)
+    note = ""
+    if found and len(found) < len(results["folds"]):
+        note = f" (fold{'s' * (len(found) > 1)} {', '.join(found)})"
+    return _cell([*found.values()]) + note
 
 
 def _run_columns(results: dict) -> str:
@@ -139,7 +151,7 @@ def disentangling(rows: dict[str, dict], methods: Iterable[str]) -> list[str]:
             lines.append(f"| {method} | not run |" + " |" * more)
             continue
         results = rows[method]
-        cells = [_cell(values(results, f"test.{name}")) for name in measures]
+        cells = [_of_folds(results, f"test.{name}") for name in measures]
         before = values(results, "test_untrained.modularity")
         cells[0] += f" ({statistics.fmean(before):.3f})"
         lines.append(
@@ -151,8 +163,7 @@ def disentangling(rows: dict[str, dict], methods: Iterable[str]) -> list[str]:
     for seed in seeds_of(first):  # each is one random network
         of_seed = with_seeds(first, [seed])
         cells = [
-            _cell(values(of_seed, f"test_untrained.{name}"))
-            for name in measures
+            _of_folds(of_seed, f"test_untrained.{name}") for name in measures
         ]
         lines.append(
             f"| {UNTRAINED}, seed {seed} | {_folds(of_seed)} | "

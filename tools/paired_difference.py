@@ -212,10 +212,21 @@ def difference_table(
         found = [paired_difference(*p, test_to_train) for p in of_measures]
         counts = [each.count for each in found if each is not None]
         if counts:
-            cells = [as_cell(each, digits, scale) for each in found]
-            row = " | ".join([method, str(max(counts)), *cells])
+            most = max(counts)
+            cells = [
+                as_cell(each, digits, scale) + fewer(each, most, unit)
+                for each in found
+            ]
+            row = " | ".join([method, str(most), *cells])
             lines.append(f"| {row} |")
     return [*lines, "", LEGENDS[unit]]
+
+
+def fewer(found: PairedDifference | None, most: int, unit: str) -> str:
+    """`, 2 folds`, if a difference has fewer than its row says."""
+    if found is None or found.count == most:
+        return ""
+    return f", {found.count} {unit if found.count > 1 else unit[:-1]}"
 
 
 def _rounded(p: float) -> str:
