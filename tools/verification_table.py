@@ -21,6 +21,7 @@ from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.verification_figures import figures
 from tools.verification_results import DATASETS
+from tools.verification_results import SCORES
 from tools.verification_results import TASKS
 from tools.verification_results import by_run
 from tools.verification_results import by_seed
@@ -42,6 +43,14 @@ MORE = {
     "min_cllr": "minimum",
     "cllr_logistic": "calibrated",
 }
+# Measures of differences: heading, digits, and factor of the numbers.
+DIFFERENCES = {
+    "equal_error_rate": ("EER, points", 2, 100),
+    "claimed": ("claims: EER, points", 2, 100),
+    "one_minus_auc": ("1 - AUC", 2, 100),
+    "cllr": ("Cllr", 3, 1),
+}
+ON_TOP = ", distance on top"
 BEGIN, END = "<!-- verification: begin -->", "<!-- verification: end -->"
 
 
@@ -114,7 +123,7 @@ def measured_table(measured: dict, runs: dict) -> list[str]:
         "",
         f"{_span(t['trials'] for t in tests)} trials a run, of "
         f"{_span(t['classes'] for t in tests)} classes; "
-        f"{training[0]['steps']} batches at most, "
+        f"{max(t['steps'] for t in training):,} batches at most, "
         f"{_span(round(m, 1) for m in minutes)} minutes. Commits "
         + ", ".join(sorted({t["commit"][:7] for t in training}))
         + f"; {hardware(training)}.",
@@ -124,26 +133,65 @@ def measured_table(measured: dict, runs: dict) -> list[str]:
 
 
 def _differences(measured: dict, runs: dict) -> list[str]:
-    """Paired differences of the learned distance to the other rows."""
-    first, *others = measured
-    names = {"equal_error_rate": "EER, points", "one_minus_auc": "1 - AUC"}
+    """Paired differences of the learned distance to the other rows.
+
+    A distance on top of the embeddings of another loss is also compared with
+    other scores of the same embeddings.
+    """
     config = next(iter(runs.values()))["config"]
-    pairs = {"folds": {}, "seeds": {}}
-    for other in others:
-        rows_of_both = measured[first], measured[other]
-        pairs[paired_by(*rows_of_both)][" by ".join(other)] = [
-            paired_numbers(*rows_of_both, name) for name in names
-        ]
+    first, *others = measured
+    lines = _difference_tables(
+        " by ".join(first),
+        {
+            " by ".join(other): (measured[first], measured[other])
+            for other in others
+        },
+        config,
+    )
+    on_top = {
+        f"{method.removesuffix(ON_TOP)} by {score}": (
+            row,
+            measured[method, score],
+        )
+        for (method, by), row in measured.items()
+        if method.endswith(ON_TOP) and by == SCORES["learned_distance"]
+        for score in (SCORES["l2"], SCORES["cosine"])
+        if (method, score) in measured
+    }
+    return lines + _difference_tables("the distance on top", on_top, config)
+
+
+def _difference_tables(first: str, pairs: dict, config: dict) -> list[str]:
+    """A table of differences paired by fold, and one of those by seed."""
+    measures = {
+        name: how
+        for name, how in DIFFERENCES.items()
+        if any(_have(name, *both) for both in pairs.values())
+    }
     lines = []
-    for unit, of_unit in pairs.items():
+    for unit in ("folds", "seeds"):
+        of_unit = {
+            name: [
+                paired_numbers(*both, measure)
+                if _have(measure, *both)
+                else ({}, {})
+                for measure in measures
+            ]
+            for name, both in pairs.items()
+            if paired_by(*both) == unit
+        }
         if of_unit:
             # Folds share training data; seeds of one run are no folds.
             ratio = ratio_of_test_to_train(config) if unit == "folds" else None
+            headings, digits, scales = zip(*measures.values(), strict=True)
             lines += difference_table(
-                " by ".join(first), [*names.values()], of_unit, ratio, 2, 100,
-                unit,
-            )  # fmt: skip
+                first, headings, of_unit, ratio, digits, scales, unit
+            )
     return lines
+
+
+def _have(name: str, *rows: dict) -> bool:
+    return all(name in found for row in rows for found in row.values())
 
 
 def _commands(runs: dict) -> dict[str, str]:
