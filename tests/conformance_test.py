@@ -374,7 +374,7 @@ OBJECTIVES += [
             seed=7,
             **arguments,
         ),
-        label=arguments.get("auxiliary", ""),
+        label=arguments.get("auxiliary", arguments.get("updates", "")),
         # Far enough apart for steps of comparable size.
         head=partial(
             keras.layers.Dense,
@@ -390,6 +390,7 @@ OBJECTIVES += [
             "divergence": "kullback_leibler",
             "encoder_loss": losses.TripletLoss(margin=0.2),
             "train_encoder": False,
+            "updates": "alternating",
             **classifier,
         }
         | arguments,
@@ -406,10 +407,15 @@ OBJECTIVES += [
             "samples": "targets are drawn, and units dropped, in training",
             **exemptions,
         },
-        set_wise=not arguments,
+        set_wise="auxiliary" not in arguments,
     )
     for arguments, classifier, exemptions in [
         ({}, CLASSIFIER, {}),
+        (
+            {"updates": "alternating"},
+            CLASSIFIER,
+            {},
+        ),
         (
             CLASSIFIER,
             {},

@@ -1,11 +1,14 @@
 """Compares a rerun with the committed result of the same run.
 
-    python -m tools.agree WORKDIR [--tolerance 0.005]
+    python -m tools.agree WORKDIR [--tolerance 0.005] [--record]
 
 Finds the committed run with the same recipe, fields and seed, and compares
 every number of the evaluation, except durations and settings. Runs on the same
 kind of machine agree to about 1e-6. Other processors round differently, and
 training amplifies the rounding: expect differences of about 0.001 in rates.
+
+`--record` notes a rerun that agrees in `benchmarks/results/sentinels.json`;
+`python -m tools.sentinels` makes a table of it.
 
 Exit code: 0 if all numbers agree, 1 if some do not, 2 if no committed result
 matches.
@@ -44,13 +47,20 @@ def parser() -> argparse.ArgumentParser:
         default=0.005,
         help="largest allowed difference between two numbers (%(default)s)",
     )
+    result.add_argument(
+        "--record",
+        action="store_true",
+        help="note the runs in benchmarks/results/sentinels.json if all agree",
+    )
     return result
 
 
-def agree(workdir: pathlib.Path, tolerance: float) -> int:
+def agree(workdir: pathlib.Path, tolerance: float, record: bool = False) -> int:
     """Compares all runs of a workdir; prints, and returns the exit code."""
+    from tools import sentinels
+
     committed = dict(committed_runs())
-    compared, worst = 0, []
+    compared, worst, found = 0, [], []
     for name, key, new in runs_of(workdir):
         if key not in committed:
             continue
@@ -59,6 +69,11 @@ def agree(workdir: pathlib.Path, tolerance: float) -> int:
         rows = differences(kept, new)
         far = {n: row for n, row in rows.items() if not row[2] <= tolerance}
         largest = max((row[2] for row in rows.values()), default=0.0)
+        if record and not far:
+            folder = pathlib.Path(name)
+            found.append(
+                sentinels.sentinel(folder, path, len(rows), largest, tolerance)
+            )
         print(
             f"{name} and {path.relative_to(RESULTS)}: {len(rows) - len(far)} "
             f"of {len(rows)} numbers agree within {tolerance:g}; the largest "
@@ -77,7 +92,11 @@ def agree(workdir: pathlib.Path, tolerance: float) -> int:
             file=sys.stderr,
         )
         return 2
-    return 1 if worst else 0
+    if worst:
+        return 1
+    if found:
+        sentinels.record(found)
+    return 0
 
 
 def runs_of(workdir: pathlib.Path) -> Iterator[tuple[str, str, dict]]:
@@ -94,6 +113,18 @@ def runs_of(workdir: pathlib.Path) -> Iterator[tuple[str, str, dict]]:
 
 def committed_runs() -> Iterator[tuple[str, tuple[dict, pathlib.Path]]]:
     """Yields keys of all committed runs, with evaluation and result file."""
+    for path, recipe, config, run in _committed():
+        yield key(recipe, config), (run["evaluation"], path)
+
+
+def committed_configs() -> Iterator[tuple[pathlib.Path, dict]]:
+    """Yields result file and config of all committed runs."""
+    for path, _, config, _ in _committed():
+        yield path, resolved(config)
+
+
+def _committed() -> Iterator[tuple[pathlib.Path, str, dict, dict]]:
+    """Yields file, recipe, config and content of all committed runs."""
     from tools.n_digit_table import config_of
 
     for path in sorted(RESULTS.glob("*/*.json")):
@@ -104,17 +135,12 @@ def committed_runs() -> Iterator[tuple[str, tuple[dict, pathlib.Path]]]:
             for fold, run in found["folds"].items():
                 folds = {**found["config"]["folds"], "fold": int(fold)}
                 config = {**found["config"], "folds": folds}
-                value = run["evaluation"], path
-                yield key(found["recipe"], config), value
+                yield path, found["recipe"], config, run
         elif "runs" in found:
             for run in found["runs"].values():
-                value = run["evaluation"], path
-                yield key(found["recipe"], run["config"]), value
+                yield path, found["recipe"], run["config"], run
         elif "evaluation" in found:
-            yield (
-                key(found["recipe"], config_of(found)),
-                (found["evaluation"], path),
-            )
+            yield path, found["recipe"], config_of(found), found
 
 
 def key(recipe: str, config: dict) -> str:
@@ -152,7 +178,7 @@ def main(words=None) -> int:
     arguments = parser().parse_args(words)
     if not arguments.workdir.is_dir():
         parser().error(f"there is no folder {arguments.workdir}")
-    return agree(arguments.workdir, arguments.tolerance)
+    return agree(arguments.workdir, arguments.tolerance, arguments.record)
 
 
 if __name__ == "__main__":

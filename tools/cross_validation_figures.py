@@ -2,6 +2,7 @@
 
 import statistics
 
+from tools import num_dims_sweep
 from tools.cross_validation_results import DISENTANGLING
 from tools.cross_validation_results import MEASURES
 from tools.cross_validation_results import RETRIEVAL
@@ -33,7 +34,10 @@ def figures(found: dict[tuple[str, str], dict]) -> dict:
     for dataset, title in RETRIEVAL.items():
         if rows := retrieved(found, dataset):
             name = f"{dataset.replace('/', '_')}_recall"
-            drawn[name] = _recall_figure(rows, title)
+            drawn[name] = recall_figure(rows, title)
+    sweep = num_dims_sweep.sweep(found)
+    if len(sweep) > 1:
+        drawn["omniglot_num_dims"] = num_dims_sweep.figure(sweep)
     return drawn
 
 
@@ -66,7 +70,7 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
         untrained[name] = values(first, f"test_untrained.{measure}")
         starts[name] = _start([*measures[name].values(), untrained[name]])
     figures = {
-        "plane": _plane_figure(rows, title),
+        "plane": plane_figure(rows, title),
         "measures": viz.bars_figure(
             measures, baselines=untrained, starts=starts, title=title
         ),
@@ -94,7 +98,7 @@ def _disentangling_figures(rows: dict[str, dict], title: str) -> dict:
     return figures
 
 
-def _plane_figure(rows: dict[str, dict], title: str):
+def plane_figure(rows: dict[str, dict], title: str):
     """Modularity against explicitness: one says little without the other."""
     from matplotlib.figure import Figure
 
@@ -134,7 +138,7 @@ def _plane_figure(rows: dict[str, dict], title: str):
     return figure
 
 
-def _recall_figure(rows: dict[str, dict], title: str):
+def recall_figure(rows: dict[str, dict], title: str):
     from embeddings_tf import viz
 
     first = next(iter(rows.values()))

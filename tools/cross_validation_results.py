@@ -8,6 +8,8 @@ from tools.generated_text import FIGURES
 from tools.generated_text import ROOT
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
+from tools.keep_result import refuse_winner
+from tools.one_config import require_one_config
 from tools.paired_difference import means_of_shared_seeds
 from tools.rerun_command import rerun_command
 from trainers.cross_validate import flat
@@ -66,12 +68,10 @@ MEASURES = {
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Copies the numbers of a cross-validation into the repository."""
     results = json.loads((workdir / "results.json").read_text())
+    refuse_winner(workdir, results)
     config = json.loads((workdir / "config.json").read_text())["config"]
     for run in results["folds"].values():
-        for found in run["evaluation"].values():
-            if isinstance(found, dict):
-                found.pop("mutual_information", None)  # shown in a figure
-                found.pop("mutual_information_corrected", None)
+        drop_pictures(run)
     kept = {
         "recipe": results["recipe"],
         "dataset": config["dataset"],
@@ -92,23 +92,41 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
         )
 
 
+def drop_pictures(run: dict) -> None:
+    """Drops the numbers of a run that a figure shows."""
+    for found in run["evaluation"].values():
+        if isinstance(found, dict):
+            found.pop("mutual_information", None)
+            found.pop("mutual_information_corrected", None)
+
+
 def load() -> dict[tuple[str, str], dict]:
     """Returns results by recipe and data set; runs of all seeds together."""
-    found = {}
-    for path, results in kept_results(RESULTS).items():
-        kept = found.setdefault(
-            (results["recipe"], results["dataset"]),
-            results | {"folds": {}, "commands": {}},
-        )
-        kept["commands"][results["config"]["seed"]] = rerun_command(
+    return together(kept_results(RESULTS))
+
+
+def together(kept_files: dict[pathlib.Path, dict]) -> dict:
+    """Joins the seeds of a recipe, as `load`, from result files of folds.
+
+    Raises:
+        ValueError: If two seeds differ in other fields.
+    """
+    found, configs = {}, {}
+    for path, results in kept_files.items():
+        key, config = (results["recipe"], results["dataset"]), results["config"]
+        kept = found.setdefault(key, results | {"folds": {}, "commands": {}})
+        configs.setdefault(key, {})[path.name] = config
+        seed = config["seed"]
+        kept["commands"][seed] = rerun_command(
             results["recipe"],
-            results["config"],
+            config,
             f"runs/{path.stem}",
             folds=list(results["folds"]),
         )
-        seed = results["config"]["seed"]
         for fold, run in results["folds"].items():
             kept["folds"].setdefault(fold, []).append({"seed": seed, **run})
+    for (recipe, dataset), of_seeds in configs.items():
+        require_one_config(f"{recipe} on {dataset}", of_seeds)
     return found
 
 

@@ -8,12 +8,15 @@ numbers to `benchmarks/results/cross_validation`. It then makes the tables in
 """
 
 import statistics
+from collections.abc import Iterable
 
+from tools import num_dims_sweep
 from tools.cross_validation_figures import figures
 from tools.cross_validation_results import DISENTANGLING
 from tools.cross_validation_results import MEASURES
 from tools.cross_validation_results import METHODS
 from tools.cross_validation_results import RETRIEVAL
+from tools.cross_validation_results import by_fold
 from tools.cross_validation_results import collect
 from tools.cross_validation_results import disentangled
 from tools.cross_validation_results import load
@@ -64,7 +67,7 @@ def table(found: dict[tuple[str, str], dict]) -> str:
     for dataset, heading in DISENTANGLING.items():
         if rows := disentangled(found, dataset):
             parts += ["", f"### {heading}: disentangling", ""]
-            parts += _disentangling(rows)
+            parts += disentangling(rows, METHODS.values())
             name = dataset.replace("/", "_")
             parts += ["", _pictures(name, "plane", "measures")]
             parts += [_pictures(name, "explicitness_curves")]
@@ -72,9 +75,10 @@ def table(found: dict[tuple[str, str], dict]) -> str:
     for dataset, heading in RETRIEVAL.items():
         if rows := retrieved(found, dataset):
             parts += ["", f"### {heading}: recall of held-out classes, %", ""]
-            parts += _retrieval(rows)
+            parts += retrieval(rows)
             parts += ["", _pictures(dataset.replace("/", "_"), "recall")]
             parts += _clusters(rows, heading)
+    parts += num_dims_sweep.section(num_dims_sweep.sweep(found))
     return "\n".join(parts)
 
 
@@ -101,6 +105,15 @@ def _cell(numbers: list[float], digits: int = 3, scale: float = 1) -> str:
     return text if error is None else f"{text} ± {scale * error:.{digits}f}"
 
 
+def _of_folds(results: dict, name: str) -> str:
+    """The cell of a number, with its folds if some folds lack it."""
+    found = by_fold(results, name)
+    note = ""
+    if found and len(found) < len(results["folds"]):
+        note = f" (fold{'s' * (len(found) > 1)} {', '.join(found)})"
+    return _cell([*found.values()]) + note
+
+
 def _run_columns(results: dict) -> str:
     training = [run["training"] for run in runs_of(results)]
     # Early stopping may end some runs sooner.
@@ -114,7 +127,13 @@ def _run_columns(results: dict) -> str:
     )
 
 
-def _disentangling(rows: dict[str, dict]) -> list[str]:
+def disentangling(rows: dict[str, dict], methods: Iterable[str]) -> list[str]:
+    """Returns the lines of a table of disentangling, and what is below it.
+
+    Args:
+        rows: Results by method; differences are of the first to the others.
+        methods: The methods of the table; those without results are named.
+    """
     measures = [
         name
         for name in COLUMNS
@@ -127,12 +146,12 @@ def _disentangling(rows: dict[str, dict]) -> list[str]:
         + " | batches | minutes a fold | commit |",
         "|---|---|" + "---:|" * more,
     ]
-    for method in METHODS.values():
+    for method in methods:
         if method not in rows:
             lines.append(f"| {method} | not run |" + " |" * more)
             continue
         results = rows[method]
-        cells = [_cell(values(results, f"test.{name}")) for name in measures]
+        cells = [_of_folds(results, f"test.{name}") for name in measures]
         before = values(results, "test_untrained.modularity")
         cells[0] += f" ({statistics.fmean(before):.3f})"
         lines.append(
@@ -144,8 +163,7 @@ def _disentangling(rows: dict[str, dict]) -> list[str]:
     for seed in seeds_of(first):  # each is one random network
         of_seed = with_seeds(first, [seed])
         cells = [
-            _cell(values(of_seed, f"test_untrained.{name}"))
-            for name in measures
+            _of_folds(of_seed, f"test_untrained.{name}") for name in measures
         ]
         lines.append(
             f"| {UNTRAINED}, seed {seed} | {_folds(of_seed)} | "
@@ -200,7 +218,8 @@ def _with_shared_seeds(method: str, ours: dict, theirs: dict) -> str:
     return f"{method}, seed {' '.join(map(str, shared))}"
 
 
-def _retrieval(rows: dict[str, dict]) -> list[str]:
+def retrieval(rows: dict[str, dict]) -> list[str]:
+    """Returns the lines of a table of recall, and what is below it."""
     first = next(iter(rows.values()))
     ks = first["config"]["evaluation"]["k"]
     lines = [

@@ -31,6 +31,16 @@ def keep_result(
     write_json(path, results)
 
 
+def refuse_winner(workdir: pathlib.Path, results: dict) -> None:
+    """Raises ValueError if results are of the winner of a search."""
+    if "search" in results:
+        raise ValueError(
+            f"{workdir} contains the winner of a search, whose fields differ "
+            f"from those of {results['recipe']}; keep it with `python -m "
+            f"tools.equal_budgets_table {workdir}`"
+        )
+
+
 def kept_results(folder: pathlib.Path) -> dict[pathlib.Path, dict]:
     """Returns the result files of a folder, and their contents."""
     return {

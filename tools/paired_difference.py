@@ -187,8 +187,8 @@ def difference_table(
     names: Sequence[str],
     pairs: Mapping[str, Sequence[tuple[Values, Values]]],
     test_to_train: float | None,
-    digits: int,
-    scale: float = 1.0,
+    digits: int | Sequence[int],
+    scale: float | Sequence[float] = 1.0,
     unit: str = "folds",
 ) -> list[str]:
     """Returns a Markdown table of differences of one method to others.
@@ -199,10 +199,13 @@ def difference_table(
         pairs: By the name of the other method, a pair of numbers by fold or
             seed for each measure.
         test_to_train: As in `paired_difference`.
-        digits: Digits after the point.
-        scale: Factor of the numbers, such as 100 for per cent.
+        digits: Digits after the point, of all measures or of each.
+        scale: Factor of the numbers, such as 100 for per cent, of all measures
+            or of each.
         unit: `"folds"` or `"seeds"`, which numbers are paired by.
     """
+    digits = _of_each(digits, names)
+    scale = _of_each(scale, names)
     lines = [
         "",
         f"| {first} minus | {unit} | " + " | ".join(names) + " |",
@@ -212,10 +215,25 @@ def difference_table(
         found = [paired_difference(*p, test_to_train) for p in of_measures]
         counts = [each.count for each in found if each is not None]
         if counts:
-            cells = [as_cell(each, digits, scale) for each in found]
-            row = " | ".join([method, str(max(counts)), *cells])
+            most = max(counts)
+            cells = [
+                as_cell(each, *how) + fewer(each, most, unit)
+                for each, *how in zip(found, digits, scale, strict=True)
+            ]
+            row = " | ".join([method, str(most), *cells])
             lines.append(f"| {row} |")
     return [*lines, "", LEGENDS[unit]]
+
+
+def _of_each(value, names: Sequence[str]) -> Sequence:
+    return value if isinstance(value, Sequence) else [value] * len(names)
+
+
+def fewer(found: PairedDifference | None, most: int, unit: str) -> str:
+    """`, 2 folds`, if a difference has fewer than its row says."""
+    if found is None or found.count == most:
+        return ""
+    return f", {found.count} {unit if found.count > 1 else unit[:-1]}"
 
 
 def _rounded(p: float) -> str:

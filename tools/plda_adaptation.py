@@ -2,12 +2,13 @@
 
     python -m tools.plda_adaptation RUN
 
-RUN is the workdir of a run on Omniglot, such as `fold_1` of
-`omniglot_verification_learned_distance`. Its encoder embeds MNIST without
-further training. PLDA is fitted to the embeddings of Omniglot's training
-characters and adapted with 20 images of each of six digits; two other digits
-are the test, in five folds. Writes `benchmarks/results/plda_adaptation.json`,
-and the table in `docs/results/verification.md`.
+RUN is the workdir of a run on Omniglot, such as
+`runs/omniglot_verification_learned_distance-seed_0/fold_1`. Its encoder embeds
+MNIST without further training. PLDA is fitted to the embeddings of Omniglot's
+training characters and adapted with 20 images of each of six digits; two other
+digits are the test, in five folds. Writes
+`benchmarks/results/plda_adaptation.json`, and the table in
+`docs/results/verification.md`.
 """
 
 import argparse
@@ -19,7 +20,9 @@ import numpy as np
 
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
+from tools.paired_difference import PairedDifference
 from tools.paired_difference import difference_table
+from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
 from trainers.cross_validate import standard_error
 from trainers.workdir import write_json
@@ -32,6 +35,7 @@ WEIGHTS = (0.25, 0.5, 0.75)
 NUM_PER_DIGIT = 20
 NUM_FOLDS = 5
 SOURCE = "PLDA of characters"
+EQUAL = "adapted, weight 0.5"
 
 
 def equal_error_rates(source, labels, few, few_labels, test, test_labels, dims):
@@ -79,6 +83,7 @@ def study(workdir: pathlib.Path) -> dict:
     from trainers.data import Data
     from trainers.embed import embed
     from trainers.examples import rows_of_classes
+    from trainers.fingerprint import fingerprint
     from trainers.folds import class_ids
     from trainers.provenance import provenance
     from trainers.workdir import read_json
@@ -87,7 +92,8 @@ def study(workdir: pathlib.Path) -> dict:
     encoder = getattr(trained, "encoder", trained)
     found = read_json(workdir / "config.json", "name the workdir of a run")
     run = load_recipe(str(workdir / "config.json"))
-    x, labels = Data(run).split(run.data.split)
+    characters = Data(run)
+    x, labels = characters.split(run.data.split)
     source, labels = embed(encoder, x), class_ids(labels)
     of_digits = models.omniglot_encoder(
         dim=encoder.output_shape[-1], image_shape=(28, 28, 1), dark_ink=False
@@ -105,15 +111,40 @@ def study(workdir: pathlib.Path) -> dict:
             source, labels, *sides, run.evaluation.plda.num_dims
         )
         print(f"fold {fold}: {folds[str(fold)]}", flush=True)
-    made_by = {"encoder": found["recipe"], "config": found["config"]}
+    made_by = {
+        "encoder": found["recipe"],
+        "config": found["config"],
+        "data_fingerprint": fingerprint(characters),
+    }
     return {**made_by, "folds": folds, **provenance()}
+
+
+def differences(found: dict) -> dict[str, PairedDifference]:
+    """EER of PLDA of characters minus that of each other score, by fold."""
+    folds = found["folds"]
+    source = {fold: numbers[SOURCE] for fold, numbers in folds.items()}
+    return {
+        score: paired_difference(
+            source,
+            {fold: found[score] for fold, found in folds.items()},
+            _ratio(),
+        )
+        for score in next(iter(folds.values()))
+        if score != SOURCE
+    }
+
+
+def _ratio() -> float:
+    """Digits of the test divided by digits that adapt."""
+    folds = {"num_folds": NUM_FOLDS}
+    return ratio_of_test_to_train({"dataset": "mnist", "folds": folds})
 
 
 def table(found: dict | None) -> str:
     """Returns the Markdown between the marks."""
     command = (
         "    python -m tools.plda_adaptation "
-        "runs/omniglot_verification_learned_distance/fold_1"
+        "runs/omniglot_verification_learned_distance-seed_0/fold_1"
     )
     if found is None:
         return f"Not run:\n\n{command}"
@@ -138,18 +169,18 @@ def table(found: dict | None) -> str:
             for score, numbers in by_score.items()
             if score != SOURCE
         },
-        ratio_of_test_to_train(
-            {"dataset": "mnist", "folds": {"num_folds": NUM_FOLDS}}
-        ),
+        _ratio(),
         2,
         100,
     )
+    data = found.get("data_fingerprint")
+    fingerprint = f"; data {data}" if data else ""
     return "\n".join(
         [
             *lines,
             "",
             f"Encoder: `{found['encoder']}`; commit {found['commit'][:7]}; "
-            f"{found['processor']}.",
+            f"{found['processor']}{fingerprint}.",
             "",
             command,
         ]

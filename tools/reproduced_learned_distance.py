@@ -4,16 +4,25 @@ import statistics
 
 from tools import cross_validation_results as folds
 from tools import distance_depth_table
+from tools import plda_adaptation
 from tools import verification_results as trials
+from tools.paired_difference import as_cell
+from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
 from tools.reproduced_verdicts import NO_DATA
 from tools.reproduced_verdicts import NO_EXPERIMENT
-from tools.reproduced_verdicts import cell
 from tools.reproduced_verdicts import judged
 from tools.reproduced_verdicts import named_folds
 from tools.reproduced_verdicts import not_attempted
 
 EER = "equal_error_rate"
+LEARNED = ("learned distance", "learned distance")
+BASELINES = {
+    "its own cosine": ("learned distance", "cosine"),
+    "its PLDA": ("learned distance", trials.SCORES["plda"]),
+    "the triplet loss": ("triplet", "cosine"),
+    "the triplet loss with a classifier": ("triplet and classifier", "cosine"),
+}
 PLANE = "mnist_learned_distance"
 CLUSTERS = "omniglot_retrieval_learned_distance"
 _mean = statistics.fmean
@@ -25,19 +34,41 @@ def learned_distance_rows(found: dict) -> list[tuple]:
     def of(dataset, protocol):
         return trials.rows(found, dataset, protocol)
 
-    def minus(dataset, other) -> str:
-        rows = of(dataset, "folds")
-        both = rows["learned distance", "learned distance"], rows[other]
+    def difference(dataset, other, protocol=trials.FOLDS):
+        rows = of(dataset, protocol)
+        if LEARNED not in rows or other not in rows:
+            return None
+        both = rows[LEARNED], rows[other]
         pair = trials.paired_numbers(*both, EER)
-        key = next(key for key in found if key[:2] == (dataset, "folds"))
+        key = next(key for key in found if key[:2] == (dataset, protocol))
         config = next(iter(found[key].values()))["config"]
         by_fold = trials.paired_by(*both) == "folds"
         ratio = ratio_of_test_to_train(config) if by_fold else None
-        return cell(*pair, ratio, 2, 100)
+        return paired_difference(*pair, ratio)
+
+    def minus(dataset, other) -> str:
+        return as_cell(difference(dataset, other), 2, 100)
+
+    def in_small(dataset, protocol, name) -> str:
+        """Differences to every baseline that was run, or that none was."""
+        cells = {
+            what: difference(dataset, row, protocol)
+            for what, row in BASELINES.items()
+        }
+        shown = "; ".join(
+            f"{what} {as_cell(each, 2, 100)}"
+            for what, each in cells.items()
+            if each is not None
+        )
+        return f"{name}: {shown or 'not run'}"
 
     def eer(rows, *row) -> str:
         return f"{100 * _mean(trials.by_run(rows[row], EER)):.2f} %"
 
+    adapted = plda_adaptation.load()
+    adaptation = adapted and as_cell(
+        plda_adaptation.differences(adapted)[plda_adaptation.EQUAL], 2, 100
+    )
     clusters = folds.load()[CLUSTERS, "omniglot"]
     depth = next(iter(distance_depth_table.load().values()))
     plane = of("mnist", trials.TASKS["mnist_learned_distance"])
@@ -45,7 +76,6 @@ def learned_distance_rows(found: dict) -> list[tuple]:
         "mnist", trials.TASKS["mnist_learned_distance"], PLANE
     ].values()
     properties = trials.of_test_split(figure_3)
-    learned = ("learned distance", "learned distance")
     own, triplet = ("learned distance", "cosine"), ("triplet", "cosine")
     fine_tuned = ("learned distance, Omniglot before", "learned distance")
     return [
@@ -54,7 +84,11 @@ def learned_distance_rows(found: dict) -> list[tuple]:
             "Table 1: CIFAR-10 and mini-ImageNet, distance against cosine and "
             "triplet loss",
             not_attempted("cifar10_", "mini_imagenet_"),
-            "600 epochs of ResNet-18 need a GPU",
+            "600 epochs of ResNet-18 need a GPU. In small, EER of the distance "
+            "minus, points: "
+            + in_small("omniglot", trials.FOLDS, "Omniglot")
+            + ". "
+            + in_small("tiny_images", trials.DIVISION, "Tiny ImageNet"),
             "a GPU; recipes `cifar10_*`, `mini_imagenet_*`. In small: "
             "`tiny_images_*` (Tiny ImageNet, 32 x 32) and "
             "`omniglot_verification_*`",
@@ -62,7 +96,7 @@ def learned_distance_rows(found: dict) -> list[tuple]:
         (
             "Figure 2: digits in a plane",
             judged("reproduced"),
-            f"EER {eer(plane, *learned)} by the distance, "
+            f"EER {eer(plane, *LEARNED)} by the distance, "
             f"{eer(plane, *own)} by its cosine; "
             "[figure](../learned_distance.md#how-far-it-is-from-a-metric)",
             "",
@@ -103,7 +137,9 @@ def learned_distance_rows(found: dict) -> list[tuple]:
             "Table 4: fine-tuning from English to Arabic speech",
             judged("not attempted"),
             "the data is not free; from characters to digits, EER of training "
-            "anew minus fine-tuning, points: " + minus("mnist", fine_tuned),
+            "anew minus fine-tuning, points: "
+            f"{minus('mnist', fine_tuned)}; PLDA of characters minus adapted "
+            f"to digits: {adaptation or 'not run'}",
             "the data of the paper; the steps are in "
             "[recipes that were not run](recipes_not_run.md)",
         ),

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from tools import claims
 from tools.generated_text import ROOT
 from tools.paired_difference import PairedDifference
-from tools.paired_difference import as_cell
-from tools.paired_difference import paired_difference
 
 RESULTS = ROOT / "benchmarks" / "results"
 NOT_ATTEMPTED, NO_EXPERIMENT = "not attempted", "no experiment"
@@ -14,7 +12,7 @@ NO_VERDICT = "run, without a verdict"
 NO_DATA = "the data was not available"
 JUDGED = ", our judgement"
 # Verdicts that are computed, or said by us where a rule cannot say them.
-VERDICTS = ("reproduced", "in part", "not reproduced", "not run")
+VERDICTS = ("reproduced", "in part", "undecided", "not reproduced", "not run")
 PARTS = (
     *VERDICTS,
     *(f"{found}{JUDGED}" for found in (*VERDICTS, NOT_ATTEMPTED)),
@@ -39,32 +37,42 @@ def judged(found: str) -> str:
     return f"{found}{JUDGED}"
 
 
-def of_differences(cells: Iterable[PairedDifference | None], of: int) -> str:
-    """Returns the verdict of "higher" in cells; None: a cell that was not run.
+def of_differences(
+    higher: Iterable[PairedDifference | None],
+    level: Iterable[PairedDifference | None] = (),
+) -> str:
+    """Returns the verdict of a claim about differences; None: not run.
 
-    A cell holds if its difference is above 0 and the p-value, corrected for
-    folds, is below `claims.LEVEL`.
+    A cell of "higher" holds if the difference is above 0 and its p-value,
+    corrected for folds, is below `claims.LEVEL`. A cell of "level" holds within
+    `claims.NEAR` points. If no cell holds, and no test decides against one, the
+    claim is undecided.
 
     Args:
-        cells: Differences that were measured.
-        of: Cells of the claim.
+        higher: Differences that the claim has above 0.
+        level: Differences that the claim has near 0, of fractions.
     """
-    run = [cell for cell in cells if cell is not None]
-    held = sum(
-        cell.mean > 0
-        and cell.p_corrected is not None
-        and cell.p_corrected < claims.LEVEL
-        for cell in run
-    )
-    return claims.verdict(held, len(run), of)
+    found = [(cell, _is_higher) for cell in higher]
+    found += [(cell, _is_level) for cell in level]
+    run = [(cell, holds(cell)) for cell, holds in found if cell is not None]
+    held = sum(holds for _, holds in run)
+    if run and not held and not any(_is_sure(cell) for cell, _ in run):
+        return "undecided"
+    return claims.verdict(held, len(run), len(found))
+
+
+def _is_sure(cell: PairedDifference) -> bool:
+    return cell.p_corrected is not None and cell.p_corrected < claims.LEVEL
+
+
+def _is_higher(cell: PairedDifference) -> bool:
+    return cell.mean > 0 and _is_sure(cell)
+
+
+def _is_level(cell: PairedDifference) -> bool:
+    return 100 * abs(cell.mean) <= claims.NEAR
 
 
 def named_folds(folds: Iterable[str]) -> str:
     """`folds 1, 2`, sorted."""
     return "folds " + ", ".join(sorted(folds))
-
-
-def cell(ours, theirs, ratio, digits, scale) -> str:
-    """`difference ± standard error (p; corrected p)` of paired numbers."""
-    found = paired_difference(ours, theirs, ratio)
-    return as_cell(found, digits, scale)

@@ -12,6 +12,7 @@ A line contains:
 - the command that repeats the runs of the first seed.
 """
 
+import collections
 import json
 import pathlib
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from tools import n_digit_table
 from tools.agree import NOT_COMPARED
 from tools.agree import ROOT
+from tools.one_config import require_one_config
 from tools.rerun_command import rerun_command
 from trainers.cross_validate import flat
 
@@ -31,13 +33,24 @@ CELL = ["experiment", "recipe", "data", "protocol", "number"]
 
 
 def numbers() -> Iterator[dict]:
-    """Yields every number of every committed run, with its origin."""
+    """Yields every number of every committed run, with its origin.
+
+    Raises:
+        ValueError: If runs of one line differ in more than seed and fold.
+    """
+    configs = collections.defaultdict(dict)
     for path in sorted(RESULTS.glob("*/*.json")):
         experiment = path.parent.name
         if experiment != "searches":
             found = json.loads(path.read_text())
             for name, config, run in _runs(experiment, found):
-                yield from _of_run(experiment, path, found, name, config, run)
+                rows = [*_of_run(experiment, path, found, name, config, run)]
+                yield from rows
+                for row in rows[:1]:
+                    cell = tuple(row[column] for column in CELL[:-1])
+                    configs[cell][path.name, name] = config
+    for cell, of_cell in configs.items():
+        require_one_config(", ".join(cell), of_cell)
 
 
 def _runs(experiment: str, found: dict) -> Iterator[tuple[str, dict, dict]]:

@@ -6,12 +6,11 @@ The benchmarks `pair_distance` and `all_trials` also write this table.
 """
 
 import json
-import pathlib
 
+from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import write_between
 
-ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "learned_distance.md"
 BEGIN, END = "<!-- scoring table: begin -->", "<!-- scoring table: end -->"

@@ -9,15 +9,17 @@ tables in `docs/tuning.md` from these files only.
 
 import json
 import pathlib
+import re
 import shlex
 import shutil
 
+from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
+from trainers.config import load_recipe
 
-ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "searches"
 PAGE = ROOT / "docs" / "tuning.md"
 BEGIN, END = "<!-- searches: begin -->", "<!-- searches: end -->"
@@ -27,9 +29,28 @@ NUM_SHOWN = 10
 def collect(workdir: pathlib.Path, replace: bool = False) -> None:
     """Copies the numbers of a search, and its winner, to the repository."""
     results = json.loads((workdir / "results.json").read_text())
-    name = f"{pathlib.Path(results['recipe']).stem}-{results['space']}"
+    name = name_of(results)
     keep_result(RESULTS / f"{name}.json", results, replace=replace)
     shutil.copyfile(workdir / "best.py", RESULTS / f"{name}_best.py")
+
+
+def name_of(results: dict) -> str:
+    """Names a search by recipe, space, and what is not the recipe's own.
+
+    That is the objective, the data set, and the seeds of values and trainings.
+    """
+    run = load_recipe(results["recipe"])
+    given = dict(field.split("=", 1) for field in results["overrides"])
+    dataset = given.get("dataset", given.get("data.dataset", ""))
+    parts = [pathlib.Path(results["recipe"]).stem, results["space"]]
+    if results["objective"] != run.training.monitor:
+        parts.append(results["objective"])
+    if dataset not in ("", run.data.dataset):
+        parts.append(re.sub(r"\W+", "_", dataset))
+    for field in ("search_seed", "seed"):
+        if results[field]:
+            parts.append(f"{field}_{results[field]}")
+    return "-".join(parts)
 
 
 def load() -> dict[str, dict]:
@@ -59,7 +80,8 @@ def _section(name: str, results: dict) -> list[str]:
         for status in dict.fromkeys(statuses)
     )
     lines = [
-        f"### `{results['recipe']}` over `{results['space']}`",
+        f"### `{results['recipe']}` over `{results['space']}`"
+        + _unusual(name, results),
         "",
         f"{len(trials)} trials ({counts}); the {NUM_SHOWN} best by "
         f"`{results['objective']}` ({results['direction']}), and the last of "
@@ -78,6 +100,8 @@ def _section(name: str, results: dict) -> list[str]:
             f"{row['seconds'] / 60:.1f} | {row['trial']} |"
         )
     commits = sorted({row["commit"][:7] for row in completed})
+    prints = sorted({row.get("data_fingerprint", "") for row in completed})
+    data = f"data {' '.join(prints)}; " if any(prints) else ""
     overrides = "".join(
         f" {shlex.quote(f'--config.{field}')}" for field in results["overrides"]
     )
@@ -88,16 +112,25 @@ def _section(name: str, results: dict) -> list[str]:
         "",
         "    " + f"python -m tuning.search --config {results['recipe']} "
         f"--space {results['space']} --trials {len(trials)} "
+        f"--objective {results['objective']} "
+        f"--direction {results['direction']} "
         f"--seed {results['search_seed']}{with_workers} "
         f"--workdir DIR{overrides}",
         "",
         f"Seed of the trainings {results['seed']}; "
-        f"{results['seconds'] / 60:.0f} minutes in all; commit "
+        f"{results['seconds'] / 60:.0f} minutes in all; {data}commit "
         f"{' '.join(commits)}; {hardware(completed)}. Every trial: "
         f"[{name}.json](../{folder}/{name}.json); the winner: "
         f"[{name}_best.py](../{folder}/{name}_best.py).",
     ]
     return lines
+
+
+def _unusual(name: str, results: dict) -> str:
+    """What the name has beyond recipe and space, for the heading."""
+    start = f"{pathlib.Path(results['recipe']).stem}-{results['space']}"
+    rest = name.removeprefix(start).strip("-").replace("-", ", ")
+    return f", {rest}" if rest else ""
 
 
 def _cell(value) -> str:

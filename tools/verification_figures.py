@@ -11,7 +11,7 @@ from tools.verification_results import title_of
 def figures(found: dict) -> dict:
     """Plots EER by row: a point per run, a line at the mean over runs."""
     return {
-        name_of_figure(dataset, protocol): _figure(
+        name_of_figure(dataset, protocol): error_figure(
             rows(found, dataset, protocol), title_of(dataset, protocol)
         )
         for dataset, protocol in dict.fromkeys(key[:2] for key in found)
@@ -19,7 +19,8 @@ def figures(found: dict) -> dict:
     }
 
 
-def _figure(measured: dict, title: str):
+def error_figure(measured: dict, title: str):
+    """Plots the EER of the rows of one table."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 1.2 + 0.3 * len(measured)))

@@ -10,6 +10,8 @@ from tools.generated_text import FIGURES
 from tools.generated_text import ROOT
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
+from tools.keep_result import refuse_winner
+from tools.one_config import require_one_config
 from tools.paired_difference import means_of_shared_seeds
 
 RESULTS = ROOT / "benchmarks" / "results" / "verification"
@@ -22,6 +24,7 @@ METHODS = {
     "unseen_digits_fine_tuned": "learned distance, Omniglot before",
     "speakers": "learned distance",
     "without_classifier": "learned distance, no classifier",
+    "alternating": "learned distance, in turns",
     "symmetric": "symmetric learned distance",
     "triplet_classifier": "triplet and classifier",
     **{
@@ -50,8 +53,9 @@ DATASETS = {
     "spoken_digit": "Free Spoken Digit, words of an unseen speaker",
     "mnist": "MNIST, digits never trained on",
     "omniglot": "Omniglot, characters never trained on",
+    "tiny_images": "Tiny ImageNet at 32 x 32 pixels, classes never trained on",
 }
-FOLDS = "folds"
+FOLDS, DIVISION = "folds", "division"
 # Recipes with another task than the other recipes of their data set.
 TASKS = {
     "mnist_learned_distance": "MNIST in a plane, digits of the training",
@@ -71,6 +75,9 @@ DRAWN = {
 
 def collect(folder: pathlib.Path, replace: bool = False) -> None:
     """Copies the numbers of a recipe's runs into the repository."""
+    if (folder / "results.json").is_file():
+        results = json.loads((folder / "results.json").read_text())
+        refuse_winner(folder, results)
     runs = {}
     for workdir in sorted(folder.iterdir()):
         if not (workdir / "results.json").is_file():
@@ -79,11 +86,7 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
         if "evaluation" not in results:
             continue
         config = json.loads((workdir / "config.json").read_text())["config"]
-        runs[workdir.name] = {
-            "config": config,
-            "training": results["training"],
-            "evaluation": results["evaluation"],
-        }
+        runs[workdir.name] = kept_run(results, config)
         recipe = results["recipe"]
     if not runs:
         raise SystemExit(f"{folder} contains no evaluated run")
@@ -104,18 +107,46 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
             )
 
 
+def kept_run(results: dict, config: dict) -> dict:
+    """Returns what is kept of a run's `results.json`, with its config."""
+    parts = ("training", "evaluation", "data_fingerprint")  # older runs lack it
+    found = {name: results[name] for name in parts if name in results}
+    return {"config": config, **found}
+
+
 def load() -> dict[tuple[str, str, str], dict]:
     """Returns runs by (data set, protocol, recipe), (name, seed).
 
-    The protocol is "folds", the name of the run, or the name of a task.
+    The protocol is "folds", "division" for a folder whose classes are divided
+    by a seed, the name of the run, or the name of a task.
+    """
+    return together(kept_results(RESULTS))
+
+
+def together(kept_files: dict[pathlib.Path, dict]) -> dict:
+    """Joins the runs and seeds of a recipe, as `load`, from result files.
+
+    Raises:
+        ValueError: If two runs differ in more than the seed and the fold.
     """
     found = collections.defaultdict(dict)
-    for results in kept_results(RESULTS).values():
+    for results in kept_files.values():
         for name, run in results["runs"].items():
+            recipe, config = results["recipe"], run["config"]
             protocol = FOLDS if name.startswith("fold_") else name
-            protocol = TASKS.get(results["recipe"], protocol)
-            key = run["config"]["dataset"], protocol, results["recipe"]
+            if _is_own_data(config):
+                protocol = name = DIVISION
+            protocol = TASKS.get(recipe, protocol)
+            key = data_of(recipe, config), protocol, recipe
             found[key][name, results["seed"]] = run
+    for (dataset, protocol, recipe), runs in found.items():
+        require_one_config(
+            f"{recipe} on {dataset}, {protocol}",
+            {
+                f"{name} of seed {seed}": run["config"]
+                for (name, seed), run in runs.items()
+            },
+        )
     return dict(found)
 
 
@@ -125,7 +156,7 @@ def rows(found: dict, dataset: str, protocol: str) -> dict:
     for key, runs in found.items():
         if key[:2] != (dataset, protocol):
             continue
-        method = _method(key[2])
+        method = method_of(key[2])
         for score in SCORES:
             measures = {
                 name: of_test_split(run)[score] | _claimed(run, score)
@@ -152,10 +183,33 @@ def _claimed(run: dict, score: str) -> dict:
     return {"claimed": found[name]} if name in found else {}
 
 
-def _method(recipe: str) -> str:
+def method_of(recipe: str) -> str:
     """Returns the method of a recipe, by the longest matching suffix."""
+    return METHODS[_ending(recipe)]
+
+
+def data_of(recipe: str, config: dict) -> str:
+    """Returns the data set of a run; of a folder, the recipe's first part.
+
+    The path of a folder differs between machines.
+    """
+    if _is_own_data(config):
+        return recipe.removesuffix(f"_{_ending(recipe)}")
+    return config["dataset"]
+
+
+def _is_own_data(config: dict) -> bool:
+    return ":" in config["dataset"]
+
+
+def _ending(recipe: str) -> str:
     ends = [name for name in METHODS if recipe.endswith(f"_{name}")]
-    return METHODS[max(ends, key=len)]
+    if not ends:
+        raise ValueError(
+            f"the recipe {recipe} ends in no method of {[*METHODS]}; add the "
+            "method to tools/verification_results.py"
+        )
+    return max(ends, key=len)
 
 
 def paired_by(ours: dict, theirs: dict) -> str:
@@ -200,7 +254,7 @@ def title_of(dataset: str, protocol: str) -> str:
     if protocol in TASKS.values():
         return protocol
     return DATASETS[dataset] + (
-        "" if protocol == FOLDS else f", {protocol} split"
+        "" if protocol in (FOLDS, DIVISION) else f", {protocol} split"
     )
 
 

@@ -21,6 +21,7 @@ from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.verification_figures import figures
 from tools.verification_results import DATASETS
+from tools.verification_results import SCORES
 from tools.verification_results import TASKS
 from tools.verification_results import by_run
 from tools.verification_results import by_seed
@@ -42,6 +43,14 @@ MORE = {
     "min_cllr": "minimum",
     "cllr_logistic": "calibrated",
 }
+# Measures of differences: heading, digits, and factor of the numbers.
+DIFFERENCES = {
+    "equal_error_rate": ("EER, points", 2, 100),
+    "claimed": ("claims: EER, points", 2, 100),
+    "one_minus_auc": ("1 - AUC", 2, 100),
+    "cllr": ("Cllr", 3, 1),
+}
+ON_TOP = ", distance on top"
 BEGIN, END = "<!-- verification: begin -->", "<!-- verification: end -->"
 
 
@@ -67,7 +76,13 @@ def _optional(measures: dict, name: str) -> str:
     return f"{statistics.fmean(numbers):.3f}"
 
 
-def _table(measured: dict, runs: dict) -> list[str]:
+def measured_table(measured: dict, runs: dict) -> list[str]:
+    """Returns the lines of a table of errors, and what is below it.
+
+    Args:
+        measured: As from `verification_results.rows`.
+        runs: The same runs with their configs, by (key of `load`, run, seed).
+    """
     more = {
         name: heading
         for name, heading in MORE.items()
@@ -108,7 +123,7 @@ def _table(measured: dict, runs: dict) -> list[str]:
         "",
         f"{_span(t['trials'] for t in tests)} trials a run, of "
         f"{_span(t['classes'] for t in tests)} classes; "
-        f"{training[0]['steps']} batches at most, "
+        f"{max(t['steps'] for t in training):,} batches at most, "
         f"{_span(round(m, 1) for m in minutes)} minutes. Commits "
         + ", ".join(sorted({t["commit"][:7] for t in training}))
         + f"; {hardware(training)}.",
@@ -118,26 +133,65 @@ def _table(measured: dict, runs: dict) -> list[str]:
 
 
 def _differences(measured: dict, runs: dict) -> list[str]:
-    """Paired differences of the learned distance to the other rows."""
-    first, *others = measured
-    names = {"equal_error_rate": "EER, points", "one_minus_auc": "1 - AUC"}
+    """Paired differences of the learned distance to the other rows.
+
+    A distance on top of the embeddings of another loss is also compared with
+    other scores of the same embeddings.
+    """
     config = next(iter(runs.values()))["config"]
-    pairs = {"folds": {}, "seeds": {}}
-    for other in others:
-        rows_of_both = measured[first], measured[other]
-        pairs[paired_by(*rows_of_both)][" by ".join(other)] = [
-            paired_numbers(*rows_of_both, name) for name in names
-        ]
+    first, *others = measured
+    lines = _difference_tables(
+        " by ".join(first),
+        {
+            " by ".join(other): (measured[first], measured[other])
+            for other in others
+        },
+        config,
+    )
+    on_top = {
+        f"{method.removesuffix(ON_TOP)} by {score}": (
+            row,
+            measured[method, score],
+        )
+        for (method, by), row in measured.items()
+        if method.endswith(ON_TOP) and by == SCORES["learned_distance"]
+        for score in (SCORES["l2"], SCORES["cosine"])
+        if (method, score) in measured
+    }
+    return lines + _difference_tables("the distance on top", on_top, config)
+
+
+def _difference_tables(first: str, pairs: dict, config: dict) -> list[str]:
+    """A table of differences paired by fold, and one of those by seed."""
+    measures = {
+        name: how
+        for name, how in DIFFERENCES.items()
+        if any(_have(name, *both) for both in pairs.values())
+    }
     lines = []
-    for unit, of_unit in pairs.items():
+    for unit in ("folds", "seeds"):
+        of_unit = {
+            name: [
+                paired_numbers(*both, measure)
+                if _have(measure, *both)
+                else ({}, {})
+                for measure in measures
+            ]
+            for name, both in pairs.items()
+            if paired_by(*both) == unit
+        }
         if of_unit:
             # Folds share training data; seeds of one run are no folds.
             ratio = ratio_of_test_to_train(config) if unit == "folds" else None
+            headings, digits, scales = zip(*measures.values(), strict=True)
             lines += difference_table(
-                " by ".join(first), [*names.values()], of_unit, ratio, 2, 100,
-                unit,
-            )  # fmt: skip
+                first, headings, of_unit, ratio, digits, scales, unit
+            )
     return lines
+
+
+def _have(name: str, *rows: dict) -> bool:
+    return all(name in found for row in rows for found in row.values())
 
 
 def _commands(runs: dict) -> dict[str, str]:
@@ -158,21 +212,31 @@ def _commands(runs: dict) -> dict[str, str]:
     return commands
 
 
+def runs_of(found: dict, dataset: str, protocol: str) -> dict:
+    """Returns the runs of a table by (key of `load`, run, seed)."""
+    return {
+        (key, *name): run
+        for key, of_recipe in found.items()
+        if key[:2] == (dataset, protocol)
+        for name, run in of_recipe.items()
+    }
+
+
 def table(found: dict) -> str:
     """Returns the Markdown between the marks."""
     parts = []
+    if unknown := {key[0] for key in found} - {*DATASETS}:
+        raise ValueError(
+            f"received runs on {sorted(unknown)}; expected one of "
+            f"{[*DATASETS]}. Add the data set to tools/verification_results.py"
+        )
     for dataset in DATASETS:
         protocols = dict.fromkeys(key[1] for key in found if key[0] == dataset)
         for protocol in protocols:
             measured = rows(found, dataset, protocol)
-            runs = {
-                (key, *name): run
-                for key, of_recipe in found.items()
-                if key[:2] == (dataset, protocol)
-                for name, run in of_recipe.items()
-            }
+            runs = runs_of(found, dataset, protocol)
             parts += ["", f"### {title_of(dataset, protocol)}", ""]
-            parts += _table(measured, runs)
+            parts += measured_table(measured, runs)
             if protocol not in TASKS.values():
                 picture = f"{name_of_figure(dataset, protocol)}.png"
                 parts += ["", f"![EER](../figures/{picture})"]

@@ -211,6 +211,9 @@ class Verification(Evaluation):
     false_accept_rates: tuple[float, ...] = field(
         (0.01,), "Rates of the thresholds chosen on the validation classes."
     )
+    num_per_class: int = field(
+        0, "Examples of each class in the pairs of a split; 0 uses all."
+    )
     euclidean: bool = field(
         False, "Whether to score by the Euclidean distance, too."
     )

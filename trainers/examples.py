@@ -110,6 +110,14 @@ def rows_of_classes(labels, num_per_class: int) -> np.ndarray:
     return np.concatenate(rows)
 
 
+def some_of_each_class(x, labels, num_per_class: int) -> tuple:
+    """Returns some examples of each class with their labels; 0 takes all."""
+    if not num_per_class:
+        return x, labels
+    rows = rows_of_classes(folds.class_ids(labels), num_per_class)
+    return take(x, rows), labels[rows]
+
+
 def take(x, rows):
     """Selects examples from an array or another kind of data."""
     return x[rows] if isinstance(x, np.ndarray) else x.take(rows)

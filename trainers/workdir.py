@@ -209,7 +209,7 @@ def changed_fields(path: pathlib.Path, run: Run, **more) -> list[tuple]:
         **more: As in `claim`.
     """
     stored = resolved(_read_config_file(path)["config"])
-    return _differences(stored, {**as_json(run), **more})
+    return differing_fields(stored, {**as_json(run), **more})
 
 
 def _read_config_file(path: pathlib.Path) -> dict:
@@ -275,14 +275,15 @@ def recipe_fields(run: Run) -> dict:
     return {name: value for name, value in fields if name not in PLACE_FIELDS}
 
 
-def _differences(old, new, prefix="config"):
+def differing_fields(old, new, prefix="config") -> list[tuple]:
+    """Returns `(field, old, new)` of fields that differ, except places."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return [] if old == new else [(prefix, old, new)]
     rows = []
     for key in sorted(set(old) | set(new)):
         if prefix == "config" and key in PLACE_FIELDS:
             continue
-        rows += _differences(old.get(key), new.get(key), f"{prefix}.{key}")
+        rows += differing_fields(old.get(key), new.get(key), f"{prefix}.{key}")
     return rows
 
 

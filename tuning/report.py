@@ -18,6 +18,7 @@ from tuning.trial_files import objective_value
 
 TRAINING = ("best_epoch", "epochs", "steps", "seconds")
 MADE_BY = ("commit", "processor", "cores")
+FINGERPRINT = "data_fingerprint"
 # Last parts of the names of fields that set the length of a training.
 LENGTHS = (
     "num_epochs",
@@ -58,6 +59,8 @@ def rows(oracle) -> list[dict]:
                 "objective": objective_value(training, oracle.objective.name),
                 **{name: training[name] for name in (*TRAINING, *MADE_BY)},
             }
+            if FINGERPRINT in results:  # older trials lack it
+                row[FINGERPRINT] = results[FINGERPRINT]
         else:
             row |= results["failure"]
         found.append(row)

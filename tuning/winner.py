@@ -29,6 +29,7 @@ from trainers.workdir import changed_fields
 from trainers.workdir import read_results
 from trainers.workdir import recipe_fields
 from trainers.workdir import require_run
+from trainers.workdir import update_results
 from tuning.search import SAME
 from tuning.search import SPACES
 from tuning.search import run_maker
@@ -180,7 +181,10 @@ def _of_length(
 
 
 def train_winner(arguments: argparse.Namespace) -> dict:
-    """Trains and evaluates the winner; on folds, if the recipe has them."""
+    """Trains and evaluates the winner; on folds, if the recipe has them.
+
+    The section `search` of `results.json` then says where the values come from.
+    """
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
@@ -195,14 +199,29 @@ def train_winner(arguments: argparse.Namespace) -> dict:
         flush=True,
     )
     if run.data.folds.num_folds:
-        return cross_validate(recipe, workdir, folds, fields)
-    if folds is not None:
+        cross_validate(recipe, workdir, folds, fields)
+    elif folds is not None:
         raise ValueError(f"{recipe} has no folds; leave out --folds")
-    from trainers.evaluate import evaluate
-    from trainers.train import train
+    else:
+        from trainers.evaluate import evaluate
+        from trainers.train import train
 
-    train(recipe, workdir, fields)
-    return evaluate(workdir, [])
+        train(recipe, workdir, fields)
+        evaluate(workdir, [])
+    return update_results(pathlib.Path(workdir), search=_origin(arguments))
+
+
+def _origin(arguments: argparse.Namespace) -> dict:
+    """The search, its winner, and the length of its training, for results."""
+    found = _finished(pathlib.Path(arguments.search))
+    return {
+        **{field: found[field] for field in (*SAME, "overrides")},
+        "trials": len(found["trials"]),
+        "trial": found["best"]["trial"],
+        "values": found["best"]["values"],
+        "objective_value": found["best"]["objective"],
+        "batches": arguments.batches,
+    }
 
 
 def main(words=None) -> int:

@@ -1,4 +1,4 @@
-"""The auxiliary classifier of `LearnedDistance`, used in training only."""
+"""The parts of `LearnedDistance`, and its auxiliary classifier."""
 
 import keras
 import tensorflow as tf
@@ -6,6 +6,17 @@ import tensorflow as tf
 from embeddings_tf.layers.additive_margin import AdditiveMargin
 from embeddings_tf.ops.distances import unit_rows
 from embeddings_tf.ops.pair_divergence import smoothed_cross_entropy
+
+
+def require_distance(distance) -> None:
+    """Raises ValueError unless `distance` is a layer with `all_pairs`."""
+    if not isinstance(distance, keras.layers.Layer) or not hasattr(
+        distance, "all_pairs"
+    ):
+        raise ValueError(
+            "`distance` must be a layer that scores pairs, such as "
+            f"PairDistance(); received {distance!r}."
+        )
 
 
 def require_classifier(kind: str | None, num_classes, projection) -> None:

@@ -5,9 +5,14 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from embeddings_tf.objectives.alternating_updates import UPDATES
+from embeddings_tf.objectives.alternating_updates import AlternatingUpdates
+from embeddings_tf.objectives.alternating_updates import all_pairs
+from embeddings_tf.objectives.alternating_updates import with_gradient_if
 from embeddings_tf.objectives.auxiliary_classifier import auxiliary_classifier
 from embeddings_tf.objectives.auxiliary_classifier import cross_entropy
 from embeddings_tf.objectives.auxiliary_classifier import require_classifier
+from embeddings_tf.objectives.auxiliary_classifier import require_distance
 from embeddings_tf.objectives.auxiliary_classifier import require_teacher
 from embeddings_tf.objectives.pair_objective import PairObjective
 from embeddings_tf.ops.arguments import one_of
@@ -18,6 +23,7 @@ from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
+from embeddings_tf.ops.pair_divergence import flipped_targets
 from embeddings_tf.ops.pair_divergence import pair_divergence
 from embeddings_tf.ops.pair_divergence import require_classes
 from embeddings_tf.ops.prototypes import all_supports
@@ -77,6 +83,9 @@ class LearnedDistance(PairObjective):
             `losses.LiftedStructureLoss()`, or None. Not in the paper.
         train_encoder: Whether v trains the encoder. False: only the classifier
             and `encoder_loss` do, at least one of them.
+        updates: `"simultaneous"`, or `"alternating"`: no gradient reaches the
+            encoder in training steps 0, 2, ..., and the distance in steps 1,
+            3, ... Momentum of the optimizer moves them also then.
         seed: Seed of the random targets and of the classifier's initial
             weights; None: from Keras's global seed.
 
@@ -122,18 +131,13 @@ class LearnedDistance(PairObjective):
         divergence: str = "jensen_shannon",
         encoder_loss: keras.losses.Loss | None = None,
         train_encoder: bool = True,
+        updates: str = "simultaneous",
         seed: int | None = None,
         dtype="float32",
         **kwargs,
     ):
         super().__init__(dtype=dtype, **kwargs)
-        if not isinstance(distance, keras.layers.Layer) or not hasattr(
-            distance, "all_pairs"
-        ):
-            raise ValueError(
-                "`distance` must be a layer that scores pairs, such as "
-                f"PairDistance(); received {distance!r}."
-            )
+        require_distance(distance)
         self.auxiliary = one_of(
             "auxiliary", auxiliary, (None, "softmax", "additive_margin")
         )
@@ -153,6 +157,9 @@ class LearnedDistance(PairObjective):
         self.train_encoder = truth("train_encoder", train_encoder)
         self.encoder_loss = encoder_loss
         require_teacher(train_encoder, auxiliary, encoder_loss)
+        self.updates = one_of("updates", updates, UPDATES)
+        in_turns = updates == "alternating"
+        self.turns: Any = AlternatingUpdates(name="turns") if in_turns else None
         self.seed = seed = optional_seed("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.classifier: Any = auxiliary_classifier(
@@ -167,23 +174,24 @@ class LearnedDistance(PairObjective):
             if self.projection is not None:
                 embeddings = self.projection(embeddings)
             self.classifier.build(embeddings.shape)
+        if self.turns is not None:
+            self.turns.build()
 
     def call(self, y_true, y_pred, training=None):
         local_labels, local = labelled_batch(y_true, y_pred)
+        is_of_distance, flipped = None, None
+        if training and self.turns is not None:
+            is_of_encoder, is_of_distance = self.turns.next_turn()
+            local = with_gradient_if(is_of_encoder, local)
         labels, embeddings = gather_global_batch(local_labels, local)
         if not self.train_encoder:
             embeddings = tf.stop_gradient(embeddings)
-        logits = self.distance.all_pairs(
-            embeddings, embeddings, training=bool(training)
-        )
+        logits = all_pairs(self.distance, embeddings, training, is_of_distance)
+        if training and self.label_smoothing:
+            seed = self.seed_generator.next()
+            flipped = flipped_targets(logits, self.label_smoothing, seed)
         value = pair_divergence(
-            labels,
-            logits,
-            self.divergence,
-            self.pair_weighting,
-            self._flipped(logits)
-            if training and self.label_smoothing
-            else None,
+            labels, logits, self.divergence, self.pair_weighting, flipped
         )
         values = tf.fill(tf.shape(local)[:1], value)
         if self.classifier is not None:
@@ -197,15 +205,6 @@ class LearnedDistance(PairObjective):
         if self.encoder_loss is not None:
             values += self.encoder_loss.call(local_labels, local)
         return values
-
-    def _flipped(self, logits) -> tf.Tensor:
-        return tf.random.stateless_uniform(
-            tf.shape(logits),
-            tf.cast(self.seed_generator.next(), tf.int32),
-            maxval=self.label_smoothing / 2,
-            dtype=logits.dtype,
-            alg="philox",
-        )
 
     def score_pairs(self, first, second) -> tf.Tensor:
         """Log-likelihood ratios `(n,)` of the rows of two sets `(n, dim)`."""
@@ -286,6 +285,7 @@ class LearnedDistance(PairObjective):
             "divergence": self.divergence,
             "encoder_loss": self.encoder_loss and serialize(self.encoder_loss),
             "train_encoder": self.train_encoder,
+            "updates": self.updates,
             "seed": self.seed,
         }
 

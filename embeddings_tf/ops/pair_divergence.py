@@ -35,6 +35,17 @@ def pair_divergence(
     return (mean_over(same, if_same) + mean_over(different, if_different)) / 2
 
 
+def flipped_targets(logits, smoothing: float, seed) -> tf.Tensor:
+    """Random weights of the wrong answers, uniform in [0, smoothing / 2]."""
+    return tf.random.stateless_uniform(
+        tf.shape(logits),
+        tf.cast(seed, tf.int32),
+        maxval=smoothing / 2,
+        dtype=logits.dtype,
+        alg="philox",
+    )
+
+
 def _costs(logits, divergence) -> tuple[tf.Tensor, tf.Tensor]:
     """Cost of each pair if it is positive, and if it is negative."""
     if divergence == "jensen_shannon":

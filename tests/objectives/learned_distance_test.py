@@ -313,6 +313,7 @@ class TestAuxiliary:
         ({"encoder_loss": "triplet"}, "`encoder_loss` must be a loss object"),
         ({"train_encoder": "no"}, "`train_encoder` must be True or False"),
         ({"train_encoder": False}, "needs an `auxiliary`.*received neither"),
+        ({"updates": "in turns"}, "`updates` must be one of 'simultaneous', "),
     ],
 )
 def test_errors(arguments, message):
@@ -385,12 +386,119 @@ def test_another_loss_of_the_encoder_in_two_replicas(strategy):
     )
 
 
+def values_and_gradients(loss, labels, z, training=True):
+    """Gradients of the embeddings and of the weights of the distance."""
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        values = loss(labels, z, training=training)
+    sources = [z, *loss.distance.trainable_variables]
+    return values, tape.gradient(values, sources)
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_alternating_updates(is_compiled):
+    """Steps 0, 2, ... train the distance, steps 1, 3, ... the encoder.
+
+    Values, and the gradients of the part in turn, are of simultaneous updates.
+    """
+    labels, z = BATCHES["class by class"], tf.constant(embeddings())
+    more = {"encoder_loss": losses.TripletLoss(margin=0.3)}
+    plain = objective(**more)
+    alternating = objective(updates="alternating", **more)
+
+    def step():
+        return values_and_gradients(alternating, labels, z)
+
+    plain.build((None,), z.shape)
+    alternating.build((None,), z.shape)
+    if is_compiled:
+        step = tf.function(step)
+    for number in range(4):
+        expected, of_plain = values_and_gradients(plain, labels, z)
+        values, found = step()
+        np.testing.assert_allclose(values, expected, rtol=1e-5)
+        of_distance = number % 2 == 0
+        assert np.any(found[0]) != of_distance
+        for gradient in found[1:]:
+            assert np.any(gradient) == of_distance
+        in_turn = slice(1, None) if of_distance else slice(0, 1)
+        for one, other in zip(found[in_turn], of_plain[in_turn], strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+    assert int(alternating.turns.num_steps) == 4
+    # Evaluation takes no turn.
+    values_and_gradients(alternating, labels, z, training=False)
+    assert int(alternating.turns.num_steps) == 4
+
+
+def test_alternating_updates_resume_with_the_turn_that_is_due(tmp_path):
+    """Three steps, saving, and two steps are five steps."""
+
+    def fresh():
+        keras.utils.set_random_seed(0)
+        encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(3)])
+        loss = objective(updates="alternating", label_smoothing=0.0)
+        loss.distance.dropout = 0.0  # weights do not contain random seeds
+        model = EmbeddingModel(encoder, loss)
+        model.compile(keras.optimizers.SGD(0.1))
+        return model
+
+    labels, x = np.array(BATCHES["class by class"]), embeddings()
+    whole, first, resumed = fresh(), fresh(), fresh()
+    moved = []
+    for _ in range(5):
+        before = [np.array(w) for w in whole.trainable_variables]
+        whole.train_on_batch(x, labels)
+        pairs = zip(whole.trainable_variables, before, strict=True)
+        moved.append([bool(np.any(np.array(w) != b)) for w, b in pairs])
+    # The encoder's kernel and bias, then three layers of the distance.
+    of_distance, of_encoder = [False] * 2 + [True] * 6, [True] * 2 + [False] * 6
+    turns = [of_distance, of_encoder] * 2 + [of_distance]
+    assert moved == turns
+    for _ in range(3):
+        first.train_on_batch(x, labels)
+    first.save_weights(tmp_path / "run.weights.h5")
+    resumed.load_weights(tmp_path / "run.weights.h5")
+    for _ in range(2):
+        resumed.train_on_batch(x, labels)
+    pairs = zip(whole.get_weights(), resumed.get_weights(), strict=True)
+    for one, other in pairs:
+        np.testing.assert_array_equal(one, other)
+
+
+def test_alternating_updates_in_two_replicas(strategy):
+    """All replicas take the same turn, with the gradients of one batch."""
+    labels, z = np.array(BATCHES["class by class"]), embeddings()
+    with strategy.scope():
+        loss = objective(updates="alternating", label_smoothing=0.0)
+        loss.build((None,), (None, 3))
+    one = objective(updates="alternating", label_smoothing=0.0)
+    one.distance.dropout = loss.distance.dropout = 0.0
+    one.build((None,), (None, 3))
+
+    def parts(whole):
+        pieces = tf.constant(whole[:5]), tf.constant(whole[5:])
+        return strategy.experimental_distribute_values_from_function(
+            lambda context: pieces[context.replica_id_in_sync_group]
+        )
+
+    def step(labels, z):
+        return values_and_gradients(loss, labels, z)[1][0]
+
+    for number in range(4):
+        found = strategy.run(step, (parts(labels), parts(z)))
+        gradients = tf.concat(strategy.experimental_local_results(found), 0)
+        expected = values_and_gradients(one, labels, tf.constant(z))[1][0]
+        assert np.any(expected) == (number % 2 == 1)
+        np.testing.assert_allclose(gradients, expected, rtol=1e-4, atol=1e-6)
+
+
 def test_configuration_holds_the_layers():
     loss = objective(
         num_classes=4,
         auxiliary="softmax",
         encoder_loss=losses.TripletLoss(margin=0.3),
         train_encoder=False,
+        updates="alternating",
         projection=keras.layers.Dense(5, activation="relu"),
     )
     config = json.loads(json.dumps(loss.get_config()))
@@ -399,7 +507,7 @@ def test_configuration_holds_the_layers():
     assert copy.distance.dropout == 0.5
     assert copy.projection.units == 5
     assert copy.encoder_loss.margin == 0.3
-    assert copy.train_encoder is False
+    assert copy.train_encoder is False and copy.updates == "alternating"
     assert copy.get_config() == loss.get_config()
 
 

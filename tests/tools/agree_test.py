@@ -6,6 +6,8 @@ import math
 import pytest
 
 from tools import agree
+from tools import sentinels
+from tools.generated_text import read_between
 
 RECIPE = "sprites_triplet"
 PATH = (
@@ -62,3 +64,50 @@ def test_a_missing_number_never_agrees():
     assert rows["a.x"] == (1.0, 1.5, 0.5)
     assert math.isnan(rows["a.y"][2])
     assert set(rows) == {"a.x", "a.y"}
+
+
+def test_a_rerun_that_agrees_is_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(sentinels, "FILE", tmp_path / "sentinels.json")
+    run = rerun(tmp_path / "a", change=0.001)
+    file = run / "fold_2" / "results.json"
+    results = json.loads(file.read_text())
+    training = {"commit": "0" * 40, "processor": "P"}
+    file.write_text(json.dumps(results | {"training": training}))
+    words = [str(run), "--record", "--tolerance"]
+    assert agree.main([*words, "0.0001"]) == 1
+    assert sentinels.load() == [], "it does not agree"
+    for _ in range(2):  # of one command, one is kept
+        assert agree.main([*words, "0.01"]) == 0
+    (found,) = sentinels.load()
+    assert found["table"] == (
+        "cross_validation, disentanglement, sprites/all_frames"
+    )
+    assert found["command"].startswith(
+        "python -m trainers.cross_validate --config sprites_triplet --folds 2 "
+    )
+    assert found["largest_difference"] == pytest.approx(0.001)
+    assert found["numbers"] > 5 and found["commit"] == "0" * 40
+    text = sentinels.table([found])
+    assert f"| {found['table']} | `{found['command']}` | " in text
+    assert " | 0.001 of 0.01 | 0000000 |" in text
+    training["commit"] += "-dirty"
+    file.write_text(json.dumps(results | {"training": training}))
+    with pytest.raises(ValueError, match="expected a clean checkout"):
+        agree.main([*words, "0.01"])
+
+
+def test_every_table_says_whether_it_was_rerun():
+    between = read_between(sentinels.PAGE, sentinels.BEGIN, sentinels.END)
+    assert between == sentinels.table(sentinels.load())
+    names = sentinels.every_table()
+    assert "verification, verification, an4" in names
+    rerun = {found["table"] for found in sentinels.load()}
+    assert rerun <= {*names}
+    for name in {*names} - rerun:
+        assert f"| {name} | no |" in between
+
+
+def test_the_recorded_reruns_agree():
+    for found in sentinels.load():
+        assert found["largest_difference"] <= found["tolerance"] <= 0.005
+        assert (agree.RESULTS / found["file"]).is_file()

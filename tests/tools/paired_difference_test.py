@@ -155,3 +155,16 @@ def test_verification_pairs_shared_seeds_by_fold():
     one = {("official", seed): {"eer": seed} for seed in (0, 1)}
     assert paired_numbers(one, one, "eer") == ({0: 0, 1: 1},) * 2
     assert (paired_by(ours, theirs), paired_by(one, one)) == ("folds", "seeds")
+
+
+def test_a_cell_with_fewer_folds_than_its_row_says_so():
+    four = dict.fromkeys(range(4), 1.0), dict.fromkeys(range(4), 0.5)
+    two = {0: 1.0, 1: 2.0}, {0: 0.5, 1: 1.0}
+    one = {3: 1.0}, {3: 0.5}
+    lines = difference_table(
+        "a", ["x", "y", "z"], {"b": [four, two, one]}, 0, 1
+    )
+    (row,) = (line for line in lines if line.startswith("| b |"))
+    cells = row.split(" | ")
+    assert cells[1] == "4" and "folds" not in cells[2]
+    assert cells[3].endswith(", 2 folds") and cells[4] == "+0.5, 1 fold |"

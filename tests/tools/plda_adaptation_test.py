@@ -7,6 +7,8 @@ from tools.generated_text import read_between
 from tools.paired_difference import as_cell
 from tools.paired_difference import paired_difference
 
+DATA = {"data_fingerprint": "0123"}
+
 
 def domain(rng, num_classes, num_per_class, between, within):
     labels = np.repeat(np.arange(num_classes), num_per_class)
@@ -40,6 +42,9 @@ def test_table_has_paired_differences():
     )
     assert f"| adapted | 2 | {as_cell(expected, 2, 100)} |" in text
     assert "| cosine | 2 | 35.00 ± 5.00 |" in text
+    assert plda_adaptation.differences(found)["adapted"] == expected
+    printed = plda_adaptation.table({**found, "processor": "p"} | DATA)
+    assert "; p; data 0123.\n" in printed
 
 
 def test_the_page_has_the_table():

@@ -43,7 +43,30 @@ def test_a_cell_holds_by_the_corrected_test():
         ([held, open_], "in part"),
         ([open_, below], "not reproduced"),
         ([one, below], "not reproduced"),
+        ([open_, open_], "undecided"),
+        ([one, None], "undecided"),
         ([None, None], "not run"),
     ):
-        assert reproduced_verdicts.of_differences(cells, 2) == expected
+        assert reproduced_verdicts.of_differences(cells) == expected
+
+
+def test_a_cell_is_level_within_two_points():
+    def cell(mean, corrected):
+        return PairedDifference(4, mean, 0.01, 0.001, corrected)
+
+    level, far, open_ = cell(-0.019, 0.01), cell(0.03, 0.01), cell(-0.03, 0.3)
+    higher = cell(0.1, 0.01)
+    for cells, expected in (
+        ([level], "reproduced"),
+        ([level, far], "in part"),
+        ([far], "in part"),  # the cell of "higher" holds
+        ([None], "in part"),
+    ):
+        found = reproduced_verdicts.of_differences([higher], cells)
+        assert found == expected
+    assert reproduced_verdicts.of_differences([], [far]) == "not reproduced"
+    assert reproduced_verdicts.of_differences([], [open_]) == "undecided"
+
+
+def test_named_folds():
     assert reproduced_verdicts.named_folds(["2", "1"]) == "folds 1, 2"

@@ -53,7 +53,7 @@ def search_folder(
         "overrides": list(overrides),
         "num_trials": 1,
         "finished": True,
-        "best": {"trial": "03", "values": values},
+        "best": {"trial": "03", "values": values, "objective": 0.5},
         "trials": [{"trial": "03"}],
         **fields,
     }
@@ -193,12 +193,19 @@ def test_the_folds_of_the_winner_are_trained(tmp_path, monkeypatch):
     monkeypatch.setattr(
         winner, "cross_validate", lambda *words: called.append(words)
     )
-    words = ["--search", search_folder(tmp_path), "--workdir", "runs/winner"]
+    trained = tmp_path / "winner"
+    trained.mkdir()
+    words = ["--search", search_folder(tmp_path), "--workdir", str(trained)]
     words += ["--batches", "1200", "--folds", "1", "2"]
     assert winner.main([*words, "--config.seed=2"]) == 0
     ((recipe, workdir, folds, fields),) = called
-    assert (recipe, workdir, folds) == (RECIPE, "runs/winner", [1, 2])
+    assert (recipe, workdir, folds) == (RECIPE, str(trained), [1, 2])
     assert {"loss.margin=2.5", "seed=2"} <= set(fields)
+    found = json.loads((trained / "results.json").read_text())["search"]
+    assert found["values"] == VALUES and found["batches"] == 1_200
+    assert (found["space"], found["trials"]) == ("retrieval", 1)
+    assert found["overrides"] == [*SHORT, "encoder.dark_ink=False"]
+    assert found["objective_value"] == 0.5
 
 
 def test_folds_of_a_recipe_without_folds_are_refused(tmp_path, capsys):

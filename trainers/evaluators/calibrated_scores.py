@@ -11,6 +11,7 @@ from embeddings_tf import scoring
 from embeddings_tf.scoring.separated import are_separated
 from trainers.embed import embed
 from trainers.embed import split_to_embed
+from trainers.examples import some_of_each_class
 from trainers.examples import take
 from trainers.folds import class_ids
 from trainers.progress import Progress
@@ -51,7 +52,9 @@ def calibrate(
     name = run.evaluation.validation.split
     if not run.evaluation.calibrate or name in run.evaluation.splits:
         return {}
-    x, labels = split_to_embed(data, name)
+    x, labels = some_of_each_class(
+        *split_to_embed(data, name), run.evaluation.num_per_class
+    )
     classes = class_ids(labels)
     rows = _whole_classes(classes)
     classes = classes[rows]

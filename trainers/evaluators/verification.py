@@ -22,8 +22,7 @@ from trainers.evaluators.trial_measures import claimed_classes
 from trainers.evaluators.trial_measures import distance_properties
 from trainers.evaluators.trial_measures import measures
 from trainers.evaluators.trial_measures import streamed
-from trainers.examples import rows_of_classes
-from trainers.examples import take
+from trainers.examples import some_of_each_class
 from trainers.folds import class_ids
 from trainers.held_out import HeldOut
 from trainers.progress import Progress
@@ -45,10 +44,9 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     wanted = run.evaluation.validation
     if wanted.trials:
         return _listed_validation(wanted, data, model)
-    x, labels = data.split(wanted.split)
-    if wanted.num_per_class:
-        rows = rows_of_classes(class_ids(labels), wanted.num_per_class)
-        x, labels = take(x, rows), labels[rows]
+    x, labels = some_of_each_class(
+        *data.split(wanted.split), wanted.num_per_class
+    )
     method = Method(model)
     score = of_points(method, metrics.cosine_scores)
     if _is_own(wanted.score, method):
@@ -104,6 +102,7 @@ def check(run, data) -> None:
     for name, number in (
         ("num_resamples", wanted.num_resamples),
         ("num_enrolled", wanted.num_enrolled),
+        ("num_per_class", wanted.num_per_class),
     ):
         if number < 0:
             raise ValueError(
@@ -137,17 +136,17 @@ def check(run, data) -> None:
 def evaluate(run, data, model) -> tuple[dict, dict]:
     """Returns EER and related metrics over all pairs of the test classes.
 
-    Pairs are unordered. The scores are the cosine, PLDA (fitted to embeddings
-    of the training split), the method's own score, by which `verify` decides
-    (`own_score` is its name), with `evaluation.euclidean` the Euclidean
+    Pairs are unordered. With `evaluation.num_per_class`, some examples of each
+    class make the pairs of a split. The scores are the cosine, PLDA (fitted to
+    embeddings of the training split), the method's own score, by which `verify`
+    decides (`own_score` is its name), with `evaluation.euclidean` the Euclidean
     distance and, if the own score is a log-likelihood ratio, its fusion with
-    the cosine. Each EER has a 95 % interval from
-    resampled classes, unless `evaluation.num_resamples` is 0. Scores are also
-    calibrated on the validation classes, see `calibrated_scores`: the results
-    contain Cllr before (for scores that claim to be log-likelihood ratios) and
-    after, its minimum, and the errors at the chosen thresholds. More than
-    `EXACT_TRIALS` trials are counted in bins; each metric then has the bound of
-    its error.
+    the cosine. Each EER has a 95 % interval from resampled classes, unless
+    `evaluation.num_resamples` is 0. Scores are also calibrated on the
+    validation classes, see `calibrated_scores`: the results contain Cllr before
+    (for scores that claim to be log-likelihood ratios) and after, its minimum,
+    and the errors at the chosen thresholds. More than `EXACT_TRIALS` trials are
+    counted in bins; each metric then has the bound of its error.
 
     Lists of trials in the section `evaluation.trials` are evaluated on the
     split `evaluation.trials_split`, without intervals. With
@@ -170,7 +169,9 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     results, curves, figures = {}, {}, {}
     as_trained, after = {}, {}
     for split in run.evaluation.splits:
-        x, labels = split_to_embed(data, split)
+        x, labels = some_of_each_class(
+            *split_to_embed(data, split), run.evaluation.num_per_class
+        )
         classes, embeddings = class_ids(labels), embed(model, x)
         num_trials = len(x) * (len(x) - 1) // 2
         pairs_of_class = np.bincount(classes) * (np.bincount(classes) - 1) // 2

@@ -10,6 +10,7 @@ claims of drawings to be of a character that five drawings enrol.
 |---|---|
 | `learned_distance` | the distance and a classifier, the paper's main model |
 | `without_classifier` | the distance alone |
+| `alternating` | as the first; encoder and distance train in turns |
 | `symmetric` | as the first; the distance averages (a, b) and (b, a) |
 | `triplet` | the triplet loss |
 | `triplet_classifier` | the triplet loss and a classifier, as in the paper |
@@ -73,6 +74,14 @@ METHODS = {
     "without_classifier": (
         "Learned distance without the classifier",
         {"method": sections.learned_distance()},
+    ),
+    "alternating": (
+        "Learned distance and encoder in turns, classifier",
+        {
+            "method": sections.learned_distance(
+                updates="alternating", **CLASSIFIER
+            )
+        },
     ),
     "symmetric": (
         "Symmetric learned distance, classifier",

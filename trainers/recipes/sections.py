@@ -46,7 +46,7 @@ def learned_distance(
     num_layers: int = 3,
     dropout: float = 0.1,
     label_smoothing: float = 0.1,
-    **classifier,
+    **more,
 ) -> dict:
     """Trains an encoder and the distance between its embeddings.
 
@@ -55,7 +55,7 @@ def learned_distance(
         num_layers: Hidden layers of the distance.
         dropout: Dropout in the distance.
         label_smoothing: Label smoothing for the distance.
-        **classifier: `auxiliary` and `projection` of `LearnedDistance`; by
+        **more: Other arguments of `LearnedDistance`, such as `auxiliary`; by
             default no auxiliary classifier.
     """
     return {
@@ -67,7 +67,7 @@ def learned_distance(
                 "dropout": dropout,
             },
             "label_smoothing": label_smoothing,
-            **classifier,
+            **more,
         }
     }
 
@@ -249,6 +249,7 @@ def pairs_of_new_classes(
     num_per_class: int,
     plda_dims: int,
     score: str = "",
+    num_tested: int = 0,
     **optimizer,
 ) -> dict:
     """Training in 10 epochs, and verification of pairs of held-out classes.
@@ -259,6 +260,7 @@ def pairs_of_new_classes(
         num_per_class: Examples of each class in the validation pairs.
         plda_dims: Dimensions that PLDA keeps.
         score: The score of the validation pairs, which chooses the checkpoint.
+        num_tested: Examples of each class in the test pairs; 0: all.
         **optimizer: Other arguments of the optimizer.
     """
     num_epochs = 10
@@ -273,5 +275,10 @@ def pairs_of_new_classes(
             "num_per_class": num_per_class,
             "score": score,
         },
-        "evaluation": verification(plda_dims, num_enrolled=5, euclidean=True),
+        "evaluation": verification(
+            plda_dims,
+            num_enrolled=5,
+            num_per_class=num_tested,
+            euclidean=True,
+        ),
     }

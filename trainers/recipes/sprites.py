@@ -6,7 +6,8 @@ Four ways of training:
   told which factor.
 - Class oracle (`_class_oracle`): a class is a combination of values of all
   factors.
-- No labels (`_beta_vae_*`), with four values of beta.
+- No labels (`_beta_vae_*`), with four values of beta. `sprites_beta_vae` is
+  for searches, whose winner has a beta of its own.
 - Retrieval of held-out classes (`_retrieval_*`), with the class oracle.
 
 The paper uses every frame. Half of the frames do not show the weapon, so no
@@ -207,6 +208,11 @@ RECIPES = {
         )
         for beta in (1, 2, 4, 8)
     },
+    "sprites_beta_vae": Recipe(
+        "beta-VAE whose beta a search draws, no labels",
+        beta_vae,
+        {"beta": 1.0},
+    ),
     **{
         f"sprites_retrieval_{name}": Recipe(
             "Retrieval of held-out classes, class oracle",

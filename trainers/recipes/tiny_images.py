@@ -6,7 +6,8 @@ is any folder of such images with a subfolder per class, in
 classes for training, 40 for validation and 40 for the test, by division of the
 classes (`config.division.seed`). The network is ResNet-18 at a quarter of its
 width, and every method has the same number of batches. The trials are all pairs
-of the test images, and claims with five enrolled images.
+of 50 images of each test class, two million, and claims with five enrolled
+images.
 
 Departures from the recipes of mini-ImageNet: Adam with cosine decay, fewer
 images (the first are taken in validation), 1,500 batches of 120 images.
@@ -36,6 +37,7 @@ def verification(method: dict, score: str = ""):
             num_per_class=25,
             plda_dims=100,
             score=score,
+            num_tested=50,
             global_clipnorm=10.0,
         ),
     )

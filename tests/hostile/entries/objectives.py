@@ -405,6 +405,7 @@ ENTRIES = {
             "pair_weighting": "balanced",
             "divergence": "jensen_shannon",
             "train_encoder": True,
+            "updates": "simultaneous",
             "seed": 1,
         },
         {
@@ -432,6 +433,7 @@ ENTRIES = {
             "projection": [refused("text", "hostile"), refused("3", 3)],
             "encoder_loss": [refused("text", "hostile"), refused("3", 3)],
             "train_encoder": [refused("text", "no"), refused("a number", 0.5)],
+            "updates": choice("simultaneous"),
             "seed": seed(1, optional=True),
         },
         together(X),

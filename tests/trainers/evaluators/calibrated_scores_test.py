@@ -44,6 +44,7 @@ def test_recordings_of_whole_classes_are_drawn(monkeypatch):
         calibrate=True,
         splits=("test",),
         false_accept_rates=(0.2,),
+        num_per_class=0,
     )
     model = keras.Sequential(
         [keras.Input((None, 1)), keras.layers.GlobalAveragePooling1D()]

@@ -252,6 +252,24 @@ def test_utterances_are_embedded_one_by_one():
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
+def test_some_examples_of_each_class_make_the_pairs():
+    frames = keras.Input((None, 13))
+    model = keras.Model(frames, keras.ops.mean(frames, axis=1))
+    more = "evaluation.num_per_class=3", "evaluation.num_enrolled=1"
+    here = of_run("an4_triplet", "folds.fold=1", *more)
+    verification.check(here.run, here)
+    found, _ = verification.evaluate(here.run, here, model)
+    # 3 of the 5 utterances of each of 4 speakers.
+    assert (found["test"]["examples"], found["test"]["classes"]) == (12, 4)
+    assert found["test"]["trials"] == 12 * 11 // 2
+    assert found["test"]["targets"] == 4 * 3
+    # 2 utterances of each are left, and claim to be one of the 4.
+    assert found["test_claimed"]["trials"] == 4 * 2 * 4
+    here = of_run("an4_triplet", "evaluation.num_per_class=-1")
+    with pytest.raises(ValueError, match="num_per_class must be at least 0"):
+        verification.check(here.run, here)
+
+
 def test_validation_is_one_minus_the_equal_error_rate():
     frames = keras.Input((None, 13))
     model = keras.Model(frames, keras.ops.mean(frames, axis=1))

@@ -1,0 +1,125 @@
+"""Winners of searches have tables of their own, with equal budgets."""
+
+import json
+
+import pytest
+
+from tools import cross_validation_results
+from tools import equal_budgets_results
+from tools import equal_budgets_table
+from tools import verification_results
+from tools.generated_text import read_between
+from trainers.cross_validate import flat
+
+SEARCH = {
+    "space": "disentangling",
+    "objective": "val_explicitness",
+    "direction": "max",
+    "search_seed": 0,
+    "overrides": [],
+    "trials": 12,
+    "trial": "03",
+    "values": {"optimizer.learning_rate": 0.0012345, "share_of_dims": 0.1},
+    "objective_value": 0.75,
+    "batches": 6_000,
+}
+
+
+def workdir(folder, results, config, **search):
+    """The workdir of `tuning.winner`, with the numbers of committed runs."""
+    folder.mkdir(parents=True)
+    results = results | {"search": SEARCH | search}
+    (folder / "results.json").write_text(json.dumps(results))
+    written = {"recipe": results["recipe"], "config": config}
+    (folder / "config.json").write_text(json.dumps(written))
+    return folder
+
+
+def of_folds(folder, name, recipe=None, **search):
+    path = cross_validation_results.RESULTS / f"{name}.json"
+    found = json.loads(path.read_text())
+    recipe = recipe or found["recipe"]
+    results = {"recipe": recipe, "folds": found["folds"]}
+    return workdir(folder / recipe, results, found["config"], **search)
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(equal_budgets_results, "RESULTS", tmp_path / "kept")
+    return tmp_path
+
+
+def test_the_page_has_the_tables_of_the_result_files():
+    module = equal_budgets_table
+    between = read_between(module.PAGE, module.BEGIN, module.END)
+    assert between.strip() == module.table(module.load()).strip()
+
+
+def test_winners_are_rows_of_tables_of_their_own(kept):
+    ours = of_folds(kept, "sprites_f_statistic-sprites-all_frames")
+    vae = "sprites_beta_vae_4-sprites-all_frames"
+    for folder in (ours, of_folds(kept, vae, "sprites_beta_vae")):
+        equal_budgets_table.collect(folder)
+        with pytest.raises(ValueError, match="winner of a search.*equal_bud"):
+            cross_validation_results.collect(folder)
+    found = equal_budgets_table.load()
+    text = equal_budgets_table.table(found)
+    assert "12 trials each over `disentangling`" in text
+    row = "| F-statistic | 0.7500 | optimizer.learning_rate 0.00123, "
+    assert row in text
+    folds = json.loads((ours / "results.json").read_text())["folds"]
+    modularity = [
+        flat(run["evaluation"])["test.modularity"] for run in folds.values()
+    ]
+    mean = f"{sum(modularity) / len(modularity):.3f}"
+    assert f"| F-statistic | {', '.join(folds)} | {mean} ± " in text
+    assert "| beta-VAE, searched | 1, 2 | " in text
+    assert "| F-statistic minus | folds | " in text
+    assert list(equal_budgets_table.figures(found)) == [
+        "equal_budgets_sprites_all_frames_plane"
+    ]
+
+
+def test_other_budgets_are_refused(kept):
+    for name, batches in (("f_statistic", 6_000), ("triplet", 8_000)):
+        equal_budgets_table.collect(
+            of_folds(
+                kept, f"sprites_{name}-sprites-all_frames", batches=batches
+            )
+        )
+    with pytest.raises(ValueError, match="8000.* of sprites_triplet; expected"):
+        equal_budgets_table.table(equal_budgets_table.load())
+
+
+def test_a_run_without_a_search_is_refused(kept):
+    folder = of_folds(kept, "sprites_triplet-sprites-all_frames")
+    results = json.loads((folder / "results.json").read_text())
+    del results["search"]
+    (folder / "results.json").write_text(json.dumps(results))
+    with pytest.raises(ValueError, match="no section `search`.*tuning.winner"):
+        equal_budgets_table.collect(folder)
+
+
+def test_verification_of_folds_and_of_a_divided_folder(kept):
+    path = verification_results.RESULTS / "an4_triplet-seed_0.json"
+    runs = json.loads(path.read_text())["runs"]
+    runs = {name: run for name, run in runs.items() if name[:5] == "fold_"}
+    config = next(iter(runs.values()))["config"]
+    folds = {name.removeprefix("fold_"): run for name, run in runs.items()}
+    results = {"recipe": "an4_triplet", "folds": folds}
+    equal_budgets_table.collect(workdir(kept / "a", results, config))
+    single = next(iter(runs.values()))
+    config = config | {"dataset": "image_folder:any/path", "folds": {}}
+    for name in ("triplet", "triplet_classifier"):
+        results = {"recipe": f"tiny_images_{name}", **single}
+        equal_budgets_table.collect(workdir(kept / name, results, config))
+    text = equal_budgets_table.table(equal_budgets_table.load())
+    assert "### AN4, speakers\n" in text
+    assert "### Tiny ImageNet at 32 x 32 pixels, classes never t" in text
+    assert "| triplet and classifier | cosine | 1 x 1 | " in text
+    # Both have the numbers of one run, and are paired by seed.
+    assert "| triplet and classifier by cosine | 1 | +0.00 | +0.00 |" in text
+    assert sorted(equal_budgets_table.figures(equal_budgets_table.load())) == [
+        "equal_budgets_an4_eer",
+        "equal_budgets_tiny_images_eer",
+    ]

@@ -1,0 +1,110 @@
+"""Collects and loads the winners of searches with equal budgets."""
+
+import json
+import pathlib
+
+from tools import cross_validation_results as of_folds
+from tools import verification_results as of_pairs
+from tools.generated_text import ROOT
+from tools.keep_result import keep_result
+from tools.keep_result import kept_results
+
+RESULTS = ROOT / "benchmarks" / "results" / "equal_budgets"
+# What must be equal for every method of a table.
+BUDGET = ("space", "objective", "trials", "batches")
+DISENTANGLING = of_folds.METHODS | {"sprites_beta_vae": "beta-VAE, searched"}
+
+
+def collect(workdir: pathlib.Path, replace: bool = False) -> None:
+    """Copies the numbers of `tuning.winner` into the repository."""
+    results = json.loads((workdir / "results.json").read_text())
+    config = json.loads((workdir / "config.json").read_text())["config"]
+    if "search" not in results:
+        raise ValueError(
+            f"{workdir} does not contain the winner of a search: results.json "
+            "has no section `search`. Start its command of tuning.winner "
+            "again, which adds the section"
+        )
+    recipe = results["recipe"]
+    dataset = of_pairs.data_of(recipe, config)
+    kept = {
+        "recipe": recipe,
+        "dataset": dataset,
+        "search": results["search"],
+    }
+    if "folds" in results:
+        kept |= {"config": config, "folds": results["folds"]}
+        for run in results["folds"].values():
+            of_folds.drop_pictures(run)
+    else:
+        run = of_pairs.kept_run(results, config)
+        kept |= {"seed": config["seed"], "runs": {workdir.name: run}}
+    dataset = dataset.replace("/", "-")
+    name = f"{recipe}-{dataset}-seed_{config['seed']}.json"
+    keep_result(RESULTS / name, kept, replace=replace)
+
+
+def load() -> dict[pathlib.Path, dict]:
+    """Returns the result files, by path."""
+    return kept_results(RESULTS)
+
+
+def of_evaluation(found: dict, name: str) -> dict[pathlib.Path, dict]:
+    """Returns the files of one kind of evaluation, such as `retrieval`."""
+    return {
+        path: results
+        for path, results in found.items()
+        if _config(results)["evaluation"]["name"] == name
+    }
+
+
+def verified(found: dict) -> dict[tuple, dict]:
+    """Returns runs of verification as `verification_results.load` does."""
+    files = {}
+    for path, results in of_evaluation(found, "verification").items():
+        runs = results.get("runs") or {
+            f"fold_{fold}": of_pairs.kept_run(run, results["config"])
+            for fold, run in results["folds"].items()
+        }
+        seed = _config(results)["seed"]
+        files[path] = results | {"runs": runs, "seed": seed}
+    return of_pairs.together(files)
+
+
+def searches(found: dict, recipes: list[str], dataset: str) -> dict[str, dict]:
+    """Returns the search of each recipe on a data set.
+
+    Raises:
+        ValueError: If their budgets differ, or seeds have another search.
+    """
+    by_recipe: dict[str, dict] = {}
+    for path, results in found.items():
+        if (results["recipe"], results["dataset"]) not in [
+            (recipe, dataset) for recipe in recipes
+        ]:
+            continue
+        search = results["search"]
+        if by_recipe.setdefault(results["recipe"], search) != search:
+            raise ValueError(
+                f"{path.name}: the seeds of {results['recipe']} come from "
+                "different searches; expected one search, of fold 0"
+            )
+    budgets = {
+        recipe: {field: search[field] for field in BUDGET}
+        for recipe, search in by_recipe.items()
+    }
+    for recipe, budget in budgets.items():
+        first = next(iter(budgets))
+        if budget != budgets[first]:
+            raise ValueError(
+                f"{dataset}: received the budgets {budgets[first]} of {first} "
+                f"and {budget} of {recipe}; expected equal ones. Search or "
+                "train again with the same numbers"
+            )
+    return by_recipe
+
+
+def _config(results: dict) -> dict:
+    if "config" in results:
+        return results["config"]
+    return next(iter(results["runs"].values()))["config"]

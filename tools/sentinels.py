@@ -1,0 +1,123 @@
+"""Writes which tables have a row that was rerun from its printed command.
+
+    python -m tools.agree WORKDIR --record   # notes a rerun that agrees
+    python -m tools.sentinels                # writes docs/results/index.md
+
+A table of runs is an experiment, an evaluation and a data set.
+"""
+
+import json
+import pathlib
+
+from tools import agree
+from tools.generated_text import ROOT
+from tools.generated_text import write_between
+from tools.rerun_command import rerun_command
+from trainers.workdir import resolved
+from trainers.workdir import write_json
+
+FILE = ROOT / "benchmarks" / "results" / "sentinels.json"
+PAGE = ROOT / "docs" / "results" / "index.md"
+BEGIN, END = "<!-- sentinels: begin -->", "<!-- sentinels: end -->"
+
+
+def sentinel(
+    folder: pathlib.Path,
+    path: pathlib.Path,
+    numbers: int,
+    largest: float,
+    tolerance: float,
+) -> dict:
+    """Returns what is noted of a rerun that agrees.
+
+    Args:
+        folder: The folder of the rerun.
+        path: The committed result file.
+        numbers: Numbers that were compared.
+        largest: The largest difference of two of them.
+        tolerance: The largest difference that was allowed.
+
+    Raises:
+        ValueError: If the code of the rerun had changes, or was not a checkout.
+    """
+    found = json.loads((folder / "config.json").read_text())
+    config = resolved(found["config"])
+    training = json.loads((folder / "results.json").read_text())["training"]
+    commit = training["commit"]
+    if not _is_hash(commit):
+        raise ValueError(
+            f"{folder} was trained at the commit {commit!r}; expected a clean "
+            "checkout. Commit the changes and train again"
+        )
+    in_folds = config["folds"]["num_folds"] and folder.name[:5] == "fold_"
+    folds = [folder.name.removeprefix("fold_")] if in_folds else []
+    return {
+        "table": table_of(path, config),
+        "file": str(path.relative_to(agree.RESULTS)),
+        "command": rerun_command(
+            found["recipe"], config, f"runs/{path.stem}", folds=folds
+        ),
+        "numbers": numbers,
+        "largest_difference": largest,
+        "tolerance": tolerance,
+        "commit": commit,
+        "processor": training["processor"],
+    }
+
+
+def _is_hash(commit: str) -> bool:
+    return len(commit) == 40 and set(commit) <= set("0123456789abcdef")
+
+
+def table_of(path: pathlib.Path, config: dict) -> str:
+    """Names a table: experiment, evaluation, data set."""
+    evaluation = config["evaluation"]["name"]
+    return f"{path.parent.name}, {evaluation}, {config['dataset']}"
+
+
+def record(found: list[dict]) -> None:
+    """Adds reruns to the file; of one command, the last is kept."""
+    kept = {row["command"]: row for row in [*load(), *found]}
+    write_json(FILE, [kept[command] for command in sorted(kept)])
+
+
+def load() -> list[dict]:
+    """Returns the noted reruns."""
+    return json.loads(FILE.read_text()) if FILE.exists() else []
+
+
+def every_table() -> list[str]:
+    """Returns the names of all tables with committed runs."""
+    found = {
+        table_of(path, config) for path, config in agree.committed_configs()
+    }
+    return sorted(found)
+
+
+def table(found: list[dict]) -> str:
+    """Returns the Markdown between the marks."""
+    rerun = {row["table"] for row in found}
+    lines = [
+        "| table | rerun | numbers | largest difference | commit |",
+        "|---|---|---:|---:|---|",
+    ]
+    for name in every_table():
+        if name not in rerun:
+            lines.append(f"| {name} | no |  |  |  |")
+        lines += [
+            f"| {name} | `{row['command']}` | {row['numbers']} | "
+            f"{row['largest_difference']:.2g} of {row['tolerance']:g} | "
+            f"{row['commit'][:7]} |"
+            for row in found
+            if row["table"] == name
+        ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    write_between(PAGE, BEGIN, END, table(load()))
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
