@@ -58,19 +58,14 @@ BENCH_REQUIREMENTS = requirements.lock benchmarks/requirements.txt
 BENCH_PIP = .venv-bench/bin/python -m pip install --quiet --no-input \
   --disable-pip-version-check
 
-bench: environment ## Run every benchmark, beside other libraries.
+bench: environment ## Measure speed beside other libraries, two hours.
 	@cat $(BENCH_REQUIREMENTS) | cmp -s - .venv-bench/requirements.txt || { \
 	  echo "Building .venv-bench: about 3 GB, some minutes."; \
 	  .venv/bin/python -m venv --clear .venv-bench \
 	  && $(BENCH_PIP) --require-hashes -r requirements.lock \
 	  && $(BENCH_PIP) -r benchmarks/requirements.txt \
 	  && cat $(BENCH_REQUIREMENTS) > .venv-bench/requirements.txt; }
-	@for script in benchmarks/[a-z]*.py; do \
-	  [ -e "$$script" ] || { echo "There are no benchmarks."; exit 0; }; \
-	  name=$$(basename "$$script" .py); \
-	  echo "benchmarks.$$name"; \
-	  .venv-bench/bin/python -m "benchmarks.$$name" || exit 1; \
-	done
+	@.venv-bench/bin/python -m benchmarks.speed
 
 lock: ## Resolve requirements.lock again (UPGRADE=1: newest versions).
 	@command -v "$(UV)" >/dev/null || { \

@@ -1,106 +1,49 @@
-"""Compares speed and memory of losses with other implementations.
+"""Lets contenders take turns, so that all see the same load of the machine.
 
-A step is a loss and its gradient in the embeddings, on one batch, with all
-cores. Each contender runs in its own process. The contenders take turns, so
-that all of them see the same load of the machine. Peak memory is the growth of
-the resident set in the first step on a batch; the process is new and has only
-seen a few rows.
-
-A contender is a function of a module with one argument, such as the name of a
-loss. It returns two functions: the first makes tensors of arrays; the second
-takes a step on these embeddings and labels and returns the loss.
+Each contender runs in its own process. A round is one turn of each contender;
+every other round has the reverse order. A ratio is the median over rounds of
+the ratio within a round, with quartiles. A contender that fails, or exceeds
+the limits of `_worker.py`, keeps its reason in place of its seconds.
 """
 
 import concurrent.futures
 import contextlib
-import functools
+import ctypes
 import json
 import multiprocessing
-import os
 import pathlib
 import statistics
 import time
 
-from tools.generated_text import hardware
-from tools.generated_text import write_between
+from benchmarks._worker import LARGEST_SECONDS
+from benchmarks._worker import SECONDS_TO_START
+from benchmarks._worker import Stopped
+from benchmarks._worker import Worker
 
 RESULTS = pathlib.Path(__file__).parent / "results"
-# Number of classes, instances per class, dimensions.
-BATCHES = {"12x10x500": (12, 10, 500), "64x8x128": (64, 8, 128)}
-ROUNDS, SECONDS_A_TURN = 12, 0.2
-
-
-def batch(name):
-    """Returns embeddings `(rows, dim)` of overlapping classes, and labels."""
-    import numpy as np
-
-    num_classes, num_per_class, dim = BATCHES[name]
-    rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(num_classes), num_per_class)
-    centres = 0.2 * rng.normal(size=(num_classes, dim))
-    z = centres[labels] + rng.normal(size=(len(labels), dim))
-    # Distances of about 1, so that every loss has some active hinges.
-    return (z / np.sqrt(2 * dim)).astype("float32"), labels.astype("int32")
-
-
-def tensorflow_contender(function, jit_compile=None):
-    """Makes a contender of a function with one value per row.
-
-    With `jit_compile`, XLA compiles it as in `model.compile(jit_compile=True)`.
-    """
-    import tensorflow as tf
-
-    @tf.function(
-        input_signature=[
-            tf.TensorSpec([None, None], tf.float32),
-            tf.TensorSpec([None], tf.int32),
-        ],
-        jit_compile=jit_compile,
-    )
-    def step(z, labels):
-        with tf.GradientTape() as tape:
-            tape.watch(z)
-            value = tf.reduce_mean(function(labels, z))
-        return value, tape.gradient(value, z)
-
-    # The single traced function, because choosing among several takes time
-    # at each call and does not belong to a loss.
-    step = step.get_concrete_function()
-    return tf.constant, lambda z, labels: step(z, labels)[0].numpy()
+LEAST_ROUNDS, SECONDS_A_TURN = 5, 0.2
 
 
 # The following functions run in the processes of the contenders.
 
 
-@functools.cache
-def ready_step(contender, argument, batch_name):
-    """Takes a step on a few rows; returns a step on the whole batch."""
-    to_tensor, step = contender(argument)
-    z, labels = batch(batch_name)
-    some = labels < 2
-    step(to_tensor(z[some]), to_tensor(labels[some]))
-    return functools.partial(step, to_tensor(z), to_tensor(labels))
-
-
-def value(*case):
-    return float(ready_step(*case)())
-
-
-def turn(*case):
-    """Returns the seconds of each step of one turn."""
-    step = ready_step(*case)
+def timed(step, at_least=SECONDS_A_TURN):
+    """Returns the median seconds of the steps of one turn."""
     seconds = []
-    while sum(seconds) < SECONDS_A_TURN:
+    while sum(seconds) < at_least:
         started = time.perf_counter()
         step()
         seconds.append(time.perf_counter() - started)
-    return seconds
+    return {"seconds": statistics.median(seconds)}
 
 
-def peak_bytes(*case):
-    """Returns the growth of the resident set in a step, or None."""
-    step = ready_step(*case)
+def peak_bytes(step):
+    """Returns the growth of the resident set in a step, or None.
+
+    Memory that the allocator keeps is returned to the system first.
+    """
     try:
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
         # Resets the high-water mark to the current resident set.
         pathlib.Path("/proc/self/clear_refs").write_text("5")
         before = high_water_mark()
@@ -119,154 +62,132 @@ def high_water_mark():
 # The following functions run in the comparing process.
 
 
+class SideBySide(contextlib.AbstractContextManager):
+    """The processes of contenders, by name.
+
+    Args:
+        patience: Factor of all limits of time.
+    """
+
+    def __init__(self, patience=1):
+        self._workers, self._patience = {}, patience
+
+    def call(self, name, function, *arguments, seconds=LARGEST_SECONDS):
+        """Runs a function in the process of a contender."""
+        if name not in self._workers:
+            self._workers[name] = Worker()
+        try:
+            return self._workers[name].call(
+                function, *arguments, seconds=self._patience * seconds
+            )
+        except Stopped:
+            del self._workers[name]
+            raise
+
+    def compare(
+        self,
+        contenders,
+        seconds,
+        most_rounds=12,
+        limit=LARGEST_SECONDS,
+        limit_to_start=SECONDS_TO_START,
+    ):
+        """Returns seconds of each round by contender, or why it stopped.
+
+        Args:
+            contenders: Pairs of functions by name. The first is called once;
+                it prepares and returns more entries of the result. The second
+                is a turn; it returns its `seconds` and more entries.
+            seconds: Rounds after the fifth start only within this time.
+            most_rounds: Largest number of rounds.
+            limit: Seconds that a turn may take.
+            limit_to_start: Seconds that the first function may take, with
+                imports and compiling.
+        """
+        found = {name: {"seconds": []} for name in contenders}
+
+        def take(name, function, seconds):
+            try:
+                return self.call(name, function, seconds=seconds)
+            except Stopped as error:
+                found[name] = {"stopped": str(error)}
+                return {}
+
+        for name, (prepare, _) in contenders.items():
+            answer = take(name, prepare, limit_to_start)
+            found[name] |= answer
+        ends = time.monotonic() + seconds
+        for round_ in range(most_rounds):
+            if round_ >= LEAST_ROUNDS and time.monotonic() > ends:
+                break
+            running = [name for name in found if "seconds" in found[name]]
+            for name in running[:: -1 if round_ % 2 else 1]:
+                answer = take(name, contenders[name][1], limit)
+                if answer:
+                    found[name]["seconds"].append(answer.pop("seconds"))
+                    found[name] |= answer
+        print(".", end="", flush=True)
+        return found
+
+    def __exit__(self, *_):
+        for worker in self._workers.values():
+            worker.close()
+        self._workers.clear()
+
+
 def process(**options):
+    """An executor of one process, for measurements without limits."""
     return concurrent.futures.ProcessPoolExecutor(
         1, multiprocessing.get_context("spawn"), **options
     )
 
 
-def compare(cases):
-    """Returns measurements as `measured[batch][argument][name]`.
-
-    Args:
-        cases: Mapping from `(batch, argument)` to contenders by name.
-    """
-    names = dict.fromkeys(name for among in cases.values() for name in among)
-    measured = {batch_name: {} for batch_name, _ in cases}
-    with contextlib.ExitStack() as stack:
-        processes = {name: stack.enter_context(process()) for name in names}
-        for (batch_name, argument), among in cases.items():
-
-            def call(function, name, contender, case=(argument, batch_name)):
-                return processes[name].submit(function, contender, *case)
-
-            entry = measured[batch_name][argument] = {
-                name: {"value": call(value, name, contender).result()}
-                for name, contender in among.items()
-            }
-            seconds = {name: [] for name in among}
-            for _ in range(ROUNDS):
-                for name, contender in among.items():
-                    seconds[name] += call(turn, name, contender).result()
-            for name, of_steps in seconds.items():
-                entry[name] |= {
-                    "median_seconds": statistics.median(of_steps),
-                    "fastest_seconds": min(of_steps),
-                    "steps": len(of_steps),
-                }
-            print(".", end="", flush=True)
-    with process(max_tasks_per_child=1) as fresh:
-        for (batch_name, argument), among in cases.items():
-            for name, contender in among.items():
-                work = fresh.submit(peak_bytes, contender, argument, batch_name)
-                measured[batch_name][argument][name]["peak_bytes"] = (
-                    work.result()
-                )
-            print(".", end="", flush=True)
-    print()
-    return measured
+def spread(values):
+    """Returns the median, the quartiles and the number of values."""
+    values = list(values)
+    low, _, high = (
+        statistics.quantiles(values, method="inclusive")
+        if len(values) > 1
+        else 3 * values
+    )
+    return {
+        "median": statistics.median(values),
+        "low": low,
+        "high": high,
+        "rounds": len(values),
+    }
 
 
-def milliseconds(measured):
-    return f"{1000 * measured['median_seconds']:.2f}"
+def ratio(contenders, over, under):
+    """Returns the spread of paired ratios, None without both."""
+    pairs = [contenders.get(name, {}).get("seconds") for name in (over, under)]
+    if not all(pairs):
+        return None
+    return spread(a / b for a, b in zip(*pairs, strict=True))
 
 
-def columns(measured):
-    """Returns the cells of a table: milliseconds and MiB."""
-    peak = measured["peak_bytes"]
-    return [
-        milliseconds(measured),
-        "" if peak is None else f"{peak / 2**20:.1f}",
-    ]
+def fastest(contenders, names):
+    """Returns the name with the least median seconds, None without any."""
+    seconds = {
+        name: statistics.median(contenders[name]["seconds"])
+        for name in names
+        if contenders.get(name, {}).get("seconds")
+    }
+    return min(seconds, key=seconds.get) if seconds else None
 
 
-def assess(entry, ours, theirs, aim):
-    """Adds the speed-up of our implementation, and the aim."""
-    entry |= {"faster_by": faster_by(entry, ours, theirs), "aim": aim}
-
-
-def faster_by(entry, ours, theirs):
-    return entry[theirs]["median_seconds"] / entry[ours]["median_seconds"]
-
-
-def table(batches, argument_name, their_name, ours, theirs, compiled=None):
-    """Returns a table in Markdown; `compiled` is our code under XLA."""
-    names = ["batch", argument_name, "ms", "peak MiB", f"{their_name}, ms"]
-    names += ["peak MiB", "faster by", "aim"]
-    names += ["with XLA, ms", "faster by"] if compiled else []
-    lines = [
-        f"| {' | '.join(names)} |",
-        "|---|---|" + "---:|" * (len(names) - 2),
-    ]
-    for batch_name, entries in batches.items():
-        for argument, entry in entries.items():
-            cells = [batch_name, str(argument).replace("_", " ")]
-            cells += columns(entry[ours])
-            if theirs in entry:
-                aim = str(entry["aim"] or "")
-                cells += [*columns(entry[theirs]), f"{entry['faster_by']:.1f}"]
-                cells.append(aim)
-            else:
-                cells += [""] * 4
-            if compiled:
-                cells.append(milliseconds(entry[compiled]))
-                ratio = theirs in entry and faster_by(entry, compiled, theirs)
-                cells.append(f"{ratio:.1f}" if ratio else "")
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def assert_same_value(entry, ours, theirs):
-    difference = abs(entry[ours]["value"] - entry[theirs]["value"])
-    assert difference < 1e-4 * abs(entry[theirs]["value"]), entry
+def refuse_other_values(contenders, reference, names, tolerance=1e-4):
+    """Gives contenders with another value than the reference a reason."""
+    expected = contenders[reference].get("value")
+    for name in names:
+        value = contenders.get(name, {}).get("value")
+        if None in (expected, value):
+            continue
+        if not abs(value - expected) <= tolerance * abs(expected):
+            reason = f"another value: {value:.7g}, not {expected:.7g}"
+            contenders[name] = {"stopped": reason}
 
 
 def load(name):
     """Reads the result file."""
     return json.loads((RESULTS / f"{name}.json").read_text())
-
-
-def made_with(result):
-    """Returns the line below a table."""
-    commit = result["commit"]
-    changed = " with changes" * commit.endswith("-dirty")
-    return (
-        "Medians of steps taken in turns, in one run, commit "
-        f"{commit[:7]}{changed}, {hardware([result])}."
-    )
-
-
-def write_page(page, begin, end, text):
-    write_between(page, begin, end, text)
-    print(f"Wrote {page.relative_to(RESULTS.parents[1])}")
-
-
-def write_result(name, measured, started, load_average, **versions):
-    """Writes `results/<name>.json`, with versions, machine and time."""
-    from trainers.quiet import import_tensorflow
-
-    import_tensorflow()
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
-
-    path = RESULTS / f"{name}.json"
-    result = {
-        "command": f"python -m benchmarks.{name}",
-        "step": "loss and gradient in the embeddings, all cores",
-        "load_average_before": load_average,
-        "batches": measured,
-        "seconds": time.perf_counter() - started,
-        **provenance(),
-        **versions,
-    }
-    path.parent.mkdir(exist_ok=True)
-    write_json(path, result)
-    print(f"Wrote {path.relative_to(RESULTS.parents[1])}")
-
-
-def start():
-    """Returns the time, and the load of the machine."""
-    return {
-        "started": time.perf_counter(),
-        "load_average": os.getloadavg()[0],
-    }

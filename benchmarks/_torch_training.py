@@ -137,17 +137,17 @@ def resnet18():
 class Prototypes(nn.Module):
     """Prototypical loss of 5 supports and the other rows of each class."""
 
-    def __init__(self, num_classes, num_per_class, num_support=5):
+    def __init__(self, num_per_class=10, num_support=5):
         super().__init__()
-        self.shape = num_classes, num_per_class, -1
+        self.num_per_class = num_per_class
         self.num_support = num_support
 
     def forward(self, z, labels):
-        z = z.reshape(self.shape)
+        z = z.reshape(-1, self.num_per_class, z.shape[1])
         prototypes = z[:, : self.num_support].mean(1)
         queries = z[:, self.num_support :].flatten(0, 1)
         logits = -(torch.cdist(queries, prototypes) ** 2)
-        target = labels.reshape(self.shape[:2])[:, self.num_support :]
+        target = labels.reshape(-1, self.num_per_class)[:, self.num_support :]
         return functional.cross_entropy(logits, target.flatten())
 
 
@@ -198,8 +198,8 @@ class LearnedDistance(nn.Module):
 
 
 NETWORKS = {
-    "omniglot": (omniglot, lambda: Prototypes(60, 10)),
-    "n_digit": (n_digit, lambda: Prototypes(70, 10)),
+    "omniglot": (omniglot, Prototypes),
+    "n_digit": (n_digit, Prototypes),
     "sprites": (sprites, Triplets),
     "dense": (dense, Triplets),
     "x_vector": (XVector, lambda: LearnedDistance(512, 64)),
@@ -208,7 +208,11 @@ NETWORKS = {
 
 
 def training_step(name, x, labels, mode):
-    """Returns a function that takes a step; `mode` is eager or compiled."""
+    """Returns a function that takes a step.
+
+    The mode is "eager" or "compiled", with ", bfloat16" the network in
+    bfloat16 by autocast.
+    """
     make_network, make_loss = NETWORKS[name]
     torch.manual_seed(0)
     network, loss = make_network(), make_loss()
@@ -219,11 +223,14 @@ def training_step(name, x, labels, mode):
     elif x.ndim == 3:
         x = x.permute(0, 2, 1).contiguous()
     optimizer = torch.optim.Adam([*network.parameters(), *loss.parameters()])
+    half = "bfloat16" in mode
 
     def value_of_batch():
-        return loss(network(x), labels)
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            z = network(x)
+        return loss(z.float(), labels)
 
-    if mode == "compiled":
+    if "compiled" in mode:
         value_of_batch = torch.compile(value_of_batch)
 
     def step():

@@ -1,44 +1,47 @@
 """Compares metrics of 50 million verification trials with scikit-learn.
 
     python -m benchmarks.error_rates
-    python -m benchmarks.error_rates --trials 1000000    # prints only
 
 The scores are float32, one trial in a thousand is a target. scikit-learn has
 neither the equal error rate nor Cllr: the first follows from its ROC curve, the
 second from its log loss with weights that balance targets and nontargets.
-Contenders take turns, each in its own process, so that all see the same load
-of the machine. A ratio is the median over rounds of their time to ours.
+Contenders take turns, each in its own process (`_side_by_side.py`).
 
 `TrialHistogram` counts 1.2 billion trials block by block, which scikit-learn
-cannot hold; its time per trial is compared with `equal_error_rate`. Needs 4 GiB
-of memory. Writes `benchmarks/results/error_rates.json` and the table of
-`docs/results/speed.md`.
+cannot hold; its time per trial is compared with `equal_error_rate` on 50
+million. Needs 4 GiB of memory.
 """
 
-import argparse
-import contextlib
 import functools
-import os
-import pathlib
-import statistics
 import time
 
 from benchmarks import _side_by_side as side_by_side
-from tools.generated_text import hardware
+from benchmarks._aims import OURS
+from benchmarks._benchmark import Benchmark
+from benchmarks._benchmark import Comparison
+from trainers.quiet import import_tensorflow
 
-NUM_TRIALS, TARGET_SHARE, ROUNDS = 50_000_000, 1e-3, 5
-NUM_STREAMED, STREAM_BLOCK = 1_200_000_000, 2**22
-OURS, THEIRS = "embeddings_tf", "scikit-learn"
+NUM_TRIALS, QUICK, TARGET_SHARE = 50_000_000, 100_000, 1e-3
+NUM_STREAMED, STREAM_BLOCK, QUICK_BLOCK = 1_200_000_000, 2**22, 2**14
+THEIRS = "scikit-learn"
 METRICS = ("equal_error_rate", "roc_auc", "cllr")
-AIMS = {"equal_error_rate": 10}
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "results" / "speed.md"
-BEGIN, END = "<!-- error rates: begin -->", "<!-- error rates: end -->"
+STREAMED = "streamed"
+# Values differ by rounding: scikit-learn sums 50 million terms.
+TOLERANCES = {"equal_error_rate": 1e-9, "roc_auc": 1e-9, "cllr": 1e-6}
+BENCHMARK = Benchmark(
+    "error_rates",
+    minutes=7,
+    comparisons=(Comparison(OURS, THEIRS),),
+    packages=("scikit-learn",),
+    note=f"{NUM_TRIALS:,} trials. Streamed: five rounds, together "
+    f"{NUM_STREAMED:,} trials, in blocks of {STREAM_BLOCK:,}.",
+)
 
 
 # The following functions run in the processes of the contenders.
 
 
-@functools.cache
+@functools.lru_cache(1)
 def trials(num_trials):
     import numpy as np
 
@@ -79,138 +82,112 @@ def their_metric(name, num_trials):
     return float(miss[after - 1] + share * (miss[after] - miss[after - 1]))
 
 
-def streamed(num_trials):
-    """Seconds of counting, of the metrics, and the equal error rate."""
+def streamed(num_trials, block):
+    """Counts all trials; returns seconds, metrics and the peak of memory."""
+    import_tensorflow()
     from embeddings_tf.metrics import TrialHistogram
 
-    scores, is_target = trials(STREAM_BLOCK)
+    scores, is_target = trials(block)
     histogram = TrialHistogram()
     started = time.perf_counter()
-    for _ in range(num_trials // STREAM_BLOCK):
+    for _ in range(num_trials // block):
         histogram.update(scores, is_target)
     counting = time.perf_counter() - started
     rate, _, bound = histogram.equal_error_rate()
+    cost, cost_bound = histogram.cllr()
     return {
-        "trials": num_trials // STREAM_BLOCK * STREAM_BLOCK,
-        "counting_seconds": counting,
+        "trials": num_trials // block * block,
+        "seconds": counting,
         "metric_seconds": time.perf_counter() - started - counting,
         "value": rate,
         "bound": bound,
+        "cllr": cost,
+        "cllr_bound": cost_bound,
         "peak_bytes": side_by_side.high_water_mark(),
     }
 
 
-def turn(function, *arguments):
-    trials(arguments[-1])
+METRIC_OF = {OURS: our_metric, THEIRS: their_metric}
+
+
+def prepare(who, name, num_trials):
+    if who == OURS:
+        import_tensorflow()
+    METRIC_OF[who](name, 10_000)  # imports
+    trials(num_trials)
+    return {}
+
+
+def turn(who, name, num_trials):
+    trials(num_trials)
     started = time.perf_counter()
-    value = function(*arguments)
-    return time.perf_counter() - started, value
+    value = METRIC_OF[who](name, num_trials)
+    return {"seconds": time.perf_counter() - started, "value": value}
 
 
-# The following functions run in the comparing process.
-
-
-def compare(num_trials):
-    """Returns seconds of each contender in each round, and ratios."""
-    contenders = {OURS: our_metric, THEIRS: their_metric}
-    measured = {
-        name: {who: {"seconds": []} for who in contenders} for name in METRICS
-    }
-    with contextlib.ExitStack() as stack:
-        processes = {
-            who: stack.enter_context(side_by_side.process())
-            for who in contenders
-        }
-
-        def call(who, name, size):
-            arguments = contenders[who], name, size
-            return processes[who].submit(turn, *arguments).result()
-
-        for name in METRICS:
-            for who in contenders:
-                call(who, name, 10_000)  # imports
-            for _ in range(ROUNDS):
-                for who in contenders:
-                    seconds, value = call(who, name, num_trials)
-                    measured[name][who]["seconds"].append(seconds)
-                    measured[name][who]["value"] = value
-                    print(".", end="", flush=True)
-    print()
-    for name, entry in measured.items():
-        values = [entry[who]["value"] for who in contenders]
-        assert abs(values[0] - values[1]) < 1e-6, entry
-        pairs = zip(
-            entry[THEIRS]["seconds"], entry[OURS]["seconds"], strict=True
-        )
-        entry["faster_by"] = sorted(theirs / ours for theirs, ours in pairs)
-        entry["aim"] = AIMS.get(name)
-    return measured
-
-
-def table(result: dict) -> str:
-    """Returns the measurements in Markdown."""
-    lines = [
-        "| metric | s | scikit-learn, s | faster by | range | aim |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-    for name, entry in result["metrics"].items():
-        ours, theirs = (
-            statistics.median(entry[who]["seconds"]) for who in (OURS, THEIRS)
-        )
-        ratios = entry["faster_by"]
-        lines.append(
-            f"| `{name}` | {ours:.2f} | {theirs:.1f} "
-            f"| {statistics.median(ratios):.1f} "
-            f"| {ratios[0]:.1f} to {ratios[-1]:.1f} | {entry['aim'] or ''} |"
-        )
-    return "\n".join(lines)
-
-
-def text(result: dict) -> str:
-    """Returns the Markdown between the marks: table, machine, streaming."""
-    stream = result["streamed"]
-    return (
-        f"{table(result)}\n\n{result['trials']:,} trials, medians of {ROUNDS} "
-        f"rounds in turns; commit {result['commit'][:7]}, "
-        f"{hardware([result])}, load {result['load_average_before']:.1f} "
-        f"before. `TrialHistogram` counted {stream['trials']:,} trials in "
-        f"{stream['counting_seconds']:.0f} s and gave the EER in "
-        f"{stream['metric_seconds']:.1f} s, within {stream['bound']:.0e}; peak "
-        f"memory of the process: {stream['peak_bytes'] / 2**20:.0f} MiB."
-    )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Times error rates.")
-    parser.add_argument("--trials", type=int, default=NUM_TRIALS)
-    num_trials = parser.parse_args().trials
-    load_average, started = os.getloadavg()[0], time.perf_counter()
-    measured = compare(num_trials)
-    with side_by_side.process() as fresh:
-        share = NUM_STREAMED * num_trials // NUM_TRIALS
-        stream = fresh.submit(streamed, max(share, STREAM_BLOCK)).result()
-    result = {
-        "command": "python -m benchmarks.error_rates",
-        "trials": num_trials,
-        "target_share": TARGET_SHARE,
-        "metrics": measured,
-        "streamed": stream,
-        "load_average_before": load_average,
-        "seconds": time.perf_counter() - started,
-    }
-    print(table(result))
-    if num_trials != NUM_TRIALS:
+def stream(run, together):
+    """Adds the case of streamed trials, beside the metric of all at once."""
+    block = QUICK_BLOCK if run.quick else STREAM_BLOCK
+    total = 40 * block if run.quick else NUM_STREAMED
+    # Five rounds of a fifth of the trials each.
+    work = functools.partial(streamed, total // 5, block)
+    try:
+        rounds = [
+            together.call(STREAMED, work, seconds=300)
+            for _ in range(side_by_side.LEAST_ROUNDS)
+        ]
+    except side_by_side.Stopped as error:
+        run.add(STREAMED, {"TrialHistogram": {"stopped": str(error)}})
         return
-    from trainers.provenance import provenance
-    from trainers.quiet import import_tensorflow
-    from trainers.workdir import write_json
+    last = rounds[-1]
+    seconds = [one["seconds"] for one in rounds]
+    rows = [
+        of_trial([s / last["trials"] for s in seconds], "of TrialHistogram"),
+        {"what": "metrics", "unit": "s", "median": last["metric_seconds"]},
+        {"what": "bound of the EER", "unit": "", "median": last["bound"]},
+        {"what": "bound of Cllr", "unit": "", "median": last["cllr_bound"]},
+    ]
+    at_once = run.cases.get(METRICS[0], {}).get(OURS, {})
+    if "seconds" in at_once:
+        size = QUICK if run.quick else NUM_TRIALS
+        each = [s / size for s in at_once["seconds"]]
+        rows.append(of_trial(each, f"of {METRICS[0]}"))
+    entry = {"seconds": seconds, "peak_bytes": last["peak_bytes"]}
+    run.add(STREAMED, {"TrialHistogram": entry | {"last": last}}, rows)
 
-    import_tensorflow()
-    result |= provenance()
-    path = side_by_side.RESULTS / "error_rates.json"
-    write_json(path, result)
-    print(f"Wrote {path.relative_to(side_by_side.RESULTS.parents[1])}")
-    side_by_side.write_page(PAGE, BEGIN, END, text(result))
+
+def of_trial(seconds, whose):
+    found = side_by_side.spread(1e9 * s for s in seconds)
+    return {"what": f"time of a trial {whose}", "unit": "ns", **found}
+
+
+def main(arguments=None) -> None:
+    with (
+        BENCHMARK.run(__doc__, arguments) as run,
+        run.side_by_side() as together,
+    ):
+        num_trials = QUICK if run.quick else NUM_TRIALS
+        for name in run.each([*METRICS, STREAMED]):
+            if name == STREAMED:
+                stream(run, together)
+                continue
+            contenders = {
+                who: [
+                    functools.partial(f, who, name, num_trials)
+                    for f in (prepare, turn)
+                ]
+                for who in METRIC_OF
+            }
+            found = together.compare(
+                contenders,
+                min(run.seconds, 60),
+                limit=180,
+                limit_to_start=180,
+            )
+            side_by_side.refuse_other_values(
+                found, OURS, [THEIRS], TOLERANCES[name]
+            )
+            run.add(name, found)
 
 
 if __name__ == "__main__":

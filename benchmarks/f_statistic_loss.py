@@ -5,20 +5,30 @@
 The comparison follows the authors' code: two nested loops over pairs of
 classes, masks for the rows of each class, and the F distribution in all
 dimensions before the best are chosen, clipped in float32. A step is the loss
-and its gradient in the embeddings; `_side_by_side.py` explains the
-measurement. Prints a table, and writes it to its page.
+and its gradient in the embeddings, with all cores. Both take turns, each in
+its own process (`_side_by_side.py`).
 """
 
-import pathlib
-
+from benchmarks import _loss_step as loss_step
 from benchmarks import _side_by_side as side_by_side
+from benchmarks._aims import OURS
+from benchmarks._aims import PAIRS
+from benchmarks._benchmark import ROOT
+from benchmarks._benchmark import Benchmark
+from benchmarks._benchmark import Comparison
 from trainers.quiet import import_tensorflow
 
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "f_statistic_loss.md"
-BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
-OURS, THEIRS = "embeddings_tf", "pair_by_pair"
-# num_dims of each batch, and the required speed-up.
-CASES = {("12x10x500", 70): 15, ("64x8x128", 10): 50}
+# num_dims of each batch.
+CASES = {"12x10x500": 70, "64x8x128": 10}
+QUICK = {"3x5x4": 2}
+BENCHMARK = Benchmark(
+    "f_statistic_loss",
+    minutes=2,
+    comparisons=(Comparison(OURS, PAIRS),),
+    page=ROOT / "docs" / "f_statistic_loss.md",
+    mark="speed",
+    note="70 and 10 dimensions are chosen.",
+)
 
 
 def pair_by_pair(labels, z, num_dims):
@@ -59,43 +69,41 @@ def pair_by_pair(labels, z, num_dims):
     )
 
 
-def our_step(num_dims):
+def our_step(num_dims, **options):
     import_tensorflow()
     from embeddings_tf import losses
 
-    return side_by_side.tensorflow_contender(
-        lambda labels, z: losses.f_statistic_loss(labels, z, num_dims)
+    return loss_step.tensorflow_contender(
+        lambda labels, z: losses.f_statistic_loss(labels, z, num_dims),
+        **options,
     )
+
+
+def our_step_compiled(num_dims):
+    return our_step(num_dims, jit_compile=True)
 
 
 def their_step(num_dims):
     import_tensorflow()
-    return side_by_side.tensorflow_contender(
+    return loss_step.tensorflow_contender(
         lambda labels, z: pair_by_pair(labels, z, num_dims)
     )
 
 
-def text(result: dict) -> str:
-    """Returns the Markdown between the marks."""
-    batches = result["batches"]
-    table = side_by_side.table(
-        batches, "num_dims", "pair by pair", OURS, THEIRS
-    )
-    return f"{table}\n\n{side_by_side.made_with(result)}"
-
-
-def main() -> None:
-    start = side_by_side.start()
-    contenders = {OURS: our_step, THEIRS: their_step}
-    measured = side_by_side.compare(dict.fromkeys(CASES, contenders))
-    for (batch_name, num_dims), aim in CASES.items():
-        entry = measured[batch_name][num_dims]
-        side_by_side.assert_same_value(entry, OURS, THEIRS)
-        side_by_side.assess(entry, OURS, THEIRS, aim)
-    side_by_side.write_result("f_statistic_loss", measured, **start)
-    written = text(side_by_side.load("f_statistic_loss"))
-    print(written)
-    side_by_side.write_page(PAGE, BEGIN, END, written)
+def main(arguments=None) -> None:
+    with (
+        BENCHMARK.run(__doc__, arguments) as run,
+        run.side_by_side() as together,
+    ):
+        cases = QUICK if run.quick else CASES
+        for batch in run.each(cases):
+            functions = {OURS: our_step, PAIRS: their_step}
+            found = together.compare(
+                loss_step.contenders(functions, cases[batch], batch),
+                run.seconds,
+            )
+            side_by_side.refuse_other_values(found, OURS, [PAIRS])
+            run.add(batch, found)
 
 
 if __name__ == "__main__":

@@ -2,43 +2,60 @@
 
     python -m benchmarks.pair_distance
 
-Scores 2,000 x 2,000 embeddings of 128 dimensions with three hidden layers of
-256 units on all cores. Three ways of scoring take turns in one process:
+Scores 10,000 x 10,000 embeddings of 128 dimensions with three hidden layers of
+256 units on all cores. A turn scores 250 of the rows with all columns; the
+time of a pair does not depend on the number of rows. Ways of scoring take
+turns, each in its own process:
 
 - `all_pairs`: the method of the layer;
 - `bare`: only the products with 256 x 256 matrices that every way of scoring
   needs, two per pair, in blocks of the same size;
+- `bare bfloat16`: these products of bfloat16 numbers;
+- `all_pairs bfloat16`: the method of a layer with the policy mixed_bfloat16.
+  Its error is the largest difference of a logit, relative to the standard
+  deviation of the logits;
 - `concatenated`: the published network on concatenated pairs, in blocks.
 
 Peak memory is the growth of the resident set by 10,000 x 10,000 scores
-(381 MiB). This part uses hidden layers of 32 units to save time, in blocks with
-the same number of bytes. Prints and writes the ratios.
+(381 MiB), with hidden layers of 32 units to save time, in blocks with the same
+number of bytes.
 """
 
-import os
-import pathlib
-import statistics
-import time
+import functools
 
+from benchmarks import _side_by_side as side_by_side
+from benchmarks._benchmark import Benchmark
+from benchmarks._benchmark import Comparison
 from tools import scoring_table
+from trainers.quiet import import_tensorflow
 
-RESULT = pathlib.Path(__file__).parent / "results" / "pair_distance.json"
-ROWS, DIM, UNITS = 2000, 128, (256, 256, 256)
-MEMORY_ROWS, MEMORY_UNITS = 10_000, (32, 32)
-ROUNDS = 7
-# all_pairs may take at most this many times the time of the bare products.
-AIM = 1.25
+COLUMNS, ROWS, QUICK = 10_000, 250, (40, 20)
+DIM, UNITS = 128, (256, 256, 256)
+MEMORY_UNITS, MEMORY_DIM = (32, 32), 16
+PUBLISHED, CASE = "concatenated", f"{COLUMNS} x {COLUMNS}"
+BENCHMARK = Benchmark(
+    "pair_distance",
+    minutes=6,
+    comparisons=(
+        Comparison("all_pairs", "bare", by_time=True),
+        Comparison("all_pairs", PUBLISHED),
+        Comparison("all_pairs bfloat16", "all_pairs", by_time=True),
+        Comparison("all_pairs bfloat16", "bare", by_time=True),
+    ),
+    note=f"Seconds of {ROWS} x {COLUMNS:,} pairs.",
+)
 
 
-def bare(layer, block_size):
+def bare(layer, block_size, dtype):
     """Computes each hidden layer's product once per pair."""
     import tensorflow as tf
 
-    kernels = [tf.convert_to_tensor(k) for k in layer.kernels[1:-1]]
+    kernels = [tf.cast(k, dtype) for k in layer.kernels[1:-1]]
 
     @tf.function
     def products(a, b):
         hidden = tf.random.stateless_normal([block_size, UNITS[0]], [0, 1])
+        hidden, a = tf.cast(hidden, dtype), tf.cast(a, dtype)
         num_blocks = tf.shape(a)[0] * tf.shape(b)[0] // block_size
 
         def body(number, total):
@@ -47,7 +64,7 @@ def bare(layer, block_size):
             result = tf.concat([hidden[1:], changed], 0)
             for kernel in kernels:
                 result = tf.matmul(result, kernel)
-            return number + 1, total + result[0, 0]
+            return number + 1, total + tf.cast(result[0, 0], tf.float32)
 
         return tf.while_loop(
             lambda number, _: number < num_blocks, body, (0, 0.0)
@@ -96,97 +113,111 @@ def concatenated(layer, block_size):
     return scores
 
 
-def peak_bytes():
-    """Returns the growth of the resident set by 10^8 scores, or None."""
-    import numpy as np
-
-    from benchmarks._side_by_side import high_water_mark
-    from embeddings_tf.layers import PairDistance
-
-    layer = PairDistance(MEMORY_UNITS, seed=0)
-    rng = np.random.default_rng(0)
-    z = rng.normal(size=(MEMORY_ROWS, 16)).astype("float32")
-    layer.all_pairs(z[:10], z[:10])
-    try:
-        # Resets the high-water mark to the current resident set.
-        pathlib.Path("/proc/self/clear_refs").write_text("5")
-        before = high_water_mark()
-        scores = layer.all_pairs(z, z)
-        assert scores.shape == (MEMORY_ROWS, MEMORY_ROWS)
-        return high_water_mark() - before
-    except OSError:
-        return None
-
-
-def main() -> None:
-    from trainers.quiet import import_tensorflow
-
+@functools.lru_cache(1)
+def ready(way, rows, columns):
+    """Returns a step and the layer; runs in the process of a contender."""
     import_tensorflow()
     import numpy as np
     import tensorflow as tf
 
     from embeddings_tf.layers import PairDistance
     from embeddings_tf.layers.pair_distance import BLOCK_FLOATS
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
 
-    load_average, started = os.getloadavg()[0], time.perf_counter()
+    half = way.endswith("bfloat16")
     rng = np.random.default_rng(0)
     a, b = (
-        tf.constant(rng.normal(size=(ROWS, DIM)).astype("float32"))
-        for _ in range(2)
+        tf.constant(rng.normal(size=(n, DIM)).astype("float32"))
+        for n in (rows, columns)
     )
-    layer = PairDistance(UNITS, seed=0)
+    policy = "mixed_bfloat16" if half else "float32"
+    layer = PairDistance(UNITS, seed=0, dtype=policy)
     layer.build((a.shape, b.shape))
     block_size = BLOCK_FLOATS // max(UNITS)
-    ways = {
-        "all_pairs": layer.all_pairs,
-        "bare": bare(layer, block_size),
-        "concatenated": concatenated(layer, block_size),
-    }
-    np.testing.assert_allclose(
-        ways["all_pairs"](a[:50], b), ways["concatenated"](a[:50], b), atol=1e-4
-    )
-    seconds = {name: [] for name in ways}
-    for round_ in range(ROUNDS + 1):
-        for name, way in ways.items():
-            begin = time.perf_counter()
-            way(a, b).numpy()
-            if round_:  # the first round traces
-                seconds[name].append(time.perf_counter() - begin)
-        print(".", end="", flush=True)
-    print()
-    median = {name: statistics.median(s) for name, s in seconds.items()}
-    peak = peak_bytes()
-    result = {
-        "command": "python -m benchmarks.pair_distance",
-        "rows": ROWS,
-        "dim": DIM,
-        "hidden_units": UNITS,
-        "rounds": ROUNDS,
-        "load_average_before": load_average,
-        "median_seconds": median,
-        "fastest_seconds": {name: min(s) for name, s in seconds.items()},
-        "ratio_to_bare": median["all_pairs"] / median["bare"],
-        "aim": AIM,
-        "faster_than_concatenated": median["concatenated"]
-        / median["all_pairs"],
-        "peak_bytes_of_10000_x_10000": peak,
-        "result_bytes_of_10000_x_10000": 4 * MEMORY_ROWS**2,
-        "seconds": time.perf_counter() - started,
-        **provenance(),
-    }
-    print(f"| time / bare products | {result['ratio_to_bare']:.2f} |")
-    print(
-        "| speed-up over concatenated pairs | "
-        f"{result['faster_than_concatenated']:.2f} |"
-    )
-    if peak is not None:
-        print(f"| peak of 10,000 x 10,000 scores, MiB | {peak / 2**20:.0f} |")
-    RESULT.parent.mkdir(exist_ok=True)
-    write_json(RESULT, result)
-    print(f"Wrote {RESULT.relative_to(RESULT.parents[2])}")
-    scoring_table.main()
+    if way.startswith("bare"):
+        dtype = tf.bfloat16 if half else tf.float32
+        step = bare(layer, block_size, dtype)
+    elif way == PUBLISHED:
+        step = concatenated(layer, block_size)
+    else:
+        step = tf.function(layer.all_pairs)
+    return functools.partial(step, a, b)
+
+
+def prepare(way, rows, columns):
+    """Returns the mean of the logits, and the error of bfloat16."""
+    import numpy as np
+
+    step = ready(way, rows, columns)
+    logits = np.asarray(step(), np.float64)
+    if way.startswith("bare"):
+        return {}
+    few = logits[:20, :100]
+    return {"value": float(np.abs(few).mean()), "logits": few.tolist()}
+
+
+def turn(*case):
+    step = ready(*case)
+    return side_by_side.timed(lambda: step().numpy())
+
+
+def peak_bytes(size):
+    """Returns the growth of the resident set by size x size scores."""
+    import_tensorflow()
+    import numpy as np
+
+    from embeddings_tf.layers import PairDistance
+
+    layer = PairDistance(MEMORY_UNITS, seed=0)
+    z = np.random.default_rng(0).normal(size=(size, MEMORY_DIM))
+    z = z.astype("float32")
+    layer.all_pairs(z[:10], z[:10])
+    return side_by_side.peak_bytes(lambda: layer.all_pairs(z, z))
+
+
+def error_of_half(found):
+    """Returns the largest difference of logits in standard deviations."""
+    import numpy as np
+
+    pair = [
+        found[way].pop("logits", None)
+        for way in ("all_pairs", "all_pairs bfloat16")
+    ]
+    found[PUBLISHED].pop("logits", None)
+    if None in pair:
+        return []
+    exact, half = map(np.array, pair)
+    error = float(np.abs(half - exact).max() / exact.std())
+    what = "largest error of bfloat16, of the standard deviation"
+    return [{"what": what, "unit": "share", "median": error}]
+
+
+def main(arguments=None) -> None:
+    ways = ("all_pairs", "bare", "bare bfloat16", "all_pairs bfloat16")
+    with (
+        BENCHMARK.run(__doc__, arguments) as run,
+        run.side_by_side() as together,
+    ):
+        columns, rows = QUICK if run.quick else (COLUMNS, ROWS)
+        for case in run.each([CASE]):
+            found = together.compare(
+                {
+                    way: [
+                        functools.partial(f, way, rows, columns)
+                        for f in (prepare, turn)
+                    ]
+                    for way in (*ways, PUBLISHED)
+                },
+                run.seconds / 2,
+            )
+            side_by_side.refuse_other_values(found, "all_pairs", [PUBLISHED])
+            more = error_of_half(found)
+            peak = together.call("memory", peak_bytes, columns, seconds=180)
+            if peak is not None:
+                what = "memory of all scores, narrower layers"
+                more.append({"what": what, "unit": "bytes", "median": peak})
+            run.add(case, found, more)
+    if not run.quick:
+        scoring_table.main()
 
 
 if __name__ == "__main__":

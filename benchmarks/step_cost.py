@@ -6,78 +6,94 @@ All methods use the same network on 28x56 images. Stochastic prototypes are
 compared with prototypical networks on an episode of 70 classes with 5 supports
 and 5 queries each. Hedged instances take pairs: they are compared with
 prototypical networks on as many images, 70 classes of 4 beside 28 classes of
-10. Steps take turns in one process. Prints and writes the ratios of the
-medians, and the ratio of one model to itself.
+10. Contenders take turns, each in its own process (`_side_by_side.py`); one of
+them is a second process of the same model.
 """
 
-import json
-import pathlib
-import time
+import functools
 
+from benchmarks import _side_by_side as side_by_side
+from benchmarks._benchmark import ROOT
+from benchmarks._benchmark import Benchmark
+from benchmarks._benchmark import Comparison
 from trainers.quiet import import_tensorflow
 
-RESULT = pathlib.Path(__file__).parent / "results" / "step_cost.json"
-ROUNDS, WARM_UP = 60, 8
-# Recipe, classes and images of a class by the name of a row.
-ROWS = {
-    "stochastic": ("stochastic_prototypes", 70, 10),
-    "prototypical": ("prototypical", 70, 10),
-    "prototypical_again": ("prototypical", 70, 10),
-    "hedged": ("hedged_instances", 70, 4),
-    "prototypical_fewer_classes": ("prototypical", 28, 10),
+BENCHMARK = Benchmark(
+    "step_cost",
+    minutes=3,
+    comparisons=(
+        Comparison("stochastic", "prototypical", by_time=True),
+        Comparison("prototypical again", "prototypical", by_time=True),
+        Comparison("hedged", "prototypical", by_time=True),
+    ),
+    page=ROOT / "docs" / "stochastic_prototypes.md",
+    mark="step cost",
+)
+RECIPES = {
+    "stochastic": "stochastic_prototypes",
+    "prototypical": "prototypical",
+    "prototypical again": "prototypical",
+    "hedged": "hedged_instances",
 }
-# Rows whose medians are divided.
-RATIOS = {
-    "ratio": ("stochastic", "prototypical"),
-    "ratio_of_equal_models": ("prototypical_again", "prototypical"),
-    "ratio_of_hedged": ("hedged", "prototypical_fewer_classes"),
+# Classes and images of a class, by contender.
+CASES = {
+    "70 x 10 images": dict.fromkeys(
+        ("stochastic", "prototypical", "prototypical again"), (70, 10)
+    ),
+    "280 images": {"hedged": (70, 4), "prototypical": (28, 10)},
+}
+QUICK = {
+    "6 x 10 images": dict.fromkeys(CASES["70 x 10 images"], (6, 10)),
+    "40 images": {"hedged": (10, 4), "prototypical": (4, 10)},
 }
 
 
-def main() -> None:
+@functools.lru_cache(1)
+def step_of(name, num_classes, num_per_class):
+    """Returns a step; runs in the process of the contender."""
     import_tensorflow()
     import keras
     import numpy as np
 
     from trainers.config import load_recipe
     from trainers.fit import build_model
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
-
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 256, (700, 28, 56, 1)).astype("uint8")
 
     keras.utils.set_random_seed(0)
-    models = {
-        name: build_model(load_recipe(f"n_digit_2_dim_2_{recipe}"))
-        for name, (recipe, _, _) in ROWS.items()
-    }
-    seconds = {name: [] for name in models}
-    bar = keras.utils.Progbar(ROUNDS, unit_name="round")
-    for round_ in range(ROUNDS):
-        for name, model in models.items():
-            _, classes, per_class = ROWS[name]
-            labels = np.repeat(np.arange(classes), per_class)
-            started = time.perf_counter()
-            model.train_on_batch(x[: len(labels)], labels)
-            if round_ >= WARM_UP:
-                seconds[name].append(time.perf_counter() - started)
-        bar.update(round_ + 1)
-    median = {name: float(np.median(s)) for name, s in seconds.items()}
-    result = {
-        "command": "python -m benchmarks.step_cost",
-        "rounds": ROUNDS - WARM_UP,
-        "images": {name: n * k for name, (_, n, k) in ROWS.items()},
-        "median_seconds": median,
-        **{
-            ratio: median[first] / median[second]
-            for ratio, (first, second) in RATIOS.items()
-        },
-        **provenance(),
-    }
-    RESULT.parent.mkdir(exist_ok=True)
-    write_json(RESULT, result)
-    print(json.dumps(result, indent=2))
+    model = build_model(load_recipe(f"n_digit_2_dim_2_{RECIPES[name]}"))
+    labels = np.repeat(np.arange(num_classes), num_per_class)
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, (len(labels), 28, 56, 1)).astype("uint8")
+    return functools.partial(model.train_on_batch, x, labels)
+
+
+def prepare(*case):
+    step = step_of(*case)
+    for _ in range(8):
+        step()
+    return {}
+
+
+def turn(*case):
+    return side_by_side.timed(step_of(*case), at_least=0.5)
+
+
+def main(arguments=None) -> None:
+    with (
+        BENCHMARK.run(__doc__, arguments) as run,
+        run.side_by_side() as together,
+    ):
+        cases = QUICK if run.quick else CASES
+        for case in run.each(cases):
+            contenders = {
+                name: [
+                    functools.partial(function, name, *size)
+                    for function in (prepare, turn)
+                ]
+                for name, size in cases[case].items()
+            }
+            run.add(
+                case, together.compare(contenders, run.seconds, most_rounds=40)
+            )
 
 
 if __name__ == "__main__":

@@ -1,31 +1,24 @@
 """Compares training throughput with the same networks in PyTorch.
 
-    make bench              # all benchmarks, with the other libraries
     python -m benchmarks.training_throughput
-    python -m benchmarks.training_throughput omniglot dense    # prints only
+    python -m benchmarks.training_throughput omniglot dense    # these only
 
 Each network trains on one batch in memory with Adam: ours by `model.fit`, as
 users call it; theirs by a loop of steps, eager and with `torch.compile`,
-images in the memory format channels_last. Contenders take turns, each in its
-own process, with all cores. A ratio is the median over rounds of our images a
-second to theirs, with the least and the largest. `10 steps a call` is Keras's
-`steps_per_execution=10`.
-
-Writes `benchmarks/results/training_throughput.json` and the table of
-`docs/results/speed.md`.
+images in the memory format channels_last. `10 steps a call` is Keras's
+`steps_per_execution=10`. bfloat16 is a dtype policy here and autocast there,
+and only measured if the processor has it. `loss` is the value and gradient of
+the loss alone, on the embeddings of the batch. The input wait is the share of
+a step that waits for batches of a sampler from arrays in memory.
 """
 
-import argparse
-import contextlib
 import functools
-import importlib.metadata
-import os
 import pathlib
 import statistics
 import time
 
-from benchmarks import _side_by_side as side_by_side
-from tools.generated_text import hardware
+from benchmarks._benchmark import Benchmark
+from benchmarks._benchmark import Comparison
 from trainers.quiet import import_tensorflow
 from trainers.quiet import quiet_import
 
@@ -34,6 +27,7 @@ BATCHES = {
     "omniglot": (60, 10, (28, 28, 1)),
     "n_digit": (70, 10, (28, 56, 1)),
     "sprites": (12, 10, (60, 60, 3)),
+    "sprites_f_statistic": (12, 10, (60, 60, 3)),
     "dense": (64, 8, (64,)),
     "x_vector": (8, 4, (200, 30)),
     "resnet18": (10, 4, (32, 32, 3)),
@@ -42,21 +36,47 @@ METHODS = {
     "omniglot": "prototypical networks",
     "n_digit": "prototypical networks",
     "sprites": "all triplets",
+    "sprites_f_statistic": "F-statistic, which PyTorch lacks",
     "dense": "all triplets",
     "x_vector": "learned distance and classifier",
     "resnet18": "learned distance and classifier",
 }
-ROUNDS, SECONDS_A_TURN = 5, 2.0
-OURS, OURS_IN_TENS = "fit", "10 steps a call"
-THEIRS = ("eager", "compiled")
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "results" / "speed.md"
-BEGIN, END = "<!-- training: begin -->", "<!-- training: end -->"
+WITH_PEERS = set(METHODS) - {"sprites_f_statistic"}
+NUM_DIMS = 2  # of the F-statistic
+SECONDS_A_TURN, SECONDS_TO_COMPILE = 2.0, 240
+OURS, TENS, HALF = "fit", "fit, 10 steps a call", "fit, bfloat16"
+PEERS = ("eager", "compiled")
+HALF_PEERS = tuple(f"{mode}, bfloat16" for mode in PEERS)
+BENCHMARK = Benchmark(
+    "training_throughput",
+    minutes=22,
+    comparisons=(
+        Comparison(OURS, PEERS),
+        Comparison(TENS, PEERS),
+        Comparison(HALF, HALF_PEERS),
+        Comparison("loss", OURS, by_time=True),
+    ),
+    packages=("torch",),
+    note="Seconds of a step. Methods: "
+    + "; ".join(f"{name}: {method}" for name, method in METHODS.items())
+    + ".",
+)
 
 
-def batch(name):
+def has_bfloat16():
+    """Whether the processor multiplies bfloat16 numbers."""
+    try:
+        flags = pathlib.Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+def batch(name, quick=False):
     import numpy as np
 
     num_classes, num_per_class, shape = BATCHES[name]
+    num_classes = min(3, num_classes) if quick else num_classes
     labels = np.repeat(np.arange(num_classes), num_per_class)
     rng = np.random.default_rng(0)
     x = rng.random((len(labels), *shape), np.float32)
@@ -66,7 +86,10 @@ def batch(name):
 # The following functions run in the processes of the contenders.
 
 
-def our_model(name):
+@functools.lru_cache(1)
+def our_parts(name):
+    """Returns the encoder and its loss or objective."""
+    import_tensorflow()
     import keras
 
     from embeddings_tf import layers
@@ -93,7 +116,7 @@ def our_model(name):
 
     keras.utils.set_random_seed(0)
     shape = BATCHES[name][2]
-    encoder, loss = {
+    return {
         "omniglot": lambda: (
             models.omniglot_encoder(
                 64, image_shape=shape, dark_ink=False, fused=True
@@ -105,6 +128,10 @@ def our_model(name):
             losses.PrototypicalLoss(5),
         ),
         "sprites": lambda: (models.sprites_encoder(), losses.TripletLoss()),
+        "sprites_f_statistic": lambda: (
+            models.sprites_encoder(),
+            losses.FStatisticLoss(NUM_DIMS),
+        ),
         "dense": lambda: (dense(), losses.TripletLoss()),
         "x_vector": lambda: (models.x_vector_encoder(), learned_distance()),
         "resnet18": lambda: (
@@ -112,30 +139,67 @@ def our_model(name):
             learned_distance(),
         ),
     }[name]()
-    if hasattr(loss, "distance") and hasattr(loss, "classifier"):
-        return models.EmbeddingModel(encoder, loss), None
-    return encoder, loss
 
 
-@functools.cache
-def our_steps(name, steps_a_call):
-    """Returns a function that takes a number of steps."""
+@functools.lru_cache(1)
+def our_model(name, steps_a_call=1, policy="float32"):
     import_tensorflow()
+    import keras
+
+    from embeddings_tf import models
+
+    keras.config.set_dtype_policy(policy)
+    model, loss = our_parts(name)
+    if hasattr(loss, "classifier"):
+        model, loss = models.EmbeddingModel(model, loss), None
+    model.compile("adam", loss, steps_per_execution=steps_a_call)
+    return model
+
+
+@functools.lru_cache(1)
+def our_steps(name, quick, *options):
+    """Returns a function that takes a number of steps."""
+    model = our_model(name, *options)
     import tensorflow as tf
 
-    model, loss = our_model(name)
-    model.compile("adam", loss, steps_per_execution=steps_a_call)
-    repeated = tf.data.Dataset.from_tensors(batch(name)).repeat()
-    return lambda steps: model.fit(repeated, steps_per_epoch=steps, verbose=0)
+    repeated = tf.data.Dataset.from_tensors(batch(name, quick)).repeat()
+    return lambda steps: model.fit(
+        repeated, steps_per_epoch=steps, shuffle=False, verbose=0
+    )
 
 
-@functools.cache
-def their_steps(name, mode):
+@functools.lru_cache(1)
+def loss_steps(name, quick):
+    encoder, loss = our_parts(name)
+    import tensorflow as tf
+
+    x, labels = batch(name, quick)
+    z = tf.constant(encoder.predict(x, verbose=0))
+    options = {}
+    if hasattr(loss, "classifier"):
+        loss.build((len(z),), z.shape)
+        options = {"training": True}
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            value = tf.reduce_mean(loss(labels, z, **options))
+        weights = getattr(loss, "trainable_variables", [])
+        return tape.gradient(value, [z, *weights])
+
+    return repeat(lambda: step()[0].numpy())
+
+
+@functools.lru_cache(1)
+def their_steps(name, quick, mode):
     with quiet_import():
         from benchmarks._torch_training import training_step
 
-    step = training_step(name, *batch(name), mode)
+    return repeat(training_step(name, *batch(name, quick), mode))
 
+
+def repeat(step):
     def steps(number):
         for _ in range(number):
             step()
@@ -143,127 +207,94 @@ def their_steps(name, mode):
     return steps
 
 
-def turn(maker, name, argument, multiple=1):
+def prepare(maker, multiple, *options):
+    maker(*options)(multiple)
+    return {}
+
+
+def turn(maker, multiple, *options):
     """Seconds a step, of as many steps as fit in a turn."""
-    steps = maker(name, argument)
-    steps(multiple)
+    steps = maker(*options)
     started = time.perf_counter()
     steps(multiple)
     once = (time.perf_counter() - started) / multiple
     number = max(1, round(SECONDS_A_TURN / once / multiple)) * multiple
     started = time.perf_counter()
     steps(number)
-    return (time.perf_counter() - started) / number
+    return {"seconds": (time.perf_counter() - started) / number}
+
+
+def input_wait(name, quick, num_steps):
+    """Returns the share of a step that waits for input."""
+    from embeddings_tf import callbacks
+    from embeddings_tf import datasets
+    from embeddings_tf import sampling
+
+    num_classes, num_per_class, _ = BATCHES[name]
+    x, labels = batch(name, quick)
+    batches = datasets.batches(
+        x,
+        labels,
+        sampling.class_balanced_batches(
+            labels, min(num_classes, labels.max() + 1), num_per_class, seed=0
+        ),
+    )
+    throughput = callbacks.Throughput()
+    history = our_model(name).fit(
+        throughput.measured(batches),
+        steps_per_epoch=num_steps,
+        shuffle=False,
+        verbose=0,
+        callbacks=[throughput],
+    )
+    return float(history.history["input_wait"][-1])
 
 
 # The following functions run in the comparing process.
 
-CONTENDERS = {
-    OURS: (our_steps, 1, 1),
-    OURS_IN_TENS: (our_steps, 10, 10),
-    "eager": (their_steps, "eager", 1),
-    "compiled": (their_steps, "compiled", 1),
-}
 
-
-def compare(name):
-    """Returns seconds a step of each contender in each round, and ratios."""
-    seconds = {who: [] for who in CONTENDERS}
-    with contextlib.ExitStack() as stack:
-        processes = {
-            who: stack.enter_context(side_by_side.process())
-            for who in CONTENDERS
-        }
-        for round_ in range(ROUNDS + 1):
-            for who, (maker, argument, multiple) in CONTENDERS.items():
-                work = processes[who].submit(
-                    turn, maker, name, argument, multiple
-                )
-                if round_:  # the first compiles
-                    seconds[who].append(work.result())
-                else:
-                    work.result()
-            print(".", end="", flush=True)
-    best = min(THEIRS, key=lambda who: statistics.median(seconds[who]))
-    pairs = {
-        who: zip(seconds[best], seconds[who], strict=True)
-        for who in (OURS, OURS_IN_TENS)
+def contenders_of(name, quick):
+    """Returns what `SideBySide.compare` takes."""
+    found = {
+        OURS: (our_steps, 1, name, quick),
+        TENS: (our_steps, 10, name, quick, 10),
+        "loss": (loss_steps, 1, name, quick),
     }
+    if name in WITH_PEERS:
+        found |= {mode: (their_steps, 1, name, quick, mode) for mode in PEERS}
+    if has_bfloat16():
+        found[HALF] = our_steps, 1, name, quick, 1, "mixed_bfloat16"
+        if name in WITH_PEERS:
+            found |= {
+                mode: (their_steps, 1, name, quick, mode) for mode in HALF_PEERS
+            }
     return {
-        "seconds_a_step": seconds,
-        "their_best": best,
-        "faster_by": {
-            who: sorted(theirs / ours for theirs, ours in found)
-            for who, found in pairs.items()
-        },
+        who: [functools.partial(f, *arguments) for f in (prepare, turn)]
+        for who, arguments in found.items()
     }
 
 
-def table(networks: dict) -> str:
-    """Returns the measurements in Markdown."""
-    lines = [
-        "| network | method | batch | ms | 10 steps a call, ms | PyTorch, ms "
-        "| compiled, ms | ours to its best | range |",
-        "|---|---|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for name, found in networks.items():
-        num_classes, num_per_class, _ = BATCHES[name]
-        cells = [
-            name.replace("_", "-"),
-            METHODS[name],
-            f"{num_classes} x {num_per_class}",
-            *(
-                f"{1000 * statistics.median(found['seconds_a_step'][who]):.1f}"
-                for who in CONTENDERS
-            ),
-        ]
-        ratios = found["faster_by"][OURS]
-        cells += [
-            f"{statistics.median(ratios):.2f}",
-            f"{ratios[0]:.2f} to {ratios[-1]:.2f}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def text(result: dict) -> str:
-    """Returns the Markdown between the marks: table, versions, machine."""
-    return (
-        f"{table(result['networks'])}\n\nMedians of {ROUNDS} rounds; commit "
-        f"{result['commit'][:7]}, {hardware([result])}, load "
-        f"{result['load_average_before']:.1f} before; torch "
-        f"{result['torch']}."
-    )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Times training steps.")
-    parser.add_argument(
-        "networks", nargs="*", metavar="NETWORK", help=", ".join(BATCHES)
-    )
-    names = parser.parse_args().networks or list(BATCHES)
-    load_average, started = os.getloadavg()[0], time.perf_counter()
-    networks = {name: compare(name) for name in names}
-    print()
-    print(table(networks))
-    if names != list(BATCHES):
-        return
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
-
-    import_tensorflow()
-    result = {
-        "command": "python -m benchmarks.training_throughput",
-        "networks": networks,
-        "load_average_before": load_average,
-        "torch": importlib.metadata.version("torch"),
-        "seconds": time.perf_counter() - started,
-        **provenance(),
-    }
-    path = side_by_side.RESULTS / "training_throughput.json"
-    write_json(path, result)
-    print(f"Wrote {path.relative_to(side_by_side.RESULTS.parents[1])}")
-    side_by_side.write_page(PAGE, BEGIN, END, text(result))
+def main(arguments=None) -> None:
+    with BENCHMARK.run(__doc__, arguments) as run:
+        for name in run.each(list(BATCHES)):
+            # New processes for each network, because of the dtype policy.
+            with run.side_by_side() as together:
+                found = together.compare(
+                    contenders_of(name, run.quick),
+                    min(run.seconds, 60),
+                    limit_to_start=SECONDS_TO_COMPILE,
+                )
+                rows = []
+                if "seconds" in found[OURS]:
+                    step = statistics.median(found[OURS]["seconds"])
+                    num_steps = max(3, min(200, round(5 / step)))
+                    wait = together.call(
+                        OURS, input_wait, name, run.quick, num_steps
+                    )
+                    rows = [
+                        {"what": "input wait", "unit": "share", "median": wait}
+                    ]
+            run.add(name, found, rows)
 
 
 if __name__ == "__main__":

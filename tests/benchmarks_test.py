@@ -19,8 +19,6 @@ from benchmarks import image_folder
 from benchmarks import kill_runs
 from benchmarks import prediction_samplers
 from benchmarks import prototype_choices
-from benchmarks import recall_at_k
-from benchmarks import rival_losses
 from benchmarks import serving_load
 from embeddings_tf import losses
 from tools import cross_validation_results
@@ -81,13 +79,6 @@ def test_growth_of_memory_is_the_slope_of_the_second_half():
         for n in range(0, 100_001, 500)
     ]
     assert report.growth(sizes) == pytest.approx(3)
-
-
-@pytest.mark.parametrize("module", [f_statistic_loss, rival_losses])
-def test_tables_of_speed_are_generated_from_the_result_files(module):
-    name = module.__name__.rpartition(".")[2]
-    between = read_between(module.PAGE, module.BEGIN, module.END)
-    assert between.strip() == module.text(side_by_side.load(name))
 
 
 def test_scripts_take_folders_that_exist(tmp_path, monkeypatch, capsys):
@@ -167,25 +158,13 @@ def test_the_table_of_scoring_is_generated_from_the_result_files():
 
 def test_the_aims_of_scoring_are_met_where_it_was_measured():
     found = scoring_table.load()
-    pairs, trials = found["pair_distance"], found["all_trials"]
-    assert pairs["ratio_to_bare"] <= pairs["aim"] == 1.25
-    assert pairs["faster_than_concatenated"] > 1
+    trials = found["all_trials"]
     assert trials["trials"] == 10_000 * 9_999 // 2
-    assert (
-        max(trials["peak_bytes"], pairs["peak_bytes_of_10000_x_10000"]) < 2**31
-    )
+    assert trials["peak_bytes"] < 2**31
     subset = trials["subset"]
     for measure in ("equal_error_rate", "roc_auc"):
         error = abs(subset[measure] - subset[f"{measure}_scikit_learn"])
         assert error <= subset[f"{measure}_bound"], measure
-
-
-def test_the_aims_of_the_f_statistic_loss_are_met_where_it_was_measured():
-    found = side_by_side.load("f_statistic_loss")["batches"]
-    for (batch_name, num_dims), aim in f_statistic_loss.CASES.items():
-        entry = found[batch_name][str(num_dims)]
-        ours, theirs = f_statistic_loss.OURS, f_statistic_loss.THEIRS
-        assert side_by_side.faster_by(entry, ours, theirs) >= aim
 
 
 def sprites_measures(dataset):
@@ -230,21 +209,6 @@ def test_the_order_of_the_papers_figure_4_where_it_was_measured():
         assert np.all(np.array(every[oracle]) > vaes)  # means over folds
     explicitness = [vae[1] for vae in vaes]
     assert explicitness == sorted(explicitness, reverse=True)
-
-
-def test_recall_of_many_embeddings_kept_within_its_memory_and_time():
-    sets = side_by_side.load("recall_at_k")["sets"]
-    assert list(sets) == list(recall_at_k.SETS)
-    for found in sets.values():
-        ours, theirs = (
-            found["contenders"][who]
-            for who in ("embeddings_tf", "scikit-learn")
-        )
-        assert ours["peak_bytes"] < recall_at_k.AIM == 4 * 2**30
-        assert theirs["ours_to_theirs"] <= recall_at_k.AIMS["scikit-learn"]
-        assert ours["recall_at_1"] == pytest.approx(theirs["recall_at_1"])
-    between = read_between(recall_at_k.PAGE, recall_at_k.BEGIN, recall_at_k.END)
-    assert between.strip() == recall_at_k.text(sets).strip()
 
 
 def test_the_tables_of_searches_are_generated_from_the_result_files():

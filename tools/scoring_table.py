@@ -17,45 +17,26 @@ BEGIN, END = "<!-- scoring table: begin -->", "<!-- scoring table: end -->"
 
 
 def load() -> dict[str, dict]:
-    """Returns the results of the two benchmarks."""
-    return {
-        name: json.loads((RESULTS / f"{name}.json").read_text())
-        for name in ("pair_distance", "all_trials")
-    }
+    """Returns the results of those of the two benchmarks that were run."""
+    paths = [RESULTS / f"{n}.json" for n in ("pair_distance", "all_trials")]
+    return {p.stem: json.loads(p.read_text()) for p in paths if p.exists()}
 
 
 def table(found: dict[str, dict]) -> str:
     """Returns the Markdown between the marks."""
-    pairs, trials = found["pair_distance"], found["all_trials"]
-    medians, subset = pairs["median_seconds"], trials["subset"]
-    num_pairs = pairs["rows"] ** 2
+    trials = found["all_trials"]
+    subset = trials["subset"]
     lines = ["| what | measured | commit |", "|---|---|---|"]
+    machines = [trials]
 
     def row(what, measured, result):
         lines.append(f"| {what} | {measured} | {result['commit'][:7]} |")
 
-    row(
-        f"`all_pairs`, {num_pairs:,} pairs",
-        f"{1e6 * medians['all_pairs'] / num_pairs:.2f} microseconds a pair",
-        pairs,
-    )
-    row(
-        "time relative to the products of the hidden layers alone",
-        f"{pairs['ratio_to_bare']:.2f} times (aim: at most {pairs['aim']})",
-        pairs,
-    )
-    row(
-        "time of concatenated pairs, in blocks, relative to `all_pairs`",
-        f"{pairs['faster_than_concatenated']:.2f} times",
-        pairs,
-    )
-    if peak := pairs["peak_bytes_of_10000_x_10000"]:
-        result = pairs["result_bytes_of_10000_x_10000"]
-        row(
-            "`all_pairs`, 10,000 x 10,000 scores (narrower layers)",
-            f"{_mib(peak)} at the peak, of which the result is {_mib(result)}",
-            pairs,
-        )
+    if pairs := found.get("pair_distance"):
+        (made,) = pairs["made"].values()
+        machines.append(made)
+        for what, measured in _pairs(pairs):
+            row(what, measured, made)
     row(
         f"`stream_trials`, all {trials['trials']:,} pairs of "
         f"{trials['embeddings']:,} embeddings",
@@ -76,8 +57,21 @@ def table(found: dict[str, dict]) -> str:
         f"{100 * subset['equal_error_rate_scikit_learn']:.4f} %",
         trials,
     )
-    lines += ["", f"Hardware: {hardware([pairs, trials])}."]
+    lines += ["", f"Hardware: {hardware(machines)}."]
     return "\n".join(lines)
+
+
+def _pairs(result: dict):
+    """Returns what the benchmark `pair_distance` found."""
+    from benchmarks import pair_distance
+    from benchmarks._speed_table import cell
+
+    for found in pair_distance.BENCHMARK.rows(result):
+        what = found["what"]
+        if found["unit"] == "s":
+            what += f", {pair_distance.ROWS} x {pair_distance.COLUMNS:,} pairs"
+        text = cell(found)
+        yield what, text + "; short" * (found["met"] is False)
 
 
 def _mib(num_bytes: int) -> str:

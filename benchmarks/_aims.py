@@ -1,0 +1,79 @@
+"""What the benchmarks must show, and why a result falls short of it.
+
+Keys are the benchmark, the case and the value's name; the case "*" stands for
+every case without an entry of its own. A test fails if a result is short of
+its aim and has no reason here.
+"""
+
+OURS, XLA = "embeddings_tf", "embeddings_tf with XLA"
+PML = "pytorch-metric-learning"
+LEAST, MOST = "at least", "at most"
+
+
+def faster(ours, theirs):
+    """Names the ratio of their time to ours."""
+    return f"{ours}, faster than {theirs} by"
+
+
+def time_over(ours, theirs):
+    """Names the ratio of our time to theirs."""
+    return f"{ours}, time over {theirs}"
+
+
+PEERS = "the fastest peer"
+NO_REASON = "no reason given yet"
+PAIRS = "pair by pair"
+AIMS = {
+    ("loss_grid", "*", faster(OURS, PEERS)): (LEAST, 1),
+    ("loss_grid", "*", f"exponent of time, {OURS}"): (MOST, 2.1),
+    ("loss_grid", "*", f"exponent of memory, {OURS}"): (MOST, 2.1),
+    ("rival_losses", "triplet 12x10x500", faster(OURS, PML)): (LEAST, 3),
+    ("rival_losses", "triplet 12x10x500", faster(XLA, PML)): (LEAST, 5),
+    ("rival_losses", "triplet 64x8x128", faster(OURS, PML)): (LEAST, 30),
+    ("rival_losses", "contrastive 12x10x500", faster(OURS, PML)): (LEAST, 1.2),
+    ("rival_losses", "*", faster(OURS, PML)): (LEAST, 1),
+    ("f_statistic_loss", "12x10x500", faster(OURS, PAIRS)): (LEAST, 25),
+    ("f_statistic_loss", "64x8x128", faster(OURS, PAIRS)): (LEAST, 150),
+    ("step_cost", "70 x 10 images", time_over("stochastic", "prototypical")): (
+        MOST,
+        1.05,
+    ),
+    ("training_throughput", "*", faster("fit", PEERS)): (LEAST, 1),
+    ("training_throughput", "sprites_f_statistic", "loss, time over fit"): (
+        MOST,
+        0.03,
+    ),
+    ("samplers", "*", faster(OURS, PML)): (LEAST, 1),
+    ("recall_at_k", "60000x128", time_over(OURS, "scikit-learn")): (MOST, 0.7),
+    ("recall_at_k", "*", time_over(OURS, "scikit-learn")): (MOST, 1),
+    ("recall_at_k", "60000x128", time_over(OURS, "faiss-cpu")): (MOST, 1.25),
+    ("error_rates", "equal_error_rate", faster(OURS, "scikit-learn")): (
+        LEAST,
+        10,
+    ),
+    ("pair_distance", "10000 x 10000", time_over("all_pairs", "bare")): (
+        MOST,
+        1.1,
+    ),
+}
+# Reasons, in a sentence each, for results that are short of their aim.
+SHORT: dict[tuple[str, str, str], str] = {}
+
+
+def find(table, benchmark, case, what):
+    """Returns the entry of a case, or of all cases, or None."""
+    every = table.get((benchmark, "*", what))
+    return table.get((benchmark, case, what), every)
+
+
+def assess(row):
+    """Returns the aim in words, whether it is met, and the reason if not."""
+    key = row["benchmark"], row["case"], row["what"]
+    aim = find(AIMS, *key)
+    if aim is None or row["median"] is None:
+        return {"aim": "", "met": None, "reason": ""}
+    sign, number = aim
+    value = row["median"]
+    met = value >= number if sign == LEAST else value <= number
+    reason = "" if met else find(SHORT, *key) or NO_REASON
+    return {"aim": f"{sign} {number:g}", "met": met, "reason": reason}

@@ -1,0 +1,173 @@
+"""Measures imports, the first training step, and tracing of each objective.
+
+    python -m benchmarks.start_up
+
+Imports and the first step of the demo's model run in new interpreters, beside
+the imports of TensorFlow and Keras alone. The breakdown is Python's
+`-X importtime`: the seconds of the modules of each package themselves. For
+each loss and objective, a new function of its value and gradient is traced and
+run on 120 rows of 64 dimensions, plain and with XLA, beside a later run.
+"""
+
+import collections
+import functools
+import os
+import re
+import subprocess
+import sys
+import time
+
+from benchmarks import batch_size
+from benchmarks._benchmark import ROOT
+from benchmarks._benchmark import Benchmark
+from benchmarks._benchmark import Comparison
+from trainers.quiet import import_tensorflow
+
+FIRST_STEP = """
+import numpy as np
+from trainers.quiet import import_tensorflow
+import_tensorflow()
+from trainers.config import load_recipe
+from trainers.fit import build_model
+model = build_model(load_recipe("demo"))
+x = np.zeros((20, *model.encoder.input_shape[1:]), "uint8")
+model.train_on_batch(x, np.arange(20) % 5)
+"""
+PROGRAMS = {
+    "embeddings_tf": "import embeddings_tf",
+    "tensorflow": "import tensorflow",
+    "keras": "import keras",
+    "first step": FIRST_STEP,
+}
+IMPORTS, LARGEST = "imports", 8
+ROWS, DIM = 120, 64
+FIRST, COMPILED, LATER = "first step", "first step with XLA", "later step"
+BENCHMARK = Benchmark(
+    "start_up",
+    minutes=6,
+    comparisons=(
+        Comparison("embeddings_tf", "tensorflow", by_time=True),
+        Comparison("first step", "tensorflow", by_time=True),
+    ),
+    packages=("tensorflow", "keras"),
+)
+
+
+# The following functions run in the processes of the contenders.
+
+
+def interpreter(*words):
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=ROOT,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def run_program(name):
+    started = time.perf_counter()
+    interpreter("-c", PROGRAMS[name])
+    return {"seconds": time.perf_counter() - started}
+
+
+def warm_up(name):
+    """Reads the files and writes the byte code."""
+    run_program(name)
+    return {}
+
+
+def breakdown():
+    """Returns seconds by package, the largest first."""
+    program = PROGRAMS["embeddings_tf"]
+    lines = interpreter("-X", "importtime", "-c", program).stderr
+    found = collections.Counter()
+    for line in lines.splitlines():
+        match = re.match(r"import time:\s+(\d+) \|\s+\d+ \|\s+([\w]+)", line)
+        if match:
+            found[match[2]] += int(match[1]) / 1e6
+    return dict(found.most_common(LARGEST))
+
+
+@functools.lru_cache(1)
+def traced(name, jit_compile):
+    import_tensorflow()
+    import numpy as np
+    import tensorflow as tf
+
+    loss = batch_size.make(name)
+    gaussian = name in ("StochasticPrototypes", "HedgedInstances")
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(ROWS, DIM * (1 + gaussian))).astype("float32")
+    z[:, DIM:] = 0.1
+    labels = np.arange(ROWS, dtype="int32") // 8
+    if hasattr(loss, "build"):
+        loss.build((ROWS,), z.shape)
+    z = tf.constant(z)
+
+    def new_step():
+        @tf.function(jit_compile=jit_compile)
+        def step():
+            options = {"training": True} if name == "LearnedDistance" else {}
+            with tf.GradientTape() as tape:
+                tape.watch(z)
+                value = tf.reduce_mean(loss(labels, z, **options))
+            weights = getattr(loss, "trainable_variables", [])
+            return tape.gradient(value, [z, *weights])
+
+        return step
+
+    return new_step, new_step()
+
+
+def prepare(name, kind):
+    _, step = traced(name, kind == COMPILED or None)
+    step()
+    return {}
+
+
+def turn(name, kind):
+    new_step, step = traced(name, kind == COMPILED or None)
+    if kind != LATER:
+        step = new_step()
+    started = time.perf_counter()
+    step()[0].numpy()
+    return {"seconds": time.perf_counter() - started}
+
+
+def main(arguments=None) -> None:
+    with (
+        BENCHMARK.run(__doc__, arguments) as run,
+        run.side_by_side() as together,
+    ):
+        names = batch_size.NAMES[1:2] if run.quick else batch_size.NAMES
+        for case in run.each([IMPORTS, *names]):
+            if case == IMPORTS:
+                contenders = {
+                    name: [
+                        functools.partial(f, name)
+                        for f in (warm_up, run_program)
+                    ]
+                    for name in PROGRAMS
+                }
+                found = together.compare(contenders, 0)
+                parts = together.call("breakdown", breakdown)
+                rows = [
+                    {"what": f"of {name}", "unit": "s", "median": seconds}
+                    for name, seconds in parts.items()
+                ]
+                run.add(case, found, rows)
+                continue
+            contenders = {
+                kind: [
+                    functools.partial(f, case, kind) for f in (prepare, turn)
+                ]
+                for kind in (FIRST, COMPILED, LATER)
+            }
+            run.add(case, together.compare(contenders, 0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,400 @@
+"""Speed benchmarks survive bad peers, and their pages follow their results."""
+
+import csv
+import functools
+import json
+import math
+import os
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from benchmarks import _aims as aims
+from benchmarks import _side_by_side as side_by_side
+from benchmarks import _speed_plots as speed_plots
+from benchmarks import _speed_table as speed_table
+from benchmarks import _worker as worker
+from benchmarks import loss_grid
+from benchmarks import scale
+from benchmarks import speed
+from benchmarks._benchmark import Benchmark
+from benchmarks._benchmark import Comparison
+from tools.generated_text import read_between
+
+MADE = {
+    "load_average_before": 0.5,
+    "processor": "AMD",
+    "cores": 2,
+    "commit": "0" * 40,
+}
+
+
+# Contenders; they run in processes of their own.
+
+
+def ready(value=1.0):
+    return {"value": value}
+
+
+def step(seconds):
+    return {"seconds": seconds}
+
+
+def fail():
+    raise RuntimeError("no such operator\nwith a long explanation")
+
+
+def hang():
+    time.sleep(60)
+
+
+def end():
+    os._exit(3)
+
+
+def grow(size):
+    return len(np.ones(size // 8))
+
+
+def hold(size):
+    held = np.ones(size // 8)
+    time.sleep(60)
+    return len(held)
+
+
+def partials(**functions):
+    return {
+        name: [functools.partial(*part) for part in parts]
+        for name, parts in functions.items()
+    }
+
+
+class TestContenders:
+    def test_others_go_on_when_one_fails_hangs_or_ends(self):
+        contenders = partials(
+            ours=[(ready,), (step, 2.0)],
+            theirs=[(ready,), (step, 6.0)],
+            cannot_start=[(fail,), (step, 1.0)],
+            fails_later=[(ready,), (fail,)],
+            hangs=[(ready,), (hang,)],
+            ends=[(end,), (step, 1.0)],
+        )
+        with side_by_side.SideBySide() as together:
+            found = together.compare(contenders, 0, limit=2)
+        assert found["ours"] == {"seconds": 5 * [2.0], "value": 1.0}
+        assert side_by_side.ratio(found, "theirs", "ours")["median"] == 3
+        error = "failed: RuntimeError: no such operator"
+        assert found["cannot_start"] == {"stopped": error}
+        assert found["fails_later"] == {"stopped": error}
+        assert found["hangs"] == {"stopped": "over 2 s"}
+        assert found["ends"] == {"stopped": "the process ended with code 3"}
+        assert side_by_side.ratio(found, "hangs", "ours") is None
+
+    @pytest.mark.skipif(
+        not os.path.exists("/proc/self/statm"), reason="reads Linux's /proc"
+    )
+    def test_a_process_that_takes_too_much_memory_is_ended(self, monkeypatch):
+        monkeypatch.setattr(worker, "LARGEST_BYTES", 2**29)
+        process = worker.Worker()
+        assert process.call(grow, 8000) == 1000
+        with pytest.raises(worker.Stopped, match=r"over 0\.5 GiB"):
+            process.call(hold, 2**30)
+        assert process.resident_bytes() == 0
+
+    def test_rounds_end_with_the_time_but_not_before_the_fifth(self):
+        def rounds(seconds):
+            contenders = partials(ours=[(ready,), (step, 1.0)])
+            with side_by_side.SideBySide() as together:
+                found = together.compare(contenders, seconds, most_rounds=7)
+            return len(found["ours"]["seconds"])
+
+        assert rounds(0) == side_by_side.LEAST_ROUNDS == 5
+        assert rounds(60) == 7
+
+    def test_another_value_than_ours_is_refused(self):
+        found = {
+            "ours": {"value": 2.0, "seconds": [1]},
+            "near": {"value": 2.0001, "seconds": [1]},
+            "far": {"value": 2.1, "seconds": [1]},
+            "nan": {"value": math.nan, "seconds": [1]},
+        }
+        side_by_side.refuse_other_values(found, "ours", found, 1e-4)
+        assert "seconds" in found["near"]
+        assert found["far"] == {"stopped": "another value: 2.1, not 2"}
+        assert "stopped" in found["nan"]
+
+
+def test_ratios_are_paired_within_rounds():
+    # The load doubles in the third round, for both.
+    found = {
+        "ours": {"seconds": [1, 1, 2, 1, 1]},
+        "theirs": {"seconds": [3, 2, 6, 4, 3]},
+    }
+    ratios = [3, 2, 3, 4, 3]
+    values = side_by_side.ratio(found, "theirs", "ours")
+    assert values["median"] == np.median(ratios)
+    assert [values["low"], values["high"]] == [
+        *np.quantile(ratios, [0.25, 0.75])
+    ]
+    assert side_by_side.fastest(found, ["theirs", "ours", "absent"]) == "ours"
+
+
+class TestTables:
+    comparisons = (
+        Comparison(aims.OURS, (aims.PML, "torch")),
+        Comparison(aims.OURS, aims.PML, by_time=True),
+    )
+    result = {
+        "cases": {
+            "triplet 12x10x500": {
+                aims.OURS: {"seconds": 5 * [0.002], "peak_bytes": 2**20},
+                aims.PML: {"seconds": 5 * [0.008]},
+                "torch": {"seconds": 5 * [0.001]},
+            },
+            "triplet 64x8x128": {
+                aims.OURS: {"seconds": 5 * [0.01]},
+                aims.PML: {"stopped": "over 60 s"},
+                "torch": {"seconds": 5 * [0.02]},
+            },
+        },
+        "rows": {},
+        "made": dict.fromkeys(["triplet 12x10x500", "triplet 64x8x128"], MADE),
+    }
+
+    def rows(self):
+        return speed_table.rows("loss_grid", self.result, self.comparisons)
+
+    def test_the_fastest_peer_counts_and_stopped_peers_have_a_reason(self):
+        first, second = speed_table.table(self.rows()).splitlines()[2:]
+        cells = [cell.strip() for cell in first.split("|")]
+        assert cells[2:5] == ["2 ms, 1 MiB", "8 ms", "1 ms"]
+        assert cells[5] == "0.5 (0.5 to 0.5), aim: at least 1"
+        assert cells[6:8] == ["0.25 (0.25 to 0.25)", "no reason given yet"]
+        cells = [cell.strip() for cell in second.split("|")]
+        assert cells[3] == "over 60 s" and cells[6] == ""
+        assert cells[5] == "2 (2 to 2), aim: at least 1"
+
+    def test_an_aim_of_all_cases_is_counted_and_shortfalls_are_listed(
+        self, monkeypatch
+    ):
+        what = aims.faster(aims.OURS, aims.PEERS)
+        reason = {("loss_grid", "*", what): "the product takes half"}
+        monkeypatch.setattr(aims, "SHORT", reason)
+        _, _, short, count = speed_table.aims_table(self.rows()).splitlines()
+        assert "triplet 12x10x500" in short
+        assert short.endswith("short: the product takes half |")
+        assert "| 1 of 2 cases | at least 1 |" in count
+
+    def test_a_whole_result_is_written(self, tmp_path, monkeypatch):
+        page = tmp_path / "page.md"
+        page.write_text("<!-- aims: begin -->\n<!-- aims: end -->\n")
+        monkeypatch.setattr(speed_table, "PAGE", page)
+        monkeypatch.setattr(speed_table, "ROOT", tmp_path)
+        monkeypatch.setattr(side_by_side, "RESULTS", tmp_path)
+        monkeypatch.setattr(speed_table, "all_rows", self.rows)
+        speed_table.write()
+        with (tmp_path / "speed.csv").open() as file:
+            found = list(csv.DictReader(file))
+        assert len(found) == len(self.rows()) == 10
+        assert {row["processor"] for row in found} == {"AMD"}
+        ratio = next(row for row in found if row["unit"] == "ratio")
+        assert float(ratio["median"]) == 0.5 and ratio["rounds"] == "5"
+        assert ratio["met"] == "False" and ratio["load_average_before"] == "0.5"
+
+
+class TestDriver:
+    def test_it_goes_on_after_a_failure_and_ends_what_takes_too_long(
+        self, monkeypatch
+    ):
+        monkeypatch.setattr(speed, "benchmark", lambda name: FAST)
+        monkeypatch.setattr(speed, "SECONDS_TO_END", 2)
+        programs = {
+            "passes": "pass",
+            "fails": "raise SystemExit(2)",
+            "hangs": "import time; time.sleep(60)",
+        }
+        monkeypatch.setattr(
+            speed,
+            "run",
+            lambda command, seconds, run=speed.run: run(
+                [sys.executable, "-c", programs[command[2].split(".")[1]]],
+                seconds,
+            ),
+        )
+        found = speed.run_all(["fails", "hangs", "passes"], 1)
+        assert found == {
+            "fails": "failed with status 2",
+            "hangs": "ended after 0 minutes",
+        }
+        late = speed.run_all(["passes"], 0)
+        assert late == {"passes": "not run: 0 minutes were used up"}
+
+    def test_the_budgets_fit_into_two_hours(self):
+        budgets = [speed.benchmark(n).minutes for n in speed_table.BENCHMARKS]
+        assert sum(budgets) <= speed.MINUTES == 120
+
+    def test_an_unknown_benchmark_is_named(self, capsys):
+        with pytest.raises(SystemExit):
+            speed.main(["recall_at_j"])
+        assert "no benchmark recall_at_j" in capsys.readouterr().err
+
+
+FAST = Benchmark("fast", minutes=0.0)
+
+
+class TestRun:
+    def test_cases_beyond_the_budget_say_so(self, monkeypatch, tmp_path):
+        page = tmp_path / "page.md"
+        page.write_text("<!-- made: begin -->\n<!-- made: end -->\n")
+        monkeypatch.setattr(side_by_side, "RESULTS", tmp_path)
+        monkeypatch.setattr(speed_table, "write", lambda: None)
+        monkeypatch.setattr("benchmarks._benchmark.ROOT", tmp_path)
+        made = Benchmark("made", minutes=0.0, page=page)
+        with made.run("Does nothing.", []) as run:
+            assert list(run.each(["a", "b"])) == []
+        stored = json.loads(made.path.read_text())
+        reason = "not measured: 0 minutes were used up"
+        assert stored["cases"]["b"] == {"all": {"stopped": reason}}
+        assert reason in page.read_text()
+
+        with made.run("Does nothing.", ["b", "--minutes=9"]) as run:
+            for case in run.each(["a", "b"]):
+                run.add(case, {"ours": {"seconds": 5 * [2.0]}})
+        stored = json.loads(made.path.read_text())
+        assert set(stored["cases"]) == {"a", "b"}
+        assert stored["cases"]["b"] == {"ours": {"seconds": 5 * [2.0]}}
+        assert "| b |  | 2 s |" in page.read_text()
+
+    def test_a_case_that_does_not_exist_is_named(self, capsys):
+        with pytest.raises(SystemExit), FAST.run("", ["c"]) as run:
+            list(run.each(["a", "b"]))
+        assert "no case contains c; there are: a, b" in capsys.readouterr().err
+
+
+def test_exponents_are_slopes_of_logarithms():
+    cases = {
+        f"triplet {rows // 8}x8x22": {
+            "ours": {"seconds": 5 * [3e-6 * rows**2], "peak_bytes": 8 * rows},
+            "theirs": {"stopped": "over 60 s"},
+        }
+        for rows in (120, 512, 1024, 2048)
+    }
+    cases["triplet 15x8x22"]["ours"] = {"seconds": [9.0]}  # below 512 rows
+    ((case, rows),) = loss_grid.exponents(cases).items()
+    assert case == "triplet, 22 dimensions"
+    found = {row["what"]: row["median"] for row in rows}
+    assert found["exponent of time, ours"] == pytest.approx(2)
+    assert found["exponent of memory, ours"] == pytest.approx(1)
+    assert len(found) == 2
+
+    result = {"cases": cases, "rows": {case: rows}}
+    panel, *others = speed_plots.figure(result, "time", 22).axes
+    assert not others and panel.get_xscale() == panel.get_yscale() == "log"
+    (line,) = panel.lines
+    np.testing.assert_allclose(line.get_xdata(), [120, 512, 1024, 2048])
+    assert line.get_label() == "ours, exponent 2.00"
+
+
+def test_a_peer_that_would_take_a_minute_is_not_run():
+    before = {"rows": 512, "seconds": [10.0, 14.0, 16.0]}
+    # Four times as many pairs: 56 s; sixteen times: 224 s.
+    assert loss_grid.too_slow(before, 1024) is None
+    assert loss_grid.too_slow(before, 2048) == "about 224 s expected"
+    stopped = {"rows": 512, "stopped": "over 8 GiB"}
+    reason = loss_grid.too_slow(stopped, 1024)
+    assert reason == "over 8 GiB (smaller batch)"
+    assert loss_grid.too_slow({"rows": 1024, "stopped": reason}, 2048) == reason
+
+
+def test_the_cost_of_the_gather_is_a_time_a_call_and_a_time_a_byte():
+    points = [(size, 0.002 + 1e-9 * size) for size in (1000, 5000, 90000)]
+    a_call, a_byte = scale.call_and_byte(points)
+    assert a_call == pytest.approx(0.002) and a_byte == pytest.approx(1e-9)
+    # 8 replicas of 64 rows: 512 rows of 128 numbers, 512^2 pairs.
+    whole, sharded, saved = scale.simulate(8, 0.002, 1e-9, 1e-7, 0.1)
+    gather = 0.002 + 1e-9 * 512 * 128 * 4
+    assert whole == pytest.approx(gather + 1e-7 * 512**2)
+    more = 0.002 + 1e-9 * 512 * 4
+    assert sharded == pytest.approx(gather + 1e-7 * 512**2 / 8 + more)
+    assert saved == pytest.approx((whole - sharded) / (0.1 + whole))
+
+
+def benchmarks():
+    return [speed.benchmark(name) for name in speed_table.BENCHMARKS]
+
+
+@pytest.mark.parametrize("module", benchmarks(), ids=lambda found: found.name)
+def test_tables_of_speed_are_generated_from_the_result_files(module):
+    between = read_between(module.page, *module.marks)
+    if not module.path.exists():
+        assert between.strip() == speed_table.NOT_MEASURED
+        pytest.skip(f"{module.name} has no result file yet")
+    result = json.loads(module.path.read_text())
+    assert between.strip() == module.text(result).strip()
+    for contenders in result["cases"].values():
+        for entry in contenders.values():
+            rounds = entry.get("seconds", 5 * [0])
+            assert len(rounds) >= side_by_side.LEAST_ROUNDS
+
+
+def test_every_aim_is_met_or_its_shortfall_has_a_reason():
+    rows = speed_table.all_rows()
+    between = read_between(speed_table.PAGE, speed_table.BEGIN, speed_table.END)
+    assert between.strip() == speed_table.aims_table(rows).strip()
+    reasons = [row["reason"] for row in rows if row["met"] is False]
+    assert aims.NO_REASON not in reasons
+    # Every reason belongs to a shortfall.
+    short = {
+        (row["benchmark"], case, row["what"])
+        for row in rows
+        if row["met"] is False
+        for case in (row["case"], "*")
+    }
+    assert set(aims.SHORT) <= short
+
+
+def test_the_csv_has_the_rows_of_the_result_files():
+    path = side_by_side.RESULTS / "speed.csv"
+    rows = speed_table.all_rows()
+    if not path.exists():
+        assert not rows
+        pytest.skip("no speed benchmark has a result file yet")
+    with path.open() as file:
+        found = list(csv.DictReader(file))
+    as_text = [
+        {name: "" if row[name] is None else str(row[name]) for name in row}
+        for row in rows
+    ]
+    assert found == as_text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("machine_limits", []),
+        ("rival_losses", ["triplet"]),
+        ("f_statistic_loss", []),
+        ("step_cost", []),
+        ("training_throughput", ["dense"]),
+        ("error_rates", []),
+        ("recall_at_k", []),
+        ("loss_grid", ["prototypical"]),
+        ("samplers", []),
+        ("evaluation_speed", []),
+        ("pair_distance", []),
+        ("start_up", []),
+        ("scale", []),
+    ],
+)
+def test_every_benchmark_runs_without_the_other_libraries(
+    name, words, capfd, monkeypatch
+):
+    __import__(f"benchmarks.{name}")
+    module = sys.modules[f"benchmarks.{name}"]
+    module.main([*words, "--quick"])
+    printed = capfd.readouterr().out
+    assert "| case |" in printed or "| loss |" in printed
+    assert not module.BENCHMARK.path.with_suffix(".tmp").exists()
