@@ -57,17 +57,18 @@ def identify(arguments: argparse.Namespace) -> None:
     if inputs.labels is not None:
         columns["label"] = inputs.labels
     _print_lines(columns)
-    groups = {}
+    groups, labelled = {}, None
     if inputs.labels is not None:
         groups = groups_of_classes(trained, gallery, path, inputs.labels)
         data = [*arguments.inputs, trained.run.data.dataset][0]
         enrolled = is_enrolled(gallery, path, inputs, data)
         _print_summary(gallery, inputs.labels, found, groups, enrolled)
         groups = {name: rows & ~enrolled for name, rows in groups.items()}
+        labelled = inputs.labels[~enrolled], found["answer"][~enrolled]
     if output is not None:
         write_answers(output, columns)
         print(f"Every answer: {output}")
-    _draw(gallery, groups, found, figure, trained.workdir)
+    _draw(gallery, groups, found, labelled, figure, trained.workdir)
     print(
         f"Next: {command_line.module_command('trainers.nearest')} "
         f"--gallery {shlex.quote(str(path))} "
@@ -125,7 +126,8 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
         )
 
 
-def _draw(gallery, groups, found, figure, workdir) -> None:
+def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
+    """Draws the scores and, of labelled inputs, the confusions."""
     from trainers.pictures import save_picture
 
     def draw():
@@ -145,15 +147,14 @@ def _draw(gallery, groups, found, figure, workdir) -> None:
 
     path = figure or workdir / "identify.png"
     save_picture(draw, path)
-    if labels is None:
+    if labelled is None or not len(labelled[0]):
         return
 
     def draw_confusion():
         from embeddings_tf import viz
 
         return viz.confusion_figure(
-            labels,
-            found["answer"],
+            *labelled,
             classes=gallery.classes_,
             title="answers by class of the inputs",
         )

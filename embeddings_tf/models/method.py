@@ -62,7 +62,7 @@ class Method:
             return "not stated"
         if not isinstance(name, str):
             name = getattr(name, "__name__", type(name).__name__)
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name)).lower()
 
     @property
     def distance(self) -> str:

@@ -15,8 +15,8 @@ _OTHERS = "other classes"
 
 
 def confusion_figure(
-    labels: Sequence,
-    answers: Sequence,
+    labels: Sequence | np.ndarray,
+    answers: Sequence | np.ndarray,
     *,
     classes: Sequence | None = None,
     unknown: str = "unknown",
