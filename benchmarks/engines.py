@@ -47,6 +47,7 @@ UNKNOWN = (
     r"No conversion rule found for operations: ([\w, ]+)",
     r"TF Select ops: ([\w, ]+?)(?: Details|$)",
     r"'tf\.(\w+)' op is neither a custom op nor a flex op",
+    r"'tf\.(\w+)' op requires element_shape to be static",
     r"No Op registered for (\w+)",
     r"Unrecognized attribute.*? for operator (\w+)",
 )

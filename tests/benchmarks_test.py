@@ -69,6 +69,8 @@ def test_missing_operations_are_read_from_errors_of_converters():
     litert = "TF Select ops: EnsureShape Details: \ttf.EnsureShape(tensor)"
     assert engines.reason(openvino) == "no: `B`, `LowerBound`"
     assert engines.reason(litert) == "no: `EnsureShape`"
+    blocks = "'tf.TensorListReserve' op requires element_shape to be static"
+    assert engines.reason(blocks) == "no: `TensorListReserve`"
     assert engines.reason("a|b") == "no: a\\|b"
 
 
