@@ -74,6 +74,12 @@ def parser() -> argparse.ArgumentParser:
         "the validation split of the run",
     )
     result.add_argument(
+        "--no-input-check",
+        action="store_true",
+        help="answer 'unknown' only by the threshold; default: also for inputs "
+        "that do not look like the calibration examples, such as noise",
+    )
+    result.add_argument(
         "--no-threshold",
         action="store_true",
         help="no threshold, also of a gallery that has one: the answer is "
@@ -149,8 +155,14 @@ def enroll(arguments: argparse.Namespace) -> None:
             print(f"Replaced {replaced} examples that were enrolled before.")
     if _needs_calibration(arguments, gallery):
         calibrate(
-            trained, gallery, arguments.calibration, arguments.false_accept_rate
+            trained,
+            gallery,
+            arguments.calibration,
+            arguments.false_accept_rate,
+            check_inputs=not arguments.no_input_check,
         )
+    elif arguments.no_input_check:
+        gallery.typicality = None
     gallery.save(path)
     _report(path, gallery)
     _draw(gallery, trained.workdir)
@@ -188,8 +200,13 @@ def _check(arguments, path) -> None:
             "--workdir"
         )
     if not (arguments.inputs or arguments.remove):
-        change = arguments.calibration or arguments.false_accept_rate
-        if not (path.exists() and (change or arguments.no_threshold)):
+        changes = (
+            arguments.calibration,
+            arguments.false_accept_rate,
+            arguments.no_threshold,
+            arguments.no_input_check,
+        )
+        if not (path.exists() and any(changes)):
             raise ValueError(
                 "name what to enrol: a folder with a subfolder per class, or "
                 "a data set"
@@ -237,6 +254,12 @@ def _report(path, gallery) -> None:
             f"Calibrated on {found['num_examples']} examples of "
             f"{found['num_classes']} classes that are not enrolled, of which "
             f"{100 * found['calibration_rate']:.1f} % are accepted."
+        )
+    if gallery.typicality is not None:
+        print(
+            "Unknown, too: inputs that do not look like the calibration "
+            f"examples; of inputs like these, about "
+            f"{100 * gallery.typicality.refused:g} %."
         )
     print(
         f"Next: {command_line.module_command('trainers.identify')} "

@@ -67,9 +67,14 @@ def rows_to_enroll(found: Inputs, classes, examples_per_class) -> np.ndarray:
 
 
 def calibrate(
-    trained: Trained, gallery, data: str | None, rate: float | None
+    trained: Trained,
+    gallery,
+    data: str | None,
+    rate: float | None,
+    *,
+    check_inputs: bool = True,
 ) -> None:
-    """Sets the threshold of a gallery.
+    """Sets the threshold of a gallery, and its check of inputs.
 
     Args:
         trained: The run of the gallery.
@@ -77,6 +82,8 @@ def calibrate(
         data: A folder or data set; None: the validation classes of the run.
         rate: Promised false-accept rate; None: as before, or 0.05, or the
             smallest that the number of classes can promise, if it is higher.
+        check_inputs: Whether the gallery checks that inputs look like the
+            calibration examples.
     """
     before = gallery.calibration_
     found = held_out(trained, data)
@@ -106,6 +113,16 @@ def calibrate(
             f"{np.ceil(1000 * smallest) / 1000:g}, --calibration with a folder "
             "of more classes, or --no-threshold"
         ) from error
+    gallery.typicality = fitted_typicality(found) if check_inputs else None
+
+
+def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
+    """Returns the check of inputs, or None if the examples do not allow it."""
+    try:
+        return scoring.Typicality().fit(found.x, found.labels)
+    except ValueError as error:
+        print(f"Inputs are not checked: {error}", flush=True)
+        return None
 
 
 def held_out(trained: Trained, data: str | None) -> Inputs:

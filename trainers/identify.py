@@ -52,11 +52,12 @@ def identify(arguments: argparse.Namespace) -> None:
         path, workdir, own_code=arguments.workdir is not None
     )
     inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
-    found = gallery.identify(embed_inputs(trained, inputs))
+    found = gallery.identify(embed_inputs(trained, inputs), inputs.x)
     columns = {"path": inputs.names, **found}
     if inputs.labels is not None:
         columns["label"] = inputs.labels
     _print_lines(columns)
+    _print_untypical(found)
     groups, labelled = {}, None
     if inputs.labels is not None:
         groups = groups_of_classes(trained, gallery, path, inputs.labels)
@@ -77,6 +78,8 @@ def identify(arguments: argparse.Namespace) -> None:
 
 
 def _print_lines(columns: dict) -> None:
+    import numpy as np
+
     rows = list(zip(*columns.values(), strict=True))[:MOST_LINES]
     width = max(len("path"), *(len(str(row[0])) for row in rows))
     wide = max(len("answer"), *(len(str(row[1])) for row in rows))
@@ -84,13 +87,27 @@ def _print_lines(columns: dict) -> None:
         f"{'path':<{width}}  {'answer':<{wide}}  {'probability':>11}  "
         f"{'score':>10}  decision"
     )
-    for name, answer, best, probability, score, accepted, *_ in rows:
+    typical = columns.get("typical", np.ones(len(rows), bool))
+    for row, typical_row in zip(rows, typical, strict=False):
+        name, answer, best, probability, score, accepted, *_ = row
         decision = "accepted" if accepted else f"rejected, nearest is {best}"
+        if not typical_row:
+            decision = "rejected, the input is not typical"
         print(
             f"{name:<{width}}  {answer:<{wide}}  {probability:>11.3f}  "
             f"{score:>10.4g}  {decision}"
         )
     print_more(len(columns["path"]), "answer")
+
+
+def _print_untypical(found: dict) -> None:
+    """Prints how many inputs look like no calibration example."""
+    if "typical" in found and not found["typical"].all():
+        count = int((~found["typical"]).sum())
+        print(
+            f"{count} of {len(found['typical'])} inputs do not look like the "
+            "calibration examples and are answered 'unknown'."
+        )
 
 
 def _print_summary(gallery, labels, found, groups, enrolled) -> None:

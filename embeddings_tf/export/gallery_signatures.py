@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.export import checks
+from embeddings_tf.export import typical_embedder
 from embeddings_tf.export.inputs import FileInputs
 from embeddings_tf.export.inputs import TensorInputs
 from embeddings_tf.export.signatures import FIXED_SEED
@@ -15,30 +16,12 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.ops import distances
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.nearest import without_surplus
-from embeddings_tf.scoring.fingerprint import fingerprint
 from embeddings_tf.scoring.gallery import Gallery
 from embeddings_tf.scoring.open_set import answer_for_unknown
 
 FILE = "gallery.json"
 # Additional candidates for the nearest rows.
 _MORE = 16
-
-
-def require_gallery(gallery, model) -> None:
-    """Raises ValueError unless it is a filled gallery of this model."""
-    if not isinstance(gallery, Gallery):
-        raise ValueError(
-            "`gallery` must be a scoring.Gallery or None; received "
-            f"{gallery!r}. Read a file with scoring.Gallery.load(path, model)."
-        )
-    gallery.examples_  # noqa: B018  refuses an empty gallery
-    found, expected = fingerprint(gallery.model), fingerprint(model)
-    if found != expected:
-        raise ValueError(
-            f"`gallery` contains embeddings of another model (fingerprint "
-            f"{found}; the exported model has {expected}). Enroll again with "
-            "this model."
-        )
 
 
 class GallerySignatures(tf.Module):
@@ -101,6 +84,12 @@ class GallerySignatures(tf.Module):
         self.single = SinglePrecision(
             self._answer_at_once, tf.TensorSpec((None, width), tf.float32)
         )
+        self._checks_inputs = gallery.typicality is not None
+        if gallery.typicality is not None:
+            self.typicality = typical_embedder.stored(gallery.typicality)
+            self._embedder = typical_embedder.TypicalEmbedder(
+                embedder, gallery.typicality, self.typicality
+            )
 
     def endpoints(self, limits, decoder) -> dict[str, Endpoint]:
         """Returns the signatures by name; arguments as in `signatures`."""
@@ -125,14 +114,18 @@ class GallerySignatures(tf.Module):
             ):
 
                 def function(*values, inputs=inputs, answer=answer):
-                    embedding, *_ = inputs.embed(values)
-                    return answer(embedding)
+                    embedding, *more = inputs.embed(values)
+                    return answer(embedding, *more)
 
                 if name == "identify":
                     about += f" or {self._unknown!r}"
                 found[name + ending] = Endpoint(
                     function, inputs.specs(), f"{about}{of}."
                 )
+        if self._checks_inputs and "identify_unchecked" in found:
+            found["identify_unchecked"] = typical_embedder.only_typical(
+                found["identify_unchecked"], self._embedder
+            )
         return found
 
     def file(self, gallery: Gallery) -> dict:
@@ -145,11 +138,12 @@ class GallerySignatures(tf.Module):
             "decision": "Read the output `accepted`: it compares score and "
             "threshold in float64. The output `score` is rounded to float32.",
             "calibration": gallery.calibration_,
+            "typicality": typical_embedder.about(gallery.typicality),
             "unknown": self._unknown,
             "num_neighbors": self._count,
         }
 
-    def _identify(self, embedding):
+    def _identify(self, embedding, *more):
         def of_block(embedding):
             log_prob = self._log_prob(embedding)
             return {
@@ -175,6 +169,10 @@ class GallerySignatures(tf.Module):
             {"score": tf.TensorSpec((None,), tf.float64)},
         )
         accepted = self._accepted(found["score"])
+        columns = {}
+        if self._checks_inputs:
+            columns["typical"] = more[-1]
+            accepted = tf.logical_and(accepted, more[-1])
         best = tf.gather(self._classes, found["row"])
         unknown = tf.constant(self._unknown, best.dtype)
         return {
@@ -183,6 +181,7 @@ class GallerySignatures(tf.Module):
             "probability": found["probability"],
             "score": tf.cast(found["score"], tf.float32),
             "accepted": accepted,
+            **columns,
         }
 
     def _identify_unchecked(self, *inputs):
@@ -197,7 +196,7 @@ class GallerySignatures(tf.Module):
             "accepted": self._accepted(score),
         }
 
-    def _nearest(self, embedding):
+    def _nearest(self, embedding, *_):
         value = "logit" if self._by_pairs else "distance"
         shape = (None, self._count)
         found = checks.in_blocks(

@@ -22,6 +22,7 @@ from embeddings_tf.export.inputs import input_specs
 from embeddings_tf.export.limits import MAX_VALUES
 from embeddings_tf.export.limits import Limits
 from embeddings_tf.export.model_card import check_facts
+from embeddings_tf.export.require_gallery import require_gallery
 from embeddings_tf.export.serving_files import write_serving_files
 from embeddings_tf.export.signatures import endpoints
 from embeddings_tf.export.version_folder import rename_new
@@ -95,8 +96,9 @@ def export_saved_model(
 
     - `identify` and `identify_bytes`: the input of `serving_default` or
       `embed_bytes`. Outputs `(batch,)` as `Gallery.identify`: `answer`,
-      `class`, `probability`, `score` and `accepted`. Labels are strings, or
-      int64 if the gallery has integers.
+      `class`, `probability`, `score`, `accepted` and, if the gallery checks
+      its inputs, `typical`. Labels are strings, or int64 if the gallery has
+      integers.
     - `nearest` and `nearest_bytes`: `label` and `name` `(batch, k)` of the most
       similar enrolled examples, with their `distance`, or for methods with
       `score_pairs` their `logit` and `probability`, as `NearestNeighbors`.
@@ -236,7 +238,7 @@ def export_saved_model(
     archive = keras.export.ExportArchive()
     archive.track(model)
     if gallery is not None:
-        gallery_signatures.require_gallery(gallery, model)
+        require_gallery(gallery, model)
         answers = gallery_signatures.GallerySignatures(
             embedder, gallery, num_neighbors
         )

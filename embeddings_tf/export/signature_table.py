@@ -22,6 +22,7 @@ _OUTPUTS = {
     "name": "names of the neighbours in the gallery",
     "probability": "0 to 1",
     "score": "higher for inputs of enrolled classes",
+    "typical": "whether the input looks like the calibration examples",
     "uncertainty": "expected loss, higher for unclear inputs",
     "variance": "above 0",
 }

@@ -8,6 +8,7 @@ from embeddings_tf.scoring.gallery import Gallery
 from embeddings_tf.scoring.isotonic_calibration import IsotonicCalibration
 from embeddings_tf.scoring.logistic_calibration import LogisticCalibration
 from embeddings_tf.scoring.nearest_neighbors import NearestNeighbors
+from embeddings_tf.scoring.typicality import Typicality
 from embeddings_tf.scoring.verifier import Verifier
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "IsotonicCalibration",
     "LogisticCalibration",
     "NearestNeighbors",
+    "Typicality",
     "Verifier",
     "embed",
 ]

@@ -11,12 +11,16 @@ from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import embed_inputs
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from embeddings_tf.scoring.labelled_embeddings import some
+from embeddings_tf.scoring.open_set import LEAST
 from embeddings_tf.scoring.open_set import SCORES
-from embeddings_tf.scoring.open_set import answer_for_unknown
 from embeddings_tf.scoring.open_set import answers
 from embeddings_tf.scoring.open_set import calibrated
+from embeddings_tf.scoring.open_set import checked_unknown
 from embeddings_tf.scoring.open_set import not_enrolled
 from embeddings_tf.scoring.open_set import open_set_scores
+from embeddings_tf.scoring.open_set import require_free_answer
+from embeddings_tf.scoring.open_set import typical_rows
+from embeddings_tf.scoring.typicality import Typicality
 
 
 class Gallery:
@@ -48,6 +52,9 @@ class Gallery:
     after each change of the enrolled classes. Calibration classes that become
     enrolled no longer count.
 
+    The threshold is about new classes, not about noise: set `typicality` to
+    also answer "unknown" for inputs that look like no example.
+
     Args:
         model: The trained model.
         score: `"log_evidence"` or `"nearest_distance"`.
@@ -60,9 +67,9 @@ class Gallery:
         classes_: The enrolled labels, sorted, `(classes,)`.
         examples_: `embeddings`, `labels` and `names` of the enrolled examples.
         threshold_: The smallest accepted score; None before `calibrate`.
-        calibration_: How the threshold was obtained: promised rate, method,
-            calibration classes and examples that count, and the accepted share
-            of these classes' examples. None before `calibrate`.
+        calibration_: Promised rate, method, numbers of calibration classes and
+            examples, and their accepted share. None before `calibrate`.
+        typicality: A fitted `Typicality`, or None: the check of inputs.
         source: Where the model is, for readers of the file; "" at first.
 
     Raises:
@@ -100,15 +107,10 @@ class Gallery:
         embedded: bool = False,
     ):
         self.score = arguments.one_of("score", score, SCORES)
-        is_label = isinstance(unknown, str | int | None)
-        if not is_label or isinstance(unknown, bool):
-            raise ValueError(
-                "`unknown` must be a string, an integer or None; received "
-                f"{unknown!r}."
-            )
-        self.unknown = unknown
+        self.unknown = checked_unknown(unknown)
         self.embedded = arguments.truth("embedded", embedded)
         self.source = ""
+        self.typicality: Typicality | None = None
         self.sampling: dict[str, Any] = {
             "num_samples": num_samples,
             "seed": seed,
@@ -203,7 +205,8 @@ class Gallery:
         return self._change(self.examples_, (held_out, rate))
 
     def remove_threshold(self) -> "Gallery":
-        """Removes threshold and calibration classes: no input is unknown."""
+        """Removes threshold and check of inputs: no input is unknown."""
+        self.typicality = None
         self._set(self._classifier, self._examples, None, None, None)
         return self
 
@@ -211,34 +214,38 @@ class Gallery:
         """The scores `(n,)`, higher for inputs of enrolled classes."""
         return self._scores(self._embed(x))
 
-    def decision_function(self, x) -> np.ndarray:
-        """The scores minus the threshold, `(n,)`; negative means unknown."""
+    def decision_function(self, x, inputs=None) -> np.ndarray:
+        """The scores minus the threshold; not typical: the least number."""
         if self.threshold_ is None:
             raise ValueError(
                 "The gallery has no threshold yet: call calibrate(x, labels, "
                 "false_accept_rate) with classes that are not enrolled."
             )
-        return self.score_samples(x) - self.threshold_
+        above = self.score_samples(x) - self.threshold_
+        typical = typical_rows(self.typicality, self.embedded, x, inputs)
+        return above if typical is None else np.where(typical, above, LEAST)
 
     def predict_proba(self, x) -> np.ndarray:
         """Probabilities `(n, classes)`, given that the class is enrolled."""
         return self.classifier.predict_proba(self._embed(x))
 
-    def predict(self, x) -> np.ndarray:
-        """The label of each input or `unknown`, `(n,)`.
+    def predict(self, x, inputs=None) -> np.ndarray:
+        """The label of each input or `unknown`, `(n,)`, as `identify`."""
+        return self.identify(x, inputs)["answer"]
 
-        Without a threshold, no input is unknown.
-        """
-        return self.identify(x)["answer"]
-
-    def identify(self, x) -> dict[str, np.ndarray]:
+    def identify(self, x, inputs=None) -> dict[str, np.ndarray]:
         """Answers, with the numbers behind each answer, as columns `(n,)`.
+
+        Args:
+            x: Inputs of the model, or embeddings with `embedded=True`.
+            inputs: With `embedded=True` and a `typicality`, the inputs of the
+                embeddings; not needed otherwise.
 
         Returns:
             `answer`: the label or `unknown`; `class`: the most probable
             enrolled label; `probability`: of this class, given that the class
             is enrolled; `score`; `accepted`: whether the score reaches the
-            threshold.
+            threshold and the input is typical; `typical`, with a `typicality`.
         """
         embeddings = self._embed(x)
         return answers(
@@ -247,6 +254,7 @@ class Gallery:
             self.classes_,
             self.threshold_,
             self.unknown,
+            typical_rows(self.typicality, self.embedded, x, inputs),
         )
 
     def save(self, path, *, include_model: bool = False) -> None:
@@ -283,12 +291,7 @@ class Gallery:
 
     def _change(self, examples, held_out) -> "Gallery":
         """Sets the enrolled examples and the calibration; all or nothing."""
-        unknown = answer_for_unknown(self.unknown, examples.labels)
-        if unknown in examples.labels:
-            raise ValueError(
-                f"The label {unknown!r} is the answer for other classes. "
-                "Rename the class, or set Gallery(..., unknown=...)."
-            )
+        require_free_answer(self.unknown, examples.labels)
         classifier = self._fitted(examples)
         found: tuple = (None, None)
         if held_out is not None:

@@ -11,9 +11,11 @@ from embeddings_tf.scoring import array_file
 from embeddings_tf.scoring.fingerprint import fingerprint
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
+from embeddings_tf.scoring.typicality import Typicality
 
 KIND = "a gallery of embeddings_tf"
 _PARTS = ("embeddings", "labels", "names")
+_TYPICALITY = ("mean", "scale", "components")
 
 
 def save(gallery, path, include_model: bool) -> None:
@@ -25,6 +27,11 @@ def save(gallery, path, include_model: bool) -> None:
     if held_out is not None:
         for part in _PARTS[:2]:
             arrays[f"calibration_{part}"] = getattr(held_out[0], part)
+    typicality = None
+    if gallery.typicality is not None:
+        typicality = gallery.typicality.to_dict()
+        for part in _TYPICALITY:
+            arrays[f"typicality_{part}"] = typicality.pop(part)
     if include_model:
         arrays["model"] = _model_as_bytes(gallery.model)
     settings = {
@@ -36,6 +43,7 @@ def save(gallery, path, include_model: bool) -> None:
         "sampling": gallery.sampling,
         "threshold": gallery.threshold_,
         "calibration": gallery.calibration_,
+        "typicality": typicality,
     }
     array_file.write(path, arrays, settings)
 
@@ -77,6 +85,11 @@ def load(cls, path, model, embedded: bool):
         settings["threshold"],
         settings["calibration"],
     )
+    # Files of before have none.
+    typicality = settings.get("typicality")
+    if typicality is not None:
+        found = {part: arrays[f"typicality_{part}"] for part in _TYPICALITY}
+        gallery.typicality = Typicality.from_dict({**typicality, **found})
     return gallery
 
 

@@ -7,7 +7,10 @@ from embeddings_tf.models.few_shot_classifier import FewShotClassifier
 from embeddings_tf.models.method import Method
 from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.nearest_rows import nearest_by_distance
+from embeddings_tf.scoring.typicality import Typicality
 
+# The decision of an input that is not typical.
+LEAST = np.finfo(np.float64).min
 SCORES = ("log_evidence", "nearest_distance")
 
 
@@ -35,6 +38,17 @@ def open_set_scores(
     return -distances[:, 0]
 
 
+def checked_unknown(unknown) -> str | int | None:
+    """Returns the answer for other classes, or raises ValueError."""
+    is_label = isinstance(unknown, str | int | None)
+    if not is_label or isinstance(unknown, bool):
+        raise ValueError(
+            "`unknown` must be a string, an integer or None; received "
+            f"{unknown!r}."
+        )
+    return unknown
+
+
 def answer_for_unknown(unknown: str | int | None, labels: np.ndarray):
     """Returns the answer "unknown" for labels of this kind."""
     is_text = labels.dtype.kind == "U"
@@ -48,12 +62,23 @@ def answer_for_unknown(unknown: str | int | None, labels: np.ndarray):
     return unknown
 
 
+def require_free_answer(unknown, labels: np.ndarray) -> None:
+    """Raises ValueError if a label is the answer for other classes."""
+    answer = answer_for_unknown(unknown, labels)
+    if answer in labels:
+        raise ValueError(
+            f"The label {answer!r} is the answer for other classes. Rename "
+            "the class, or set Gallery(..., unknown=...)."
+        )
+
+
 def answers(
     scores: np.ndarray,
     log_prob: np.ndarray,
     labels: np.ndarray,
     threshold: float | None,
     unknown: str | int | None,
+    typical: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """Returns the columns of `Gallery.identify`, `(n,)`.
 
@@ -63,11 +88,16 @@ def answers(
         labels: The labels of the classes, `(classes,)`.
         threshold: The smallest accepted score; None accepts every input.
         unknown: As in `answer_for_unknown`.
+        typical: Whether the inputs are typical, `(n,)`; None if the gallery
+            does not check them.
     """
     best = labels[log_prob.argmax(axis=1)]
     accepted = np.ones(len(scores), bool)
     if threshold is not None:
         accepted = scores >= threshold
+    columns = {}
+    if typical is not None:
+        accepted, columns = accepted & typical, {"typical": typical}
     unknown = answer_for_unknown(unknown, best)
     return {
         "answer": np.where(accepted, best, unknown),
@@ -75,6 +105,7 @@ def answers(
         "probability": np.exp(log_prob.max(axis=1)),
         "score": scores,
         "accepted": accepted,
+        **columns,
     }
 
 
@@ -86,6 +117,43 @@ def not_enrolled(
         held_out.labels.astype(str), examples.labels.astype(str)
     )
     return held_out.take(np.flatnonzero(is_other))
+
+
+def typical_rows(
+    typicality: Typicality | None, embedded: bool, x, inputs
+) -> np.ndarray | None:
+    """Returns whether inputs are typical, `(n,)`; None without a check.
+
+    Args:
+        typicality: The check of the gallery, or None.
+        embedded: Whether `x` are embeddings.
+        x: Inputs, or their embeddings.
+        inputs: The inputs of embeddings, or None.
+
+    Raises:
+        ValueError: If there is a check, and the inputs of the embeddings are
+            missing or of another number.
+    """
+    if typicality is None:
+        return None
+    if not isinstance(typicality, Typicality):
+        raise ValueError(
+            "The `typicality` of a gallery must be a scoring.Typicality or "
+            f"None; received {typicality!r}."
+        )
+    if embedded and inputs is None:
+        raise ValueError(
+            "`inputs` must be the inputs of the embeddings, because the "
+            "gallery checks whether they are typical; received None. Pass "
+            "inputs=..., or set gallery.typicality = None."
+        )
+    typical = typicality.predict(inputs if embedded else x)
+    if len(typical) != len(x):
+        raise ValueError(
+            f"`inputs` must be one input per embedding, {len(x)}; received "
+            f"{len(typical)}."
+        )
+    return typical
 
 
 def calibrated(

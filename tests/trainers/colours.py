@@ -36,9 +36,12 @@ def colour_of(name: str, number: int) -> np.ndarray:
     return centre + noise
 
 
-def write_colours(folder: pathlib.Path, num_classes: int = 40) -> pathlib.Path:
+def write_colours(
+    folder: pathlib.Path, num_classes: int = 40, first: int = 0
+) -> pathlib.Path:
     """Writes `c00/0.png`, ...: classes of images of nearly one colour."""
-    for name in (f"c{number:02}" for number in range(num_classes)):
+    numbers = range(first, first + num_classes)
+    for name in (f"c{number:02}" for number in numbers):
         for number in range(NUM_IMAGES):
             colour = colour_of(name, number)
             image = np.broadcast_to(colour, (4, 5, 3))

@@ -1,3 +1,4 @@
+import csv
 import json
 import shutil
 
@@ -5,12 +6,15 @@ import numpy as np
 import pytest
 
 from embeddings_tf.datasets.divide_classes import divide_classes
+from tests.datasets.image_folders import write_image
 from tests.trainers.colours import colour_of
+from tests.trainers.colours import write_colours
 from tests.trainers.colours import write_plane
 from tests.trainers.colours import write_run
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import enroll
+from trainers import identify
 
 PARTS = divide_classes(f"c{number:02}" for number in range(40))
 TEST, HELD_OUT = PARTS["test"], PARTS["validation"]
@@ -79,6 +83,47 @@ def test_adding_and_removing(gallery, colours, capsys):
     assert after.keys() == before.keys()
     for name, array in before.items():
         np.testing.assert_array_equal(after[name], array)
+
+
+def test_few_calibration_examples_cannot_check_inputs(gallery, capsys):
+    """The threshold of the check would have half of 48 examples."""
+    assert not [name for name in contents(gallery) if "typicality" in name]
+
+
+def test_inputs_unlike_the_calibration_examples_are_unknown(
+    colours, tmp_path, capsys
+):
+    """The photos are of one colour; noise is not like them."""
+    path, words = tmp_path / "g.npz", ["--workdir", colours / "run"]
+    words += ["--gallery", path, colours / "photos", *SHORT]
+    many = write_colours(tmp_path / "many", 80, first=100)
+    words += ["--calibration", many, "--examples-per-class", 2]
+    assert call(enroll, *words) == 0
+    out = capsys.readouterr().out
+    assert "Unknown, too: inputs that do not look like" in out
+    assert "about 1 %" in out and "not checked" not in out
+    found = json.loads(str(contents(path)["settings"]))["typicality"]
+    # Half of 80 classes of 6 images each.
+    assert found["report"]["num_held_out"] == 40 * 6
+    noise = np.random.default_rng(0).integers(0, 256, (4, 5, 3))
+    write_image(tmp_path / "noise.png", noise)
+    photo = colours / "photos" / sorted(TEST)[0] / "0.png"
+    asked = [photo, tmp_path / "noise.png", "--gallery", path]
+    output = tmp_path / "answers.csv"
+    assert call(identify, *asked, "--output", output) == 0
+    out = capsys.readouterr().out
+    assert "1 of 2 inputs do not look like the calibration examples" in out
+    first, second = csv.DictReader(output.read_text().splitlines())
+    assert first["typical"] == "True" and first["answer"] == sorted(TEST)[0]
+    assert second["typical"] == "False" and second["answer"] == "unknown"
+    (line,) = [row for row in out.splitlines() if "noise.png" in row][:1]
+    assert line.endswith("rejected, the input is not typical")
+    # It stays when classes change, and goes with the flag.
+    assert call(enroll, "--gallery", path, "--remove", TEST[0]) == 0
+    assert "typicality_mean" in contents(path)
+    assert call(enroll, "--gallery", path, "--no-input-check") == 0
+    assert "typicality_mean" not in contents(path)
+    assert "Unknown, too" not in capsys.readouterr().out.rpartition("Wrote")[2]
 
 
 def test_no_threshold_removes_the_threshold(gallery, colours, capsys):

@@ -57,6 +57,22 @@ def loaded(path, model=ENCODER, embedded=False):
     return answers(scoring.Gallery.load(path, model, embedded=embedded))
 
 
+TYPICALITY = scoring.Typicality(refused=0.3).fit(X)
+TYPICALITY_VALUES = TYPICALITY.to_dict()
+
+
+def typicality_of(x=X, labels=None, **arguments):
+    found = scoring.Typicality(**{"refused": 0.3, **arguments}).fit(x, labels)
+    return found.score_samples(X), found.threshold_
+
+
+def checking():
+    """A gallery of embeddings that checks their inputs."""
+    gallery = scoring.Gallery(ENCODER, embedded=True).enroll(X, Y)
+    gallery.typicality = TYPICALITY
+    return gallery.calibrate(*HELD_OUT, 0.5)
+
+
 def search_of(x, labels=None, names=None):
     return scoring.NearestNeighbors(ENCODER).fit(x, labels, names)
 
@@ -325,13 +341,19 @@ ENTRIES = {
             {"x": INPUTS},
             tolerance=1e-4,
         )
-        for name in (
-            "decision_function",
-            "identify",
-            "predict",
-            "predict_proba",
-            "score_samples",
+        for name in ("predict_proba", "score_samples")
+    },
+    **{
+        f"scoring.Gallery.{name}": Entry(
+            lambda x, inputs, name=name: getattr(checking(), name)(x, inputs),
+            {"x": X, "inputs": X},
+            {
+                "x": [*INPUTS, refused("fewer", X[:5])],
+                "inputs": [*INPUTS, refused("fewer", X[:5])],
+            },
+            tolerance=1e-4,
         )
+        for name in ("decision_function", "identify", "predict")
     },
     "scoring.Gallery.load": Entry(
         loaded,
@@ -408,6 +430,60 @@ ENTRIES = {
         )
         for name in ("decision_function", "predict")
     },
+    "scoring.Typicality": Entry(
+        typicality_of,
+        {"refused": 0.3, "explained_variance": 0.9, "seed": 1},
+        {
+            "refused": [
+                *number(0.3, low=0, high=1),
+                refused("too small", 0.01),
+            ],
+            "explained_variance": number(0.9, low=0, high=1),
+            "seed": seed(1),
+        },
+    ),
+    "scoring.Typicality.fit": Entry(
+        lambda x, labels: typicality_of(x, labels),
+        {"x": X, "labels": Y},
+        {
+            "x": [
+                *(h for h in EXAMPLES if h.name != "narrower"),
+                refused("equal", X * 0),
+                refused("no rows", X[:0]),
+            ],
+            "labels": [
+                refused("one class", Y * 0),
+                refused("too few", [7]),
+                refused("NaN", Y * np.nan),
+            ],
+        },
+    ),
+    **{
+        f"scoring.Typicality.{name}": Entry(
+            lambda x, name=name: getattr(TYPICALITY, name)(x),
+            {"x": X},
+            {"x": INPUTS},
+        )
+        for name in ("predict", "score_samples")
+    },
+    "scoring.Typicality.from_dict": Entry(
+        lambda values: scoring.Typicality.from_dict(values).predict(X),
+        {"values": TYPICALITY_VALUES},
+        {
+            "values": [
+                refused("None", None),
+                refused("only a kind", {"kind": TYPICALITY_VALUES["kind"]}),
+                refused(
+                    "another kind", {**TYPICALITY_VALUES, "kind": "hostile"}
+                ),
+                *(
+                    refused(name, {**TYPICALITY_VALUES, name: "hostile"})
+                    for name in TYPICALITY_VALUES
+                    if name != "kind"
+                ),
+            ]
+        },
+    ),
     "scoring.Verifier": Entry(
         verified,
         {
