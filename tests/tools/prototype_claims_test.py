@@ -11,6 +11,7 @@ from tools import prototype_claims
 from tools import samplers_study
 from tools.generated_text import NOT_RUN
 from tools.generated_text import read_between
+from tools.paired_difference import of_differences
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,12 @@ def test_differences_beside_published_ones():
     first = [2.8, 3.2]
     p = stats.ttest_1samp(first, 0).pvalue
     assert p < 0.05
-    pairs = [(first, 2.0), ([1.0], 5.0), ([9.0, -1.0], -1.0), ([], 4.0)]
+    pairs = [
+        (of_differences(first), 2.0),
+        (of_differences([1.0]), 5.0),
+        (of_differences([9.0, -1.0]), -1.0),
+        (None, 4.0),
+    ]
     evidence, verdict = claims.published_differences(pairs)
     assert verdict == "in part"
     assert evidence.startswith(
@@ -54,7 +60,8 @@ def test_differences_beside_published_ones():
     assert f"+3.0 ± 0.2 (.0{round(1000 * p)}), +1.0, +4.0 ± 5.0" in evidence
 
     def verdict_of(*ours):
-        return claims.published_differences([(o, 1.0) for o in ours])[1]
+        found = [(of_differences(o) if o else None, 1.0) for o in ours]
+        return claims.published_differences(found)[1]
 
     assert verdict_of(first) == "reproduced"
     assert verdict_of([1.0], [9.0, -1.0]) == "in the same direction"
