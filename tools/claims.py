@@ -6,8 +6,9 @@ cells hold, and not run without results.
 
 import statistics
 
+from tools.paired_difference import PairedDifference
 from tools.paired_difference import as_cell
-from tools.paired_difference import of_differences
+from tools.paired_episodes import NOTE
 
 # Points below a published number that still count as that number.
 NEAR = 2.0
@@ -55,19 +56,19 @@ def published_cells(pairs: list[tuple[float | None, float]]) -> tuple[str, str]:
 
 
 def published_differences(
-    pairs: list[tuple[list[float], float]],
+    pairs: list[tuple[PairedDifference | None, float]],
 ) -> tuple[str, str]:
     """Returns evidence and verdict of differences beside published ones.
 
-    A cell holds if our mean difference is above 0 and its t-test over seeds
-    has a p below `LEVEL`. Without a cell that holds, differences that are all
-    above 0 are "in the same direction".
+    A cell holds if our mean difference is above 0 and its t-test, over seeds or
+    with one seed over test episodes, has a p below `LEVEL`. Without a cell that
+    holds, differences that are all above 0 are "in the same direction".
 
     Args:
-        pairs: Our difference for each seed, empty if not run, and the published
-            difference, in points.
+        pairs: Our difference, None if not run, and the published difference,
+            in points.
     """
-    run = [(of_differences(ours), theirs) for ours, theirs in pairs if ours]
+    run = [(ours, theirs) for ours, theirs in pairs if ours is not None]
     if not run:
         return f"0 of {len(pairs)} cells run", verdict(0, 0, len(pairs))
     positive = sum(ours.mean > 0 for ours, _ in run)
@@ -76,12 +77,18 @@ def published_differences(
         for ours, _ in run
     )
     large = sum(ours.mean >= theirs for ours, theirs in run)
-    cells = ", ".join(as_cell(ours, 1) for ours, _ in run)
+    is_single = [ours.over == "episodes" for ours, _ in run]
+    cells = ", ".join(
+        as_cell(ours, 1) + r"\*" * single
+        for (ours, _), single in zip(run, is_single, strict=True)
+    )
     text = (
         f"{len(run)} of {len(pairs)} cells run: higher in {positive}, with p "
         f"below {LEVEL:g} in {sure}, in {large} by at least the published "
         f"difference; points, standard error and p over seeds: {cells}"
     )
+    if any(is_single):
+        text += f". \\* {NOTE}"
     found = verdict(sure, len(run), len(pairs))
     if not sure and positive == len(run):
         found = "in the same direction"

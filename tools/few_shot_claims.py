@@ -8,8 +8,12 @@ from tools import n_digit_grid
 from tools import omniglot_table
 from tools.n_digit_grid import EPISODES
 from tools.n_digit_grid import choose
-from tools.n_digit_grid import differences
 from tools.n_digit_grid import values
+from tools.paired_difference import PairedDifference
+from tools.paired_difference import mean_over_episodes
+from tools.paired_difference import of_differences
+from tools.paired_episodes import paired_episodes
+from tools.paired_episodes import paired_runs
 
 
 def _n_digit(method: str, chosen) -> dict[tuple, tuple[float | None, float]]:
@@ -28,27 +32,37 @@ def _n_digit(method: str, chosen) -> dict[tuple, tuple[float | None, float]]:
     return found
 
 
-def _mean_differences(chosen, split, condition) -> list[float]:
-    """SPE minus HIB, the mean over shapes, for each seed of all shapes.
+def _mean_difference(chosen, split, condition) -> PairedDifference | None:
+    """SPE minus HIB, the mean over shapes, over seeds that all shapes have.
 
-    Both are scored by the rules of the published numbers.
+    Both are scored by the rules of the published numbers. With one seed the
+    rule is that of episodes for both, so that episodes can be paired.
     """
-    of_shapes = []
+    of_shapes, runs_of_shapes = [], []
     for n, dim in n_digit_grid.SHAPES:
-        accuracies = []
+        accuracies, by_seed = [], []
         for method in ("stochastic_prototypes", "hedged_instances"):
             runs = chosen[f"n_digit_{n}_dim_{dim}_{method}"]
             rule = n_digit_grid.published_rule(method)
             ours = values(runs, split, condition, rule)
             seeds = [run["seed"] for run in runs] if ours else []
             accuracies.append(dict(zip(seeds, ours, strict=True)))
+            by_seed.append({run["seed"]: run for run in runs})
         spe, hib = accuracies
         of_shapes.append({s: spe[s] - hib[s] for s in spe if s in hib})
-    seeds = set.intersection(*map(set, of_shapes))
-    return [
-        statistics.mean(found[seed] for found in of_shapes)
-        for seed in sorted(seeds)
+        runs_of_shapes.append(by_seed)
+    seeds = sorted(set.intersection(*map(set, of_shapes)))
+    if len(seeds) == 1:
+        parts = [
+            paired_episodes(spe[seeds[0]], hib[seeds[0]], split, condition)
+            for spe, hib in runs_of_shapes
+        ]
+        if all(parts):
+            return mean_over_episodes(parts)
+    means = [
+        statistics.mean(found[seed] for found in of_shapes) for seed in seeds
     ]
+    return of_differences(means) if means else None
 
 
 def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
@@ -65,7 +79,7 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
         key = split, condition, (n, dim)
         published = spe[key][1] - pn[key][1]
         if published > 0:
-            paired = differences(
+            paired = paired_runs(
                 chosen[f"n_digit_{n}_dim_{dim}_stochastic_prototypes"],
                 chosen[f"n_digit_{n}_dim_{dim}_prototypical"],
                 split,
@@ -76,7 +90,7 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
     for split, condition in n_digit_grid.CELLS:
         keys = [(split, condition, shape) for shape in n_digit_grid.SHAPES]
         theirs = statistics.mean(spe[key][1] - hib[key][1] for key in keys)
-        means.append((_mean_differences(chosen, split, condition), theirs))
+        means.append((_mean_difference(chosen, split, condition), theirs))
     return [
         (
             "SPE classifies numbers as well as published (Table D.2)",
@@ -107,7 +121,7 @@ def omniglot_claims(results: list[dict]) -> list[claims.Claim]:
             chosen(column[0], method, condition, dim)
             for method in ("stochastic_prototypes", "prototypical")
         ]
-        return differences(*models, omniglot_table.split(*column), condition)
+        return paired_runs(*models, omniglot_table.split(*column), condition)
 
     cells, corrupt, many = [], [], []
     for place, column in enumerate(omniglot_table.COLUMNS):
@@ -123,9 +137,8 @@ def omniglot_claims(results: list[dict]) -> list[claims.Claim]:
             cells.append((claims.mean_or_none(ours), spe))
             if condition == "corrupt_support" and spe > pn:
                 corrupt.append((paired(column, condition), spe - pn))
-        of_seeds = paired(column, "clean", omniglot_table.NOT_PUBLISHED_DIM)
-        many.append(claims.mean_or_none(of_seeds))
-    run = [value for value in many if value is not None]
+        many.append(paired(column, "clean", omniglot_table.NOT_PUBLISHED_DIM))
+    run = [found.mean for found in many if found is not None]
     text = f"{len(run)} of {len(many)} cells run"
     if run:
         text += f"; SPE - PN from {min(run):+.1f} to {max(run):+.1f} points"

@@ -9,6 +9,7 @@ import pathlib
 import statistics
 
 from tools.paired_difference import cell_of_seeds
+from tools.paired_episodes import paired_runs
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
@@ -191,7 +192,8 @@ def _differences(chosen) -> list[str]:
             paired = differences(chosen[spe], chosen[pn], split, condition)
             cell = f"({published:+.1f})"
             if paired:
-                cell = f"{cell_of_seeds(paired)} {cell}"
+                test = paired_runs(chosen[spe], chosen[pn], split, condition)
+                cell = f"{cell_of_seeds(paired, test)} {cell}"
             cells.append(cell)
         lines.append(
             f"| {condition.replace('_', ' ')} | {split.removeprefix('test_')} "

@@ -22,6 +22,7 @@ from tools.n_digit_grid import commands
 from tools.n_digit_grid import differences
 from tools.n_digit_grid import values
 from tools.paired_difference import cell_of_seeds
+from tools.paired_episodes import paired_runs
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "omniglot"
@@ -128,13 +129,14 @@ def _differences(chosen, condition) -> str:
         pn, spe = (PUBLISHED[condition, method][column] for method in METHODS)
         cell = f"({spe - pn:+.1f})"
         models = [
-            chosen[recipe(num_support, method, condition)] for method in METHODS
+            chosen[recipe(num_support, method, condition)]
+            for method in ("stochastic_prototypes", "prototypical")
         ]
-        paired = differences(
-            *models[::-1], split(num_support, num_classes), condition
-        )
+        where = split(num_support, num_classes), condition
+        paired = differences(*models, *where)
         if paired:
-            cell = f"{cell_of_seeds(paired)} {cell}"
+            test = paired_runs(*models, *where)
+            cell = f"{cell_of_seeds(paired, test)} {cell}"
         cells.append(cell)
     return f"| {condition.replace('_', ' ')} | " + " | ".join(cells) + " |"
 

@@ -36,6 +36,7 @@ class PairedDifference:
         p: Two-sided p-value of the paired t-test; None for a single pair.
         p_corrected: p-value of Nadeau & Bengio's corrected test, for folds
             that share training data; None without `test_to_train`.
+        over: `"runs"`, that is folds or seeds, or `"episodes"` of one test.
     """
 
     count: int
@@ -43,6 +44,7 @@ class PairedDifference:
     standard_error: float | None
     p: float | None
     p_corrected: float | None
+    over: str = "runs"
 
 
 def paired_difference(
@@ -102,12 +104,17 @@ def means_of_shared_seeds(
 
 
 def of_differences(
-    differences: Sequence[float], test_to_train: float | None = None
+    differences: Sequence[float],
+    test_to_train: float | None = None,
+    over: str = "runs",
 ) -> PairedDifference:
-    """Tests differences, one for each fold or seed, as `paired_difference`."""
+    """Tests differences, one for each fold or seed, as `paired_difference`.
+
+    `over="episodes"`: one for each test episode.
+    """
     count, mean = len(differences), statistics.fmean(differences)
     if count < 2:
-        return PairedDifference(count, mean, None, None, None)
+        return PairedDifference(count, mean, None, None, None, over)
     variance = statistics.variance(differences)
     corrected = None
     if test_to_train is not None:
@@ -118,7 +125,26 @@ def of_differences(
         math.sqrt(variance / count),
         _p(mean, variance / count, count),
         corrected,
+        over,
     )
+
+
+def mean_over_episodes(
+    parts: Sequence[Sequence[float]],
+) -> PairedDifference:
+    """Tests the mean of several mean differences over episodes.
+
+    With means m_i and variances s_i^2 of n_i differences in k independent
+    parts, t = mean(m_i) / (sqrt(sum of s_i^2 / n_i) / k), with as many degrees
+    of freedom as the smallest part.
+    """
+    mean = statistics.fmean(map(statistics.fmean, parts))
+    squares = [statistics.variance(part) / len(part) for part in parts]
+    squared_error = sum(squares) / len(parts) ** 2
+    count = min(map(len, parts))
+    p = _p(mean, squared_error, count)
+    error = math.sqrt(squared_error)
+    return PairedDifference(count, mean, error, p, None, "episodes")
 
 
 def _p(mean: float, variance: float, count: int) -> float:
@@ -172,12 +198,19 @@ def as_cell(found: PairedDifference | None, digits: int, scale=1.0) -> str:
     return f"{text} ± {error} ({'; '.join(tests)})"
 
 
-def cell_of_seeds(differences: Sequence[float]) -> str:
-    """`**mean** ± standard error, p [each]` of differences in points."""
-    found = of_differences(differences)
+def cell_of_seeds(
+    differences: Sequence[float], found: PairedDifference | None = None
+) -> str:
+    """`**mean** ± standard error, p [each]` of differences in points.
+
+    `found` is their test; by default over seeds.
+    """
+    found = found or of_differences(differences)
     text = f"**{found.mean:+.1f}**"
     if found.standard_error is not None:
         text += f" ± {found.standard_error:.1f}, p {_rounded(found.p)}"
+    if found.over == "episodes":
+        return f"{text} (one seed)"
     each = ", ".join(f"{value:+.1f}" for value in differences)
     return f"{text} [{each}]"
 

@@ -34,14 +34,28 @@ STEP_COST = ROOT / "benchmarks" / "results" / "step_cost.json"
 PLANE = "n_digit_2_dim_2"
 
 
-def sampler_claim(found: dict) -> claims.Claim:
+def sampler_claims(found: dict) -> list[claims.Claim]:
     """One sample of the intersection sampler beside the naive sampler."""
-    claim = (
-        "One sample of the intersection sampler trains better than many of the "
-        "naive sampler (Figure 4)"
-    )
+    naive = found.get("naive", {})
+    ten = {count: runs for count, runs in naive.items() if count == 10}
+    return [
+        _sampler_claim(
+            "One sample of the intersection sampler trains to at least the "
+            "accuracy of ten of the naive sampler (Figure 4)",
+            found,
+            ten,
+        ),
+        _sampler_claim(
+            "One sample of the intersection sampler trains better than many of "
+            "the naive sampler (Figure 4)",
+            found,
+            naive,
+        ),
+    ]
+
+
+def _sampler_claim(claim: str, found: dict, naive: dict) -> claims.Claim:
     one = found.get("intersection", {}).get(1)
-    naive = found.get("naive")
     if not one or not naive:
         return claim, "", claims.verdict(0, 0)
 
@@ -57,7 +71,8 @@ def sampler_claim(found: dict) -> claims.Claim:
         held += ours >= best
         parts.append(
             f"{split.removeprefix('test_')} numbers {ours:.1f} beside "
-            f"{best:.1f} of the naive sampler's best, {count} samples"
+            f"{best:.1f} of the naive sampler, {count} samples"
+            + (", its best" if len(naive) > 1 else "")
         )
     return claim, "; ".join(parts), claims.verdict(held, len(parts))
 
@@ -67,7 +82,8 @@ def colour_claims(results: list[dict]) -> list[claims.Claim]:
     named = {
         "Accuracy is near that of an ideal classifier (Section 4.1)": "ideal",
         "Each axis tells one factor, colour or orientation (Figure 2)": "AUC",
-        "Hue noise raises the variance of colour alone (Figure 3)": "hue noise",
+        "Hue noise raises the variance of colour at least three times as much "
+        "as of orientation (Figure 3)": "hue noise",
         "Short legs raise both variances (Figure 3)": "short legs",
     }
     found = [
@@ -82,7 +98,10 @@ def colour_claims(results: list[dict]) -> list[claims.Claim]:
             for name, row in aims.items()
             if word in name
         ]
-        text = "; ".join(f"{name}: {value:.3g}" for name, value, _, _ in rows)
+        shown = colour_orientation_table.shown
+        text = "; ".join(
+            f"{name}: {shown(value)}" for name, value, _, _ in rows
+        )
         held = sum(holds for *_, holds in rows)
         lines.append((claim, text, claims.verdict(held, len(rows))))
     return lines
@@ -176,7 +195,7 @@ def every_claim() -> list[claims.Claim]:
     return [
         *n_digit_claims(runs),
         *omniglot_claims(omniglot_table.load()),
-        sampler_claim(samplers_study.load()),
+        *sampler_claims(samplers_study.load()),
         *colour_claims(colour_orientation_table.load()),
         cost_claim(json.loads(STEP_COST.read_text())),
         *axes_claims(runs),

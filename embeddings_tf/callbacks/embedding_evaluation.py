@@ -51,7 +51,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
     embeddings. `val_variance_variation` is the standard deviation of the
     predicted variance over inputs, divided by its mean. At the end of a
     training of at least 500 steps, the callback warns if the share is below
-    0.001 or the variation below 0.5. Such a variance has collapsed, and does
+    0.001 or the variation below 0.35. Such a variance has collapsed, and does
     not measure uncertainty (docs/uncertainty.md).
 
     Args:

@@ -11,6 +11,7 @@ from tools import prototype_claims
 from tools import samplers_study
 from tools.generated_text import NOT_RUN
 from tools.generated_text import read_between
+from tools.paired_difference import of_differences
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,12 @@ def test_differences_beside_published_ones():
     first = [2.8, 3.2]
     p = stats.ttest_1samp(first, 0).pvalue
     assert p < 0.05
-    pairs = [(first, 2.0), ([1.0], 5.0), ([9.0, -1.0], -1.0), ([], 4.0)]
+    pairs = [
+        (of_differences(first), 2.0),
+        (of_differences([1.0]), 5.0),
+        (of_differences([9.0, -1.0]), -1.0),
+        (None, 4.0),
+    ]
     evidence, verdict = claims.published_differences(pairs)
     assert verdict == "in part"
     assert evidence.startswith(
@@ -54,7 +60,8 @@ def test_differences_beside_published_ones():
     assert f"+3.0 ± 0.2 (.0{round(1000 * p)}), +1.0, +4.0 ± 5.0" in evidence
 
     def verdict_of(*ours):
-        return claims.published_differences([(o, 1.0) for o in ours])[1]
+        found = [(of_differences(o) if o else None, 1.0) for o in ours]
+        return claims.published_differences(found)[1]
 
     assert verdict_of(first) == "reproduced"
     assert verdict_of([1.0], [9.0, -1.0]) == "in the same direction"
@@ -73,11 +80,30 @@ def test_the_samplers(best_naive, expected):
         study_run("naive", 1, 0.1),
     ]
     found = samplers_study.by_sampler(runs)
-    _, evidence, verdict = prototype_claims.sampler_claim(found)
+    of_ten, of_best = prototype_claims.sampler_claims(found)
+    assert of_best[2] == expected
+    assert f"seen numbers 80.0 beside {100 * best_naive:.1f}" in of_best[1]
+    assert "20 samples, its best" in of_best[1]
+    assert of_ten[1:] == ("", "not run")
+    assert {found[2] for found in prototype_claims.sampler_claims({})} == {
+        "not run"
+    }
+
+
+@pytest.mark.parametrize(
+    ("ten", "expected"), [(0.8, "reproduced"), (0.81, "not reproduced")]
+)
+def test_one_sample_beside_ten(ten, expected):
+    runs = [
+        study_run("intersection", 1, 0.8),
+        study_run("naive", 10, ten),
+        study_run("naive", 20, 0.9),
+    ]
+    found = samplers_study.by_sampler(runs)
+    (_, evidence, verdict), _ = prototype_claims.sampler_claims(found)
     assert verdict == expected
-    assert f"seen numbers 80.0 beside {100 * best_naive:.1f}" in evidence
-    assert "best, 20 samples" in evidence
-    assert prototype_claims.sampler_claim({})[2] == "not run"
+    assert f"80.0 beside {100 * ten:.1f} of the naive sampler, 10" in evidence
+    assert "its best" not in evidence
 
 
 def test_colour_and_orientation():
@@ -89,6 +115,12 @@ def test_colour_and_orientation():
         *["reproduced"] * 3,
     ]
     assert {v for *_, v in prototype_claims.colour_claims([])} == {"not run"}
+    run = colour_run()
+    noise = run["evaluation"]["test"]["variance"]["hue_noise"]
+    noise["orientation"] = [0.3, 0.1, 0.1]
+    _, _, (_, evidence, verdict), _ = prototype_claims.colour_claims([run])
+    assert verdict == "reproduced"
+    assert evidence.endswith(": the variance of orientation does not rise")
 
 
 def unknown_run(auroc):

@@ -28,14 +28,17 @@ TRAINING = {
 
 def colour_run(**changes):
     """A result file that meets every aim, and a change."""
-    curve = {
-        "levels": [0.0, 90.0],
+    noise = {
+        "levels": [0.0, 30.0, 180.0],
+        "colour": [0.3, 0.1, 0.7],
+        "orientation": [0.25, 0.1, 0.2],
+    }
+    leg = {
+        "levels": [1.0, 0.1],
         "colour": [0.1, 0.7],
         "orientation": [0.1, 0.2],
-        "increase": {"colour": 0.6, "orientation": 0.1},
         "ratio": {"colour": 7.0, "orientation": 2.0},
     }
-    leg = {**curve, "levels": [1.0, 0.1]}
     degrees = np.linspace(45, 135, 3)
     mean = np.stack(np.meshgrid(degrees, degrees, indexing="ij"), axis=-1)
     test = {
@@ -47,7 +50,7 @@ def colour_run(**changes):
             "colour": [0.5, 0.98],
         },
         "axis": {"orientation": 0, "colour": 1},
-        "variance": {"hue_noise": curve, "leg": leg},
+        "variance": {"hue_noise": noise, "leg": leg},
     }
     recipe = "colour_orientation_stochastic_prototypes"
     return {
@@ -77,9 +80,16 @@ def test_the_aims_of_colour_and_orientation():
     text = colour_orientation_table.table([run])
     assert "| accuracy, % | | 95.10 |" in text
     assert "missed" not in text
+    assert "hue noise from 30 to 180 degrees" in text
+    ratios = {"colour": 3.0, "orientation": 2.5}
+    for factor, ratio in ratios.items():
+        assert (
+            f"| variance of {factor} without noise, over the variance with hue "
+            f"noise of 30 degrees | | {ratio:.2f} |"
+        ) in text
     # Half-way on its own axis: dimension 1 for colour, 0 for orientation.
     assert "of colour half-way between two classes" in text
-    assert text.count("| 2.00 |") == text.count("| 3.00 |") == 1
+    assert text.count("| 2.00 |") == 1 and text.count("| 3.00 |") == 2
 
 
 @pytest.mark.parametrize(
@@ -90,10 +100,9 @@ def test_the_aims_of_colour_and_orientation():
 def test_the_rise_with_hue_noise(rises, holds):
     run = colour_run()
     test = run["evaluation"]["test"]
-    test["variance"]["hue_noise"]["increase"] = {
-        "colour": rises[0],
-        "orientation": rises[1],
-    }
+    for factor, rise in zip(("colour", "orientation"), rises, strict=True):
+        # Without noise, the variance is larger and does not count.
+        test["variance"]["hue_noise"][factor] = [9.0, 0.5, 0.5 + rise]
     found = colour_orientation_table.aims(test)
     (row,) = (value for name, value in found.items() if "hue noise" in name)
     assert row[2] == holds
@@ -117,7 +126,7 @@ def test_figures_of_colour_and_orientation():
     mosaic = np.asarray(grid.axes[0].images[0].get_array())
     np.testing.assert_array_equal(mosaic[-64:, :64], shape)
     heights = [bar.get_height() for bar in variance.axes[0].patches]
-    np.testing.assert_allclose(heights, [0.1, 0.7, 0.1, 0.2])
+    np.testing.assert_allclose(heights, [0.3, 0.1, 0.7, 0.25, 0.1, 0.2])
     for figure in drawn.values():
         figure.canvas.draw()
     assert colour_orientation_table.figures([]) == {}

@@ -32,9 +32,10 @@ def episode_log_prob(model, num_samples: int):
 def episodes(split: EmbeddedSplit, condition: str, wanted, log_prob):
     """Yields the episodes of one condition, divided among the draws."""
     num_draws = wanted.num_draws if split.corrupted else 1
-    for draw in range(num_draws):
+    for draw, num_episodes in enumerate(
+        episodes_of_draws(wanted.num_episodes, num_draws)
+    ):
         supports, queries = split.sides(condition, draw)
-        num_episodes = len(range(draw, wanted.num_episodes, num_draws))
         if num_episodes:
             yield from metrics.few_shot_episodes(
                 supports,
@@ -62,10 +63,11 @@ def confusion(split: EmbeddedSplit, condition: str, wanted, measured):
     shape = split.num_classes, wanted.num_support + wanted.num_query
     num_draws = wanted.num_draws if split.corrupted else 1
     classes = []
-    for draw in range(num_draws):
+    counts = episodes_of_draws(wanted.num_episodes, num_draws)
+    for draw, count in enumerate(counts):
         indices = sampling.episodes(
             split.labels, shape[0], wanted.num_support, wanted.num_query, draw
-        ).take(len(range(draw, wanted.num_episodes, num_draws)))
+        ).take(count)
         for rows in indices.as_numpy_iterator():
             first = split.labels[rows.reshape(shape)[:, 0]]
             classes.append(np.array([names[label] for label in first]))
@@ -78,12 +80,27 @@ def confusion(split: EmbeddedSplit, condition: str, wanted, measured):
     return [np.concatenate(side) for side in zip(*pairs, strict=True)]
 
 
-def measure_episodes(episodes) -> tuple[dict, dict, dict]:
-    """Computes accuracy, calibration and rejection over all episodes."""
-    accuracies = [
-        float(np.mean(log_prob.argmax(-1) == target))
-        for log_prob, target in episodes
+def episodes_of_draws(num_episodes: int, num_draws: int) -> list[int]:
+    """Numbers of episodes of each draw, in order.
+
+    The episodes of a draw depend on its number and on the labels alone. So all
+    models have the same episodes, and more episodes begin with the fewer.
+    """
+    return [
+        len(range(draw, num_episodes, num_draws)) for draw in range(num_draws)
     ]
+
+
+def measure_episodes(episodes) -> tuple[dict, dict, dict]:
+    """Computes accuracy, calibration and rejection over all episodes.
+
+    `correct` are the correct queries of each episode, of `queries`, as one
+    text, which keeps result files small. They pair two models by episode.
+    """
+    is_correct = [
+        log_prob.argmax(-1) == target for log_prob, target in episodes
+    ]
+    accuracies = [float(np.mean(found)) for found in is_correct]
     probability = np.exp(np.concatenate([e[0] for e in episodes]))
     targets = np.concatenate([e[1] for e in episodes])
     is_error = probability.argmax(-1) != targets
@@ -92,6 +109,8 @@ def measure_episodes(episodes) -> tuple[dict, dict, dict]:
         "accuracy": float(np.mean(accuracies)),
         "interval": metrics.confidence_interval(accuracies),
         "episodes": len(accuracies),
+        "queries": len(is_correct[0]),
+        "correct": " ".join(str(np.sum(found)) for found in is_correct),
         "expected_calibration_error": metrics.expected_calibration_error(
             probability, targets
         ),

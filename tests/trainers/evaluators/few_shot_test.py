@@ -50,6 +50,35 @@ def identity(width):
     return keras.Sequential([keras.Input((width,)), keras.layers.Identity()])
 
 
+def test_correct_queries_of_each_episode():
+    """The episodes of a draw do not depend on the model or on their number."""
+    split = EmbeddedSplit(
+        "test", 5, LABELS, LABELS, rows(0, 2), [rows(1, 2), rows(2, 2)], []
+    )
+    found = {}
+    for name, count in (("ours", 5), ("theirs", 3)):
+        wanted = dataclasses.replace(
+            load_recipe(TINY).evaluation,
+            num_draws=2,
+            num_episodes=count,
+            num_support=2,
+            num_query=3,
+        )
+        log_prob = episodes.episode_log_prob(identity(2), 1)
+        each = [*episodes.episodes(split, "corrupt_query", wanted, log_prob)]
+        measured, *_ = episodes.measure_episodes(each)
+        correct = [int(text) for text in measured["correct"].split()]
+        assert measured["queries"] == 5 * 3
+        assert correct == [(p.argmax(-1) == y).sum() for p, y in each]
+        assert np.mean(correct) / 15 == pytest.approx(measured["accuracy"])
+        found[name] = correct
+    assert episodes.episodes_of_draws(5, 2) == [3, 2]
+    assert episodes.episodes_of_draws(3, 2) == [2, 1]
+    ours, theirs = found["ours"], found["theirs"]
+    assert theirs == [*ours[:2], *ours[3:4]]
+    assert len(set(ours)) > 1
+
+
 def test_leave_one_out_of_points():
     gallery, queries = rows(0, 2), rows(1, 2)
     distance = np.linalg.norm(queries[:, None] - gallery, axis=-1)

@@ -1,0 +1,116 @@
+"""Two runs are paired by the test episodes that they share."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tools import claims
+from tools.paired_difference import cell_of_seeds
+from tools.paired_difference import mean_over_episodes
+from tools.paired_difference import of_differences
+from tools.paired_episodes import NOTE
+from tools.paired_episodes import paired_episodes
+from tools.paired_episodes import paired_runs
+
+QUERIES = 20
+
+
+def run(correct, seed=0, num_draws=2, **settings):
+    """A result file with correct queries of the episodes of each draw."""
+    counts = [count for draw in correct for count in draw]
+    cell = {
+        "accuracy": float(np.mean(counts)) / QUERIES,
+        "queries": QUERIES,
+        "correct": " ".join(map(str, counts)),
+    }
+    settings = {"num_support": 5, "num_query": 4, **settings}
+    settings |= {"num_episodes": len(counts), "num_draws": num_draws}
+    conditions = ["clean", "corrupt_support"][:num_draws]
+    return {
+        "seed": seed,
+        "data_fingerprint": "one",
+        "evaluation": {
+            "test": dict.fromkeys(conditions, cell),
+            "settings": settings,
+        },
+    }
+
+
+FIRST = run([[10, 12, 14], [16, 18]])
+
+
+def test_differences_of_episodes():
+    second = run([[8, 13, 14], [12, 17]])
+    found = paired_episodes(FIRST, second, "test", "corrupt_support")
+    assert found == pytest.approx([10, -5, 0, 20, 5])
+    # Fewer episodes: the first of each draw.
+    fewer = run([[8, 13], [12]])
+    found = paired_episodes(FIRST, fewer, "test", "clean")
+    assert found == pytest.approx([10, -5, 20])
+    one_draw = run([[10, 12, 14, 16, 18]], num_draws=1)
+    found = paired_episodes(one_draw, one_draw, "test", "clean")
+    assert found == [0] * 5
+
+
+def test_other_tests_are_not_paired():
+    older = run([[10, 12, 14], [16, 18]])
+    del older["evaluation"]["test"]["clean"]["correct"]
+    others = [
+        older,
+        run([[10, 12, 14], [16, 18]], num_support=1),
+        run([[10, 12, 14], [16, 18]]) | {"data_fingerprint": "two"},
+    ]
+    for other in others:
+        assert paired_episodes(FIRST, other, "test", "clean") == []
+        assert paired_episodes(other, FIRST, "test", "clean") == []
+        (found,) = [paired_runs([FIRST], [other], "test", "clean")]
+        assert (found.over, found.p, found.count) == ("runs", None, 1)
+
+
+def test_one_seed_has_a_test_over_episodes_and_two_over_seeds():
+    second = run([[8, 13, 14], [12, 17]])
+    one = paired_runs([FIRST], [second], "test", "clean")
+    expected = stats.ttest_1samp([10, -5, 0, 20, 5], 0)
+    assert one.over == "episodes"
+    assert one.mean == pytest.approx(6)
+    assert one.p == pytest.approx(expected.pvalue)
+    methods = [
+        [FIRST, run([[20, 20, 20], [20, 20]], seed=1)],
+        [second, run([[10, 10, 10], [10, 10]], seed=1)],
+    ]
+    two = paired_runs(*methods, "test", "clean")
+    assert (two.over, two.count) == ("runs", 2)
+    assert two.p == pytest.approx(stats.ttest_1samp([6, 50], 0).pvalue)
+    assert paired_runs([FIRST], methods[1][1:], "test", "clean") is None
+
+
+def test_the_mean_of_several_tests():
+    """Equal parts have the error of Welch's sum of means."""
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(1, 2, size) for size in (10, 20, 15)]
+    found = mean_over_episodes(parts)
+    squared = sum(part.var(ddof=1) / len(part) for part in parts) / 9
+    mean = np.mean([part.mean() for part in parts])
+    assert found.mean == pytest.approx(mean)
+    assert found.standard_error == pytest.approx(squared**0.5)
+    p = 2 * stats.t.sf(abs(mean) / squared**0.5, 9)
+    assert found.p == pytest.approx(p)
+    # Of one part it is the test of its differences.
+    alone = mean_over_episodes(parts[:1])
+    assert alone == of_differences(parts[0], over="episodes")
+
+
+def test_a_cell_of_one_seed_can_hold_and_says_so():
+    found = of_differences([2.0, 3.0, 4.0, 3.0], over="episodes")
+    assert found.p < 0.05
+    text = f"+3.0 ± {2**0.5 / 3**0.5 / 2:.1f}"
+    assert cell_of_seeds([3.0], found) == (
+        f"**{text[:4]}**{text[4:]}, p .{round(1000 * found.p):03d} (one seed)"
+    )
+    evidence, verdict = claims.published_differences([(found, 1.0)])
+    assert verdict == "reproduced"
+    assert f"{text} (.{round(1000 * found.p):03d})\\*" in evidence
+    assert evidence.endswith(NOTE)
+    over_seeds = of_differences([2.0, 3.0, 4.0, 3.0])
+    evidence, _ = claims.published_differences([(over_seeds, 1.0)])
+    assert NOTE not in evidence
