@@ -11,6 +11,7 @@ import zipfile
 
 import keras
 
+from embeddings_tf.ops.atomic_file import atomic_file
 from trainers.config import build
 from trainers.config import load_function
 from trainers.loop import require_finite
@@ -283,9 +284,5 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
 
 
 def _copy(source: pathlib.Path, target: pathlib.Path) -> None:
-    temporary = target.with_name(f".{target.name}")
-    try:
+    with atomic_file(target) as temporary:
         shutil.copyfile(source, temporary)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)

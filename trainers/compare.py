@@ -8,8 +8,6 @@ comparison continues.
 """
 
 import argparse
-import json
-import os
 import pathlib
 import shlex
 import sys
@@ -251,15 +249,14 @@ def table(comparison: dict) -> str:
 
 def _save(comparison: dict, workdir: pathlib.Path) -> None:
     from embeddings_tf import viz
+    from trainers.workdir import write_json
 
     figure = viz.paired_comparison_figure(
         {n: row["values"] for n, row in comparison["methods"].items()},
         comparison["number"],
     )
     viz.save_figure(figure, workdir / "comparison.png")
-    unfinished = workdir / "comparison.json.unfinished"
-    unfinished.write_text(json.dumps(comparison, indent=1), encoding="utf-8")
-    os.replace(unfinished, workdir / "comparison.json")
+    write_json(workdir / "comparison.json", comparison)
 
 
 def main(words=None) -> int:

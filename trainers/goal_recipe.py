@@ -1,7 +1,6 @@
 """Writes a recipe for a goal, from a look at the data."""
 
 import contextlib
-import os
 import pathlib
 import pprint
 import shlex
@@ -16,6 +15,7 @@ from trainers.look_at_data import look_at_data
 from trainers.run import Run
 from trainers.run_checks import check_run
 from trainers.workdir import remove_empty
+from trainers.workdir import write_atomically
 
 
 class Planned(NamedTuple):
@@ -100,9 +100,7 @@ def write_recipe(planned: Planned) -> str:
     path = planned.path
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".py.unfinished")
-        unfinished.write_text(planned.text, encoding="utf-8")
-        os.replace(unfinished, path)
+        write_atomically(path, planned.text)
     print(f"{planned.about}\nRecipe: {path}")
     return str(path)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from embeddings_tf.datasets.image_files import EXTENSIONS as IMAGES
 from embeddings_tf.datasets.image_files import image_files
+from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.sound_files import EXTENSIONS as SOUNDS
 from embeddings_tf.datasets.sound_files import sound_files
@@ -82,6 +83,28 @@ def read_inputs(run: Run, words: list[str], split: str = "") -> Inputs:
         own = {"label": Label(), "folds": Folds(), "division": Division()}
     data = dataclasses.replace(run.data, dataset=word, **own)
     return read_split(dataclasses.replace(run, data=data), split or "all")
+
+
+def read_rows(run: Run, data: str, names: list[str]) -> Inputs:
+    """Reads rows of data by their names, in the order of the names.
+
+    Args:
+        run: The run of the model.
+        data: A table, a folder, or a name of data, as for `read_inputs`.
+        names: Names of rows, each once.
+
+    Raises:
+        ValueError: If the data has no row of a name.
+    """
+    found = read_inputs(run, [data])
+    rows = {name: row for row, name in enumerate(found.names.tolist())}
+    missing = [name for name in names if name not in rows]
+    if missing:
+        raise ValueError(
+            f"{data} has no row {missing[0]!r}; its rows are "
+            f"{listed([repr(name) for name in rows])}"
+        )
+    return found.take(np.array([rows[name] for name in names]))
 
 
 def read_split(run: Run, split: str) -> Inputs:

@@ -1,4 +1,4 @@
-"""Pairs of files: two arguments, or a table."""
+"""Pairs of files or of rows: two arguments, or a table."""
 
 import csv
 import os
@@ -7,13 +7,16 @@ import pathlib
 TRUE, FALSE = ("1", "true", "True"), ("0", "false", "False")
 
 
-def read_pairs(files: list[str], table: str | None) -> dict[str, list]:
+def read_pairs(
+    files: list[str], table: str | None, are_files: bool = True
+) -> dict[str, list]:
     """Returns paths `first` and `second`, and `same` if the table has it.
 
     Args:
         files: Two files, or none with a table.
         table: Path of a CSV file with the columns `first` and `second`, paths
             from its folder on, and optionally `same`.
+        are_files: False: the inputs are names of rows instead of files.
 
     Raises:
         ValueError: If there are not two files, or the table is damaged.
@@ -27,7 +30,7 @@ def read_pairs(files: list[str], table: str | None) -> dict[str, list]:
                 f"name two files to compare; received {len(files)}. For many "
                 "pairs use --pairs FILE.csv"
             )
-        return _checked({"first": files[:1], "second": files[1:]})
+        return _checked({"first": files[:1], "second": files[1:]}, are_files)
     path = pathlib.Path(table).expanduser()
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
@@ -44,16 +47,18 @@ def read_pairs(files: list[str], table: str | None) -> dict[str, list]:
         )
     pairs: dict[str, list] = {}
     for side in ("first", "second"):
-        pairs[side] = [_path(path, row, n, side) for n, row in enumerate(rows)]
+        pairs[side] = [_name(path, row, n, side) for n, row in enumerate(rows)]
+        if are_files:
+            pairs[side] = [os.path.join(path.parent, n) for n in pairs[side]]
     if "same" in known:
         pairs["same"] = [_truth(path, row, n) for n, row in enumerate(rows)]
-    return _checked(pairs)
+    return _checked(pairs, are_files)
 
 
-def _path(table: pathlib.Path, row: dict, number: int, side: str) -> str:
+def _name(table: pathlib.Path, row: dict, number: int, side: str) -> str:
     if not row[side]:
         raise ValueError(f"{table}, line {number + 2}: {side} is empty")
-    return os.path.join(table.parent, row[side])
+    return row[side]
 
 
 def _truth(table: pathlib.Path, row: dict, number: int) -> bool:
@@ -65,9 +70,12 @@ def _truth(table: pathlib.Path, row: dict, number: int) -> bool:
     return row["same"] in TRUE
 
 
-def _checked(pairs: dict[str, list]) -> dict[str, list]:
+def _checked(pairs: dict[str, list], are_files: bool) -> dict[str, list]:
     for side in ("first", "second"):
         for name in pairs[side]:
-            if not os.path.isfile(name):
-                raise FileNotFoundError(f"there is no file {name}")
+            if are_files and not os.path.isfile(name):
+                raise FileNotFoundError(
+                    f"there is no file {name}; for rows of a table, name it "
+                    "with --data csv:FILE"
+                )
     return pairs

@@ -30,14 +30,25 @@ def parser() -> argparse.ArgumentParser:
         "stored in the workdir, so that the next start is fast.",
     )
     result.add_argument(
-        "inputs", nargs="*", metavar="FILE", help="two files to compare"
+        "inputs",
+        nargs="*",
+        metavar="FILE",
+        help="two files to compare; with --data, names of two of its rows",
     )
     result.add_argument("--workdir", required=True, help="folder of the run")
     result.add_argument(
         "--pairs",
         metavar="FILE.csv",
         help="many pairs: a table with columns first and second, paths from "
-        "the folder of the table, and optionally same, 0 or 1",
+        "the folder of the table (with --data, names of rows), and optionally "
+        "same, 0 or 1",
+    )
+    result.add_argument(
+        "--data",
+        metavar="DATA",
+        help="data whose rows are compared, such as csv:FILE or "
+        "arrays:FILE.npz; identify and embed print the names of its rows: "
+        "'line 2' of a table, '0' of arrays",
     )
     result.add_argument(
         "--false-accept-rate",
@@ -85,19 +96,25 @@ def verify(arguments: argparse.Namespace) -> None:
                 f"--{flag.replace('_', '-')} must be between 0 and 1; "
                 f"received {value}"
             )
-    pairs = read_pairs(arguments.inputs, arguments.pairs)
+    pairs = read_pairs(
+        arguments.inputs, arguments.pairs, arguments.data is None
+    )
     require_trained(arguments.workdir)
     import_tensorflow()
     import numpy as np
 
     from trainers.inputs import read_inputs
+    from trainers.inputs import read_rows
     from trainers.trained import embed_inputs
     from trainers.trained import open_trained
     from trainers.verifiers import fitted_verifier
 
     trained = open_trained(arguments.workdir)
     names = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
-    inputs = read_inputs(trained.run, names)
+    if arguments.data is None:
+        inputs = read_inputs(trained.run, names)
+    else:
+        inputs = read_rows(trained.run, arguments.data, names)
     embeddings = embed_inputs(trained, inputs)
     place = {name: number for number, name in enumerate(names)}
     first, second = (

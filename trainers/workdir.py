@@ -24,17 +24,10 @@ PLACE_FIELDS = {
 
 def write_atomically(path: pathlib.Path, data: bytes | str) -> None:
     """Writes a file so that a reader sees the complete old or new file."""
-    if isinstance(data, str):
-        data = data.encode()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    # Imported here because it imports TensorFlow.
+    from embeddings_tf.ops import write_atomically as file
+
+    file.write_atomically(path, data)
 
 
 def write_json(path: pathlib.Path, value) -> None:

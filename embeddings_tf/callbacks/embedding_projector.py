@@ -3,7 +3,6 @@
 import io
 import math
 import os
-import pathlib
 import re
 from collections.abc import Mapping
 
@@ -20,6 +19,7 @@ from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import text
 from embeddings_tf.ops.pixels import require_pixels
+from embeddings_tf.ops.write_atomically import write_atomically
 
 # The projector shows three principal components.
 FEWEST_COLUMNS = 3
@@ -160,13 +160,13 @@ class EmbeddingProjector(keras.callbacks.Callback):
         self.log_dir.mkdir(parents=True, exist_ok=True)
         rows = io.BytesIO()
         np.savetxt(rows, embeddings, fmt="%.9g", delimiter="\t")
-        _write_atomically(self.log_dir / f"{self.name}.tsv", rows.getvalue())
-        _write_atomically(
+        write_atomically(self.log_dir / f"{self.name}.tsv", rows.getvalue())
+        write_atomically(
             self.log_dir / f"{self.name}_metadata.tsv",
             _metadata(columns).encode(),
         )
         if self.images is not None:
-            _write_atomically(
+            write_atomically(
                 self.log_dir / f"{self.name}_sprite.png",
                 tf.io.encode_png(_sprite(self.images)).numpy(),
             )
@@ -200,7 +200,7 @@ class EmbeddingProjector(keras.callbacks.Callback):
             entry.sprite.image_path = f"{self.name}_sprite.png"
             height, width = self.images.shape[1:3]
             entry.sprite.single_image_dim.extend([width, height])
-        _write_atomically(path, text_format.MessageToString(config).encode())
+        write_atomically(path, text_format.MessageToString(config).encode())
 
 
 def _columns(labels, length: int) -> dict[str, list[str]]:
@@ -276,12 +276,3 @@ def _sprite(images: np.ndarray) -> np.ndarray:
     return grid.transpose(0, 2, 1, 3, 4).reshape(
         side * height, side * width, channels
     )
-
-
-def _write_atomically(path: pathlib.Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

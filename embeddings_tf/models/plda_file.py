@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.atomic_file import atomic_file
 
 FITTED = ("offset", "mean", "between_covariance", "within_covariance")
 
@@ -18,22 +19,17 @@ def write(path: str | os.PathLike, model) -> None:
     if model.projection is not None:
         content["projection"] = model.projection
     path = arguments.path("path", path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            np.savez(
-                file,
-                num_dims=model.num_dims or 0,
-                center=model.center,
-                length_normalize=model.length_normalize,
-                max_iterations=model.max_iterations,
-                tolerance=model.tolerance,
-                log_likelihoods=model.log_likelihoods,
-                **content,
-            )
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with atomic_file(path) as temporary, open(temporary, "wb") as file:
+        np.savez(
+            file,
+            num_dims=model.num_dims or 0,
+            center=model.center,
+            length_normalize=model.length_normalize,
+            max_iterations=model.max_iterations,
+            tolerance=model.tolerance,
+            log_likelihoods=model.log_likelihoods,
+            **content,
+        )
 
 
 def read(path: str | os.PathLike, make: Callable[..., Any]) -> Any:

@@ -2,12 +2,13 @@
 
 import io
 import json
-import os
 import pathlib
 import zipfile
 from collections.abc import Mapping
 
 import numpy as np
+
+from embeddings_tf.ops.write_atomically import write_atomically
 
 SETTINGS = "settings"
 
@@ -23,15 +24,7 @@ def write(path: pathlib.Path, arrays: Mapping, settings: Mapping) -> None:
     text = json.dumps(settings, allow_nan=False)
     content = io.BytesIO()
     np.savez(content, **{**arrays, SETTINGS: np.array(text)})
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(path, content.getvalue())
 
 
 def read(path: pathlib.Path, kind: str, needed) -> tuple[dict, dict]:

@@ -1,13 +1,13 @@
 """A fitted calibration as plain data, and its file."""
 
 import json
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.write_atomically import write_atomically
 
 
 def scores_of(scores: Any) -> np.ndarray:
@@ -49,15 +49,7 @@ def write(path, values: Mapping) -> None:
     """Writes a JSON file: a reader sees all of it or none."""
     path = arguments.path("path", path)
     text = json.dumps(values, indent=2, allow_nan=False)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(path, text + "\n")
 
 
 def read(path) -> Any:

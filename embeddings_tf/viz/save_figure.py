@@ -6,6 +6,7 @@ import os
 import tensorflow as tf
 
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.atomic_file import atomic_file
 from embeddings_tf.viz.raster import raster
 
 
@@ -48,12 +49,8 @@ def save_figure(
                 errno.ENOTDIR, "`log_dir` must be a folder", str(log_dir)
             )
     canvas = FigureCanvasAgg(figure)
-    temporary = path.with_name(f".{path.name}")
-    try:
+    with atomic_file(path) as temporary:
         canvas.print_png(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
     if log_dir is not None:
         image = raster(figure)[None]
         writer = tf.summary.create_file_writer(str(log_dir))

@@ -105,6 +105,7 @@ BAD = {
     "--score": ["cosine", ""],
     "--prior": ["0", "1", "nan", "x"],
     "--pairs": ["FILE", "FOLDER", "none.csv"],
+    "--data": ["hostile", "FILE", "csv:FILE", "arrays:FILE", "FOLDER"],
     "--fit": ["platt"],
     "--k": ["0", "-1", "x", "1000"],
     "--hostile": ["1"],

@@ -7,6 +7,7 @@ import pytest
 
 from tests.datasets.image_folders import write_image
 from tests.trainers.colours import colour_of
+from tests.trainers.colours import write_plane
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from tests.trainers.enroll_test import HELD_OUT
@@ -159,6 +160,28 @@ def test_a_good_model_is_calibrated_by_default(colours, tmp_path, capsys):
         assert "the calibration is isotonic" in capsys.readouterr().out
     assert call(verify, *words, "--fit", "isotonic") == 0
     assert "the calibration is isotonic" not in capsys.readouterr().out
+
+
+def test_rows_of_data_by_name(tmp_path, capsys):
+    """Points 0, 1, 2, ... on a line; each class has two."""
+    data = tmp_path / "plane.npz"
+    write_plane(tmp_path / "run", data)
+    words = ["--workdir", tmp_path / "run", *FIT[:3], "0.3"]
+    words += ["--data", f"arrays:{data}"]
+    output = ["--output", tmp_path / "a.csv"]
+    assert call(verify, "4", "7", *words, *output) == 0
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("first,second,same\n4,7,0\n3,2,1\n9,4,0\n")
+    assert call(verify, "--pairs", pairs, *words, *output) == 0
+    with open(tmp_path / "a.csv") as file:
+        rows = list(csv.DictReader(file))
+    scores = [float(row["score"]) for row in rows]
+    np.testing.assert_allclose(scores, [-(3**2), -1, -(5**2)], rtol=1e-5)
+    assert [row["first"] for row in rows] == ["4", "3", "9"]
+    error = refused(capsys, verify, "4", "40", *words)
+    assert "has no row '40'; its rows are '0', '1'" in error
+    error = refused(capsys, verify, "4", "7", *words[:-2])
+    assert "there is no file 4; for rows of a table" in error
 
 
 def test_refusals(words, colours, tmp_path, capsys):

@@ -1,0 +1,38 @@
+"""Files that are written as a whole."""
+
+import os
+
+import pytest
+
+from embeddings_tf.ops.atomic_file import atomic_file
+from embeddings_tf.ops.write_atomically import write_atomically
+
+
+def test_the_old_file_is_replaced(tmp_path):
+    path = tmp_path / "a.json"
+    for content in (b"\x00\xff", "text, ä"):
+        write_atomically(path, content)
+        wanted = content if isinstance(content, bytes) else content.encode()
+        assert path.read_bytes() == wanted
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize("fails", ["write", "sync"])
+def test_a_failure_leaves_the_old_file(fails, tmp_path, monkeypatch):
+    path = tmp_path / "a.keras"
+    path.write_text("old")
+
+    def full(*_):
+        raise OSError("no space")
+
+    if fails == "sync":
+        monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        with atomic_file(path) as temporary:
+            assert temporary.suffix == ".keras"
+            temporary.write_text("half")
+            assert path.read_text() == "old"
+            if fails == "write":
+                full()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.keras"]
