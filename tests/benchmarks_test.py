@@ -15,6 +15,8 @@ from benchmarks import batch_size
 from benchmarks import distributed_step
 from benchmarks import engines
 from benchmarks import f_statistic_loss
+from benchmarks import faiss_search
+from benchmarks import frozen_backbone
 from benchmarks import image_folder
 from benchmarks import kill_runs
 from benchmarks import prediction_samplers
@@ -52,6 +54,24 @@ def test_the_speed_of_a_folder_is_that_of_the_result_file():
     module = image_folder
     between = read_between(module.PAGE, module.BEGIN, module.END)
     assert between.strip() == module.text(side_by_side.load("image_folder"))
+
+
+@pytest.mark.parametrize("module", [faiss_search, frozen_backbone])
+def test_measured_lines_are_generated_from_the_result_files(module):
+    between = read_between(module.PAGE, *module.MARKS)
+    assert between.strip() == module.page_text()
+
+
+def test_a_folder_of_links_has_the_first_classes(tmp_path, monkeypatch):
+    monkeypatch.setattr(frozen_backbone, "NUM_CLASSES", 2)
+    for name in ("c", "a", "b"):
+        (tmp_path / "all" / name).mkdir(parents=True)
+        for number in range(ord(name) - ord("a") + 1):
+            (tmp_path / "all" / name / f"{number}.jpg").touch()
+    (tmp_path / "some").mkdir()
+    found = frozen_backbone.link_classes(tmp_path / "all", tmp_path / "some")
+    assert found == 1 + 2
+    assert sorted(p.name for p in (tmp_path / "some").iterdir()) == ["a", "b"]
 
 
 @pytest.mark.parametrize("module", [engines, serving_load])

@@ -508,10 +508,12 @@ ENTRIES = {
         },
     ),
     "scoring.Verifier.fit": Entry(
-        lambda x, labels, false_accept_rate: pair_answers(
-            scoring.Verifier(ENCODER).fit(x, labels, false_accept_rate)
+        lambda x, labels, false_accept_rate, progress: pair_answers(
+            scoring.Verifier(ENCODER).fit(
+                x, labels, false_accept_rate, progress=progress
+            )
         ),
-        {"x": X, "labels": Y, "false_accept_rate": 0.5},
+        {"x": X, "labels": Y, "false_accept_rate": 0.5, "progress": None},
         {
             "x": EXAMPLES,
             "labels": [
@@ -526,6 +528,7 @@ ENTRIES = {
                 refused("1", 1.0),
                 refused("too small", 0.001),
             ],
+            "progress": [refused("text", "a"), anything("a function", abs)],
         },
     ),
     **{

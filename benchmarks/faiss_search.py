@@ -1,0 +1,112 @@
+"""Measures recall and time of the approximate search by FAISS.
+
+    python -m benchmarks.faiss_search
+
+Needs `pip install faiss-cpu`. Searches the five nearest of 100,000 rows of 64
+dimensions, made as embeddings look: 2,000 classes of 50 rows around a mean.
+1,000 queries are further rows of these classes. Recall is the share of the five
+exact neighbours that FAISS finds. Writes
+`benchmarks/results/faiss_search.json` and the line of docs/use.md.
+"""
+
+import json
+import pathlib
+import time
+
+from tools.generated_text import NOT_RUN
+from tools.generated_text import hardware
+from tools.generated_text import write_between
+
+NUM_CLASSES, NUM_PER_CLASS, DIM = 2_000, 50, 64
+NUM_QUERIES, NUM_NEIGHBORS = 1_000, 5
+ROOT = pathlib.Path(__file__).parents[1]
+RESULT = ROOT / "benchmarks" / "results" / "faiss_search.json"
+PAGE = ROOT / "docs" / "use.md"
+MARKS = "<!-- faiss: begin -->", "<!-- faiss: end -->"
+
+
+def rows() -> tuple:
+    """Returns the gallery and the queries, `(n, DIM)`."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(NUM_CLASSES, DIM))
+    classes = np.arange(NUM_CLASSES).repeat(NUM_PER_CLASS)
+    asked = rng.integers(NUM_CLASSES, size=NUM_QUERIES)
+    return tuple(
+        (means[of] + 0.5 * rng.normal(size=(len(of), DIM))).astype("float32")
+        for of in (classes, asked)
+    )
+
+
+def measure() -> dict:
+    """Searches by both ways; returns seconds and recall."""
+    import keras
+    import numpy as np
+
+    from embeddings_tf import scoring
+
+    gallery, queries = rows()
+    model = keras.Sequential([keras.Input((DIM,)), keras.layers.Identity()])
+    found, result = {}, {}
+    for kind in ("exact", "faiss"):
+        search = scoring.NearestNeighbors(
+            model, num_neighbors=NUM_NEIGHBORS, search=kind, embedded=True
+        )
+        started = time.perf_counter()
+        search.fit(gallery)
+        fitted = time.perf_counter()
+        _, found[kind] = search.kneighbors(queries)
+        result[kind] = {
+            "seconds_to_fit": fitted - started,
+            "seconds_to_search": time.perf_counter() - fitted,
+        }
+    shared = [
+        len({*one} & {*other})
+        for one, other in zip(found["exact"], found["faiss"], strict=True)
+    ]
+    return {"recall": float(np.mean(shared)) / NUM_NEIGHBORS, **result}
+
+
+def text(result: dict) -> str:
+    """Returns the Markdown between the marks."""
+    exact, faiss = result["exact"], result["faiss"]
+    return (
+        f"Of {result['rows']:,} rows of {result['dim']} dimensions, FAISS "
+        f"finds {100 * result['recall']:.1f} % of the "
+        f"{result['num_neighbors']} nearest for {result['queries']:,} queries "
+        f"in {faiss['seconds_to_search']:.2f} seconds, after "
+        f"{faiss['seconds_to_fit']:.0f} seconds for its graph; the exact "
+        f"search takes {exact['seconds_to_search']:.2f} seconds "
+        f"({hardware([result])}, load {result['load']:.1f}, "
+        f"`{result['command']}`)."
+    )
+
+
+def page_text() -> str:
+    """Returns what the page must have between the marks."""
+    return text(json.loads(RESULT.read_text())) if RESULT.exists() else NOT_RUN
+
+
+def main() -> None:
+    from trainers.provenance import provenance
+    from trainers.quiet import import_tensorflow
+    from trainers.workdir import write_json
+
+    import_tensorflow()
+    result = {
+        "command": "python -m benchmarks.faiss_search",
+        "rows": NUM_CLASSES * NUM_PER_CLASS,
+        "dim": DIM,
+        "queries": NUM_QUERIES,
+        "num_neighbors": NUM_NEIGHBORS,
+        **measure(),
+        **provenance(),
+    }
+    write_json(RESULT, result)
+    write_between(PAGE, *MARKS, page_text())
+    print(page_text())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Measures a head on a frozen network: the first run, and the next ones.
+
+    python -m benchmarks.frozen_backbone FOLDER
+
+FOLDER is Tiny ImageNet, a subfolder of images per class. Makes a
+folder of links to its first `NUM_CLASSES` classes, and trains a head on
+MobileNetV2 with random weights by `embeddings-tf train`: with an empty cache of
+features, again with the cache, and with the cache for one epoch of one batch.
+The difference of the last two is the training of the head alone. Writes
+`benchmarks/results/frozen_backbone.json` and its table in docs/own_data.md.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from tools.generated_text import NOT_RUN
+from tools.generated_text import hardware
+from tools.generated_text import write_between
+
+NUM_CLASSES = 40
+ROOT = pathlib.Path(__file__).parents[1]
+RESULT = ROOT / "benchmarks" / "results" / "frozen_backbone.json"
+PAGE = ROOT / "docs" / "own_data.md"
+MARKS = "<!-- frozen backbone: begin -->", "<!-- frozen backbone: end -->"
+FIELDS = (
+    "backbone.network=MobileNetV2",
+    "backbone.weights=None",
+    "backbone.image_shape=(32, 32, 3)",
+    "images.size=0",
+    "encoder.name=features_encoder",
+    "encoder.num_features=1280",
+)
+SHORTEST = ("num_epochs=1", "steps_per_epoch=1")
+
+
+def link_classes(source: pathlib.Path, folder: pathlib.Path) -> int:
+    """Links the first classes into a folder; returns the number of images."""
+    classes = sorted(path for path in source.iterdir() if path.is_dir())
+    for path in classes[:NUM_CLASSES]:
+        (folder / path.name).symlink_to(path.resolve())
+    return sum(len(list(p.iterdir())) for p in classes[:NUM_CLASSES])
+
+
+def train(folder: pathlib.Path, name: str, more=()) -> dict:
+    """Trains in a new process; returns its seconds and its best recall@1."""
+    words = ["train", f"image_folder:{folder / 'images'}", "--goal", "retrieve"]
+    words += ["--workdir", str(folder / name)]
+    fields = [*FIELDS, *more, f"cache_dir={folder / 'cache'}"]
+    started = time.perf_counter()
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "trainers.console", *words),
+            *(f"--config.{field}" for field in fields),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+    print(name, done.stdout, flush=True)
+    training = json.loads((folder / name / "results.json").read_text())
+    return {
+        "seconds": round(time.perf_counter() - started, 1),
+        "epochs": training["training"]["epochs"],
+        "steps": training["training"]["steps"],
+        "recall_at_1": training["training"]["best_value"],
+    }
+
+
+def text(result: dict) -> str:
+    """Returns the Markdown between the marks."""
+    first, again, shortest = (
+        result[name] for name in ("first", "again", "shortest")
+    )
+    head = again["seconds"] - shortest["seconds"]
+    return "\n".join(
+        [
+            "| `train`, whole process | seconds |",
+            "|---|---:|",
+            f"| with an empty cache | {first['seconds']:.0f} |",
+            f"| again, features from the cache | {again['seconds']:.0f} |",
+            f"| of which the head, {again['steps']:,} batches | {head:.0f} |",
+            "",
+            f"{result['images']:,} images of {result['classes']} classes of "
+            "Tiny ImageNet at 32 x 32 pixels, MobileNetV2 with random weights "
+            f"(so recall@1 of validation classes is only "
+            f"{100 * again['recall_at_1']:.0f} %), on {hardware([result])}, "
+            f"load {result['load']:.1f}, at {result['commit'][:7]} "
+            f"(`{result['command']}`).",
+        ]
+    )
+
+
+def page_text() -> str:
+    """Returns what the page must have between the marks."""
+    return text(json.loads(RESULT.read_text())) if RESULT.exists() else NOT_RUN
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=pathlib.Path, nargs="?")
+    source = parser.parse_args().folder
+    if source is None:  # as `make bench` calls it
+        print("Not run: name the folder of Tiny ImageNet.")
+        return
+
+    from trainers.provenance import provenance
+    from trainers.quiet import import_tensorflow
+    from trainers.workdir import write_json
+
+    with tempfile.TemporaryDirectory() as made:
+        folder = pathlib.Path(made)
+        (folder / "images").mkdir()
+        num_images = link_classes(source, folder / "images")
+        runs = {
+            "first": train(folder, "first"),
+            "again": train(folder, "again"),
+            "shortest": train(folder, "shortest", SHORTEST),
+        }
+    import_tensorflow()
+    result = {
+        "command": "python -m benchmarks.frozen_backbone FOLDER",
+        "classes": NUM_CLASSES,
+        "images": num_images,
+        **runs,
+        **provenance(),
+    }
+    write_json(RESULT, result)
+    write_between(PAGE, *MARKS, page_text())
+    print(page_text())
+
+
+if __name__ == "__main__":
+    main()
