@@ -18,9 +18,9 @@ import json
 import multiprocessing
 import os
 import pathlib
-import statistics
 import time
 
+from benchmarks import _spread as spread
 from tools.generated_text import hardware
 from tools.generated_text import write_between
 
@@ -149,11 +149,8 @@ def compare(cases):
                 for name, contender in among.items():
                     seconds[name] += call(turn, name, contender).result()
             for name, of_steps in seconds.items():
-                entry[name] |= {
-                    "median_seconds": statistics.median(of_steps),
-                    "fastest_seconds": min(of_steps),
-                    "steps": len(of_steps),
-                }
+                entry[name] |= spread.summary(of_steps)
+                entry[name]["steps"] = len(of_steps)
             print(".", end="", flush=True)
     with process(max_tasks_per_child=1) as fresh:
         for (batch_name, argument), among in cases.items():
@@ -168,7 +165,7 @@ def compare(cases):
 
 
 def milliseconds(measured):
-    return f"{1000 * measured['median_seconds']:.2f}"
+    return spread.cell(measured, 1000, 2)
 
 
 def columns(measured):
@@ -231,8 +228,9 @@ def made_with(result):
     commit = result["commit"]
     changed = " with changes" * commit.endswith("-dirty")
     return (
-        "Medians of steps taken in turns, in one run, commit "
-        f"{commit[:7]}{changed}, {hardware([result])}."
+        "Medians (quartiles, where they were recorded) of steps taken in "
+        f"turns, in one run, commit {commit[:7]}{changed}, "
+        f"{hardware([result])}, {spread.load_of(result)}."
     )
 
 

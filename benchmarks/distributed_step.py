@@ -26,7 +26,9 @@ import socket
 import statistics
 import time
 
+from benchmarks import _spread as spread
 from benchmarks._side_by_side import process
+from tools.generated_text import hardware
 from tools.generated_text import write_between
 
 RESULT = pathlib.Path(__file__).parent / "results" / "distributed_step.json"
@@ -190,6 +192,11 @@ def table(result: dict) -> str:
         lines.append(
             f"| {title} | {found['median']:.3f} | {low:.3f} to {high:.3f} |"
         )
+    lines += [
+        "",
+        f"{result['rounds']} rounds; commit {result['commit'][:7]}, "
+        f"{hardware([result])}, {spread.load_of(result)}.",
+    ]
     return "\n".join(lines)
 
 

@@ -24,6 +24,7 @@ import statistics
 import time
 
 from benchmarks import _side_by_side as side_by_side
+from benchmarks import _spread as spread
 from tools.generated_text import hardware
 
 NUM_TRIALS, TARGET_SHARE, ROUNDS = 50_000_000, 1e-3, 5
@@ -154,12 +155,11 @@ def table(result: dict) -> str:
         "|---|---:|---:|---:|---:|---:|",
     ]
     for name, entry in result["metrics"].items():
-        ours, theirs = (
-            statistics.median(entry[who]["seconds"]) for who in (OURS, THEIRS)
-        )
+        ours = spread.cell(entry[OURS]["seconds"], 1, 2)
+        theirs = spread.cell(entry[THEIRS]["seconds"], 1, 1)
         ratios = entry["faster_by"]
         lines.append(
-            f"| `{name}` | {ours:.2f} | {theirs:.1f} "
+            f"| `{name}` | {ours} | {theirs} "
             f"| {statistics.median(ratios):.1f} "
             f"| {ratios[0]:.1f} to {ratios[-1]:.1f} | {entry['aim'] or ''} |"
         )
@@ -170,10 +170,10 @@ def text(result: dict) -> str:
     """Returns the Markdown between the marks: table, machine, streaming."""
     stream = result["streamed"]
     return (
-        f"{table(result)}\n\n{result['trials']:,} trials, medians of {ROUNDS} "
-        f"rounds in turns; commit {result['commit'][:7]}, "
-        f"{hardware([result])}, load {result['load_average_before']:.1f} "
-        f"before. `TrialHistogram` counted {stream['trials']:,} trials in "
+        f"{table(result)}\n\n{result['trials']:,} trials, medians and "
+        f"quartiles of {ROUNDS} rounds in turns; commit {result['commit'][:7]}, "
+        f"{hardware([result])}, {spread.load_of(result)}. "
+        f"`TrialHistogram` counted {stream['trials']:,} trials in "
         f"{stream['counting_seconds']:.0f} s and gave the EER in "
         f"{stream['metric_seconds']:.1f} s, within {stream['bound']:.0e}; peak "
         f"memory of the process: {stream['peak_bytes'] / 2**20:.0f} MiB."

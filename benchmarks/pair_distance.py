@@ -20,6 +20,7 @@ import pathlib
 import statistics
 import time
 
+from benchmarks import _spread as spread
 from tools import scoring_table
 
 RESULT = pathlib.Path(__file__).parent / "results" / "pair_distance.json"
@@ -166,6 +167,9 @@ def main() -> None:
         "rounds": ROUNDS,
         "load_average_before": load_average,
         "median_seconds": median,
+        "quartiles_seconds": {
+            name: spread.quartiles(s) for name, s in seconds.items()
+        },
         "fastest_seconds": {name: min(s) for name, s in seconds.items()},
         "ratio_to_bare": median["all_pairs"] / median["bare"],
         "aim": AIM,

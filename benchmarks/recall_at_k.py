@@ -20,6 +20,7 @@ import statistics
 import time
 
 from benchmarks import _side_by_side as side_by_side
+from benchmarks import _spread as spread
 
 # Number of rows, dimensions, rounds.
 SETS = {"60000x128": (60_000, 128, 5), "100000x500": (100_000, 500, 3)}
@@ -146,7 +147,7 @@ def table(sets: dict) -> str:
             cells = [
                 f"{found['rows']:,} x {found['dim']}",
                 f"`{OURS}`" if who == OURS else f"{who} {entry['version']}",
-                f"{entry['median_seconds']:.1f}",
+                spread.cell(entry["seconds"], 1, 1),
                 f"{entry['peak_bytes'] / 2**30:.2f}",
                 f"{ratio:.2f}" if ratio else "",
                 f"at most {AIMS[who]}" if who in AIMS else "",

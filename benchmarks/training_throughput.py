@@ -25,6 +25,7 @@ import statistics
 import time
 
 from benchmarks import _side_by_side as side_by_side
+from benchmarks import _spread as spread
 from tools.generated_text import hardware
 from trainers.quiet import import_tensorflow
 from trainers.quiet import quiet_import
@@ -213,7 +214,7 @@ def table(networks: dict) -> str:
             METHODS[name],
             f"{num_classes} x {num_per_class}",
             *(
-                f"{1000 * statistics.median(found['seconds_a_step'][who]):.1f}"
+                spread.cell(found["seconds_a_step"][who], 1000, 1)
                 for who in CONTENDERS
             ),
         ]
@@ -229,9 +230,9 @@ def table(networks: dict) -> str:
 def text(result: dict) -> str:
     """Returns the Markdown between the marks: table, versions, machine."""
     return (
-        f"{table(result['networks'])}\n\nMedians of {ROUNDS} rounds; commit "
-        f"{result['commit'][:7]}, {hardware([result])}, load "
-        f"{result['load_average_before']:.1f} before; torch "
+        f"{table(result['networks'])}\n\nMedians and quartiles of {ROUNDS} "
+        f"rounds; commit {result['commit'][:7]}, {hardware([result])}, "
+        f"{spread.load_of(result)}; torch "
         f"{result['torch']}."
     )
 

@@ -9,9 +9,11 @@ import tensorflow as tf
 
 from benchmarks import _serving_report as report
 from benchmarks import _side_by_side as side_by_side
+from benchmarks import _spread as spread
 from benchmarks import batch_size
 from benchmarks import distributed_step
 from benchmarks import engines
+from benchmarks import error_rates
 from benchmarks import f_statistic_loss
 from benchmarks import image_folder
 from benchmarks import kill_runs
@@ -20,6 +22,7 @@ from benchmarks import prototype_choices
 from benchmarks import recall_at_k
 from benchmarks import rival_losses
 from benchmarks import serving_load
+from benchmarks import training_throughput
 from embeddings_tf import losses
 from tools import cross_validation_results
 from tools import cross_validation_table
@@ -79,6 +82,45 @@ def test_growth_of_memory_is_the_slope_of_the_second_half():
         for n in range(0, 100_001, 500)
     ]
     assert report.growth(sizes) == pytest.approx(3)
+
+
+def test_times_have_quartiles_and_the_load():
+    # Of 1, 2, 3, 4, 10 s: median 3, quartiles 2 and 4.
+    seconds = [4.0, 1.0, 10.0, 2.0, 3.0]
+    assert spread.cell(seconds, 1000, 0) == "3000 (2000 to 4000)"
+    assert spread.cell(spread.summary(seconds), 1, 1) == "3.0 (2.0 to 4.0)"
+    assert spread.summary(seconds)["fastest_seconds"] == 1
+    assert spread.cell({"median_seconds": 3.0}, 1, 1) == "3.0"
+    assert spread.cell([2.0], 1, 0) == "2 (2 to 2)"
+    for result, expected in (
+        ({"load_average_before": 0.52, "load": 3.0}, "load 0.5 before"),
+        ({"load": 1.0}, "load 1.0 after"),
+        ({}, "load not recorded"),
+    ):
+        assert spread.load_of(result) == expected
+
+
+def test_new_tables_of_speed_have_quartiles():
+    entry = {"seconds": [1.0, 2.0, 3.0], "value": 0.5}
+    result = {
+        "metrics": {
+            "roc_auc": {
+                error_rates.OURS: entry,
+                error_rates.THEIRS: entry,
+                "faster_by": [1.0, 1.0],
+                "aim": None,
+            }
+        }
+    }
+    assert "| `roc_auc` | 2.00 (1.50 to 2.50) | 2.0 (1.5 to 2.5) " in (
+        error_rates.table(result)
+    )
+    seconds = dict.fromkeys(training_throughput.CONTENDERS, [0.1, 0.2, 0.3])
+    name = next(iter(training_throughput.BATCHES))
+    ratios = {training_throughput.OURS: [1.0, 2.0]}
+    network = {"seconds_a_step": seconds, "faster_by": ratios}
+    text = training_throughput.table({name: network})
+    assert text.count("| 200.0 (150.0 to 250.0) ") == len(seconds)
 
 
 @pytest.mark.parametrize("module", [f_statistic_loss, rival_losses])

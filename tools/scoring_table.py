@@ -7,6 +7,7 @@ The benchmarks `pair_distance` and `all_trials` also write this table.
 
 import json
 
+from benchmarks import _spread as spread
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import write_between
@@ -27,16 +28,18 @@ def load() -> dict[str, dict]:
 def table(found: dict[str, dict]) -> str:
     """Returns the Markdown between the marks."""
     pairs, trials = found["pair_distance"], found["all_trials"]
-    medians, subset = pairs["median_seconds"], trials["subset"]
+    subset = trials["subset"]
     num_pairs = pairs["rows"] ** 2
     lines = ["| what | measured | commit |", "|---|---|---|"]
 
     def row(what, measured, result):
         lines.append(f"| {what} | {measured} | {result['commit'][:7]} |")
 
+    names = {"median_seconds", "quartiles_seconds"}
+    of_pairs = {name: pairs[name]["all_pairs"] for name in names & pairs.keys()}
     row(
         f"`all_pairs`, {num_pairs:,} pairs",
-        f"{1e6 * medians['all_pairs'] / num_pairs:.2f} microseconds a pair",
+        spread.cell(of_pairs, 1e6 / num_pairs, 2) + " microseconds a pair",
         pairs,
     )
     row(
@@ -76,7 +79,12 @@ def table(found: dict[str, dict]) -> str:
         f"{100 * subset['equal_error_rate_scikit_learn']:.4f} %",
         trials,
     )
-    lines += ["", f"Hardware: {hardware([pairs, trials])}."]
+    lines += [
+        "",
+        f"Hardware: {hardware([pairs, trials])}; {spread.load_of(pairs)} the "
+        f"pairs, {spread.load_of(trials)} the trials. Times are medians "
+        "(quartiles, where they were recorded).",
+    ]
     return "\n".join(lines)
 
 
