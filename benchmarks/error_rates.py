@@ -171,8 +171,9 @@ def text(result: dict) -> str:
     stream = result["streamed"]
     return (
         f"{table(result)}\n\n{result['trials']:,} trials, medians and "
-        f"quartiles of {ROUNDS} rounds in turns; commit {result['commit'][:7]}, "
-        f"{hardware([result])}, {spread.load_of(result)}. "
+        f"quartiles of {ROUNDS} rounds in turns; commit "
+        f"{result['commit'][:7]}, {hardware([result])}, "
+        f"{spread.load_of(result)}. "
         f"`TrialHistogram` counted {stream['trials']:,} trials in "
         f"{stream['counting_seconds']:.0f} s and gave the EER in "
         f"{stream['metric_seconds']:.1f} s, within {stream['bound']:.0e}; peak "
