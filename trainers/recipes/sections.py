@@ -126,7 +126,7 @@ def retrieval_losses(
     }
 
 
-# Prototypical networks in batches of 5 examples a class, ranked like the others.
+# Prototypical networks in batches of 5 examples of a class.
 PROTOTYPICAL_RETRIEVAL = {
     "loss": loss("PrototypicalLoss", num_support=2),
     "distance": "l2",
