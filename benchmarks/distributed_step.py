@@ -27,6 +27,7 @@ import statistics
 import time
 
 from benchmarks._side_by_side import process
+from tools.generated_text import hardware
 from tools.generated_text import write_between
 
 RESULT = pathlib.Path(__file__).parent / "results" / "distributed_step.json"
@@ -190,6 +191,12 @@ def table(result: dict) -> str:
         lines.append(
             f"| {title} | {found['median']:.3f} | {low:.3f} to {high:.3f} |"
         )
+    lines += [
+        "",
+        f"{result['rounds']} rounds; commit {result['commit'][:7]}, "
+        f"{hardware([result])}, load "
+        f"{result['load_average_before']:.1f} before.",
+    ]
     return "\n".join(lines)
 
 

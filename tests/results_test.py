@@ -8,7 +8,7 @@ import pytest
 from trainers import provenance
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
-MARKED = re.compile(r'"commit": "(?![0-9a-f]{40}"|installed")[^"]*"')
+MARKED = re.compile(r'"commit": "(?![0-9a-f]{40}")[^"]*"')
 
 
 def test_no_result_was_made_by_code_with_changes():
@@ -20,6 +20,13 @@ def test_no_result_was_made_by_code_with_changes():
         for found in MARKED.finditer(path.read_text(encoding="utf-8"))
     ]
     assert not marked, "\n".join(marked)
+
+
+def test_only_a_clean_commit_counts():
+    clean = f'"commit": "{"ab" * 20}"'
+    assert not MARKED.search(clean)
+    for commit in ("ab" * 20 + "-dirty", "installed", "abcdef", ""):
+        assert MARKED.search(f'"commit": "{commit}"')
 
 
 @pytest.mark.parametrize(("changed", "mark"), [("", ""), (" M x", "-dirty")])

@@ -35,6 +35,7 @@ LOSSES = {
     "triplet": "triplet",
     "binomial_deviance": "binomial deviance",
     "lifted_structure": "lifted structure",
+    "prototypical": "prototypical networks",
     "learned_distance": "learned distance",
     **{
         f"f_statistic_{n}_of_500": f"F-statistic, {n} of 500 dimensions"

@@ -24,19 +24,25 @@ CHOICES = {
     "HistogramLoss": {"num_nodes": (51, 101, 201)},
     "StochasticPrototypes": {"noise_transform": ("softplus", "exp")},
 }
-# The paper chose 2 of 22 dimensions, and 3, 63 and 70 of 500.
+# The paper chose 2 of 22 dimensions, and 3, 63 and 70 of 500. See `num_dims`.
 SHARES_OF_DIMS = (0.01, 0.03, 0.1, 0.2, 0.5, 1.0)
 NUM_PER_CLASS = (3, 5, 10)  # divide 30 and 60
 SECTIONS = ("loss", "objective", "autoencoder")
 
 
 def choose_class_batches(hyperparameters, config, num_examples: int) -> None:
-    """Draws the examples of a class; a batch has `num_examples` in all."""
+    """Draws the examples of a class; a batch has `num_examples` in all.
+
+    Half of the examples of a class are supports, for methods that have them.
+    """
     number = hyperparameters.Choice(
         "batches.num_per_class", list(NUM_PER_CLASS)
     )
     set_field(config, "batches.num_per_class", number)
     set_field(config, "batches.num_classes", num_examples // number)
+    section, _ = _method(config)
+    if "num_support" in config[section]:
+        set_field(config, f"{section}.num_support", number // 2)
 
 
 def choose_constants(hyperparameters, config) -> None:
@@ -69,8 +75,18 @@ def _choose_fields(hyperparameters, config, section: str, name: str) -> None:
     choose(hyperparameters, config, grid)
     if name == "FStatisticLoss":
         share = hyperparameters.Choice("share_of_dims", list(SHARES_OF_DIMS))
-        num_dims = max(1, round(share * config.encoder.dim))
-        set_field(config, f"{section}.num_dims", num_dims)
+        number = num_dims(share, config.encoder.dim)
+        set_field(config, f"{section}.num_dims", number)
+
+
+def num_dims(share: float, dim: int) -> int:
+    """Returns `num_dims` for a share of `SHARES_OF_DIMS`.
+
+    The k-th share has at least k dimensions, so shares of few dimensions do not
+    coincide: 1, 2, 3, 4, 11 and 22 of 22.
+    """
+    least = SHARES_OF_DIMS.index(share) + 1
+    return min(dim, max(least, round(share * dim)))
 
 
 def _choose_learned_distance(hyperparameters, config) -> None:

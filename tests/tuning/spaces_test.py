@@ -11,6 +11,7 @@ from trainers import model
 from trainers.config import load_function
 from trainers.config import load_recipe
 from trainers.run_config import config_of
+from tuning import methods
 from tuning.fields import choose
 from tuning.fields import set_field
 from tuning.search import SPACES
@@ -158,6 +159,13 @@ def test_the_winners_of_the_paper_are_in_its_grid(name, num_values):
             "omniglot_retrieval_binomial_deviance",
             {"loss.scale", "loss.threshold", "loss.negative_cost"},
         ),
+        ("retrieval", "omniglot_retrieval_prototypical", set()),
+        ("retrieval", "sprites_retrieval_prototypical", set()),
+        (
+            "verification",
+            "an4_triplet_classifier",
+            {"objective.encoder_loss.margin"},
+        ),
         (
             "verification",
             "spoken_digit_learned_distance",
@@ -180,13 +188,18 @@ def test_every_method_has_its_constants_and_the_same_rates(name, recipe, drawn):
                 assert run.method.arguments[argument] == values[field]
         if "share_of_dims" in values:
             dim = run.encoder.arguments["dim"]
-            expected = max(1, round(values["share_of_dims"] * dim))
+            shares = methods.SHARES_OF_DIMS
+            share = values["share_of_dims"]
+            expected = max(1 + shares.index(share), round(share * dim))
             assert run.method.arguments["num_dims"] == expected <= dim
         if name == "verification":
             # PLDA of the evaluation keeps no more than there are.
             dim = run.encoder.arguments["dim"]
             assert run.evaluation.plda.num_dims <= dim
         batches = run.batches.arguments
+        if "num_support" in run.method.arguments:
+            half = batches["num_per_class"] // 2
+            assert run.method.arguments["num_support"] == half
         if name == "retrieval":
             sizes.add(batches["num_classes"] * batches["num_per_class"])
     assert min(rates) < 2e-4 and max(rates) > 5e-3
@@ -325,3 +338,15 @@ def test_a_field_of_a_missing_section_is_refused():
         set_field(config, "objective.distance.dropout", 0.1)
     with pytest.raises(ValueError, match="no section seed"):
         choose(keras_tuner.HyperParameters(), config, {"seed.x": (1, 2)})
+
+
+def test_shares_of_few_dimensions_do_not_coincide():
+    expected = {
+        16: [1, 2, 3, 4, 8, 16],
+        22: [1, 2, 3, 4, 11, 22],
+        500: [5, 15, 50, 100, 250, 500],
+        4: [1, 2, 3, 4, 4, 4],
+    }
+    for dim, numbers in expected.items():
+        found = [methods.num_dims(s, dim) for s in methods.SHARES_OF_DIMS]
+        assert found == numbers

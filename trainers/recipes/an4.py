@@ -1,13 +1,14 @@
 """CMU AN4: verification of speakers, the method of Monteiro et al. 2020.
 
 The paper trains on thousands of speakers of VoxCeleb; AN4 has 84. There are
-three ways of training:
+four ways of training:
 
 - encoder and learned distance together, with an additive-margin classifier of
   the training speakers (the paper's main model);
 - the same without the classifier (the paper's ablation);
-- the encoder alone with a triplet loss (the paper's baseline), scored by
-  cosine and PLDA.
+- the encoder alone with a triplet loss, scored by cosine and PLDA;
+- the triplet loss and the classifier (the paper's baseline). A learned distance
+  of these embeddings is trained beside them and does not change them.
 
 The default is five folds by speaker over all 84 speakers. To use the data
 set's own split, 74 speakers for training (a fifth of them for validation) and
@@ -34,9 +35,9 @@ from trainers.recipe import Recipe
 from trainers.recipes import sections
 
 
-def speakers(method: dict):
+def speakers(method: dict, score: str = ""):
     """Verification of speakers who are not in the training data."""
-    return sections.config(
+    config = sections.config(
         "an4",
         folds=sections.folds("all", test_split=""),
         utterances={"num_frames": 100, "min_num_frames": 100},
@@ -46,6 +47,9 @@ def speakers(method: dict):
         patience=15,
         evaluation=sections.verification(plda_dims=32, num_resamples=1000),
     )
+    if score:
+        config.validation.score = score
+    return config
 
 
 RECIPES = {
@@ -71,6 +75,18 @@ RECIPES = {
         results=(
             "verification/an4_learned_distance_without_auxiliary-seed_*.json",
         ),
+    ),
+    "an4_triplet_classifier": Recipe(
+        "Triplet loss with a classifier, the paper's baseline",
+        speakers,
+        {
+            "method": sections.learned_distance(
+                encoder_loss=sections.TRIPLET_BASELINE["loss"],
+                train_encoder=False,
+                **sections.speaker_classifier(sections.X_VECTOR_DIM),
+            ),
+            "score": "cosine",
+        },
     ),
     "an4_triplet": Recipe(
         "Triplet loss, the baseline",

@@ -126,6 +126,13 @@ def retrieval_losses(
     }
 
 
+# Prototypical networks in batches of 5 examples of a class.
+PROTOTYPICAL_RETRIEVAL = {
+    "loss": loss("PrototypicalLoss", num_support=2),
+    "distance": "l2",
+}
+
+
 def x_vectors(num_coefficients: int, num_epochs: int, steps_per_epoch: int):
     """Encoder and training for small data sets of speech.
 

@@ -23,6 +23,7 @@ Departures from the paper:
 - The learning rate follows a cosine to zero over a fixed number of batches. As
   in the paper, the checkpoint with the best validation explicitness is kept
   (recall@1 for retrieval, likelihood for beta-VAEs).
+- Prototypical networks, with 2 supports a class, are not in the paper.
 - Retrieval takes 5 images a class, larger learning rates and fewer batches.
 - Learning rate and length of the beta-VAEs are ours; the paper does not state
   them.
@@ -222,4 +223,9 @@ RECIPES = {
         )
         for name, values in sections.retrieval_losses(num_dims=8).items()
     },
+    "sprites_retrieval_prototypical": Recipe(
+        "Retrieval of held-out classes by prototypical networks",
+        retrieval,
+        sections.PROTOTYPICAL_RETRIEVAL,
+    ),
 }

@@ -1,0 +1,175 @@
+"""Writes what an audit of the results found, and what became of it.
+
+    python -m tools.audit_table
+
+The state of each line in `docs/results/reproduced.md` is read from the result
+files: how many there are, of those that the line needs.
+"""
+
+from tools import reproduced_verdicts
+from tools.generated_text import ROOT
+from tools.generated_text import write_between
+
+PAGE = ROOT / "docs" / "results" / "reproduced.md"
+BEGIN, END = "<!-- audit: begin -->", "<!-- audit: end -->"
+# What was found, what was done, and the result files that it needs: patterns
+# below `benchmarks/results`, each of which must be there.
+LINES = (
+    (
+        "Hyper-parameters were tried by hand, unrecorded, for some methods",
+        "one random search for every method, whose trials, winners and "
+        "commands are kept: [equal budgets](equal_budgets.md)",
+        (
+            *(
+                f"equal_budgets/sprites_{method}-*.json"
+                for method in ("f_statistic", "triplet", "histogram")
+            ),
+            "equal_budgets/sprites_beta_vae-*.json",
+            *(
+                f"equal_budgets/{data}_retrieval_{loss}-*.json"
+                for data in ("sprites", "omniglot")
+                for loss in (
+                    "f_statistic",
+                    "histogram",
+                    "triplet",
+                    "binomial_deviance",
+                    "lifted_structure",
+                    "prototypical",
+                )
+            ),
+            *(
+                f"equal_budgets/an4_{method}-*.json"
+                for method in ("learned_distance", "triplet_classifier")
+            ),
+        ),
+    ),
+    (
+        "Methods were compared without tests",
+        "tables have paired differences and two t-tests; a difference of fewer "
+        "folds says so",
+        (),
+    ),
+    (
+        "Seeds with other settings could be averaged",
+        "tables refuse runs that differ in more than the seed",
+        (),
+    ),
+    (
+        "Beta-VAEs were left out on frames that show the weapon",
+        "the rows are back, and read *not run* until they are",
+        tuple(
+            f"cross_validation/sprites_beta_vae_{beta}-*-weapon_visible.json"
+            for beta in (1, 2, 4, 8)
+        ),
+    ),
+    (
+        "Modularity of an untrained network is close to a trained one's",
+        "the page says so; a picture has modularity, plain and corrected, "
+        "against explicitness",
+        (),
+    ),
+    (
+        "Early stopping ended the class oracle after its first epochs",
+        "the recipe trains to the end; runs that stopped early say so in "
+        "their command",
+        (),
+    ),
+    (
+        "The F-statistic loss was last in retrieval, with one `num_dims`",
+        "a sweep of `num_dims` in 500 dimensions, the inverted loss and "
+        "Welch's test: [retrieval](sprites_and_omniglot.md)",
+        (
+            *(
+                f"cross_validation/omniglot_retrieval_f_statistic_{n}-*.json"
+                for n in (
+                    *(f"{k}_of_500" for k in (1, 3, 10, 35, 70)),
+                    *(f"{k}_of_500" for k in (150, 300, 500)),
+                    "merge",
+                    "welch",
+                )
+            ),
+        ),
+    ),
+    (
+        "The learned distance was judged on sets with few classes",
+        "verification of held-out characters of Omniglot, and of Tiny ImageNet",
+        (
+            *(
+                f"verification/omniglot_verification_{method}-seed_*.json"
+                for method in (
+                    "learned_distance",
+                    "without_classifier",
+                    "symmetric",
+                    "alternating",
+                    "triplet",
+                    "triplet_classifier",
+                    "lifted_structure_frozen",
+                    "lifted_structure_joint",
+                )
+            ),
+            *(
+                f"verification/tiny_images_{method}-seed_*.json"
+                for method in (
+                    "learned_distance",
+                    "triplet_classifier",
+                    "lifted_structure_frozen",
+                )
+            ),
+        ),
+    ),
+    (
+        "The triplet baseline of AN4 had no classifier, unlike the paper's",
+        "`an4_triplet_classifier` has it",
+        ("verification/an4_triplet_classifier-seed_*.json",),
+    ),
+    (
+        "`PLDA.adapt` was never run on a real shift",
+        "from Omniglot to MNIST: [verification](verification.md"
+        "#from-characters-to-digits-plda-that-is-adapted)",
+        ("plda_adaptation.json",),
+    ),
+    (
+        "Fingerprints of the data were dropped, or not recorded",
+        "new result files keep them; older ones have none",
+        (),
+    ),
+    (
+        "No printed command had been run again",
+        "[reruns](index.md#rows-that-were-rerun) that agree are recorded for "
+        "each table",
+        ("sentinels.json",),
+    ),
+    (
+        "Speed tables hid their spread and the load",
+        "they print quartiles, where results have them, and the load",
+        (),
+    ),
+)
+
+
+def state(patterns: tuple[str, ...]) -> str:
+    """`done` without results; else how many of the patterns have a file."""
+    if not patterns:
+        return "done"
+    results = reproduced_verdicts.RESULTS
+    found = sum(any(results.glob(pattern)) for pattern in patterns)
+    if found == len(patterns):
+        return f"done, {found} of {found} run"
+    return f"{found} of {len(patterns)} run"
+
+
+def table() -> str:
+    """Returns the Markdown between the marks."""
+    lines = ["| found | what became of it | state |", "|---|---|---|"]
+    for found, became, patterns in LINES:
+        lines.append(f"| {found} | {became} | **{state(patterns)}** |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    write_between(PAGE, BEGIN, END, table())
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
