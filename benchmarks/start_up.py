@@ -145,14 +145,8 @@ def main(arguments=None) -> None:
         names = batch_size.NAMES[1:2] if run.quick else batch_size.NAMES
         for case in run.each([IMPORTS, *names]):
             if case == IMPORTS:
-                contenders = {
-                    name: [
-                        functools.partial(f, name)
-                        for f in (warm_up, run_program)
-                    ]
-                    for name in PROGRAMS
-                }
-                found = together.compare(contenders, 0)
+                programs = {name: (name,) for name in PROGRAMS}
+                found = together.compare(warm_up, run_program, programs, 0)
                 parts = together.call("breakdown", breakdown)
                 rows = [
                     {"what": f"of {name}", "unit": "s", "median": seconds}
@@ -160,13 +154,8 @@ def main(arguments=None) -> None:
                 ]
                 run.add(case, found, rows)
                 continue
-            contenders = {
-                kind: [
-                    functools.partial(f, case, kind) for f in (prepare, turn)
-                ]
-                for kind in (FIRST, COMPILED, LATER)
-            }
-            run.add(case, together.compare(contenders, 0))
+            kinds = {kind: (case, kind) for kind in (FIRST, COMPILED, LATER)}
+            run.add(case, together.compare(prepare, turn, kinds, 0))
 
 
 if __name__ == "__main__":
