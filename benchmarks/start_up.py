@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 
+from benchmarks import _side_by_side as side_by_side
 from benchmarks import batch_size
 from benchmarks._benchmark import ROOT
 from benchmarks._benchmark import Benchmark
@@ -146,7 +147,10 @@ def main(arguments=None) -> None:
         for case in run.each([IMPORTS, *names]):
             if case == IMPORTS:
                 programs = {name: (name,) for name in PROGRAMS}
-                found = together.compare(warm_up, run_program, programs, 0)
+                rounds = 1 if run.quick else side_by_side.LEAST_ROUNDS
+                found = together.compare(
+                    warm_up, run_program, programs, 0, most_rounds=rounds
+                )
                 parts = together.call("breakdown", breakdown)
                 rows = [
                     {"what": f"of {name}", "unit": "s", "median": seconds}
