@@ -56,15 +56,13 @@ def tensorflow_contender(function, jit_compile=None):
     return tf.constant, lambda z, labels: step(z, labels)[0].numpy()
 
 
-def contenders(functions, argument, batch_name):
-    """Returns what `SideBySide.compare` takes."""
-    return {
-        name: tuple(
-            functools.partial(run, contender, argument, batch_name)
-            for run in (prepare, turn)
-        )
-        for name, contender in functions.items()
+def compare(together, functions, argument, batch_name, seconds):
+    """Returns measurements of contenders by name."""
+    contenders = {
+        name: (function, argument, batch_name)
+        for name, function in functions.items()
     }
+    return together.compare(prepare, turn, contenders, seconds)
 
 
 # The following functions run in the processes of the contenders.
@@ -83,14 +81,14 @@ def ready_step(contender, argument, batch_name):
 
 
 def prepare(*case):
-    """Returns the value, and the peak memory of a later step."""
+    """Returns the value, and the peak memory of a second step."""
     step = ready_step(*case)
-    step()
-    started = time.perf_counter()
     value = float(step())
+    started = time.perf_counter()
+    peak = side_by_side.peak_bytes(step)
     if time.perf_counter() - started > LARGEST_SECONDS:
         raise Stopped(f"over {LARGEST_SECONDS:g} s")
-    return {"value": value, "peak_bytes": side_by_side.peak_bytes(step)}
+    return {"value": value, "peak_bytes": peak}
 
 
 def turn(*case):

@@ -21,7 +21,7 @@ from benchmarks._worker import Stopped
 from benchmarks._worker import Worker
 
 RESULTS = pathlib.Path(__file__).parent / "results"
-LEAST_ROUNDS, SECONDS_A_TURN = 5, 0.2
+LEAST_ROUNDS, SECONDS_A_TURN = 5, 0.1
 
 
 # The following functions run in the processes of the contenders.
@@ -86,6 +86,8 @@ class SideBySide(contextlib.AbstractContextManager):
 
     def compare(
         self,
+        prepare,
+        turn,
         contenders,
         seconds,
         most_rounds=12,
@@ -95,25 +97,28 @@ class SideBySide(contextlib.AbstractContextManager):
         """Returns seconds of each round by contender, or why it stopped.
 
         Args:
-            contenders: Pairs of functions by name. The first is called once;
-                it prepares and returns more entries of the result. The second
-                is a turn; it returns its `seconds` and more entries.
+            prepare: Called once by each contender; returns more entries of
+                the result.
+            turn: Returns the `seconds` of a turn and more entries.
+            contenders: Arguments of both functions by name.
             seconds: Rounds after the fifth start only within this time.
             most_rounds: Largest number of rounds.
             limit: Seconds that a turn may take.
-            limit_to_start: Seconds that the first function may take, with
+            limit_to_start: Seconds that `prepare` may take, with
                 imports and compiling.
         """
         found = {name: {"seconds": []} for name in contenders}
 
         def take(name, function, seconds):
             try:
-                return self.call(name, function, seconds=seconds)
+                return self.call(
+                    name, function, *contenders[name], seconds=seconds
+                )
             except Stopped as error:
                 found[name] = {"stopped": str(error)}
                 return {}
 
-        for name, (prepare, _) in contenders.items():
+        for name in contenders:
             answer = take(name, prepare, limit_to_start)
             found[name] |= answer
         ends = time.monotonic() + seconds
@@ -122,7 +127,7 @@ class SideBySide(contextlib.AbstractContextManager):
                 break
             running = [name for name in found if "seconds" in found[name]]
             for name in running[:: -1 if round_ % 2 else 1]:
-                answer = take(name, contenders[name][1], limit)
+                answer = take(name, turn, limit)
                 if answer:
                     found[name]["seconds"].append(answer.pop("seconds"))
                     found[name] |= answer

@@ -29,6 +29,7 @@ PAGE = ROOT / "docs" / "results" / "speed.md"
 BEGIN, END = "<!-- aims: begin -->", "<!-- aims: end -->"
 PEAK = "peak memory of "
 NOT_MEASURED = "Not measured yet."
+SHORT = "short of the aim"
 COLUMNS = (
     *("benchmark", "case", "what", "unit", "median", "low", "high", "rounds"),
     *("aim", "met", "reason", "note"),
@@ -64,27 +65,46 @@ def rows(benchmark, result, comparisons=()):
 
 
 def table(rows):
-    """Returns a table in Markdown: a row per case, a column per value."""
-    cells, columns, remarks = {}, {}, {}
+    """Returns tables in Markdown.
+
+    Cases that share values have a row each, a column per value. A case of its
+    own has a row per value.
+    """
+    cells, remarks = {}, {}
     for row in rows:
         case, what = row["case"], row["what"]
         of_case, text = cells.setdefault(case, {}), cell(row)
         if what.startswith(PEAK):
             of_case[what.removeprefix(PEAK)] += f", {text}"
             continue
-        columns[what] = None
         of_case[what] = text
         if row["reason"]:
             remarks.setdefault(case, []).append(row["reason"])
-    heads = ["case", *columns] + ["short of the aim"] * bool(remarks)
-    lines = [f"| {' | '.join(heads)} |", "|---" + "|---:" * len(columns) + "|"]
-    lines[1] += "---|" * bool(remarks)
+    for case, reasons in remarks.items():
+        cells[case][SHORT] = "; ".join(dict.fromkeys(reasons))
+    groups = []
     for case, of_case in cells.items():
-        line = [case, *(of_case.get(what, "") for what in columns)]
-        if remarks:
-            line.append("; ".join(dict.fromkeys(remarks.get(case, []))))
-        lines.append(f"| {' | '.join(line)} |")
-    return "\n".join(lines)
+        if not groups or not of_case.keys() & groups[-1]["columns"].keys():
+            groups.append({"columns": {}, "cases": []})
+        groups[-1]["columns"] |= dict.fromkeys(of_case)
+        groups[-1]["cases"].append(case)
+    parts = []
+    for group in groups:
+        cases = group["cases"]
+        if len(cases) == 1:
+            head, lines = [cases[0], "measured"], cells[cases[0]].items()
+        else:
+            columns = [c for c in group["columns"] if c != SHORT]
+            columns += [SHORT] * (SHORT in group["columns"])
+            head = ["case", *columns]
+            lines = [
+                [case, *(cells[case].get(what, "") for what in columns)]
+                for case in cases
+            ]
+        marks = "|---" + "|---:" * (len(head) - 1) + "|"
+        lines = [f"| {' | '.join(line)} |" for line in (head, *lines)]
+        parts.append("\n".join([lines[0], marks, *lines[1:]]))
+    return "\n\n".join(parts)
 
 
 def cell(row):

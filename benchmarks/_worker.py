@@ -1,9 +1,11 @@
 """A process that runs functions within limits of time and memory."""
 
+import ctypes
 import multiprocessing
 import os
 import pathlib
 import signal
+import sys
 import time
 
 LARGEST_SECONDS, LARGEST_BYTES = 60.0, 8 * 2**30
@@ -73,6 +75,9 @@ class Worker:
 
 def _serve(connection) -> None:
     os.setsid()
+    if sys.platform == "linux":
+        # PR_SET_PDEATHSIG: a busy worker ends with the comparing process.
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     # One process compiles: a killed worker leaves nothing running.
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
     while True:

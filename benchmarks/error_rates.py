@@ -130,10 +130,9 @@ def stream(run, together):
     block = QUICK_BLOCK if run.quick else STREAM_BLOCK
     total = 40 * block if run.quick else NUM_STREAMED
     # Five rounds of a fifth of the trials each.
-    work = functools.partial(streamed, total // 5, block)
     try:
         rounds = [
-            together.call(STREAMED, work, seconds=300)
+            together.call(STREAMED, streamed, total // 5, block, seconds=300)
             for _ in range(side_by_side.LEAST_ROUNDS)
         ]
     except side_by_side.Stopped as error:
@@ -171,15 +170,10 @@ def main(arguments=None) -> None:
             if name == STREAMED:
                 stream(run, together)
                 continue
-            contenders = {
-                who: [
-                    functools.partial(f, who, name, num_trials)
-                    for f in (prepare, turn)
-                ]
-                for who in METRIC_OF
-            }
             found = together.compare(
-                contenders,
+                prepare,
+                turn,
+                {who: (who, name, num_trials) for who in METRIC_OF},
                 min(run.seconds, 60),
                 limit=180,
                 limit_to_start=180,

@@ -244,13 +244,11 @@ def main(arguments=None) -> None:
         size = QUICK if run.quick else NUM_CODES
         for case in run.each(CASES):
             contenders = {
-                who: [
-                    functools.partial(function, make, case, size)
-                    for function in (prepare, turn)
-                ]
-                for who, make in CASES[case].items()
+                who: (make, case, size) for who, make in CASES[case].items()
             }
-            found = together.compare(contenders, min(run.seconds, 30))
+            found = together.compare(
+                prepare, turn, contenders, min(run.seconds, 30)
+            )
             side_by_side.refuse_other_values(found, OURS, [LIBRARY], 1e-3)
             run.add(case, found)
 

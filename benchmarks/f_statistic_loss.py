@@ -98,9 +98,8 @@ def main(arguments=None) -> None:
         cases = QUICK if run.quick else CASES
         for batch in run.each(cases):
             functions = {OURS: our_step, PAIRS: their_step}
-            found = together.compare(
-                loss_step.contenders(functions, cases[batch], batch),
-                run.seconds,
+            found = loss_step.compare(
+                together, functions, cases[batch], batch, run.seconds
             )
             side_by_side.refuse_other_values(found, OURS, [PAIRS])
             run.add(batch, found)

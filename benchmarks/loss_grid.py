@@ -5,11 +5,12 @@
 
 A step is the loss and its gradient in the embeddings, with all cores. Peers
 are pytorch-metric-learning, the same formula in PyTorch, eager and compiled,
-and for the F-statistic the loop over pairs of classes of its authors. A peer
-that was stopped, or would take more than a minute by its growth so far, is not
-run on larger batches. The exponent is the slope of log time against log rows,
-from 512 rows on. The limit is two products of the size of the batch at the
-machine's rate, and a matrix of all pairs written and read once.
+and for the F-statistic the loop over pairs of classes of its authors. To save
+time, a peer is not run on larger batches if it was stopped, or if its step
+would take over 10 s by its growth so far. The exponent is the slope of log
+time against log rows, from 512 rows on. The limit is two products of the size
+of the batch at the machine's rate, and a matrix of all pairs written and read
+once.
 """
 
 import json
@@ -30,7 +31,6 @@ from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
 from benchmarks._speed_plots import COSTS
 from benchmarks._speed_plots import draw_growth
-from benchmarks._worker import LARGEST_SECONDS
 from tools.generated_text import FIGURES
 from trainers.quiet import import_tensorflow
 
@@ -41,7 +41,7 @@ DIMS = (22, 128, 500)
 BATCHES = ((12, 10), (64, 8), (128, 8), (256, 8), (512, 8))
 QUICK = ((3, 6), (4, 6))
 NUM_SUPPORT, NUM_DIMS = 4, 10
-SECONDS_A_CASE, LEAST_ROWS = 6, 512
+SECONDS_A_CASE, LEAST_ROWS, LARGEST_EXPECTED = 4, 512, 10.0
 
 
 def our_step(loss, **options):
@@ -88,13 +88,20 @@ def functions_of(loss):
 
 
 def too_slow(before, num_rows):
-    """Returns why a contender is not run, given its smaller batch."""
-    if "stopped" in before:
-        return before["stopped"].partition(" (")[0] + " (smaller batch)"
-    growth = num_rows / before["rows"]
-    expected = statistics.median(before["seconds"]) * growth**2
-    if expected > LARGEST_SECONDS:
-        return f"about {expected:.0f} s expected"
+    """Returns why a contender is not run, given its smaller batches.
+
+    Args:
+        before: Reason, or `(rows, seconds)` of each smaller batch.
+        num_rows: Rows of the next batch.
+    """
+    if isinstance(before, str):
+        return before
+    (rows, seconds), exponent = before[-1], 2
+    if len(before) > 1:
+        exponent = max(2, slope(before[-2:]))
+    expected = seconds * (num_rows / rows) ** exponent
+    if expected > LARGEST_EXPECTED:
+        return f"not run: about {expected:.0f} s expected"
 
 
 def limit_share(loss, batch, entry):
@@ -214,17 +221,16 @@ def main(arguments=None) -> None:
             smaller = before.setdefault((loss, dim), {})
             reasons = {
                 name: reason
-                for name, entry in smaller.items()
-                if name != OURS and (reason := too_slow(entry, rows))
+                for name, costs in smaller.items()
+                if name != OURS and (reason := too_slow(costs, rows))
             }
             functions = functions_of(loss)
             argument = NUM_DIMS if loss == "f_statistic" else loss
-            found = together.compare(
-                loss_step.contenders(
-                    {n: f for n, f in functions.items() if n not in reasons},
-                    argument,
-                    batch,
-                ),
+            found = loss_step.compare(
+                together,
+                {n: f for n, f in functions.items() if n not in reasons},
+                argument,
+                batch,
                 min(SECONDS_A_CASE, run.seconds),
             )
             others = set(found) - {OURS}
@@ -232,7 +238,13 @@ def main(arguments=None) -> None:
                 others -= {PML}
             side_by_side.refuse_other_values(found, OURS, others)
             found |= {name: {"stopped": why} for name, why in reasons.items()}
-            smaller |= {name: found[name] | {"rows": rows} for name in found}
+            for name, entry in found.items():
+                if "stopped" in entry:
+                    reason = entry["stopped"].partition(" (")[0]
+                    smaller[name] = f"{reason} (smaller batch)"
+                else:
+                    seconds = statistics.median(entry["seconds"])
+                    smaller.setdefault(name, []).append((rows, seconds))
             ours = found[OURS]
             share = limit_share(loss, batch, ours) if "seconds" in ours else []
             run.add(case, found, share)

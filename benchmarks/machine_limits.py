@@ -73,12 +73,11 @@ def main(arguments=None) -> None:
     with BENCHMARK.run(__doc__, arguments) as run:
         size = QUICK_SIZE if run.quick else SIZE
         for case in run.each(["copy", *PRODUCTS]):
-            steps = case, size
-            if case != "copy":
-                steps = PRODUCTS[case], size
-            functions = [functools.partial(f, *steps) for f in (prepare, turn)]
+            arguments = PRODUCTS.get(case, case), size
             with run.side_by_side() as alone:
-                found = alone.compare({"TensorFlow": functions}, run.seconds)
+                found = alone.compare(
+                    prepare, turn, {"TensorFlow": arguments}, run.seconds
+                )
             entry = found["TensorFlow"]
             rows = []
             if "seconds" in entry:

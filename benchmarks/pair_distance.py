@@ -200,13 +200,9 @@ def main(arguments=None) -> None:
         columns, rows = QUICK if run.quick else (COLUMNS, ROWS)
         for case in run.each([CASE]):
             found = together.compare(
-                {
-                    way: [
-                        functools.partial(f, way, rows, columns)
-                        for f in (prepare, turn)
-                    ]
-                    for way in (*ways, PUBLISHED)
-                },
+                prepare,
+                turn,
+                {way: (way, rows, columns) for way in (*ways, PUBLISHED)},
                 run.seconds / 2,
             )
             side_by_side.refuse_other_values(found, "all_pairs", [PUBLISHED])

@@ -127,13 +127,15 @@ def main(arguments=None) -> None:
     with BENCHMARK.run(__doc__, arguments) as run:
         for name in run.each(QUICK if run.quick else SETS):
             contenders = {
-                who: [functools.partial(f, who, name) for f in (prepare, turn)]
+                who: (who, name)
                 for who in CONTENDERS
                 if who != "faiss-cpu" or importlib.util.find_spec("faiss")
             }
             # New processes for each set, because of the peak of memory.
             with run.side_by_side() as together:
                 found = together.compare(
+                    prepare,
+                    turn,
                     contenders,
                     min(run.seconds, 60),
                     most_rounds=7,

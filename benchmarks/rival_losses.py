@@ -63,9 +63,7 @@ def their_step(loss):
 def compare(together, case, functions, seconds):
     """Returns a comparison of losses that must have the same value."""
     loss, batch = case.split()
-    found = together.compare(
-        loss_step.contenders(functions, loss, batch), seconds
-    )
+    found = loss_step.compare(together, functions, loss, batch, seconds)
     names = [n for n in found if n != PML or loss not in OTHER_FORMULA]
     side_by_side.refuse_other_values(found, OURS, names)
     return found

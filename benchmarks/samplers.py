@@ -100,16 +100,13 @@ def main(arguments=None) -> None:
         sizes = {f"{n} classes": n for n in (QUICK if run.quick else SIZES)}
         for case in run.each(sizes):
             contenders = {
-                name: [
-                    functools.partial(function, batches, sizes[case])
-                    for function in (prepare, turn)
-                ]
+                name: (batches, sizes[case])
                 for name, batches in (
                     (OURS, our_batches),
                     (PML, their_batches),
                 )
             }
-            found = together.compare(contenders, run.seconds)
+            found = together.compare(prepare, turn, contenders, run.seconds)
             rows = [
                 {"what": f"first batch of {name}", "unit": "s", "median": s}
                 for name, entry in found.items()

@@ -204,11 +204,7 @@ def main(arguments=None) -> None:
                 steps = {f"{n:,} rows": (gather_step, MOST, n) for n in sizes}
             else:
                 break
-            contenders = {
-                name: [functools.partial(f, *step) for f in (prepare, turn)]
-                for name, step in steps.items()
-            }
-            run.add(case, together.compare(contenders, run.seconds))
+            run.add(case, together.compare(prepare, turn, steps, run.seconds))
         gathered = run.cases.get(GATHER, {})
         alone = run.cases.get(LOSS, {}).get("1 replica", {})
         points = [

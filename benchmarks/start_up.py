@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 
+from benchmarks import _side_by_side as side_by_side
 from benchmarks import batch_size
 from benchmarks._benchmark import ROOT
 from benchmarks._benchmark import Benchmark
@@ -145,14 +146,11 @@ def main(arguments=None) -> None:
         names = batch_size.NAMES[1:2] if run.quick else batch_size.NAMES
         for case in run.each([IMPORTS, *names]):
             if case == IMPORTS:
-                contenders = {
-                    name: [
-                        functools.partial(f, name)
-                        for f in (warm_up, run_program)
-                    ]
-                    for name in PROGRAMS
-                }
-                found = together.compare(contenders, 0)
+                programs = {name: (name,) for name in PROGRAMS}
+                rounds = 1 if run.quick else side_by_side.LEAST_ROUNDS
+                found = together.compare(
+                    warm_up, run_program, programs, 0, most_rounds=rounds
+                )
                 parts = together.call("breakdown", breakdown)
                 rows = [
                     {"what": f"of {name}", "unit": "s", "median": seconds}
@@ -160,13 +158,8 @@ def main(arguments=None) -> None:
                 ]
                 run.add(case, found, rows)
                 continue
-            contenders = {
-                kind: [
-                    functools.partial(f, case, kind) for f in (prepare, turn)
-                ]
-                for kind in (FIRST, COMPILED, LATER)
-            }
-            run.add(case, together.compare(contenders, 0))
+            kinds = {kind: (case, kind) for kind in (FIRST, COMPILED, LATER)}
+            run.add(case, together.compare(prepare, turn, kinds, 0))
 
 
 if __name__ == "__main__":

@@ -85,15 +85,12 @@ def main(arguments=None) -> None:
         cases = QUICK if run.quick else CASES
         for case in run.each(cases):
             contenders = {
-                name: [
-                    functools.partial(function, name, *size)
-                    for function in (prepare, turn)
-                ]
-                for name, size in cases[case].items()
+                name: (name, *size) for name, size in cases[case].items()
             }
-            run.add(
-                case, together.compare(contenders, run.seconds, most_rounds=40)
+            found = together.compare(
+                prepare, turn, contenders, run.seconds, most_rounds=40
             )
+            run.add(case, found)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,8 @@
-"""Speed benchmarks survive bad peers, and their pages follow their results."""
+"""The driver survives bad benchmarks; pages follow the result files."""
 
 import csv
-import functools
 import json
-import math
-import os
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -15,7 +11,6 @@ from benchmarks import _aims as aims
 from benchmarks import _side_by_side as side_by_side
 from benchmarks import _speed_plots as speed_plots
 from benchmarks import _speed_table as speed_table
-from benchmarks import _worker as worker
 from benchmarks import loss_grid
 from benchmarks import scale
 from benchmarks import speed
@@ -29,116 +24,6 @@ MADE = {
     "cores": 2,
     "commit": "0" * 40,
 }
-
-
-# Contenders; they run in processes of their own.
-
-
-def ready(value=1.0):
-    return {"value": value}
-
-
-def step(seconds):
-    return {"seconds": seconds}
-
-
-def fail():
-    raise RuntimeError("no such operator\nwith a long explanation")
-
-
-def hang():
-    time.sleep(60)
-
-
-def end():
-    os._exit(3)
-
-
-def grow(size):
-    return len(np.ones(size // 8))
-
-
-def hold(size):
-    held = np.ones(size // 8)
-    time.sleep(60)
-    return len(held)
-
-
-def partials(**functions):
-    return {
-        name: [functools.partial(*part) for part in parts]
-        for name, parts in functions.items()
-    }
-
-
-class TestContenders:
-    def test_others_go_on_when_one_fails_hangs_or_ends(self):
-        contenders = partials(
-            ours=[(ready,), (step, 2.0)],
-            theirs=[(ready,), (step, 6.0)],
-            cannot_start=[(fail,), (step, 1.0)],
-            fails_later=[(ready,), (fail,)],
-            hangs=[(ready,), (hang,)],
-            ends=[(end,), (step, 1.0)],
-        )
-        with side_by_side.SideBySide() as together:
-            found = together.compare(contenders, 0, limit=2)
-        assert found["ours"] == {"seconds": 5 * [2.0], "value": 1.0}
-        assert side_by_side.ratio(found, "theirs", "ours")["median"] == 3
-        error = "failed: RuntimeError: no such operator"
-        assert found["cannot_start"] == {"stopped": error}
-        assert found["fails_later"] == {"stopped": error}
-        assert found["hangs"] == {"stopped": "over 2 s"}
-        assert found["ends"] == {"stopped": "the process ended with code 3"}
-        assert side_by_side.ratio(found, "hangs", "ours") is None
-
-    @pytest.mark.skipif(
-        not os.path.exists("/proc/self/statm"), reason="reads Linux's /proc"
-    )
-    def test_a_process_that_takes_too_much_memory_is_ended(self, monkeypatch):
-        monkeypatch.setattr(worker, "LARGEST_BYTES", 2**29)
-        process = worker.Worker()
-        assert process.call(grow, 8000) == 1000
-        with pytest.raises(worker.Stopped, match=r"over 0\.5 GiB"):
-            process.call(hold, 2**30)
-        assert process.resident_bytes() == 0
-
-    def test_rounds_end_with_the_time_but_not_before_the_fifth(self):
-        def rounds(seconds):
-            contenders = partials(ours=[(ready,), (step, 1.0)])
-            with side_by_side.SideBySide() as together:
-                found = together.compare(contenders, seconds, most_rounds=7)
-            return len(found["ours"]["seconds"])
-
-        assert rounds(0) == side_by_side.LEAST_ROUNDS == 5
-        assert rounds(60) == 7
-
-    def test_another_value_than_ours_is_refused(self):
-        found = {
-            "ours": {"value": 2.0, "seconds": [1]},
-            "near": {"value": 2.0001, "seconds": [1]},
-            "far": {"value": 2.1, "seconds": [1]},
-            "nan": {"value": math.nan, "seconds": [1]},
-        }
-        side_by_side.refuse_other_values(found, "ours", found, 1e-4)
-        assert "seconds" in found["near"]
-        assert found["far"] == {"stopped": "another value: 2.1, not 2"}
-        assert "stopped" in found["nan"]
-
-
-def test_ratios_are_paired_within_rounds():
-    # The load doubles in the third round, for both.
-    found = {
-        "ours": {"seconds": [1, 1, 2, 1, 1]},
-        "theirs": {"seconds": [3, 2, 6, 4, 3]},
-    }
-    ratios = [3, 2, 3, 4, 3]
-    values = side_by_side.ratio(found, "theirs", "ours")
-    assert values["median"] == np.median(ratios)
-    assert [values["low"], values["high"]] == [
-        *np.quantile(ratios, [0.25, 0.75])
-    ]
-    assert side_by_side.fastest(found, ["theirs", "ours", "absent"]) == "ours"
 
 
 class TestTables:
@@ -265,7 +150,9 @@ class TestRun:
         stored = json.loads(made.path.read_text())
         assert set(stored["cases"]) == {"a", "b"}
         assert stored["cases"]["b"] == {"ours": {"seconds": 5 * [2.0]}}
-        assert "| b |  | 2 s |" in page.read_text()
+        assert (
+            "| b | measured |\n|---|---:|\n| ours | 2 s |" in page.read_text()
+        )
 
     def test_a_case_that_does_not_exist_is_named(self, capsys):
         with pytest.raises(SystemExit), FAST.run("", ["c"]) as run:
@@ -297,15 +184,17 @@ def test_exponents_are_slopes_of_logarithms():
     assert line.get_label() == "ours, exponent 2.00"
 
 
-def test_a_peer_that_would_take_a_minute_is_not_run():
-    before = {"rows": 512, "seconds": [10.0, 14.0, 16.0]}
-    # Four times as many pairs: 56 s; sixteen times: 224 s.
-    assert loss_grid.too_slow(before, 1024) is None
-    assert loss_grid.too_slow(before, 2048) == "about 224 s expected"
-    stopped = {"rows": 512, "stopped": "over 8 GiB"}
-    reason = loss_grid.too_slow(stopped, 1024)
-    assert reason == "over 8 GiB (smaller batch)"
-    assert loss_grid.too_slow({"rows": 1024, "stopped": reason}, 2048) == reason
+def test_a_peer_that_would_take_too_long_is_not_run():
+    # Four times as many pairs: 8 s; sixteen times: 32 s.
+    assert loss_grid.too_slow([(512, 2.0)], 1024) is None
+    reason = "not run: about 32 s expected"
+    assert loss_grid.too_slow([(512, 2.0)], 2048) == reason
+    # Eight times as long for twice the rows.
+    growth = [(256, 0.5), (512, 4.0)]
+    reason = "not run: about 32 s expected"
+    assert loss_grid.too_slow(growth, 1024) == reason
+    stopped = "over 8 GiB (smaller batch)"
+    assert loss_grid.too_slow(stopped, 1024) == stopped
 
 
 def test_the_cost_of_the_gather_is_a_time_a_call_and_a_time_a_byte():
@@ -396,5 +285,5 @@ def test_every_benchmark_runs_without_the_other_libraries(
     module = sys.modules[f"benchmarks.{name}"]
     module.main([*words, "--quick"])
     printed = capfd.readouterr().out
-    assert "| case |" in printed or "| loss |" in printed
+    assert "| measured |" in printed or "|---|---:|" in printed
     assert not module.BENCHMARK.path.with_suffix(".tmp").exists()
