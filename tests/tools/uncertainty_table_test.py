@@ -24,7 +24,7 @@ def test_the_page_shows_the_cost_of_a_head():
     result = load("head_cost")
     found = read_between(uncertainty_table.PAGE, head_cost.BEGIN, head_cost.END)
     assert found == head_cost.table(result)
-    # A pass less than two; frozen, without the gradient of the encoder.
+    # The head adds less than another step; a frozen step has no gradient.
     for seconds in result["encoders"].values():
         assert seconds["frozen"] < seconds["with"] < 2 * seconds["without"]
 
