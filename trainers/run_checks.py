@@ -16,7 +16,7 @@ PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 _OF_HEAD = ("val_recall_auroc_head", "loss")
 
 # Parts that a run may do without.
-_OPTIONAL = ("uncertainty", "preprocess", "front_end")
+OPTIONAL_PARTS = ("uncertainty", "preprocess", "front_end")
 
 
 def check_run(run: Run) -> None:
@@ -45,7 +45,7 @@ def check_run(run: Run) -> None:
         "front_end": run.data.front_end,
     }
     for name, part in parts.items():
-        if not part.name and name not in _OPTIONAL:
+        if not part.name and name not in OPTIONAL_PARTS:
             raise ValueError(f"config.{name}.name is empty; set it")
         _require_arguments(part, name, name)
     check_evaluation(run)

@@ -19,8 +19,9 @@ class UncertaintyHead(keras.layers.Layer):
     neither the encoder nor its embeddings. docs/uncertainty.md says what it
     sees and what it does not see.
 
-    The head is a small network on features `f` of the encoder: the embedding,
-    and mean and standard deviation over space of its inner layers. No gradient
+    The head is a small network on features `f` of the encoder: the embedding
+    and its norm, and of its inner layers mean, standard deviation and maximum
+    over space and the difference of neighbouring pixels. No gradient
     flows into `f`, and with `global_clipnorm` of the optimizer the gradients of
     the head have their own norm. In training, half of the rows of each class of
     a batch represent the class, the other half are queries, and vice versa. The
@@ -99,6 +100,7 @@ class UncertaintyHead(keras.layers.Layer):
         self.input_spec = keras.layers.InputSpec(ndim=2)
 
     def build(self, input_shape):
+        self.num_features = input_shape[-1]
         self.standardize.build(input_shape)
         shape = tuple(input_shape)
         for layer in (*self.hidden, self.last):

@@ -225,7 +225,7 @@ class EmbeddingModel(UncertainModel):
                 "a batch without labels. Feed (x, label), for example from "
                 "embeddings_tf.datasets.batches."
             )
-        of_head = self._loss_of_head(x, y, training)
+        of_head, y_pred = self._loss_of_head(x, y, y_pred, training)
         if of_head is not None and not self.encoder.trainable:
             return with_regularisers(self, of_head)
         if self._has_loss():

@@ -1,45 +1,116 @@
 """Features of an encoder for its uncertainty head."""
 
+import inspect
 from collections.abc import Callable
 
 import keras
 import tensorflow as tf
 
+from embeddings_tf import compat
 
-def encoder_features(encoder, width: int) -> tuple[Callable, int]:
+# Their argument `training` is for quantisation.
+_EQUAL_IN_TRAINING = (
+    keras.Sequential,
+    keras.layers.Dense,
+    keras.layers.EinsumDense,
+)
+
+
+def encoder_features(
+    encoder, width: int, num_features: int | None = None
+) -> tuple[Callable, int]:
     """Returns a function from inputs to embeddings and features.
 
-    The features are the embedding, and mean and standard deviation over space
-    of inner layers: for each spatial size, the last layer of the encoder with
-    that size. A functional or `Sequential` model has inner layers; the
-    features of any other layer or model are its embedding alone. Layers inside
-    nested models are not visited.
+    The features are the embedding, the logarithm of its norm, and four numbers
+    of each channel of the inner layers:
+
+    - mean, standard deviation and maximum over space;
+    - difference of neighbouring pixels: largest minus smallest value of each
+      block of 2 x 2 pixels, the mean over blocks. Blur makes it small, noise
+      makes it large.
+
+    The inner layers are, for each spatial size, the last layer of the encoder
+    with that size. A functional or `Sequential` model has inner layers; any
+    other layer or model has none. Layers inside nested models are not visited.
 
     Args:
         encoder: A built Keras model or layer.
         width: The last axis of its embeddings.
+        num_features: Number of features of a trained head, or None. Heads of
+            the first version have the embedding, means and deviations only.
 
     Returns:
         A function from inputs to embeddings `(batch, width)` and features
-        `(batch, num_features)`, both in inference mode and without gradient;
-        and `num_features`.
+        `(batch, num_features)`, both in inference mode, features without
+        gradient; and `num_features`.
+
+    Raises:
+        ValueError: If a head with `num_features` belongs to another encoder.
     """
     run, channels = _with_inner_layers(encoder)
+    first_version, size = (
+        width + 2 * sum(channels),
+        width + 1 + 4 * sum(channels),
+    )
+    if num_features not in (None, first_version, size):
+        raise ValueError(
+            f"The uncertainty head was trained on {num_features} features; "
+            f"this encoder has {size}. A head belongs to its encoder: give the "
+            "model a new `UncertaintyHead()` and train it."
+        )
+    if num_features is not None:
+        size = num_features
 
     def embed(inputs):
         embeddings, inner = run(inputs)
-        features = [tf.cast(embeddings, tf.float32)]
+        points = tf.cast(embeddings, tf.float32)
+        features = [points]
+        if size != first_version:
+            features.append(_log_norm(points))
         for x in inner:
-            x = tf.cast(x, tf.float32)
-            space = list(range(1, x.shape.rank - 1))
-            mean, variance = tf.nn.moments(x, axes=space)
-            features += [mean, tf.sqrt(variance)]
-        return (
-            tf.stop_gradient(embeddings),
-            tf.stop_gradient(tf.concat(features, axis=-1)),
-        )
+            found = _over_space(tf.cast(x, tf.float32))
+            features += found[:2] if size == first_version else found
+        return embeddings, tf.stop_gradient(tf.concat(features, axis=-1))
 
-    return embed, width + 2 * sum(channels)
+    return embed, size
+
+
+def differs_in_training(encoder) -> bool:
+    """Whether embeddings in training may differ from those of inference.
+
+    Batch normalisation and dropout differ. So may every layer whose `call` has
+    the argument `training`, except models that only pass it on and layers that
+    Keras gave it for other purposes.
+    """
+    return any(
+        "training" in inspect.signature(layer.call).parameters
+        for layer in compat.every_layer(encoder)
+        if type(layer) not in _EQUAL_IN_TRAINING
+        and not getattr(layer, "operations", None)
+    )
+
+
+def _log_norm(points) -> tf.Tensor:
+    """Logarithms of norms `(batch, 1)`, of any finite points."""
+    largest = tf.reduce_max(tf.abs(points), axis=-1, keepdims=True)
+    largest = tf.maximum(largest, 1e-30)
+    norm = tf.norm(points / largest, axis=-1, keepdims=True)
+    return tf.math.log(largest) + tf.math.log(tf.maximum(norm, 1e-30))
+
+
+def _over_space(x) -> list[tf.Tensor]:
+    """Four numbers `(batch, channels)` of each channel of an inner layer."""
+    space = list(range(1, x.shape.rank - 1))
+    mean, variance = tf.nn.moments(x, axes=space)
+    # Pooling is several times faster than differences of shifted tensors.
+    largest = tf.nn.max_pool(x, 2, 2, "SAME")
+    smallest = -tf.nn.max_pool(-x, 2, 2, "SAME")
+    return [
+        mean,
+        tf.sqrt(variance),
+        tf.reduce_max(largest, axis=space),
+        tf.reduce_mean(largest - smallest, axis=space),
+    ]
 
 
 def _with_inner_layers(encoder) -> tuple[Callable, list[int]]:

@@ -10,6 +10,7 @@ from embeddings_tf import compat
 from embeddings_tf.layers import UncertaintyHead
 from embeddings_tf.models.embed_batch import checked_batch
 from embeddings_tf.models.embed_batch import require_finite
+from embeddings_tf.models.encoder_features import differs_in_training
 from embeddings_tf.models.encoder_features import encoder_features
 from embeddings_tf.models.method import Method
 from embeddings_tf.models.prepare_for_replicas import (
@@ -25,7 +26,8 @@ from embeddings_tf.ops.arguments import positive_integer
 class UncertainModel(OwnLossModel):
     """The part of `EmbeddingModel` that predicts and trains an uncertainty.
 
-    Needs the attributes `encoder` and `objective` of `EmbeddingModel`.
+    Needs the attributes `encoder`, `objective` and `piece_size` of
+    `EmbeddingModel`.
     """
 
     def _add_uncertainty(self, head: UncertaintyHead | None) -> None:
@@ -56,21 +58,37 @@ class UncertainModel(OwnLossModel):
         """Builds the head, if any, on a built encoder of that width."""
         if self.uncertainty is None:
             return
-        self._features, size = encoder_features(self.encoder, width)
-        if not self.uncertainty.built:
-            self.uncertainty.build((None, size))
+        head = self.uncertainty
+        self._features, size = encoder_features(
+            self.encoder, width, head.num_features if head.built else None
+        )
+        self._differs_in_training = differs_in_training(self.encoder)
+        if not head.built:
+            head.build((None, size))
 
-    def _loss_of_head(self, x, y, training) -> tf.Tensor | None:
-        """Returns the loss of the head on a batch, a scalar, if any."""
+    def _loss_of_head(self, x, y, y_pred, training) -> tuple:
+        """Returns the head's loss on a batch, and embeddings for the objective.
+
+        The loss is a scalar, or None without a head. The embeddings are
+        `y_pred`, or equal embeddings from the pass that computes the features,
+        so that a graph needs no other pass.
+        """
         if self.uncertainty is None:
-            return None
+            return None, y_pred
         embeddings, features = self._features(x)
         predicted = self.uncertainty(features, training=training)
         values = uncertainty_loss(
-            self.uncertainty, Method(self), y, embeddings, predicted
+            self.uncertainty,
+            Method(self),
+            y,
+            tf.stop_gradient(embeddings),
+            predicted,
         )
         self._uncertainty_loss.update_state(values)
-        return mean_over_rows(values)
+        one_pass = self.piece_size is None and not self._differs_in_training
+        if one_pass or not training:
+            y_pred = embeddings
+        return mean_over_rows(values), y_pred
 
     def embed_with_uncertainty(self, inputs) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns embeddings `(batch, width)` and uncertainties `(batch,)`.

@@ -22,14 +22,15 @@ from embeddings_tf.models.uncertainty_loss import uncertainty_loss
 SEEDS = (np.array([0, 1], "int32"), np.array([0, 2], "int32"))
 
 
-def image_encoder(gaussian=False):
+def image_encoder(gaussian=False, size=8, normalised=True):
+    last = keras.layers.BatchNormalization if normalised else keras.layers.ReLU
     return keras.Sequential(
         [
-            keras.Input((8, 8, 1)),
+            keras.Input((size, size, 1)),
             keras.layers.Conv2D(3, 3, padding="same", activation="relu"),
             keras.layers.MaxPooling2D(),
             keras.layers.Conv2D(5, 3, padding="same"),
-            keras.layers.BatchNormalization(),
+            last(),
             keras.layers.Flatten(),
             layers.GaussianEmbedding(2) if gaussian else keras.layers.Dense(2),
         ]
@@ -125,22 +126,95 @@ def test_rows_without_another_row_of_their_class_are_left_out():
         np.testing.assert_array_equal(found, np.zeros(6))
 
 
-def test_features_are_means_and_deviations_of_inner_layers():
-    encoder = image_encoder()
-    embed, size = encoder_features(encoder, 2)
-    embedding, features = embed(images(4))
-    first = encoder.layers[0](images(4)).numpy()
+def blocks(x):
+    """Ranges of blocks of 2 x 2 pixels `(rows, blocks, channels)`."""
+    found = []
+    for row in range(0, x.shape[1], 2):
+        for column in range(0, x.shape[2], 2):
+            block = x[:, row : row + 2, column : column + 2]
+            found.append(block.max(axis=(1, 2)) - block.min(axis=(1, 2)))
+    return np.stack(found, axis=1)
+
+
+@pytest.mark.parametrize("size", [8, 5])
+def test_features_are_numbers_of_inner_layers(size):
+    encoder = image_encoder(size=size)
+    embed, count = encoder_features(encoder, 2)
+    x = images(4)[:, :size, :size]
+    embedding, features = embed(x)
+    first = encoder.layers[0](x).numpy()
     # Two spatial sizes; the last layer of each counts.
     pooled = keras.layers.MaxPooling2D()(first)
     last = encoder.layers[3](encoder.layers[2](pooled)).numpy()
-    expected = [encoder(images(4))]
-    for x in (first, last):
-        expected += [x.mean(axis=(1, 2)), x.std(axis=(1, 2))]
-    assert size == 2 + 2 * (3 + 5)
+    points = encoder(x).numpy()
+    expected = [points]
+    expected += [np.log(np.linalg.norm(points, axis=1, keepdims=True))]
+    for inner in (first, last):
+        expected += [inner.mean(axis=(1, 2)), inner.std(axis=(1, 2))]
+        expected += [inner.max(axis=(1, 2)), blocks(inner).mean(axis=1)]
+    assert count == 2 + 1 + 4 * (3 + 5)
     np.testing.assert_allclose(
-        features, np.concatenate(expected, 1), rtol=1e-3, atol=1e-5
+        features, np.concatenate(expected, 1), rtol=1e-3, atol=1e-4
     )
     np.testing.assert_allclose(embedding, expected[0], rtol=1e-5)
+
+
+def test_the_norm_of_any_finite_embedding_is_finite():
+    """Squares of 1e30 are infinite, and squares of 1e-30 are 0."""
+    embed, _ = encoder_features(
+        keras.Sequential([keras.Input((2,)), keras.layers.Flatten()]), 2
+    )
+    for value in (1e30, 1.0, 1e-20):
+        points = np.array([[3, -4]], "float32") * np.float32(value)
+        found = embed(points)[1].numpy()[0, 2]
+        assert found == pytest.approx(np.log(5) + np.log(value), rel=1e-4)
+    assert np.isfinite(embed(np.zeros((1, 2), "float32"))[1]).all()
+
+
+def test_blur_and_noise_change_the_difference_of_neighbours():
+    """Of a layer that returns the image itself."""
+    same = keras.Sequential(
+        [
+            keras.Input((16, 16, 1)),
+            keras.layers.ReLU(),
+            keras.layers.Flatten(),
+            keras.layers.Dense(1),
+        ]
+    )
+    embed, count = encoder_features(same, 1)
+    assert count == 1 + 1 + 4
+    clean = np.random.default_rng(0).uniform(0, 255, (5, 16, 16, 1))
+    clean = datasets.degrade(clean.astype("float32"), "blur", 0.3, (0, 1))
+    found = {
+        kind: embed(datasets.degrade(clean, kind, 0.7, (0, 2)))[1][:, -1]
+        for kind in ("blur", "noise")
+    }
+    ours = embed(clean)[1][:, -1]
+    assert (found["blur"] < ours).numpy().all()
+    assert (found["noise"] > ours).numpy().all()
+
+
+def test_features_of_a_sequence():
+    """Layers `(batch, time, channels)`, an odd number of steps, and of one."""
+    for length in (5, 1):
+        encoder = keras.Sequential(
+            [
+                keras.Input((length, 2)),
+                keras.layers.ReLU(),
+                keras.layers.Flatten(),
+                keras.layers.Dense(1),
+            ]
+        )
+        embed, count = encoder_features(encoder, 1)
+        x = np.arange(1.0, 2 * length + 1).reshape(1, length, 2)
+        found = embed(x)[1].numpy()[0, 2:]
+        assert count == 2 + len(found)
+        # Steps of 2 in blocks of two rows; the last block of five has one.
+        apart = {5: 2 * 2 / 3, 1: 0.0}[length]
+        column = x[0, :, 0]
+        np.testing.assert_allclose(
+            found[::2], [column.mean(), column.std(), column.max(), apart]
+        )
 
 
 def test_features_of_functional_and_subclassed_encoders():
@@ -158,8 +232,8 @@ def test_features_of_functional_and_subclassed_encoders():
     )
     embed, size = encoder_features(dense, 3)
     embedding, features = embed(np.ones((2, 4)))
-    assert size == 3 and features.shape == (2, 3)
-    np.testing.assert_array_equal(features, dense(np.ones((2, 4))))
+    assert size == 4 and features.shape == (2, 4)
+    np.testing.assert_array_equal(features[:, :3], dense(np.ones((2, 4))))
 
     class Own(keras.Model):
         def __init__(self):
@@ -171,18 +245,18 @@ def test_features_of_functional_and_subclassed_encoders():
 
     own = Own()
     embedding, features = encoder_features(own, 3)[0](np.ones((2, 4)))
-    np.testing.assert_array_equal(features, embedding)
+    np.testing.assert_array_equal(features[:, :3], embedding)
 
 
-def test_the_encoder_trains_as_without_a_head():
+@pytest.mark.parametrize("normalised", [True, False])
+def test_the_encoder_trains_as_without_a_head(normalised):
+    """In one pass and in two."""
     labels = np.repeat(np.arange(4), 6)
     weights = []
     for head in (None, UncertaintyHead((8,))):
         keras.utils.set_random_seed(1)
-        model = compiled(
-            image_encoder(), losses.TripletLoss(), uncertainty=head
-        )
-        encoder = image_encoder()
+        encoder = image_encoder(normalised=normalised)
+        model = compiled(encoder, losses.TripletLoss(), uncertainty=head)
         keras.utils.set_random_seed(2)
         model.encoder.set_weights(
             [np.random.normal(0, 0.1, w.shape) ** 2 for w in encoder.weights]
@@ -256,10 +330,13 @@ def test_trains_on_an_encoder_of_vectors():
     )
     x = np.random.default_rng(0).normal(size=(24, 4)).astype("float32")
     model.fit(x, np.repeat(np.arange(4), 6), batch_size=24, verbose=0)
-    # The features are the embedding alone.
+    # The features are the embedding and its norm.
+    points = encoder(x).numpy()
+    norms = np.log(np.linalg.norm(points, axis=1, keepdims=True))
+    features = np.concatenate([points, norms], axis=1)
     np.testing.assert_allclose(
         model.predict_uncertainty(x),
-        model.uncertainty(encoder(x), training=False),
+        model.uncertainty(features, training=False),
         rtol=1e-4,
     )
 
@@ -279,6 +356,87 @@ def test_a_frozen_encoder_trains_only_the_head():
     for weight, value in zip(fixed, before, strict=True):
         np.testing.assert_array_equal(weight, value)
     assert logs["loss"] == pytest.approx(logs["uncertainty_loss"])
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class Counted(keras.layers.Layer):
+    """Returns its inputs, and counts how often a graph computes them."""
+
+    passes = 0
+
+    def call(self, inputs):
+        def count(x):
+            Counted.passes += 1
+            return 0 * x
+
+        # Not stateful, so that a graph that does not need it leaves it out.
+        zeros = tf.numpy_function(count, [inputs], inputs.dtype, stateful=False)
+        zeros.set_shape(inputs.shape)
+        return inputs + tf.stop_gradient(zeros)
+
+
+@pytest.mark.parametrize(
+    ("last", "trainable", "passes"),
+    [
+        (keras.layers.ReLU, True, 1),
+        # Their embeddings in training are not those of inference.
+        (keras.layers.BatchNormalization, True, 2),
+        (lambda: keras.layers.Dropout(0.5), True, 2),
+        # The head alone needs only embeddings of inference.
+        (keras.layers.BatchNormalization, False, 1),
+    ],
+)
+def test_passes_of_the_encoder(last, trainable, passes):
+    encoder = keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(3), Counted(), last()]
+    )
+    encoder.trainable = trainable
+    model = compiled(
+        encoder, losses.PrototypicalLoss(2), uncertainty=UncertaintyHead((8,))
+    )
+    x = np.random.default_rng(0).normal(size=(24, 4)).astype("float32")
+    labels = np.repeat(np.arange(4), 6)
+    model.train_on_batch(x, labels)
+    Counted.passes = 0
+    model.train_on_batch(x, labels)
+    assert Counted.passes == passes
+    model.test_on_batch(x, labels)
+    Counted.passes = 0
+    model.test_on_batch(x, labels)
+    assert Counted.passes == 1
+
+
+def test_a_head_of_other_features_is_refused():
+    head = UncertaintyHead((8,))
+    EmbeddingModel(image_encoder(), losses.TripletLoss(), uncertainty=head)
+    dense = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    with pytest.raises(ValueError, match="on 35 features.*has 3.*a new"):
+        EmbeddingModel(dense, losses.TripletLoss(), uncertainty=head)
+
+
+def test_a_head_of_the_first_version_still_loads(tmp_path):
+    """It has the embedding, means and deviations."""
+    head = UncertaintyHead((8,))
+    head.build((None, 2 + 2 * (3 + 5)))
+    model = compiled(image_encoder(), losses.TripletLoss(), uncertainty=head)
+    model.save(tmp_path / "model.keras")
+    restored = keras.saving.load_model(tmp_path / "model.keras")
+    x, encoder = images(4), model.encoder
+    first = encoder.layers[0](x).numpy()
+    pooled = keras.layers.MaxPooling2D()(first)
+    last = encoder.layers[3](encoder.layers[2](pooled)).numpy()
+    features = [encoder(x).numpy()]
+    for inner in (first, last):
+        features += [inner.mean(axis=(1, 2)), inner.std(axis=(1, 2))]
+    expected = head(np.concatenate(features, axis=1), training=False)
+    assert np.ptp(expected) > 0
+    for known in (model, restored):
+        np.testing.assert_allclose(
+            known.predict_uncertainty(x), expected, rtol=1e-4
+        )
+    labels = np.repeat(np.arange(4), 6)
+    logs = restored.train_on_batch(images(), labels, return_dict=True)
+    assert np.isfinite(logs["uncertainty_loss"])
 
 
 @pytest.fixture(scope="module")

@@ -76,6 +76,19 @@ def test_an_override_is_quoted_for_the_shell():
     ]
 
 
+@pytest.mark.parametrize("part", ["uncertainty", "preprocess"])
+def test_a_part_that_the_run_left_out(part):
+    recipe = "uncertainty_omniglot_dim_2_prototypical"
+    config = recipe_fields(load_recipe(recipe, [f"{part}.name="]))
+    assert overrides(recipe, config) == {f"{part}.name": ""}
+    command = rerun_command(recipe, config, "runs/x").partition(" && ")[0]
+    words = shlex.split(command)
+    arguments = parse(train.parser(), words[3:])
+    again = load_recipe(arguments.config, arguments.overrides)
+    assert recipe_fields(again) == config
+    assert overrides(recipe, recipe_fields(load_recipe(recipe))) == {}
+
+
 def test_an_unknown_recipe_is_an_error():
     with pytest.raises(ValueError, match="unknown recipe"):
         rerun_command("no_such_recipe", {}, "runs/x")

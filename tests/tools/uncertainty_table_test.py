@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from benchmarks import head_cost
+from benchmarks._side_by_side import load
 from tools import uncertainty_table
 from tools.generated_text import read_between
 from tools.rerun_command import rerun_command
@@ -16,6 +18,15 @@ def test_the_page_shows_the_result_files():
     marks = uncertainty_table.BEGIN, uncertainty_table.END
     found = read_between(uncertainty_table.PAGE, *marks)
     assert found == uncertainty_table.table(results)
+
+
+def test_the_page_shows_the_cost_of_a_head():
+    result = load("head_cost")
+    found = read_between(uncertainty_table.PAGE, head_cost.BEGIN, head_cost.END)
+    assert found == head_cost.table(result)
+    # The head adds less than another step; a frozen step has no gradient.
+    for seconds in result["encoders"].values():
+        assert seconds["frozen"] < seconds["with"] < 2 * seconds["without"]
 
 
 def test_a_row_of_each_uncertainty():

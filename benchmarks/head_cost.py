@@ -1,0 +1,125 @@
+"""Measures how much longer a training step takes with an uncertainty head.
+
+    python -m benchmarks.head_cost
+
+Steps of prototypical networks without a head, with a head, and with a head on
+a frozen encoder, for an encoder with batch normalisation and for one without.
+They take turns in one process. The seconds are of the processor, on one thread.
+Writes `benchmarks/results/head_cost.json` and a table of `docs/uncertainty.md`.
+"""
+
+import statistics
+import time
+
+from benchmarks import _side_by_side as side_by_side
+from tools.generated_text import ROOT
+
+PAGE = ROOT / "docs" / "uncertainty.md"
+BEGIN, END = "<!-- head cost: begin -->", "<!-- head cost: end -->"
+ROUNDS = 12
+NUM_CLASSES, NUM_PER_CLASS = 20, 10
+ENCODERS = {
+    "image_encoder": ("batch normalisation, 32 x 32 x 3", (32, 32, 3)),
+    "n_digit_encoder": ("no batch normalisation, 28 x 56 x 1", (28, 56, 1)),
+}
+
+
+def one_thread() -> None:
+    """Makes TensorFlow compute on one thread."""
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+
+
+def step(name: str, has_head: bool, is_frozen: bool = False):
+    """Returns a function that takes a compiled step."""
+    import keras
+    import numpy as np
+
+    from embeddings_tf import layers
+    from embeddings_tf import losses
+    from embeddings_tf import models
+
+    shape = ENCODERS[name][1]
+    more = {"num_filters": 32} if name == "image_encoder" else {}
+    keras.utils.set_random_seed(0)
+    encoder = getattr(models, name)(
+        64, gaussian=False, image_shape=shape, **more
+    )
+    encoder.trainable = not is_frozen
+    model = models.EmbeddingModel(
+        encoder,
+        losses.PrototypicalLoss(num_support=5),
+        uncertainty=layers.UncertaintyHead() if has_head else None,
+    )
+    model.compile(keras.optimizers.Adam(1e-3, global_clipnorm=10.0))
+    labels = np.repeat(np.arange(NUM_CLASSES), NUM_PER_CLASS)
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, (len(labels), *shape)).astype("uint8")
+    return lambda: model.train_on_batch(x, labels)
+
+
+def measure(name: str) -> dict[str, float]:
+    """Median seconds of each kind of step."""
+    steps = {
+        "without": step(name, has_head=False),
+        "with": step(name, has_head=True),
+        "frozen": step(name, has_head=True, is_frozen=True),
+    }
+    seconds = {kind: [] for kind in steps}
+    for round_ in range(ROUNDS + 2):
+        for kind, take in steps.items():
+            started = time.process_time()
+            take()
+            if round_ > 1:  # the first are traced
+                seconds[kind].append(time.process_time() - started)
+    return {kind: statistics.median(found) for kind, found in seconds.items()}
+
+
+def table(result: dict) -> str:
+    """Returns the Markdown between the marks."""
+    lines = [
+        "| encoder, 64 dimensions | without a head | with a head | frozen, "
+        "with a head |",
+        "|---|---:|---:|---:|",
+    ]
+    for name, found in result["encoders"].items():
+        without = found["without"]
+        cells = [
+            f"{found[kind]:.3f} s ({found[kind] / without:.2f})"
+            for kind in ("with", "frozen")
+        ]
+        lines.append(
+            f"| `{name}`, {ENCODERS[name][0]} | {without:.3f} s | "
+            + " | ".join(cells)
+            + " |"
+        )
+    rows = NUM_CLASSES * NUM_PER_CLASS
+    about = f"{rows} images; in brackets: over a step without a head. "
+    return "\n".join([*lines, "", about + side_by_side.made_with(result)])
+
+
+def main() -> None:
+    start = side_by_side.start()
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow(one_thread)
+    from trainers.provenance import provenance
+    from trainers.workdir import write_json
+
+    result = {
+        "command": "python -m benchmarks.head_cost",
+        "step": "seconds of the processor, one thread",
+        "rounds": ROUNDS,
+        "load_average_before": start["load_average"],
+        "encoders": {name: measure(name) for name in ENCODERS},
+        "seconds": time.perf_counter() - start["started"],
+        **provenance(),
+    }
+    write_json(side_by_side.RESULTS / "head_cost.json", result)
+    side_by_side.write_page(PAGE, BEGIN, END, table(result))
+
+
+if __name__ == "__main__":
+    main()
