@@ -9,7 +9,8 @@ For each run, on its test classes:
 - promises: false-accept rates that `metrics.conformal_threshold` promises, and
   the rates that are reached, over 1,000 random divisions of the classes into
   enrolled, calibration and unknown classes;
-- unknown classes: AUROC and FPR at 95 % TPR in few-shot episodes.
+- unknown classes: AUROC and FPR at 95 % TPR in few-shot episodes;
+- few-shot: accuracy and expected calibration error of class probabilities.
 
 Writes `benchmarks/results/trust/NAME.json`, with the name of the folder, and
 the picture `docs/figures/trust_NAME.png` of the runs in `DRAWN`.
@@ -186,6 +187,18 @@ def _promise(rate: float, reached: list, known: list) -> dict:
     }
 
 
+def few_shot(model, split, wanted) -> dict:
+    """Accuracy and calibration error of the probabilities of new classes."""
+    from trainers.evaluators import episodes
+
+    log_prob = episodes.episode_log_prob(model, wanted.num_samples)
+    found, *_ = episodes.measure_episodes(
+        list(episodes.episodes(split, "clean", wanted, log_prob))
+    )
+    names = "accuracy", "interval", "episodes", "expected_calibration_error"
+    return {name: found[name] for name in names}
+
+
 def study(folder: pathlib.Path) -> tuple[dict, dict]:
     """Returns the results of a run, and the panels of its figure."""
     from embeddings_tf import metrics
@@ -243,6 +256,7 @@ def study(folder: pathlib.Path) -> tuple[dict, dict]:
         num_support=PROTOCOL["num_support"],
         num_query=PROTOCOL["num_query"],
         num_episodes=100,
+        num_draws=1,
         num_samples=None,  # the default of the method
     )
     results = {
@@ -262,6 +276,10 @@ def study(folder: pathlib.Path) -> tuple[dict, dict]:
         "unknown_classes": {
             "num_classes": num_classes,
             **unknown_classes.measure(model, split, wanted),
+        },
+        "few_shot": {
+            "num_classes": num_classes,
+            **few_shot(model, split, wanted),
         },
         "seconds": round(time.monotonic() - started, 1),
         **provenance(),

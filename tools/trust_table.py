@@ -7,6 +7,7 @@ Reads `benchmarks/results/trust`, which `tools.trust_study` writes.
 
 import numpy as np
 
+from tools import n_digit_table
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import remake_page
@@ -17,6 +18,10 @@ from tools.trust_study import RESULTS
 
 PAGE = ROOT / "docs" / "trust.md"
 MARKS = "<!-- trust tables: begin -->", "<!-- trust tables: end -->"
+FEW_SHOT = {
+    "prototypical": "PrototypicalLoss",
+    "stochastic_prototypes": "StochasticPrototypes",
+}
 SETS = {"an4": "AN4, speakers", "omniglot_rotations": "Omniglot, characters"}
 
 
@@ -114,6 +119,52 @@ def unknown_table(found: dict[str, dict]) -> list[str]:
     return lines
 
 
+def probabilities_table(found: dict[str, dict]) -> list[str]:
+    """Expected calibration error of the class probabilities of new classes.
+
+    From the runs of this page that have measured it, and from the committed
+    runs on numbers of several digits, whose unseen numbers are new classes.
+    """
+    rows: dict[str, list] = {}
+    for result in found.values():
+        if "few_shot" in result:
+            rows[title(result)] = [result["few_shot"]]
+    for result in kept_results(n_digit_table.RESULTS).values():
+        test = result.get("evaluation", {}).get("test_unseen", {})
+        words = result["recipe"].split("_")
+        method = "_".join(words[5:])
+        if "clean" in test and method in FEW_SHOT:
+            name = (
+                f"{words[2]}-digit numbers, {words[4]} dimensions "
+                f"| `{FEW_SHOT[method]}`"
+            )
+            rows.setdefault(name, []).append(test["clean"])
+    lines = [
+        "| test classes | trained with | runs | accuracy, % | expected "
+        "calibration error, % |",
+        "|---|---|---:|---:|---:|",
+    ]
+    for name, cells in rows.items():
+        columns = " | ".join(
+            _range([100 * cell[key] for cell in cells])
+            for key in ("accuracy", "expected_calibration_error")
+        )
+        lines.append(f"| {name} | {len(cells)} | {columns} |")
+    missing = {r["method"] for r in found.values() if "few_shot" not in r}
+    missing -= {name.rpartition("`")[0].rpartition("`")[2] for name in rows}
+    if missing:
+        names = ", ".join(f"`{name}`" for name in sorted(missing))
+        lines += ["", f"Not measured yet: {names}."]
+    return lines
+
+
+def _range(values: list[float]) -> str:
+    low, high = min(values), max(values)
+    if len(values) == 1:
+        return f"{low:.1f}"
+    return f"{low:.1f} to {high:.1f}"
+
+
 def trainings_table(found: dict[str, dict]) -> list[str]:
     """How long each run was trained."""
     lines = [
@@ -144,6 +195,7 @@ def tables(found: dict[str, dict]) -> str:
         ("Likelihood ratios of pairs", pairs_table),
         ("Promised and reached false-accept rates", promises_table),
         ("Unknown classes in few-shot episodes", unknown_table),
+        ("Class probabilities of new classes", probabilities_table),
         ("The runs", trainings_table),
     ]
     return "\n".join(

@@ -60,44 +60,43 @@ def confusion_figure(
     from matplotlib.figure import Figure
     from sklearn.metrics import confusion_matrix
 
-    labels, answers = _texts("labels", labels), _texts("answers", answers)
-    if len(labels) != len(answers):
+    true, given = _texts("labels", labels), _texts("answers", answers)
+    if len(true) != len(given):
         raise ValueError(
             "`labels` and `answers` must have the same length; received "
-            f"{len(labels)} and {len(answers)}."
+            f"{len(true)} and {len(given)}."
         )
     most = positive_integer("most", most)
     unknown = str(unknown)
     if classes is None:
-        both = np.unique(np.concatenate([labels, answers]))
+        both = np.unique(np.concatenate([true, given]))
         known = both[both != unknown]
     else:
         known = np.array([*dict.fromkeys(_texts("classes", classes))])
-    strange = np.setdiff1d(answers, [*known, unknown])
+    strange = np.setdiff1d(given, [*known, unknown])
     if len(strange):
         raise ValueError(
             f"`answers` must be of `classes` or {unknown!r}; received "
             f"{str(strange[0])!r}."
         )
-    enrolled = [name for name in known if name in set(labels)]
-    others = np.setdiff1d(labels, known).tolist()
-    right = np.where(np.isin(labels, known), labels, unknown) == answers
+    enrolled = known[np.isin(known, true)].tolist()
+    others = np.setdiff1d(true, known).tolist()
+    right = np.where(np.isin(true, known), true, unknown) == given
     rows, num_rows_of_all = [*enrolled, *others], len(enrolled) + len(others)
     if num_rows_of_all > most:
-        kept = _most_errors(rows, labels[~right], most)
+        kept = _most_errors(rows, true[~right], most)
         rows = [name for name in rows if name in kept]
         known = np.array([name for name in known if name in kept])
-        answers = np.where(
-            np.isin(answers, [*known, unknown]), answers, _OTHERS
-        )
-        chosen = np.isin(labels, rows)
-        labels, answers = labels[chosen], answers[chosen]
+        given = np.where(np.isin(given, [*known, unknown]), given, _OTHERS)
+        chosen = np.isin(true, rows)
+        true, given = true[chosen], given[chosen]
         title = f"{title} ({most} of {num_rows_of_all} classes: most errors)"
     columns = [*known]
-    columns += [_OTHERS] * (_OTHERS in answers and _OTHERS not in columns)
-    columns += [unknown] * (unknown in answers or bool(others))
+    columns += [_OTHERS] * (_OTHERS in given and _OTHERS not in columns)
+    columns += [unknown] * (unknown in given or bool(others))
     every = [*dict.fromkeys([*rows, *columns])]
-    counts = confusion_matrix(labels, answers, labels=every)
+    # One name more, because scikit-learn warns of a single one.
+    counts = confusion_matrix(true, given, labels=[*every, "\0"])
     place = [every.index(name) for name in columns]
     counts = counts[[every.index(name) for name in rows]][:, place]
 

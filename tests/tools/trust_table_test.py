@@ -21,6 +21,19 @@ def test_reached_rates_keep_the_promises():
                 assert row["reached"] <= row["promised"] + 2 * error
 
 
+def test_the_text_agrees_with_the_probabilities_of_new_classes():
+    rows = {}
+    for line in trust_table.probabilities_table(trust_table.load()):
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) == 7 and "to" in cells[5]:
+            ends = cells[5].split(" to ")
+            rows[cells[1], cells[2]] = [float(end) for end in ends]
+    number = "2-digit numbers, 2 dimensions"
+    low, high = rows[number, "`PrototypicalLoss`"]
+    assert (round(low), round(high)) == (14, 24)
+    assert max(rows[number, "`StochasticPrototypes`"]) < 4
+
+
 def test_a_minimum_is_below_every_cllr():
     for result in trust_table.load().values():
         for row in result["pairs"].values():

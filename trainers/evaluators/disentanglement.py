@@ -18,6 +18,13 @@ NUM_RECONSTRUCTIONS = 512
 NUM_PERMUTATIONS = 20
 # Number of examples for SAP and DCI, whose fits take long; half are tested.
 NUM_FITTED = 2_000
+PUBLISHED = {
+    "mutual_information_gap": "MIG",
+    "separated_attribute_predictability": "SAP",
+    "dci_disentanglement": "DCI disentanglement",
+    "dci_completeness": "DCI completeness",
+    "dci_informativeness": "DCI informativeness",
+}
 
 
 def explicitness(codes, factors) -> float:
@@ -235,10 +242,16 @@ def summary(results: dict) -> str:
         "explicitness",
         "single_dimension_auc",
     )
-    lines = [" " * 16 + "".join(f"{name:>22}" for name in names)]
-    for split, found in results.items():
-        lines.append(
-            f"{split.replace('_', ' '):<16}"
-            + "".join(f"{found[name]:>22.3f}" for name in names)
-        )
+    lines = _table(results, {name: name for name in names})
+    if all("mutual_information_gap" in found for found in results.values()):
+        lines += _table(results, PUBLISHED)
     return "\n".join(lines)
+
+
+def _table(results: dict, names: dict[str, str]) -> list[str]:
+    """Returns a line per split, with columns of the results by their title."""
+    return [" " * 16 + "".join(f"{title:>22}" for title in names.values())] + [
+        f"{split.replace('_', ' '):<16}"
+        + "".join(f"{found[name]:>22.3f}" for name in names)
+        for split, found in results.items()
+    ]

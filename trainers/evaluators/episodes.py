@@ -1,5 +1,6 @@
 """Few-shot episodes of embedded splits: classification and metrics."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -50,36 +51,6 @@ def episodes(split: EmbeddedSplit, condition: str, wanted, log_prob):
             )
 
 
-def confusion(split: EmbeddedSplit, condition: str, wanted, measured):
-    """Returns names of classes and answers of all queries of episodes.
-
-    Args:
-        split: The embedded split.
-        condition: As for `episodes`.
-        wanted: As for `episodes`.
-        measured: The list of what `episodes` yielded.
-    """
-    names = dict(zip(split.labels, split.class_names.astype(str), strict=True))
-    shape = split.num_classes, wanted.num_support + wanted.num_query
-    num_draws = wanted.num_draws if split.corrupted else 1
-    classes = []
-    counts = episodes_of_draws(wanted.num_episodes, num_draws)
-    for draw, count in enumerate(counts):
-        indices = sampling.episodes(
-            split.labels, shape[0], wanted.num_support, wanted.num_query, draw
-        ).take(count)
-        for rows in indices.as_numpy_iterator():
-            first = split.labels[rows.reshape(shape)[:, 0]]
-            classes.append(np.array([names[label] for label in first]))
-    pairs = [
-        (of_episode[target], of_episode[log_prob.argmax(-1)])
-        for of_episode, (log_prob, target) in zip(
-            classes, measured, strict=True
-        )
-    ]
-    return [np.concatenate(side) for side in zip(*pairs, strict=True)]
-
-
 def episodes_of_draws(num_episodes: int, num_draws: int) -> list[int]:
     """Numbers of episodes of each draw, in order.
 
@@ -113,6 +84,9 @@ def measure_episodes(episodes) -> tuple[dict, dict, dict]:
         "correct": " ".join(str(np.sum(found)) for found in is_correct),
         "expected_calibration_error": metrics.expected_calibration_error(
             probability, targets
+        ),
+        "area_under_risk_coverage": metrics.area_under_risk_coverage(
+            1 - probability.max(-1), is_error
         ),
         "error_at_half": float(reject["error"][len(reject["error"]) // 2]),
         **{
@@ -149,3 +123,49 @@ def leave_one_out_accuracy(model, gallery, queries, labels) -> float:
         labels,
         exclude=lambda query, row: query == row,
     )[1]
+
+
+def confusion(split: EmbeddedSplit, condition: str, wanted, measured):
+    """Returns names of classes and answers of all queries of episodes.
+
+    Args:
+        split: The embedded split.
+        condition: As for `episodes`.
+        wanted: As for `episodes`.
+        measured: The list of what `episodes` yielded.
+    """
+    names = dict(zip(split.labels, split.class_names.astype(str), strict=True))
+    shape = split.num_classes, wanted.num_support + wanted.num_query
+    num_draws = wanted.num_draws if split.corrupted else 1
+    classes = []
+    counts = episodes_of_draws(wanted.num_episodes, num_draws)
+    for draw, count in enumerate(counts):
+        indices = sampling.episodes(
+            split.labels, shape[0], wanted.num_support, wanted.num_query, draw
+        ).take(count)
+        for rows in indices.as_numpy_iterator():
+            first = split.labels[rows.reshape(shape)[:, 0]]
+            classes.append(np.array([names[label] for label in first]))
+    pairs = [
+        (of_episode[target], of_episode[log_prob.argmax(-1)])
+        for of_episode, (log_prob, target) in zip(
+            classes, measured, strict=True
+        )
+    ]
+    return [np.concatenate(side) for side in zip(*pairs, strict=True)]
+
+
+def tasks_of(splits, wanted) -> list[tuple]:
+    """Returns name, split and fields of everything that is evaluated."""
+    tasks = []
+    for split in splits:
+        tasks.append((split.name, split, wanted))
+        for num_classes, num_support in wanted.more_tasks:
+            tasks.append(
+                (
+                    f"{split.name}_{num_classes}_class_{num_support}_shot",
+                    split._replace(num_classes=num_classes),
+                    dataclasses.replace(wanted, num_support=num_support),
+                )
+            )
+    return tasks

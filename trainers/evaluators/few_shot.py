@@ -17,12 +17,14 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 from trainers.embed import split_to_embed
+from trainers.evaluators import promises
 from trainers.evaluators import unknown_classes
 from trainers.evaluators.episodes import confusion
 from trainers.evaluators.episodes import episode_log_prob
 from trainers.evaluators.episodes import episodes
 from trainers.evaluators.episodes import leave_one_out_accuracy
 from trainers.evaluators.episodes import measure_episodes
+from trainers.evaluators.episodes import tasks_of
 from trainers.evaluators.occluded import BLOCK
 from trainers.evaluators.occluded import CONDITIONS
 from trainers.evaluators.occluded import embed_split
@@ -214,8 +216,10 @@ def measure(
                 measured.append(episode)
                 progress.advance()
             cell, *curves = measure_episodes(measured)
-            if not confusions:  # of the first task, clean
-                confusions = confusion(split, condition, task, measured)
+            if condition == CONDITIONS[0]:
+                of_task = confusion(split, condition, task, measured)
+                confusions = confusions or of_task
+                cell |= promises.accepted_answers(measured, *of_task)
             if wanted.leave_one_out and name == split.name:
                 cell["leave_one_out_accuracy"] = leave_one_out_accuracy(
                     model, *split.sides(condition), split.labels
@@ -257,22 +261,6 @@ def measure(
     return results, figures
 
 
-def tasks_of(splits, wanted) -> list[tuple]:
-    """Returns name, split and fields of everything that is evaluated."""
-    tasks = []
-    for split in splits:
-        tasks.append((split.name, split, wanted))
-        for num_classes, num_support in wanted.more_tasks:
-            tasks.append(
-                (
-                    f"{split.name}_{num_classes}_class_{num_support}_shot",
-                    split._replace(num_classes=num_classes),
-                    dataclasses.replace(wanted, num_support=num_support),
-                )
-            )
-    return tasks
-
-
 def summary(results: dict) -> str:
     """Returns the accuracies as a small text table."""
     splits = [
@@ -293,6 +281,8 @@ def summary(results: dict) -> str:
                     for c in cells
                 )
             )
+    for split in splits:
+        lines += promises.lines_of_trust(split, results[split][CONDITIONS[0]])
     lines += unknown_classes.lines(results.get("unknown_classes", {}))
     return "\n".join(lines)
 

@@ -18,6 +18,7 @@ from trainers.embed import HeldOutPoints
 from trainers.embed import embed
 from trainers.embed import embed_points
 from trainers.embed import split_to_embed
+from trainers.evaluators import uncertainty
 from trainers.evaluators.scores import own_score
 from trainers.examples import take
 from trainers.folds import class_ids
@@ -26,6 +27,7 @@ from trainers.progress import CountedRows
 from trainers.progress import Progress
 from trainers.sprites import sprite_images
 
+TITLES = {"area_under_risk_coverage": "AURC", "recall_auroc": "R-AUROC"}
 # Queries whose neighbours are searched for the picture, and that it shows.
 QUERIES_SEARCHED, QUERIES_DRAWN, NEIGHBOURS_DRAWN = 500, 8, 6
 
@@ -113,6 +115,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             "ceiling": ceiling(read, classes),
             "examples": len(x),
         }
+        results[split] |= _uncertainty(model, x, embeddings, points, classes)
         if "neighbours" not in figures:
             names = np.asarray(data.class_names(labels)).astype(str)
             figures |= neighbours(model, x, embeddings, classes, names)
@@ -165,6 +168,25 @@ def _others(model, embeddings, rows, count: int) -> np.ndarray:
     # Equal embeddings can hide the row itself; then the last is one too many.
     is_other[is_other.all(axis=1), -1] = False
     return found[is_other].reshape(len(rows), count)
+
+
+def _uncertainty(model, x, embeddings, points, classes) -> dict:
+    """R-AUROC and AURC of each uncertainty of the model, if it has any."""
+    distance, found = Method(model).distance, {}
+    sources = uncertainty.uncertainties(model, x, embeddings)
+    if not sources:
+        return {}
+    wrong = uncertainty.is_wrong(points, points, classes, distance)
+    for name, values in sources.items():
+        row = {
+            "area_under_risk_coverage": metrics.area_under_risk_coverage(
+                values, wrong
+            )
+        }
+        if wrong.any() and not wrong.all():
+            row["recall_auroc"] = metrics.roc_auc(values, wrong)
+        found[f"uncertainty_{name}"] = row
+    return found
 
 
 def clustering(embeddings, classes, scores) -> dict[str, float]:
@@ -231,6 +253,14 @@ def summary(results: dict) -> str:
             lines.append(f"{'ceiling':<24}{found['ceiling']:>12.4f}")
     for split, found in results.items():
         for name, value in found.items():
+            if name.startswith("uncertainty_"):
+                lines.append(
+                    f"{split}, {name}".replace("_", " ")
+                    + "".join(
+                        f", {TITLES[key]} {number:.3f}"
+                        for key, number in value.items()
+                    )
+                )
             if name.startswith("mutual_information"):
                 name = f"{split}, {name}".replace("_", " ")
                 lines.append(f"{name:<64}{value:.4f}")

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf import metrics
+from embeddings_tf import scoring
 from embeddings_tf.models.method import Method
 
 
@@ -106,6 +107,19 @@ def _by_name(method, cosine, likelihood, own) -> dict[str, Callable]:
 
         found["fused"] = fused
     return found
+
+
+def normalised_cosine(method: Method, embeddings, classes) -> Callable:
+    """The cosine after adaptive score normalisation (AS-norm).
+
+    The cohort has the mean embedding of each class of the training.
+    """
+    points = method.points(embeddings).numpy()
+    cohort = metrics.class_means(points, classes)
+    return of_points(
+        method,
+        scoring.AdaptiveScoreNormalization(metrics.cosine_scores, cohort),
+    )
 
 
 def likelihood_ratios(method: Method) -> tuple[str, ...]:

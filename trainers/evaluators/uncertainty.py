@@ -39,7 +39,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     def recall_auroc(name):
         def measure(embeddings, labels):
             points = Method(model).points(embeddings)
-            wrong = _is_wrong(points, points, labels, distance)
+            wrong = is_wrong(points, points, labels, distance)
             if wrong.all() or not wrong.any():
                 return 0.5  # nothing to tell apart
             found = uncertainties(model, x, embeddings)[name]
@@ -115,7 +115,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             embeddings = _embed(model, damaged)
             of_damaged = uncertainties(model, damaged, embeddings)
             points = [method.points(e).numpy() for e in (embeddings, clean)]
-            wrong = _is_wrong(*points, labels, method.distance)
+            wrong = is_wrong(*points, labels, method.distance)
             found[condition] = {
                 "recall_at_1": float(1 - wrong.mean()),
                 "few_shot_accuracy": _accuracy(
@@ -190,7 +190,7 @@ def _embed(model, x) -> np.ndarray:
     return np.concatenate([model.predict_on_batch(block) for block in blocks])
 
 
-def _is_wrong(queries, gallery, labels, distance: str) -> np.ndarray:
+def is_wrong(queries, gallery, labels, distance: str) -> np.ndarray:
     """Whether the nearest other row of the gallery has another class."""
     queries, gallery = (
         tf.cast(points, tf.float64) for points in (queries, gallery)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from trainers.evaluators import promises
 from trainers.evaluators import unknown_scores
 from trainers.evaluators.occluded import EmbeddedSplit
 from trainers.progress import Progress
@@ -21,8 +22,8 @@ def measure(model, split: EmbeddedSplit, wanted) -> dict | None:
 
     Returns:
         By score the mean AUROC and FPR at 95 % TPR over the episodes, with the
-        half width of the 95 % interval of the mean; None if the split has no
-        other classes.
+        half width of the 95 % interval of the mean, and the means of
+        `promises.kept_promise`; None if the split has no other classes.
     """
     classes, sizes = np.unique(split.labels, return_counts=True)
     needed = wanted.num_support + wanted.num_query
@@ -31,6 +32,7 @@ def measure(model, split: EmbeddedSplit, wanted) -> dict | None:
         return None
     scores = unknown_scores.score_function(model, wanted.num_samples)
     found: dict[str, list] = {}
+    kept: dict[str, list] = {}
     num_episodes = min(wanted.num_episodes, MOST_EPISODES)
     progress = Progress(num_episodes, "open-set episode")
     for episode in range(num_episodes):
@@ -57,9 +59,15 @@ def measure(model, split: EmbeddedSplit, wanted) -> dict | None:
             found.setdefault(name, []).append(
                 unknown_scores.error_rates(*np.split(values, [known.size]))
             )
+            promise = promises.kept_promise(
+                *np.split(-values, [known.size]), split.labels[unknown], episode
+            )
+            kept.setdefault(name, []).append(promise)
         progress.advance()
     return {
-        name: unknown_scores.mean_rates(rates) | {"episodes": len(rates)}
+        name: unknown_scores.mean_rates(rates)
+        | {"episodes": len(rates)}
+        | promises.mean_promise(kept[name])
         for name, rates in found.items()
     }
 
@@ -74,5 +82,6 @@ def lines(results: dict) -> list[str]:
                 f"  {score.replace('_', ' '):<22}"
                 f"AUROC {row['auroc']:.3f} ±{row['auroc_interval']:.3f}"
                 f"   FPR at 95 % TPR {row['fpr_at_95_tpr']:.3f}"
+                + promises.text_of_promise(row)
             )
     return found

@@ -12,12 +12,14 @@ from embeddings_tf.models.method import Method
 from trainers.embed import embed
 from trainers.embed import split_to_embed
 from trainers.evaluators import calibrated_scores
+from trainers.evaluators import fewer_pairs as fewer
+from trainers.evaluators.listed_trials import listed_trials
 from trainers.evaluators.scores import all_scores
 from trainers.evaluators.scores import likelihood_ratios
+from trainers.evaluators.scores import normalised_cosine
 from trainers.evaluators.scores import of_points
 from trainers.evaluators.scores import pair_score
 from trainers.evaluators.scores import score_of_pairs
-from trainers.evaluators.scores import scores_of_pairs
 from trainers.evaluators.trial_measures import claimed_classes
 from trainers.evaluators.trial_measures import distance_properties
 from trainers.evaluators.trial_measures import measures
@@ -164,6 +166,9 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     embeddings = embed(model, x)
     plda.fit(method.points(embeddings).numpy(), class_ids(labels))
     scores = all_scores(method, plda, run.evaluation.euclidean)
+    scores["cosine_as_norm"] = normalised_cosine(
+        method, embeddings, class_ids(labels)
+    )
     calibrated = calibrated_scores.calibrate(run, data, model, scores)
     claims = likelihood_ratios(method)
     results, curves, figures = {}, {}, {}
@@ -182,15 +187,21 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             "targets": int(np.sum(pairs_of_class)),
             "own_score": method.name,
         }
+        if num_trials > EXACT_TRIALS:
+            found = fewer.streamed_split(
+                scores,
+                embeddings,
+                classes,
+                claims,
+                calibrated,
+                run.evaluation.num_resamples,
+            )
+            results[split] |= found.results
+            curves |= fewer.with_title(split, found.det)
+            as_trained |= fewer.with_title(split, found.as_trained)
+            after |= fewer.with_title(split, found.calibrated)
         for name, score in scores.items():
             if num_trials > EXACT_TRIALS:
-                results[split][name] = streamed(
-                    score,
-                    embeddings,
-                    classes,
-                    name in claims,
-                    calibrated.get(name),
-                )
                 continue
             first, second = np.triu_indices(len(x), 1)
             groups = np.stack([classes[first], classes[second]], axis=1)
@@ -252,30 +263,6 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             score = scores.get(method.name, score)
         figures["embedding"] = viz.acceptance_figure(points, labels, score)
     return results, figures
-
-
-def listed_trials(run, data, model, plda, path: str) -> tuple[dict, dict]:
-    """Returns the errors over a list of trials, and the DET curves."""
-    x, first, second, is_target = data.trials(run.evaluation.trials_split, path)
-    embeddings = embed(model, x)
-    results = {
-        "examples": len(x),
-        "trials": len(is_target),
-        "targets": int(np.sum(is_target)),
-        "own_score": Method(model).name,
-    }
-    curves = {}
-    scorers = scores_of_pairs(Method(model), plda, run.evaluation.euclidean)
-    for name, score in scorers.items():
-        scores = metrics.score_trials(
-            Progress(len(first), "trial").counting_scores(score),
-            embeddings,
-            range(len(x)),
-            np.stack([first, second], axis=1),
-        )
-        results[name] = measures(scores, is_target)
-        curves[name.replace("_", " ")] = metrics.det_curve(scores, is_target)
-    return results, curves
 
 
 def summary(results: dict) -> str:

@@ -137,6 +137,9 @@ def test_leave_one_out_under_each_condition(is_gaussian, monkeypatch):
     )
     monkeypatch.setattr(few_shot, "episodes", lambda *a: [])
     monkeypatch.setattr(few_shot, "measure_episodes", lambda found: [{}] * 3)
+    monkeypatch.setattr(
+        few_shot, "confusion", lambda *a: [np.array(["a"]), np.array(["a"])]
+    )
     monkeypatch.setattr(few_shot, "uncertainty", lambda splits: ({}, {}))
     monkeypatch.setattr(few_shot.viz, "evaluation_figure", lambda *a: None)
     monkeypatch.setattr(few_shot.viz, "embedding_figure", lambda *a, **k: None)

@@ -138,7 +138,7 @@ def test_nearest_other_row():
         far = np.linalg.norm(q[:, None] - g, axis=-1)
         np.fill_diagonal(far, np.inf)
         np.testing.assert_array_equal(
-            uncertainty._is_wrong(queries, gallery, labels, distance),
+            uncertainty.is_wrong(queries, gallery, labels, distance),
             labels[far.argmin(axis=1)] != labels,
         )
 

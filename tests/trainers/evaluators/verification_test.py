@@ -169,10 +169,16 @@ def test_a_learned_distance_is_trained_and_measured(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("recipe", "scores"),
     [
-        ("an4_triplet", {"cosine", "plda", "triplet_loss"}),
+        (
+            "an4_triplet",
+            {"cosine", "cosine_as_norm", "plda", "triplet_loss"},
+        ),
         pytest.param(
             "an4_learned_distance_without_auxiliary",
-            {"cosine", "plda", "learned_distance", "fused"},
+            {
+                *("cosine", "cosine_as_norm", "plda"),
+                *("learned_distance", "fused"),
+            },
             marks=pytest.mark.slow,
         ),
     ],

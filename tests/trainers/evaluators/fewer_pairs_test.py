@@ -1,0 +1,49 @@
+"""Counted pairs have intervals and curves of some examples."""
+
+import numpy as np
+import pytest
+
+from embeddings_tf import metrics
+from trainers.evaluators import fewer_pairs
+
+RNG = np.random.default_rng(0)
+CLASSES = np.repeat(np.arange(8), 30)
+EMBEDDINGS = RNG.normal(size=(8, 5))[CLASSES] + RNG.normal(size=(240, 5))
+
+
+@pytest.mark.parametrize(
+    ("most", "classes", "each"), [(40, 8, 5), (10, 5, 2), (1000, 8, 30)]
+)
+def test_a_class_loses_examples_before_it_is_lost(
+    most, classes, each, monkeypatch
+):
+    monkeypatch.setattr(fewer_pairs, "MOST_EXAMPLES", most)
+    rows = fewer_pairs.some_rows(CLASSES)
+    names, counts = np.unique(CLASSES[rows], return_counts=True)
+    assert len(names) == classes
+    assert set(counts) == {each}
+    assert np.all(np.diff(rows) > 0)
+
+
+def test_all_pairs_are_counted_and_some_make_the_interval(monkeypatch):
+    monkeypatch.setattr(fewer_pairs, "MOST_EXAMPLES", 80)
+    scores = {"cosine": metrics.cosine_scores}
+    found = fewer_pairs.streamed_split(
+        scores, EMBEDDINGS, CLASSES, ("cosine",), {}, 50
+    )
+    assert found.results["interval_examples"] == 80
+    first, second = np.triu_indices(240, 1)
+    every = metrics.score_all_pairs(metrics.cosine_scores, EMBEDDINGS)
+    expected, _ = metrics.equal_error_rate(
+        every[first, second], CLASSES[first] == CLASSES[second]
+    )
+    row = found.results["cosine"]
+    assert row["equal_error_rate"] == pytest.approx(expected, abs=1e-3)
+    low, high = row["interval"]
+    assert low < expected < high
+    assert "cllr" in row
+    for curves in (found.det, found.as_trained):
+        assert set(curves) == {"cosine"}
+    assert not found.calibrated
+    (title,) = fewer_pairs.with_title("test_a", found.det)
+    assert title == "test a: cosine (some pairs)"

@@ -1,0 +1,88 @@
+"""Promised error rates of few-shot answers, on data with known errors."""
+
+import numpy as np
+import pytest
+
+from trainers.evaluators import promises
+
+RNG = np.random.default_rng(0)
+
+
+def test_the_promise_is_kept_on_average():
+    """Classes have their own mean score; 10 calibrate, 10 measure."""
+    kept = []
+    for seed in range(300):
+        classes = np.repeat(np.arange(20), 5)
+        unknown = RNG.normal(size=20)[classes] + RNG.normal(size=100)
+        known = 6 + RNG.normal(size=50)
+        kept.append(promises.kept_promise(known, unknown, classes, seed))
+    found = promises.mean_promise([*kept, None])
+    # 10 classes cannot promise 0.05.
+    assert found["promised_false_accept_rate"] == pytest.approx(1 / 11)
+    reached = [row["reached_false_accept_rate"] for row in kept]
+    error = np.std(reached) / 300**0.5
+    assert found["reached_false_accept_rate"] == np.mean(reached)
+    assert 0 < np.mean(reached) < 1 / 11 + 3 * error
+    assert found["known_accepted"] > 0.9
+    text = promises.text_of_promise(found)
+    assert "promised 9.1 %" in text
+
+
+def test_one_other_class_can_promise_nothing():
+    found = promises.kept_promise([1.0], np.zeros(3), np.zeros(3, int), 0)
+    assert found is None
+    assert promises.mean_promise([found]) == {}
+    assert promises.text_of_promise({}) == ""
+
+
+def test_rates_follow_from_the_number_of_classes():
+    """p = 1 / (1 + 0.95 r / (1 - r))^N must be far below 0.05."""
+    for rate, classes in ((0.2, 43), (0.1, 60), (0.05, 190)):
+        factor = 1 + 0.95 * rate / (1 - rate)
+        expected = factor**classes >= 20**3
+        assert promises._is_enough(classes, rate) == expected
+        assert factor**classes > 20
+
+
+def some_episodes(num_classes, error):
+    """One query per class and episode; confident answers are right."""
+    episodes, labels, answers = [], [], []
+    for _ in range(40):
+        sure = RNG.random(num_classes) < 0.6
+        is_error = ~sure & (RNG.random(num_classes) < 2 * error)
+        top = np.where(sure, 0.97, 0.55)
+        log_prob = np.log(np.stack([top, 1 - top], axis=1))
+        episodes.append((log_prob, np.zeros(num_classes, int)))
+        labels.append(np.arange(num_classes))
+        answers.append(np.arange(num_classes) + is_error)
+    return episodes, np.concatenate(labels), np.concatenate(answers)
+
+
+def test_uncertain_answers_are_refused_if_they_are_wrong():
+    found = promises.accepted_answers(*some_episodes(400, 0.3))
+    found = found["accepted_answers"]
+    assert found["promised_error"] == 0.05
+    assert found["calibration_classes"] == 200
+    assert found["error"] == 0
+    assert 0.5 < found["accepted"] < 0.7
+    assert found["threshold"] == pytest.approx(0.97)
+    cell = {
+        "expected_calibration_error": 0.1,
+        "area_under_risk_coverage": 0.02,
+        "accepted_answers": found,
+    }
+    text = "\n".join(promises.lines_of_trust("test", cell))
+    assert "calibration error 10.0 %, AURC 2.00 %" in text
+    assert "at most 0.05 with probability 0.95" in text
+
+
+def test_nothing_is_accepted_if_all_are_wrong():
+    episodes, labels, _ = some_episodes(400, 0)
+    found = promises.accepted_answers(episodes, labels, labels + 1)
+    found = found["accepted_answers"]
+    assert found["threshold"] is None and found["error"] is None
+    assert found["accepted"] == 0
+
+
+def test_few_classes_promise_nothing():
+    assert promises.accepted_answers(*some_episodes(20, 0.1)) == {}

@@ -1,0 +1,92 @@
+"""Errors over more pairs than can be stored: all counted, some drawn."""
+
+import dataclasses
+
+import numpy as np
+
+from embeddings_tf import metrics
+from trainers.evaluators.trial_measures import measures
+from trainers.evaluators.trial_measures import streamed
+from trainers.examples import rows_of_classes
+from trainers.progress import Progress
+
+# Examples whose pairs are drawn and make intervals: half a million trials.
+MOST_EXAMPLES = 1_000
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamedSplit:
+    """Results of a split, and the curves of its scores by name."""
+
+    results: dict
+    det: dict
+    as_trained: dict
+    calibrated: dict
+
+
+def some_rows(classes: np.ndarray) -> np.ndarray:
+    """Rows of at most `MOST_EXAMPLES` examples, of as many classes as fit.
+
+    Intervals are over classes, so a class loses examples before it is lost; it
+    keeps at least two.
+    """
+    names = np.unique(classes)
+    per_class = max(2, MOST_EXAMPLES // len(names))
+    chosen = np.random.default_rng(0).permutation(names)
+    kept = np.flatnonzero(
+        np.isin(classes, chosen[: MOST_EXAMPLES // per_class])
+    )
+    return np.sort(kept[rows_of_classes(classes[kept], per_class)])
+
+
+def streamed_split(
+    scores: dict, embeddings, classes, claims, calibrated, num_resamples: int
+) -> StreamedSplit:
+    """Counts all pairs of a split in bins; draws the pairs of some examples.
+
+    Curves and the interval of the EER are of the pairs of `some_rows`, whose
+    number is in the results as `interval_examples`.
+
+    Args:
+        scores: Scores of all pairs of two sets, by name.
+        embeddings: Of the split, `(n, width)`.
+        classes: Class numbers `(n,)`.
+        claims: Names of the scores that claim to be log-likelihood ratios.
+        calibrated: `CalibratedScore` of some of the scores, by name.
+        num_resamples: Resamples of the interval; 0 for none.
+    """
+    rows = some_rows(classes)
+    first, second = np.triu_indices(len(rows), 1)
+    groups = np.stack([classes[rows][first], classes[rows][second]], axis=1)
+    is_target = groups[:, 0] == groups[:, 1]
+    found = StreamedSplit({"interval_examples": len(rows)}, {}, {}, {})
+    for name, score in scores.items():
+        counted = streamed(
+            score, embeddings, classes, name in claims, calibrated.get(name)
+        )
+        drawn = metrics.score_all_pairs(
+            Progress(len(rows) ** 2, "score").counting_scores(score),
+            embeddings[rows],
+        )[first, second]
+        of_drawn = measures(drawn, is_target, groups, num_resamples)
+        if "interval" in of_drawn:
+            counted["interval"] = of_drawn["interval"]
+        found.results[name] = counted
+        found.det[name] = metrics.det_curve(drawn, is_target)
+        if name in claims:
+            found.as_trained[name] = metrics.likelihood_ratio_curve(
+                drawn, is_target
+            )
+        if name in calibrated and calibrated[name].logistic is not None:
+            found.calibrated[name] = metrics.likelihood_ratio_curve(
+                calibrated[name].logistic.transform(drawn), is_target
+            )
+    return found
+
+
+def with_title(split: str, curves: dict) -> dict:
+    """Curves by the names of their lines in a figure."""
+    return {
+        f"{split}: {name} (some pairs)".replace("_", " "): curve
+        for name, curve in curves.items()
+    }
