@@ -127,16 +127,17 @@ def check(run, data) -> None:
 def evaluate(run, data, model) -> tuple[dict, dict]:
     """Returns EER and related metrics over all pairs of the test classes.
 
-    Pairs are unordered. With `evaluation.num_per_class`, some examples of each
-    class make the pairs of a split. The scores are the cosine, PLDA (fitted to
-    embeddings of the training split), with `evaluation.euclidean` the Euclidean
-    distance and, if the method has a log-likelihood ratio, the ratio and its
-    fusion with the cosine. Each EER has a 95 % interval from resampled classes,
-    unless `evaluation.num_resamples` is 0. Scores are also calibrated on the
-    validation classes, see `calibrated_scores`: the results contain Cllr before
-    (for scores that claim to be log-likelihood ratios) and after, its minimum,
-    and the errors at the chosen thresholds. More than `EXACT_TRIALS` trials are
-    counted in bins; each metric then has the bound of its error.
+    Pairs are unordered. The scores are the cosine, PLDA (fitted to embeddings
+    of the training split), with `evaluation.euclidean` the Euclidean distance
+    and, if the method has a log-likelihood ratio, the ratio and its fusion with
+    the cosine. Each EER has a 95 % interval from
+    resampled classes, unless `evaluation.num_resamples` is 0. Scores are also
+    calibrated on the validation classes, see `calibrated_scores`: the results
+    contain Cllr before (for scores that claim to be log-likelihood ratios) and
+    after, its minimum, and the errors at the chosen thresholds. More than
+    `EXACT_TRIALS` trials are counted in bins; each metric then has the bound of
+    its error. With `evaluation.num_per_class`, some examples of each class make
+    the pairs of a split.
 
     Lists of trials in the section `evaluation.trials` are evaluated on the
     split `evaluation.trials_split`, without intervals. With

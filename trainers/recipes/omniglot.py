@@ -29,11 +29,11 @@ with 20 drawings each, in five folds by character. Five losses have the settings
 of the retrieval recipes of Sprites. Prototypical networks have 2 supports and 3
 queries of each class, in the same batches. The learned distance follows
 Monteiro et al. 2020, Appendix C: the distance ranks neighbours and assigns
-clusters; there is no auxiliary classifier. `omniglot_retrieval_f_statistic_K_of_500` is a sweep
-over `num_dims` in the 500 dimensions of Ridgeway & Mozer 2018, who say that the
-choice hardly matters; `_merge` and `_welch` are variants of the loss. Departure
-from their paper: batches are sampled independently, instead of epochs without
-replacement.
+clusters; there is no auxiliary classifier.
+`omniglot_retrieval_f_statistic_K_of_500` is a sweep over `num_dims` in the 500
+dimensions of Ridgeway & Mozer 2018, who say that the choice hardly matters;
+`_merge` and `_welch` are variants of the loss. Departure from their paper:
+batches are sampled independently, instead of epochs without replacement.
 """
 
 import dataclasses
