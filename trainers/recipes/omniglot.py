@@ -145,9 +145,7 @@ RECIPES = {
         "Retrieval of characters that were never trained on",
         retrieval,
         values,
-        results=()
-        if name == "prototypical"
-        else (f"cross_validation/omniglot_retrieval_{name}-*.json",),
+        results=(f"cross_validation/omniglot_retrieval_{name}-*.json",),
     )
     for name, values in METHODS.items()
 } | {
@@ -171,6 +169,10 @@ RECIPES |= {
         f"F-statistic loss, {num_dims} of 500 dimensions separate a pair",
         f_statistic,
         {"num_dims": num_dims},
+        results=(
+            "cross_validation/omniglot_retrieval_f_statistic_"
+            f"{num_dims}_of_500-*.json",
+        ),
     )
     for num_dims in NUM_DIMS
 } | {
@@ -178,11 +180,17 @@ RECIPES |= {
         "Inverted F-statistic loss: merges classes in 70 of 500 dimensions",
         f_statistic,
         {"num_dims": 70, "direction": "merge"},
+        results=(
+            "cross_validation/omniglot_retrieval_f_statistic_merge-*.json",
+        ),
     ),
     "omniglot_retrieval_f_statistic_welch": Recipe(
         "F-statistic loss by Welch's test, 70 of 500 dimensions",
         f_statistic,
         {"num_dims": 70, "equal_variance": False},
+        results=(
+            "cross_validation/omniglot_retrieval_f_statistic_welch-*.json",
+        ),
     ),
 }
 # Results of the study of trust, and of a served gallery.
@@ -218,3 +226,7 @@ RECIPES |= {
     )
     for name, paths in STUDIES.items()
 }
+RECIPES |= sections.with_results(
+    {name: r for name, r in RECIPES.items() if "_retrieval_" in name},
+    "equal_budgets/{}-*.json",
+)
