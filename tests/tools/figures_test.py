@@ -9,6 +9,7 @@ from tools import comparison_table
 from tools import cross_validation_figures
 from tools import cross_validation_results
 from tools import distance_depth_table
+from tools import equal_budgets_table
 from tools import generated_text
 from tools import method_bars
 from tools import prototype_planes
@@ -36,6 +37,7 @@ def test_every_picture_is_drawn_or_copied_by_a_script():
     for draw, results in (
         (cross_validation_figures.figures, cross_validation_results.load()),
         (verification_figures.figures, verification_results.load()),
+        (equal_budgets_table.figures, equal_budgets_table.load()),
         (distance_depth_table.figures, distance_depth_table.load()),
         (trust_table.figures, trust_table.load()),
         (colour_orientation_table.figures, colour_orientation_table.load()),

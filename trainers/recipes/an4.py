@@ -87,6 +87,7 @@ RECIPES = {
             ),
             "score": "cosine",
         },
+        results=("verification/an4_triplet_classifier-seed_*.json",),
     ),
     "an4_triplet": Recipe(
         "Triplet loss, the baseline",
@@ -98,3 +99,4 @@ RECIPES = {
         ),
     ),
 }
+RECIPES = sections.with_results(RECIPES, "equal_budgets/{}-*.json")

@@ -30,11 +30,10 @@ of the retrieval recipes of Sprites. Prototypical networks have 2 supports and 3
 queries of each class, in the same batches. The learned distance follows
 Monteiro et al. 2020, Appendix C: the distance ranks neighbours and assigns
 clusters; there is no auxiliary classifier.
-`omniglot_retrieval_f_statistic_K_of_500` is a sweep
-over `num_dims` in the 500 dimensions of Ridgeway & Mozer 2018, who say that the
-choice hardly matters; `_merge` and `_welch` are variants of the loss. Departure
-from their paper: batches are sampled independently, instead of epochs without
-replacement.
+`omniglot_retrieval_f_statistic_K_of_500` is a sweep over `num_dims` in the 500
+dimensions of Ridgeway & Mozer 2018, who say that the choice hardly matters;
+`_merge` and `_welch` are variants of the loss. Departure from their paper:
+batches are sampled independently, instead of epochs without replacement.
 """
 
 import dataclasses
@@ -153,9 +152,7 @@ RECIPES = {
         "Retrieval of characters that were never trained on",
         retrieval,
         values,
-        results=()
-        if name == "prototypical"
-        else (f"cross_validation/omniglot_retrieval_{name}-*.json",),
+        results=(f"cross_validation/omniglot_retrieval_{name}-*.json",),
     )
     for name, values in METHODS.items()
 } | {
@@ -182,6 +179,10 @@ RECIPES |= {
         f"F-statistic loss, {num_dims} of 500 dimensions separate a pair",
         f_statistic,
         {"num_dims": num_dims},
+        results=(
+            "cross_validation/omniglot_retrieval_f_statistic_"
+            f"{num_dims}_of_500-*.json",
+        ),
     )
     for num_dims in NUM_DIMS
 } | {
@@ -189,11 +190,17 @@ RECIPES |= {
         "Inverted F-statistic loss: merges classes in 70 of 500 dimensions",
         f_statistic,
         {"num_dims": 70, "direction": "merge"},
+        results=(
+            "cross_validation/omniglot_retrieval_f_statistic_merge-*.json",
+        ),
     ),
     "omniglot_retrieval_f_statistic_welch": Recipe(
         "F-statistic loss by Welch's test, 70 of 500 dimensions",
         f_statistic,
         {"num_dims": 70, "equal_variance": False},
+        results=(
+            "cross_validation/omniglot_retrieval_f_statistic_welch-*.json",
+        ),
     ),
 }
 # Results of the study of trust, and of a served gallery.
@@ -229,3 +236,7 @@ RECIPES |= {
     )
     for name, paths in STUDIES.items()
 }
+RECIPES |= sections.with_results(
+    {name: r for name, r in RECIPES.items() if "_retrieval_" in name},
+    "equal_budgets/{}-*.json",
+)

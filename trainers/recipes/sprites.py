@@ -227,5 +227,7 @@ RECIPES = {
         "Retrieval of held-out classes by prototypical networks",
         retrieval,
         sections.PROTOTYPICAL_RETRIEVAL,
+        results=("cross_validation/sprites_retrieval_prototypical-*.json",),
     ),
 }
+RECIPES = sections.with_results(RECIPES, "equal_budgets/{}-*.json")
