@@ -44,15 +44,21 @@ BENCHMARK = Benchmark(
 # The following functions run in the processes of the contenders.
 
 
-@functools.cache
-def strategy_of(num_replicas):
-    import_tensorflow()
+def start_devices():
     import tensorflow as tf
 
     (device,) = tf.config.list_physical_devices("CPU")
     tf.config.set_logical_device_configuration(
         device, [tf.config.LogicalDeviceConfiguration()] * MOST
     )
+    tf.config.list_logical_devices()
+
+
+@functools.cache
+def strategy_of(num_replicas):
+    import_tensorflow(start_devices)
+    import tensorflow as tf
+
     names = [f"CPU:{number}" for number in range(num_replicas)]
     return tf.distribute.MirroredStrategy(names)
 
@@ -170,6 +176,8 @@ def simulation(points, of_pair, encoder):
             crossover = number
     what = "replicas from which sharding pays"
     note = "" if crossover else f"none up to {SIMULATED_REPLICAS[-1]}"
+    if not encoder:
+        crossover, note = None, "needs the result of training_throughput"
     rows.append({"what": what, "unit": "", "median": crossover, "note": note})
     return rows
 
