@@ -1,4 +1,4 @@
-"""What all speed benchmarks share: options, result files, rows and tables.
+"""Options, result files, rows and tables of all speed benchmarks.
 
 A result has cases; a case has contenders; a contender has the `seconds` of
 each round, or the reason why it `stopped`. Everything printed follows from

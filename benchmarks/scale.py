@@ -6,11 +6,13 @@ The triplet loss and its gradient, of 512 embeddings with 128 dimensions in all,
 on 1, 2 and 4 virtual devices of this machine under `MirroredStrategy`. Virtual
 devices share the cores, so this is the work of all replicas, not a speed-up.
 The all-gather of four replicas is timed for several sizes and fitted by a time
-a call and a time a byte. From these follow, for 8 to 512 replicas with 64 rows
-each, the time of the loss on every replica as it is (each computes all pairs),
-and with the matrix of pairs sharded by rows, which needs another call for the
-sums of rows. Sharding pays where it saves 5 % of a step whose encoder takes
-the time of the Omniglot network (`training_throughput`, if measured).
+a call and a time a byte.
+
+The simulation extrapolates to 8 to 512 replicas with 64 rows each. Now, every
+replica computes all pairs. If the matrix of pairs were sharded by rows, each
+would compute its rows, with another call for their sums. Sharding pays where
+it saves 5 % of a step whose encoder takes the time of the Omniglot network
+(`training_throughput`, if measured).
 """
 
 import functools

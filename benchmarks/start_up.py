@@ -98,6 +98,7 @@ def traced(name, jit_compile):
     import numpy as np
     import tensorflow as tf
 
+    tf.get_logger().setLevel("ERROR")  # it warns of many functions
     loss = batch_size.make(name)
     gaussian = name in ("StochasticPrototypes", "HedgedInstances")
     rng = np.random.default_rng(0)
