@@ -42,7 +42,7 @@ PROGRAMS = {
 }
 IMPORTS, LARGEST = "imports", 8
 ROWS, DIM = 120, 64
-FIRST, COMPILED, LATER = "first step", "first step with XLA", "later step"
+FIRST, COMPILED, LATER = "first call", "first call with XLA", "later call"
 BENCHMARK = Benchmark(
     "start_up",
     minutes=6,
