@@ -1,4 +1,4 @@
-"""What the benchmarks must show, and why a result falls short of it.
+"""The aims of the benchmarks, and reasons for results that fall short.
 
 Keys are the benchmark, the case and the value's name; the case "*" stands for
 every case without an entry of its own. A test fails if a result is short of

@@ -1,4 +1,4 @@
-"""What all speed benchmarks share: options, result files, rows and tables.
+"""Options, result files, rows and tables of all speed benchmarks.
 
 A result has cases; a case has contenders; a contender has the `seconds` of
 each round, or the reason why it `stopped`. Everything printed follows from
@@ -25,6 +25,8 @@ from tools.generated_text import hardware
 from tools.generated_text import write_between
 
 ROOT = pathlib.Path(__file__).parents[1]
+# Stands for every contender of a case that was not measured.
+NOT_RUN = "all"
 PAGE = ROOT / "docs" / "results" / "speed.md"
 
 
@@ -125,6 +127,8 @@ class Benchmark:
             complete = True
         finally:
             run.finish(complete)
+        if failures := run.failures():
+            raise SystemExit("\n".join(failures))
 
 
 class Run:
@@ -174,7 +178,7 @@ class Run:
             self.seconds = max(0, left / (len(chosen) - number))
             if left <= 0 and not self.quick:
                 reason = f"not measured: {self.minutes:g} minutes were used up"
-                self.add(case, {"all": {"stopped": reason}})
+                self.add(case, {NOT_RUN: {"stopped": reason}})
                 continue
             yield case
 
@@ -192,6 +196,24 @@ class Run:
             **self._provenance,
         }
         self._load = os.getloadavg()[0]
+
+    def failures(self):
+        """Returns the cases where ours, or every contender, was stopped."""
+        ours = {comparison.ours for comparison in self.benchmark.comparisons}
+        found = []
+        for case, contenders in self.cases.items():
+            stopped = {
+                name: entry["stopped"]
+                for name, entry in contenders.items()
+                if "stopped" in entry and name != NOT_RUN
+            }
+            every = len(stopped) == len(contenders)
+            found += [
+                f"{case}: {name}: {reason}"
+                for name, reason in stopped.items()
+                if every or name in ours
+            ]
+        return found
 
     def finish(self, complete):
         """Prints the table; writes the result file, its page and the CSV.

@@ -149,7 +149,7 @@ def all_rows():
 
 
 def aims_table(rows):
-    """Returns the aims: those of a case, counts, and all that fall short."""
+    """Returns aims of single cases, counts of others, and all shortfalls."""
     heads = ["benchmark", "case", "what", "measured", "aim", "reason"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     counts = {}

@@ -1,4 +1,4 @@
-"""The losses in plain PyTorch, and those of pytorch-metric-learning.
+"""The losses in plain PyTorch and in pytorch-metric-learning.
 
 The plain forms compute all pairs by one product. The triplets use that every
 class has as many rows, which ours does not require.

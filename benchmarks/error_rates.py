@@ -8,7 +8,7 @@ second from its log loss with weights that balance targets and nontargets.
 Contenders take turns, each in its own process (`_side_by_side.py`).
 
 `TrialHistogram` counts 1.2 billion trials block by block, which scikit-learn
-cannot hold; its time per trial is compared with `equal_error_rate` on 50
+cannot store; its time per trial is compared with `equal_error_rate` on 50
 million. Needs 4 GiB of memory.
 """
 

@@ -100,7 +100,7 @@ def their_explicitness(codes, factors):
     from sklearn.metrics import roc_auc_score
     from sklearn.multiclass import OneVsRestClassifier
 
-    codes = codes / codes.std(axis=0)
+    codes = (codes - codes.mean(axis=0)) / codes.std(axis=0)
     found = []
     for factor in factors.T:
         regression = LogisticRegression(solver="liblinear")

@@ -236,7 +236,7 @@ def main(arguments=None) -> None:
             others = set(found) - {OURS}
             if loss in rival_losses.OTHER_FORMULA:
                 others -= {PML}
-            side_by_side.refuse_other_values(found, OURS, others)
+            side_by_side.refuse_other_values(found, OURS, others, 1e-3)
             found |= {name: {"stopped": why} for name, why in reasons.items()}
             for name, entry in found.items():
                 if "stopped" in entry:

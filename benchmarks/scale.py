@@ -6,11 +6,13 @@ The triplet loss and its gradient, of 512 embeddings with 128 dimensions in all,
 on 1, 2 and 4 virtual devices of this machine under `MirroredStrategy`. Virtual
 devices share the cores, so this is the work of all replicas, not a speed-up.
 The all-gather of four replicas is timed for several sizes and fitted by a time
-a call and a time a byte. From these follow, for 8 to 512 replicas with 64 rows
-each, the time of the loss on every replica as it is (each computes all pairs),
-and with the matrix of pairs sharded by rows, which needs another call for the
-sums of rows. Sharding pays where it saves 5 % of a step whose encoder takes
-the time of the Omniglot network (`training_throughput`, if measured).
+a call and a time a byte.
+
+The simulation extrapolates to 8 to 512 replicas with 64 rows each. Now, every
+replica computes all pairs. If the matrix of pairs were sharded by rows, each
+would compute its rows, with another call for their sums. Sharding pays where
+it saves 5 % of a step whose encoder takes the time of the Omniglot network
+(`training_throughput`, if measured).
 """
 
 import functools
@@ -44,15 +46,21 @@ BENCHMARK = Benchmark(
 # The following functions run in the processes of the contenders.
 
 
-@functools.cache
-def strategy_of(num_replicas):
-    import_tensorflow()
+def start_devices():
     import tensorflow as tf
 
     (device,) = tf.config.list_physical_devices("CPU")
     tf.config.set_logical_device_configuration(
         device, [tf.config.LogicalDeviceConfiguration()] * MOST
     )
+    tf.config.list_logical_devices()
+
+
+@functools.cache
+def strategy_of(num_replicas):
+    import_tensorflow(start_devices)
+    import tensorflow as tf
+
     names = [f"CPU:{number}" for number in range(num_replicas)]
     return tf.distribute.MirroredStrategy(names)
 
@@ -170,6 +178,8 @@ def simulation(points, of_pair, encoder):
             crossover = number
     what = "replicas from which sharding pays"
     note = "" if crossover else f"none up to {SIMULATED_REPLICAS[-1]}"
+    if not encoder:
+        crossover, note = None, "needs the result of training_throughput"
     rows.append({"what": what, "unit": "", "median": crossover, "note": note})
     return rows
 

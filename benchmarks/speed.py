@@ -6,8 +6,8 @@
     python -m benchmarks.speed --write          # pages of the result files
 
 Each benchmark has a budget and may take half as long again for its last
-rounds; then it is ended. A benchmark that fails does not end the others.
-Writes `benchmarks/results/speed.csv` and the table of aims in
+rounds; then it is ended. The next benchmark runs even if one fails. Writes
+`benchmarks/results/speed.csv` and the table of aims in
 `docs/results/speed.md`. The exit status is 1 if a benchmark failed.
 """
 

@@ -42,7 +42,7 @@ PROGRAMS = {
 }
 IMPORTS, LARGEST = "imports", 8
 ROWS, DIM = 120, 64
-FIRST, COMPILED, LATER = "first step", "first step with XLA", "later step"
+FIRST, COMPILED, LATER = "first call", "first call with XLA", "later call"
 BENCHMARK = Benchmark(
     "start_up",
     minutes=6,
@@ -98,6 +98,7 @@ def traced(name, jit_compile):
     import numpy as np
     import tensorflow as tf
 
+    tf.get_logger().setLevel("ERROR")  # it warns of many functions
     loss = batch_size.make(name)
     gaussian = name in ("StochasticPrototypes", "HedgedInstances")
     rng = np.random.default_rng(0)

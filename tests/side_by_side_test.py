@@ -1,4 +1,4 @@
-"""Contenders take turns, and bad ones do not end the others."""
+"""Contenders take turns, and a bad one does not end a comparison."""
 
 import math
 import os

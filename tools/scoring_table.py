@@ -17,7 +17,7 @@ BEGIN, END = "<!-- scoring table: begin -->", "<!-- scoring table: end -->"
 
 
 def load() -> dict[str, dict]:
-    """Returns the results of those of the two benchmarks that were run."""
+    """Returns the results of the two benchmarks, as far as they were run."""
     paths = [RESULTS / f"{n}.json" for n in ("pair_distance", "all_trials")]
     return {p.stem: json.loads(p.read_text()) for p in paths if p.exists()}
 
