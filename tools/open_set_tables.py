@@ -62,8 +62,7 @@ def command(name: str, result: dict) -> str:
 def _promise(run: str, result: dict, promise: dict) -> tuple:
     first = promise["served_first_division"]
     unknown = result["test_classes"] - result["enrolled_classes"]
-    if result["calibration_among_test"]:
-        unknown -= result["calibration_classes"]
+    unknown -= result["calibration_classes"]
     return (
         run,
         result["score"].replace("_", " "),

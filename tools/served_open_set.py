@@ -3,13 +3,13 @@
     python -m tools.served_open_set runs/demo ...
     python -m tools.served_open_set --print runs/demo
 
-For each run, over random divisions of its test classes into two halves: one
-half is enrolled with at most `NUM_SUPPORT` examples per class, the other half
-is unknown, and the validation classes calibrate threshold and check of inputs.
-If these were in training, some of the test classes calibrate. The score is the
-one that docs/use.md advises. The first division is exported and answered by its
-signature `identify`, which also answers inputs that are not of the data set,
-such as noise.
+For each run, over random divisions of its test classes: a third, or 20 classes
+if that is more, calibrates threshold and check of inputs. Half of the others is
+enrolled with at most `NUM_SUPPORT` examples per class, the other half is
+unknown. The validation classes are left out, because they chose the best epoch.
+The score is the one that docs/use.md advises. The first division is exported
+and answered by its signature `identify`, which also answers inputs that are not
+of the data set, such as noise.
 
 Writes `benchmarks/results/open_set/NAME.json`, with the name of the folder, and
 the tables of docs/serving.md. With `--print`, it prints the tables of the runs
@@ -57,15 +57,12 @@ def advised_score(method: str) -> str:
     return "log_evidence" if method in _BY_EVIDENCE else "nearest_distance"
 
 
-def divided(labels: np.ndarray, division: int, calibrates: bool) -> tuple:
-    """Rows of supports, their classes' queries, unknown and calibration.
-
-    Without `calibrates`, no class of these labels calibrates the threshold.
-    """
+def divided(labels: np.ndarray, division: int) -> tuple:
+    """Rows of supports, their classes' queries, unknown and calibration."""
     rng = np.random.default_rng(division)
     order = rng.permutation(len(labels))
     classes = rng.permutation(np.unique(labels))
-    first = max(NUM_CALIBRATION, len(classes) // 3) if calibrates else 0
+    first = max(NUM_CALIBRATION, len(classes) // 3)
     enrolled, others = np.array_split(classes[first:], 2)
     rows = [order[labels[order] == c] for c in enrolled]
     count = [min(NUM_SUPPORT, len(r) // 2) for r in rows]
@@ -140,7 +137,6 @@ def study(folder: pathlib.Path) -> dict:
     from trainers.checkpoint import load_best
     from trainers.data import Data
     from trainers.embed import embed
-    from trainers.folds import class_ids
     from trainers.provenance import provenance
     from trainers.workdir import read_json
     from trainers.workdir import run_of_workdir
@@ -149,22 +145,14 @@ def study(folder: pathlib.Path) -> dict:
     data, model = Data(run), load_best(folder)
     x, labels = few_classes(data, run.evaluation.splits[-1])
     test = embed(model, x)
-    trained = set(class_ids(data.labels(run.data.split)).tolist())
-    held_out, held_out_labels = few_classes(data, "validation")
-    calibrates = bool(trained & {*held_out_labels.tolist()})
-    others = None if calibrates else embed(model, held_out)
     score = advised_score(run.method.name)
     found: dict[float, list] = {rate: [] for rate in RATES}
     first = {}
     for division in range(NUM_DIVISIONS):
-        support, known, unknown, rest = divided(labels, division, calibrates)
+        support, known, unknown, rest = divided(labels, division)
         gallery = Gallery(model, score=score, embedded=True)
         gallery.enroll(test[support], labels[support].astype(str))
-        calibration, of_classes, embeddings = held_out, held_out_labels, others
-        if calibrates:
-            calibration, of_classes = x[rest], labels[rest]
-            embeddings = test[rest]
-        typicality = Typicality().fit(calibration, of_classes)
+        typicality = Typicality().fit(x[rest], labels[rest])
         rows = np.concatenate([known, unknown])
         truth = labels[rows].astype(str)
         typical = typicality.predict(x[rows])
@@ -172,9 +160,7 @@ def study(folder: pathlib.Path) -> dict:
         scores = gallery.score_samples(test[rows])
         best = gallery.predict_proba(test[known]).argmax(axis=1)
         for rate in RATES:
-            # Names of other classes, also if numbers are the same.
-            names = np.char.add("other ", of_classes.astype(str))
-            gallery.calibrate(embeddings, names, rate)
+            gallery.calibrate(test[rest], labels[rest].astype(str), rate)
             answers = {
                 "class": gallery.classes_[best],
                 "accepted": (scores >= gallery.threshold_) & typical,
@@ -194,7 +180,6 @@ def study(folder: pathlib.Path) -> dict:
         "test_classes": len(np.unique(labels)),
         "enrolled_classes": len(gallery.classes_),
         "calibration_classes": gallery.calibration_["num_classes"],
-        "calibration_among_test": calibrates,
         "num_support": NUM_SUPPORT,
         "num_divisions": NUM_DIVISIONS,
         "typicality": {"refused": typicality.refused, **typicality.report_},
