@@ -1,18 +1,22 @@
 """Measures the answers "unknown" of an exported gallery on new classes.
 
-    python -m tools.served_open_set runs/omniglot_triplet ...
+    python -m tools.served_open_set runs/demo ...
+    python -m tools.served_open_set --print runs/demo
 
-For each run, over random divisions of its test classes into two halves: one
-half is enrolled with at most `NUM_SUPPORT` examples per class, the other half
-is unknown, and the validation classes calibrate the threshold. If these were in
-training, the test classes are divided into thirds, and one calibrates. The
-first division is exported and answered by its signature `identify`, which also
-answers images of uniform noise.
+For each run, over random divisions of its test classes: a third, or 20 classes
+if that is more, calibrates threshold and check of inputs. Half of the others is
+enrolled with at most `NUM_SUPPORT` examples per class, the other half is
+unknown. The validation classes are left out, because they chose the best epoch.
+The score is the one that docs/use.md advises. The first division is exported
+and answered by its signature `identify`, which also answers inputs that are not
+of the data set, such as noise.
 
 Writes `benchmarks/results/open_set/NAME.json`, with the name of the folder, and
-the table of docs/serving.md.
+the tables of docs/serving.md. With `--print`, it prints the tables of the runs
+and writes nothing.
 """
 
+import argparse
 import io
 import pathlib
 import tempfile
@@ -20,11 +24,12 @@ import zipfile
 
 import numpy as np
 
+from tools.foreign_inputs import foreign_inputs
 from tools.generated_text import ROOT
-from tools.generated_text import collect_folders
 from tools.generated_text import write_between
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
+from tools.open_set_tables import tables
 
 RESULTS = ROOT / "benchmarks" / "results" / "open_set"
 PAGE = ROOT / "docs" / "serving.md"
@@ -33,45 +38,57 @@ RATES = (0.05, 0.1)
 NUM_SUPPORT = 10
 NUM_DIVISIONS = 20
 # At most so many classes of a split.
-MOST_CLASSES = 60
-NUM_NOISE = 200
+MOST_CLASSES = 200
+# Calibration classes among the test classes, which can promise 5 %.
+NUM_CALIBRATION = 20
 _ROWS = 256
+# Methods whose evidence has no scale that the training leaves open.
+_BY_EVIDENCE = (
+    "FullCovariancePrototypes",
+    "HedgedInstances",
+    "LearnedDistance",
+    "PrototypicalLoss",
+    "StochasticPrototypes",
+)
 
 
-def divided(labels: np.ndarray, division: int, calibrates: bool) -> tuple:
-    """Rows of supports, their classes' queries, unknown and calibration.
+def advised_score(method: str) -> str:
+    """The score of a gallery that docs/use.md advises for a method."""
+    return "log_evidence" if method in _BY_EVIDENCE else "nearest_distance"
 
-    Without `calibrates`, no class of these labels calibrates the threshold.
-    """
+
+def divided(labels: np.ndarray, division: int) -> tuple:
+    """Rows of supports, their classes' queries, unknown and calibration."""
     rng = np.random.default_rng(division)
     order = rng.permutation(len(labels))
-    classes = np.array_split(
-        rng.permutation(np.unique(labels)), 3 if calibrates else 2
-    )
-    rows = [order[labels[order] == c] for c in classes[0]]
+    classes = rng.permutation(np.unique(labels))
+    first = max(NUM_CALIBRATION, len(classes) // 3)
+    enrolled, others = np.array_split(classes[first:], 2)
+    rows = [order[labels[order] == c] for c in enrolled]
     count = [min(NUM_SUPPORT, len(r) // 2) for r in rows]
-    others = [order[np.isin(labels[order], part)] for part in classes[1:]]
     return (
         np.concatenate([r[:n] for r, n in zip(rows, count, strict=True)]),
         np.concatenate([r[n:] for r, n in zip(rows, count, strict=True)]),
-        others[0],
-        others[1] if calibrates else order[:0],
+        order[np.isin(labels[order], others)],
+        order[np.isin(labels[order], classes[:first])],
     )
 
 
 def shares(found: dict, truth: np.ndarray, num_known: int) -> dict:
-    """Shares of right and of accepted answers; known inputs come first."""
-    accepted = found["accepted"]
+    """Shares of answers; known inputs come first."""
+    accepted, typical = found["accepted"], found["typical"]
     right = found["class"].astype(str)[:num_known] == truth[:num_known]
     return {
         "known_identified": float(np.mean(right & accepted[:num_known])),
         "known_accepted": float(np.mean(accepted[:num_known])),
         "unknown_accepted": float(np.mean(accepted[num_known:])),
+        "known_not_typical": float(np.mean(~typical[:num_known])),
+        "unknown_not_typical": float(np.mean(~typical[num_known:])),
     }
 
 
 def served(model, gallery, x, truth, num_known: int) -> dict:
-    """Shares of the answers of an export, and of its answers to noise."""
+    """Shares of the answers of an export, also to foreign inputs."""
     import tensorflow as tf
 
     from embeddings_tf.export import export_saved_model
@@ -92,29 +109,34 @@ def served(model, gallery, x, truth, num_known: int) -> dict:
                 for key in found[0]
             }
 
-        found = answer(np.asarray(x, np.float32))
-        rng = np.random.default_rng(0)
-        noise = rng.integers(0, 256, (NUM_NOISE, *x.shape[1:])).astype(
-            np.float32
-        )
-        of_noise = answer(noise)
+        x = np.asarray(x, np.float32)
+        found = answer(x)
+        foreign = {}
+        for kind, images in foreign_inputs(x[:num_known]).items():
+            one = answer(images)
+            above = one["score"].astype(np.float64) >= gallery.threshold_
+            foreign[kind] = {
+                "unknown": float(np.mean(one["answer"] == b"unknown")),
+                "not_typical": float(np.mean(~one["typical"])),
+                "accepted_by_threshold": float(np.mean(above)),
+                "mean_probability": float(np.mean(one["probability"])),
+            }
     return {
         **shares(found, truth, num_known),
-        "noise_unknown": float(np.mean(of_noise["answer"] == b"unknown")),
-        "noise_mean_probability": float(np.mean(of_noise["probability"])),
         "known_mean_probability": float(
             np.mean(found["probability"][:num_known])
         ),
+        "foreign": foreign,
     }
 
 
 def study(folder: pathlib.Path) -> dict:
     """Returns the results of a run."""
     from embeddings_tf.scoring import Gallery
+    from embeddings_tf.scoring import Typicality
     from trainers.checkpoint import load_best
     from trainers.data import Data
     from trainers.embed import embed
-    from trainers.folds import class_ids
     from trainers.provenance import provenance
     from trainers.workdir import read_json
     from trainers.workdir import run_of_workdir
@@ -123,61 +145,61 @@ def study(folder: pathlib.Path) -> dict:
     data, model = Data(run), load_best(folder)
     x, labels = few_classes(data, run.evaluation.splits[-1])
     test = embed(model, x)
-    trained = set(class_ids(data.labels(run.data.split)).tolist())
-    held_out, held_out_labels = few_classes(data, "validation")
-    calibrates = bool(trained & {*held_out_labels.tolist()})
-    others = None if calibrates else embed(model, held_out)
-    promises = []
-    for rate in RATES:
-        found = []
-        for division in range(NUM_DIVISIONS):
-            support, known, unknown, rest = divided(
-                labels, division, calibrates
-            )
-            gallery = Gallery(model, embedded=True)
-            gallery.enroll(test[support], labels[support].astype(str))
-            gallery.calibrate(
-                test[rest] if calibrates else others,
-                # Names of other classes, also if numbers are the same.
-                np.char.add(
-                    "other ",
-                    (labels[rest] if calibrates else held_out_labels).astype(
-                        str
-                    ),
-                ),
-                rate,
-            )
-            rows = np.concatenate([known, unknown])
-            truth = labels[rows].astype(str)
-            answers = gallery.identify(test[rows])
-            found.append(shares(answers, truth, len(known)))
-            if division == 0:
-                first = served(model, gallery, x[rows], truth, len(known))
-        promises.append(
-            {
-                "promised": rate,
-                **{
-                    key: float(np.mean([one[key] for one in found]))
-                    for key in found[0]
-                },
-                "unknown_accepted_deviation": float(
-                    np.std([one["unknown_accepted"] for one in found], ddof=1)
-                ),
-                "served_first_division": first,
+    score = advised_score(run.method.name)
+    found: dict[float, list] = {rate: [] for rate in RATES}
+    first = {}
+    for division in range(NUM_DIVISIONS):
+        support, known, unknown, rest = divided(labels, division)
+        gallery = Gallery(model, score=score, embedded=True)
+        gallery.enroll(test[support], labels[support].astype(str))
+        typicality = Typicality().fit(x[rest], labels[rest])
+        rows = np.concatenate([known, unknown])
+        truth = labels[rows].astype(str)
+        typical = typicality.predict(x[rows])
+        # Thresholds of other rates have the same scores and classes.
+        scores = gallery.score_samples(test[rows])
+        best = gallery.predict_proba(test[known]).argmax(axis=1)
+        for rate in RATES:
+            gallery.calibrate(test[rest], labels[rest].astype(str), rate)
+            answers = {
+                "class": gallery.classes_[best],
+                "accepted": (scores >= gallery.threshold_) & typical,
+                "typical": typical,
             }
-        )
-    calibration = gallery.calibration_
+            found[rate].append(shares(answers, truth, len(known)))
+            if division == 0:
+                gallery.typicality = typicality
+                first[rate] = served(model, gallery, x[rows], truth, len(known))
+        print(f"Division {division + 1} of {NUM_DIVISIONS}.", flush=True)
     return {
         "recipe": recipe,
         "config": read_json(folder / "config.json", "train again")["config"],
         "method": run.method.name,
+        "score": score,
         "trained_steps": trained_steps(folder),
         "test_classes": len(np.unique(labels)),
         "enrolled_classes": len(gallery.classes_),
-        "calibration_classes": calibration["num_classes"],
+        "calibration_classes": gallery.calibration_["num_classes"],
         "num_support": NUM_SUPPORT,
         "num_divisions": NUM_DIVISIONS,
-        "promises": promises,
+        "typicality": {"refused": typicality.refused, **typicality.report_},
+        "promises": [
+            {
+                "promised": rate,
+                **{
+                    key: float(np.mean([one[key] for one in found[rate]]))
+                    for key in found[rate][0]
+                },
+                "unknown_accepted_deviation": float(
+                    np.std(
+                        [one["unknown_accepted"] for one in found[rate]],
+                        ddof=1,
+                    )
+                ),
+                "served_first_division": first[rate],
+            }
+            for rate in RATES
+        ],
         **provenance(),
     }
 
@@ -205,48 +227,36 @@ def few_classes(data, name: str) -> tuple:
     return x[rows], labels[rows]
 
 
-def table(found: dict[str, dict]) -> str:
-    """The Markdown between the marks."""
-    lines = [
-        "| run | test classes | promised | unknown classes accepted | "
-        "enrolled classes accepted | and identified | unknown classes "
-        "accepted, by the export | enrolled classes identified, by the export "
-        '| noise answered "unknown" |',
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name, result in sorted(found.items()):
-        for promise in result["promises"]:
-            first = promise["served_first_division"]
-            lines.append(
-                f"| {name.replace('_', ' ')} | {result['test_classes']} | "
-                f"{promise['promised']:.0%} | "
-                f"{promise['unknown_accepted']:.1%} "
-                f"(± {promise['unknown_accepted_deviation']:.1%}) | "
-                f"{promise['known_accepted']:.1%} | "
-                f"{promise['known_identified']:.1%} | "
-                f"{first['unknown_accepted']:.1%} | "
-                f"{first['known_identified']:.1%} | "
-                f"{first['noise_unknown']:.1%} |"
-            )
-    return "\n".join(lines)
+def results() -> dict[str, dict]:
+    """The kept results by the names of their runs."""
+    return {path.stem: found for path, found in kept_results(RESULTS).items()}
 
 
-def write_page() -> None:
-    found = {p.stem: result for p, result in kept_results(RESULTS).items()}
-    write_between(PAGE, BEGIN, END, table(found))
-
-
-def collect(folder: pathlib.Path, replace: bool) -> None:
-    """Writes the result file of a run, and the table."""
+def main(words=None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.served_open_set",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folders", nargs="*", type=pathlib.Path)
+    parser.add_argument("--replace", action="store_true")
+    parser.add_argument("--print", action="store_true", dest="prints")
+    arguments = parser.parse_args(words)
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()
-    name = folder.resolve().name
-    keep_result(RESULTS / f"{name}.json", study(folder), replace=replace)
-    write_page()
-    print(f"wrote {RESULTS / name}.json")
+    for folder in arguments.folders:
+        name, found = folder.resolve().name, study(folder)
+        if arguments.prints:
+            print(tables({name: found}))
+            continue
+        path = RESULTS / f"{name}.json"
+        keep_result(path, found, replace=arguments.replace)
+        print(f"wrote {path}")
+    if not arguments.prints:
+        write_between(PAGE, BEGIN, END, tables(results()))
+    return 0
 
 
 if __name__ == "__main__":
-    collect_folders(__doc__.partition("\n")[0], collect)
-    write_page()
+    raise SystemExit(main())

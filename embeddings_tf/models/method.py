@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.nearest_class_mean import NearestClassMean
+from embeddings_tf.ops import gaussian
 
 # Signatures that an objective can request for an export.
 SIGNATURES = ("classify", "score_pairs")
@@ -22,7 +23,8 @@ class Method:
     the same names, without `num_samples` and `seed` if it draws no samples:
 
     - `is_gaussian`: whether it reads packed Gaussians;
-    - `points`, if an embedding has more than its coordinates;
+    - `points`, if an embedding has more than its coordinates, and `variances`,
+      if it has them and is no packed Gaussian;
     - `represent`, `log_prob` and `log_evidence`, all three or none;
     - `score_pairs`, and `score_all_pairs` if that can be faster;
     - `signatures`: `"classify"`, `"score_pairs"` or both, the signatures of an
@@ -57,12 +59,13 @@ class Method:
 
         "not stated" without an objective and without a single loss.
         """
-        name = self._objective
-        if name is None or isinstance(name, list | tuple | dict):
+        found = self._objective
+        if found is None or isinstance(found, list | tuple | dict):
             return "not stated"
-        if not isinstance(name, str):
-            name = getattr(name, "__name__", type(name).__name__)
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name)).lower()
+        name = getattr(found, "__name__", type(found).__name__)
+        if isinstance(found, str):
+            name = found
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
     @property
     def distance(self) -> str:
@@ -94,6 +97,13 @@ class Method:
     def points(self, embeddings) -> tf.Tensor:
         """Embeddings as points: the means of Gaussians."""
         return self._answer("points")(embeddings)
+
+    def variances(self, embeddings) -> tf.Tensor | None:
+        """Predicted variances `(n, dim)` of embeddings; None for points."""
+        own = getattr(self._objective, "variances", None)
+        if own is not None:
+            return own(embeddings)
+        return gaussian.unpack(embeddings)[1] if self.is_gaussian else None
 
     def represent(self, embeddings, class_ids, num_classes):
         """Represents the classes of labelled embeddings.

@@ -241,8 +241,8 @@ class Typicality:
             )
         order = rng.permutation(length)
         is_first = np.isin(labels[order], classes[: len(classes) // 2])
-        halves = order[is_first], order[~is_first]
-        return tuple(np.sort(half[:_MOST_EXAMPLES]) for half in halves)
+        first, second = order[is_first], order[~is_first]
+        return np.sort(first[:_MOST_EXAMPLES]), np.sort(second[:_MOST_EXAMPLES])
 
 
 def _errors(numbers: np.ndarray, arrays: Mapping) -> np.ndarray:
