@@ -14,6 +14,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -152,6 +153,7 @@ def load(folder, requests, num_requests, minutes) -> dict:
         "share_unknown": float(1 - accepted.mean()),
         "wall_seconds": wall,
         "requests_per_second": reached / wall,
+        "load_average": os.getloadavg()[0],
         "memory": sorted(memory),
         "all": percentiles(seconds),
         "by_signature": {
@@ -243,10 +245,12 @@ def main() -> None:
         print("first requests measured", flush=True)
         compared = beside(folder, exported, requests, arguments.engines_python)
     found = provenance()
+    del found["load"]
     result = {
         "command": "python -m benchmarks.serving_load",
         "models": len(exported),
-        "load_average": found.pop("load"),
+        # While requests were sent, not at the end.
+        "load_average": measured.pop("load_average"),
         "load": measured,
         "first_requests": first,
         "beside": compared,
