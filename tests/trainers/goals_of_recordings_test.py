@@ -41,12 +41,13 @@ def test_from_training_to_answers(goal, voices, tmp_path, capsys):
     assert call(train, *words, *QUICK, "--config.steps_per_epoch=3") == 0
     assert call(evaluate, "--workdir", run) == 0
     words = f"audio_folder:{voices}", "--split", "test", "--workdir", run
-    assert call(enroll, *words, "--gallery", gallery) == 0
+    words += "--gallery", gallery, "--examples-per-class", 3
+    assert call(enroll, *words) == 0
     capsys.readouterr()
     words = "--gallery", gallery, "--split", "test"
     assert call(identify, *words) == 0
-    # Two test classes, and validation classes for the threshold.
-    assert "inputs of enrolled classes" in capsys.readouterr().out
+    # Two recordings of each of two classes are not enrolled.
+    assert "Of 4 inputs of enrolled classes" in capsys.readouterr().out
     assert call(nearest, *words, "--k", 2) == 0
     assert "Of 10 inputs" in capsys.readouterr().out
     files = [voices / "speaker_0" / f"{number}.wav" for number in range(2)]
