@@ -95,7 +95,7 @@ def _divided(found: Mapping) -> tuple[dict, dict]:
 
 
 def _measured(value):
-    """Leaves out the angle of a rotation, which is no measure of quality."""
+    """Leaves out the angle of a rotation, which does not measure quality."""
     if not isinstance(value, Mapping):
         return value
     return {

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from embeddings_tf import metrics as embedding_metrics
+from embeddings_tf.callbacks.embedding_measures import variances
 from embeddings_tf.callbacks.variance_shares import variance_shares
 from embeddings_tf.callbacks.variance_shares import warn_if_collapsed
 from embeddings_tf.models.method import Method
@@ -46,13 +47,13 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
     `ModelCheckpoint`, TensorBoard and keras-tuner. List this callback before
     the callbacks that read its metrics.
 
-    For Gaussian embeddings, it also logs two numbers. `val_variance_share` is
-    the share of the predicted variance in the total variance of the held-out
-    embeddings. `val_variance_variation` is the standard deviation of the
-    predicted variance over inputs, divided by its mean. At the end of a
-    training of at least 500 steps, the callback warns if the share is below
-    0.001 or the variation below 0.35. Such a variance has collapsed, and does
-    not measure uncertainty (docs/uncertainty.md).
+    For embeddings with a predicted variance, it also logs two numbers.
+    `val_variance_share` is the share of the predicted variance in the total
+    variance of the held-out embeddings. `val_variance_variation` is the
+    standard deviation of the predicted variance over inputs, divided by its
+    mean. At the end of a training of at least 500 steps, the callback warns if
+    the share is below 0.001 or the variation below 0.35. Such a variance has
+    collapsed, and does not measure uncertainty (docs/uncertainty.md).
 
     Args:
         x: Held-out inputs that `model.predict` accepts in slices.
@@ -145,8 +146,13 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
                 )
             if logs is not None:
                 logs[f"val_{name}"] = value
-        if Method(self.model).is_gaussian:
-            self._shares = variance_shares(embeddings)
+        method = Method(self.model)
+        own = variances(method, embeddings)
+        if own is not None:
+            points = method.points(embeddings).numpy()
+            self._shares = variance_shares(
+                np.concatenate([points, own], axis=1)
+            )
             if logs is not None:
                 logs |= {f"val_{n}": v for n, v in self._shares.items()}
 

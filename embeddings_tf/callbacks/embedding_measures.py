@@ -6,7 +6,6 @@ from scipy import special
 
 from embeddings_tf.callbacks.variance_shares import variance_shares
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops import gaussian
 
 
 def embedding_measures(
@@ -33,9 +32,10 @@ def embedding_measures(
         "norm": np.linalg.norm(points, axis=1).mean(),
         "effective_rank": effective_rank(points),
     }
-    if method.is_gaussian:
-        values["variance"] = variances(embeddings).mean()
-        values |= variance_shares(embeddings)
+    own = variances(method, embeddings)
+    if own is not None:
+        values["variance"] = own.mean()
+        values |= variance_shares(np.concatenate([points, own], axis=1))
     values |= method.batch_diagnostics(labels, embeddings)
     return {name: float(value) for name, value in values.items()}
 
@@ -48,9 +48,10 @@ def distances(labels, points) -> tuple[np.ndarray, np.ndarray]:
     return found[is_same], found[~is_same]
 
 
-def variances(embeddings) -> np.ndarray:
-    """Predicted variances `(n, dim)` of packed Gaussians."""
-    return gaussian.unpack(embeddings)[1].numpy().astype(np.float64)
+def variances(method: Method, embeddings) -> np.ndarray | None:
+    """Predicted variances `(n, dim)`; None for points."""
+    found = method.variances(embeddings)
+    return None if found is None else found.numpy().astype(np.float64)
 
 
 def effective_rank(points: np.ndarray) -> float:

@@ -47,9 +47,11 @@ class TrainingDiagnostics(keras.callbacks.Callback):
     | `active_pairs` | other pair losses: pairs that are not learned |
     | `active_class_pairs` | `FStatisticLoss`: undecided tests of two classes |
     | `active_queries` | prototypes: queries that are not learned |
-    | `variance` | mean predicted variance, for Gaussians |
+    | `variance` | mean predicted variance, if there is one |
     | `variance_share` | its share in the total variance |
     | `variance_variation` | its relative spread over inputs |
+    | `uncertainty` | mean prediction of an `UncertaintyHead` |
+    | `uncertainty_variation` | its relative spread over inputs |
     | `noise_variance` | learned by prototypes with uncertainty |
     | `scale`, `offset` | learned by `HedgedInstances`, `SoftContrastive` |
 
@@ -64,7 +66,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
     NaN.
 
     Histograms, in `distributions/...`: `distance_within`, `distance_between`,
-    `norm`, and `variance` for Gaussians.
+    `norm`, and `variance` if there is one.
 
     The step is `optimizer.iterations`, which continues when a training is
     resumed. Under `tf.distribute`, replicas divide the batch as in a step.
@@ -169,6 +171,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
             self.values |= embedding_measures(method, labels, embeddings)
         else:
             self.values["norm"] = np.nan
+        self.values |= self._uncertainty()
         rate = float(self.model.optimizer.learning_rate.numpy())
         self.values |= {"learning_rate": rate, **method.diagnostics()}
         if self._writer is None:
@@ -184,6 +187,19 @@ class TrainingDiagnostics(keras.callbacks.Callback):
         self._writer.flush()
         self._num_written += 1
 
+    def _uncertainty(self) -> dict[str, float]:
+        """Mean and relative spread of the predictions of the head, if any."""
+        if getattr(self.model, "uncertainty", None) is None:
+            return {}
+        x = tf.convert_to_tensor(self.x[:MOST_ROWS])
+        found = self.model.embed_with_uncertainty(x)[1].numpy()
+        found = found.astype(np.float64)
+        mean = found.mean()
+        return {
+            "uncertainty": float(mean),
+            "uncertainty_variation": float(found.std() / mean if mean else 0),
+        }
+
 
 def _samples(method: Method, labels, embeddings):
     """Yields the names and values of histograms of finite embeddings."""
@@ -194,5 +210,6 @@ def _samples(method: Method, labels, embeddings):
     yield "distance_within", within
     yield "distance_between", between
     yield "norm", np.linalg.norm(points, axis=1)
-    if method.is_gaussian:
-        yield "variance", variances(embeddings)
+    own = variances(method, embeddings)
+    if own is not None:
+        yield "variance", own

@@ -77,7 +77,7 @@ def only_typical(endpoint: Endpoint, embedder: TypicalEmbedder) -> Endpoint:
 
 
 def about(typicality: Typicality | None) -> dict | None:
-    """What clients need to know of a check, for JSON."""
+    """Facts about a check for clients, for JSON."""
     if typicality is None:
         return None
     return {"refused": typicality.refused, **(typicality.report_ or {})}

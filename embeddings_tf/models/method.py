@@ -24,7 +24,7 @@ class Method:
 
     - `is_gaussian`: whether it reads packed Gaussians;
     - `points`, if an embedding has more than its coordinates, and `variances`,
-      if it has them and is no packed Gaussian;
+      if it predicts them without packed Gaussians;
     - `represent`, `log_prob` and `log_evidence`, all three or none;
     - `score_pairs`, and `score_all_pairs` if that can be faster;
     - `signatures`: `"classify"`, `"score_pairs"` or both, the signatures of an

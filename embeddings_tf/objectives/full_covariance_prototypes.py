@@ -134,6 +134,12 @@ class FullCovariancePrototypes(EpisodicObjective):
         """The means `(n, 2)`."""
         return plane_gaussian.mean(self._features(embeddings))
 
+    def variances(self, embeddings) -> tf.Tensor:
+        """The predicted variances `(n, 2)`, without the covariance."""
+        features = self._features(embeddings)
+        packed = plane_gaussian.from_features(features)
+        return finite(packed[:, 2:4], features.dtype)
+
     def represent(self, embeddings, class_ids, num_classes) -> tf.Tensor:
         """Posterior of each class's prototype given its supports.
 

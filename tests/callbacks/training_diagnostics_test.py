@@ -34,7 +34,7 @@ NAMES = {
     "f_statistic": GENERAL | {"active_class_pairs"},
     "prototypical": GENERAL | {"active_queries"},
     "stochastic": GENERAL | GAUSSIAN | {"active_queries", "noise_variance"},
-    "full": GENERAL | {"active_queries", "noise_variance"},
+    "full": GENERAL | GAUSSIAN | {"active_queries", "noise_variance"},
     "hedged": GENERAL | GAUSSIAN | {"active_pairs", "scale", "offset"},
     "soft": GENERAL | {"active_pairs", "scale", "offset"},
     "learned": GENERAL | {"active_pairs"},
@@ -113,6 +113,96 @@ def test_names_for_every_method(name, tmp_path):
     assert np.isfinite(list(values.values())).all()
     for share in set(values) & {n for n in values if n.startswith("active_")}:
         assert 0 <= values[share] <= 1
+
+
+def test_variance_of_full_covariances_by_numpy(tmp_path):
+    """The variances are a softplus of columns 2 and 3; means are 0 and 1."""
+    layer = keras.layers.Dense(5, use_bias=False)
+    encoder = keras.Sequential([keras.Input((5,)), layer])
+    model = models.EmbeddingModel(
+        encoder, objectives.FullCovariancePrototypes(1)
+    )
+    model.compile("adam")
+    watch = callbacks.TrainingDiagnostics(X, LABELS, tmp_path)
+    fit(model, watch)
+    features = X.astype(float) @ layer.kernel.numpy().astype(float)
+    variance = np.log1p(np.exp(features[:, 2:4]))
+    of_inputs = variance.sum(axis=1)
+    between = features[:, :2].var(axis=0).sum()
+    assert watch.values["variance"] == pytest.approx(variance.mean(), rel=1e-4)
+    assert watch.values["variance_share"] == pytest.approx(
+        of_inputs.mean() / (of_inputs.mean() + between), rel=1e-4
+    )
+    assert watch.values["variance_variation"] == pytest.approx(
+        of_inputs.std() / of_inputs.mean(), rel=1e-4
+    )
+    tags = events(tmp_path / "train").Tags()["tensors"]
+    assert "distributions/variance" in tags
+
+
+def test_predictions_of_an_uncertainty_head(tmp_path):
+    encoder = keras.Sequential(
+        [keras.Input((5,)), keras.layers.Dense(3, use_bias=False)]
+    )
+    model = models.EmbeddingModel(
+        encoder,
+        losses.PrototypicalLoss(1),
+        uncertainty=layers.UncertaintyHead((4,)),
+    )
+    model.compile("adam")
+    values = values_of(model, folder=tmp_path)
+    own = {"uncertainty", "uncertainty_variation"}
+    assert set(values) == NAMES["prototypical"] | own
+    expected = model.predict_uncertainty(X).astype(float)
+    assert values["uncertainty"] == pytest.approx(expected.mean(), rel=1e-5)
+    assert values["uncertainty_variation"] == pytest.approx(
+        expected.std() / expected.mean(), rel=1e-4
+    )
+
+
+def test_a_model_with_its_own_loss_and_images(tmp_path):
+    """BetaVAE: its loss reads the images, not the mean that it returns."""
+    shape = (4, 4, 1)
+    encoder = keras.Sequential(
+        [
+            keras.Input(shape),
+            keras.layers.Rescaling(1 / 255),
+            keras.layers.Flatten(),
+            layers.GaussianEmbedding(2),
+        ]
+    )
+    decoder = keras.Sequential(
+        [
+            keras.Input((2,)),
+            keras.layers.Dense(16),
+            keras.layers.Reshape(shape),
+        ]
+    )
+    model = models.BetaVAE(encoder, decoder, beta=2.0, seed=1)
+    model.compile("adam")
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, (12, *shape)).astype("float32")
+    watch = callbacks.TrainingDiagnostics(x, LABELS, tmp_path, every_steps=1)
+    pictures = callbacks.EmbeddingPictures(x, LABELS, tmp_path, images=x)
+    projector = callbacks.EmbeddingProjector(x, LABELS, tmp_path, images=x)
+    data = tf.data.Dataset.from_tensors((x, LABELS)).repeat()
+    model.fit(
+        data,
+        epochs=2,
+        steps_per_epoch=2,
+        verbose=0,
+        callbacks=[watch, pictures, projector],
+    )
+    assert steps_of(tmp_path) == [1, 2, 3, 4]
+    # No row of the output has a gradient, so the share is left out.
+    assert set(watch.values) == GENERAL - {"active_rows"}
+    assert watch.values["gradient_norm"] > 0
+    mean = model.predict(x, verbose=0)
+    norms = np.linalg.norm(mean, axis=1)
+    assert watch.values["norm"] == pytest.approx(norms.mean(), rel=1e-4)
+    assert (tmp_path / "embedding.tsv").is_file()
+    images = events(tmp_path / "validation").Tags()["tensors"]
+    assert {"embedding", "neighbours"} <= set(images)
 
 
 def test_names_in_the_event_file(tmp_path):

@@ -526,12 +526,15 @@ ENTRIES = {
         FULL_ROWS,
         ("embeddings", "first", "second"),
     ),
-    "objectives.FullCovariancePrototypes.points": Entry(
-        full_method("points"),
-        {"embeddings": FULL},
-        # The mean of other columns than the one with NaN is right.
-        {"embeddings": [h for h in FULL_ROWS if h.name != "NaN"]},
-    ),
+    **{
+        f"objectives.FullCovariancePrototypes.{name}": Entry(
+            full_method(name),
+            {"embeddings": FULL},
+            # Other columns than the one with NaN are right.
+            {"embeddings": [h for h in FULL_ROWS if h.name != "NaN"]},
+        )
+        for name in ("points", "variances")
+    },
     **{
         f"objectives.FullCovariancePrototypes.{name}": Entry(
             full_method(name),
