@@ -55,6 +55,11 @@ AIMS = {
         MOST,
         1.1,
     ),
+    ("recall_at_k", "*", f"peak memory of {OURS}"): (MOST, 4 * 2**30),
+    ("pair_distance", "*", "memory of all scores, narrower layers"): (
+        MOST,
+        2 * 2**30,
+    ),
 }
 # Reasons, in a sentence each, for results that are short of their aim.
 SHORT: dict[tuple[str, str, str], str] = {}
@@ -76,4 +81,6 @@ def assess(row):
     value = row["median"]
     met = value >= number if sign == LEAST else value <= number
     reason = "" if met else find(SHORT, *key) or NO_REASON
-    return {"aim": f"{sign} {number:g}", "met": met, "reason": reason}
+    of_bytes = row["unit"] == "bytes"
+    text = f"{number / 2**30:g} GiB" if of_bytes else f"{number:g}"
+    return {"aim": f"{sign} {text}", "met": met, "reason": reason}

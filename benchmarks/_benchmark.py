@@ -238,6 +238,7 @@ class Run:
             for part in ("cases", "rows", "made"):
                 result[part] = before[part] | result[part]
         if self.quick:
+            print(speed_table.table(benchmark.rows(result)))
             print(benchmark.text(result))
             return
         from trainers.workdir import write_json

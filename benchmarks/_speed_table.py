@@ -74,12 +74,12 @@ def table(rows):
     for row in rows:
         case, what = row["case"], row["what"]
         of_case, text = cells.setdefault(case, {}), cell(row)
+        if row["reason"]:
+            remarks.setdefault(case, []).append(row["reason"])
         if what.startswith(PEAK):
             of_case[what.removeprefix(PEAK)] += f", {text}"
             continue
         of_case[what] = text
-        if row["reason"]:
-            remarks.setdefault(case, []).append(row["reason"])
     for case, reasons in remarks.items():
         cells[case][SHORT] = "; ".join(dict.fromkeys(reasons))
     groups = []

@@ -27,6 +27,7 @@ from benchmarks._aims import OURS
 from benchmarks._aims import PAIRS
 from benchmarks._aims import PML
 from benchmarks._aims import XLA
+from benchmarks._benchmark import NOT_RUN
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
 from benchmarks._speed_plots import COSTS
@@ -158,7 +159,10 @@ def table(result, rows):
     """Returns our time and the factor to the fastest peer by batch."""
     by_case = {(row["case"], row["what"]): row for row in rows}
     ratio = BENCHMARK.comparisons[0].what
-    heads = [f"{n * k:,} rows" for n, k in BATCHES]
+    names = {c.split()[1].rpartition("x")[0] for c in result["cases"]} - {""}
+    sizes = {name: math.prod(map(int, name.split("x"))) for name in names}
+    sizes = dict(sorted(sizes.items(), key=lambda pair: pair[1]))
+    heads = [f"{num_rows:,} rows" for num_rows in sizes.values()]
     heads = ["loss", "dim", *heads, "exponent", "its limit, largest batch"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
 
@@ -169,14 +173,16 @@ def table(result, rows):
     for loss in LOSSES:
         for dim in DIMS:
             cells = [loss.replace("_", " "), str(dim)]
-            for num_classes, num_per_class in BATCHES:
-                case = f"{loss} {num_classes}x{num_per_class}x{dim}"
+            for size in sizes:
+                case = f"{loss} {size}x{dim}"
                 factor = by_case.get((case, ratio))
-                text = cell(case, OURS)
+                text = cell(case, OURS) or cell(case, NOT_RUN)
                 if factor:
                     text += f", {factor['median']:.3g} times as fast"
                     text += "" if factor["met"] else " (short)"
                 cells.append(text)
+            if not any(cells[2:]):
+                continue
             grown = f"exponent of time, {OURS}"
             cells.append(cell(f"{loss}, {dim} dimensions", grown))
             cells.append(cell(case, f"share of the limit, {OURS}"))

@@ -23,8 +23,6 @@ from benchmarks._benchmark import Comparison
 SETS, QUICK = ("60000x128", "100000x500"), ("2000x8",)
 NUM_PER_CLASS = 10
 PRODUCTS = "bare products"
-# Our search may take this many bytes.
-AIM = 4 * 2**30
 SECONDS_OF_A_SEARCH = 300
 BENCHMARK = Benchmark(
     "recall_at_k",
