@@ -8,12 +8,15 @@ They take turns in one process. The seconds are of the processor, on one thread.
 Writes `benchmarks/results/head_cost.json` and a table of `docs/uncertainty.md`.
 """
 
+import os
 import statistics
 import time
 
-from benchmarks import _side_by_side as side_by_side
 from tools.generated_text import ROOT
+from tools.generated_text import hardware
+from tools.generated_text import write_between
 
+RESULT = ROOT / "benchmarks" / "results" / "head_cost.json"
 PAGE = ROOT / "docs" / "uncertainty.md"
 BEGIN, END = "<!-- head cost: begin -->", "<!-- head cost: end -->"
 ROUNDS = 12
@@ -96,12 +99,16 @@ def table(result: dict) -> str:
             + " |"
         )
     rows = NUM_CLASSES * NUM_PER_CLASS
-    about = f"{rows} images; in brackets: over a step without a head. "
-    return "\n".join([*lines, "", about + side_by_side.made_with(result)])
+    about = (
+        f"{rows} images; in brackets: over a step without a head. Medians of "
+        f"steps taken in turns, in one run, commit {result['commit'][:7]}, "
+        f"{hardware([result])}."
+    )
+    return "\n".join([*lines, "", about])
 
 
 def main() -> None:
-    start = side_by_side.start()
+    started, load = time.perf_counter(), os.getloadavg()[0]
     from trainers.quiet import import_tensorflow
 
     import_tensorflow(one_thread)
@@ -112,13 +119,14 @@ def main() -> None:
         "command": "python -m benchmarks.head_cost",
         "step": "seconds of the processor, one thread",
         "rounds": ROUNDS,
-        "load_average_before": start["load_average"],
+        "load_average_before": load,
         "encoders": {name: measure(name) for name in ENCODERS},
-        "seconds": time.perf_counter() - start["started"],
+        "seconds": time.perf_counter() - started,
         **provenance(),
     }
-    write_json(side_by_side.RESULTS / "head_cost.json", result)
-    side_by_side.write_page(PAGE, BEGIN, END, table(result))
+    write_json(RESULT, result)
+    write_between(PAGE, BEGIN, END, table(result))
+    print(f"Wrote {PAGE.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

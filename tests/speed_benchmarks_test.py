@@ -109,7 +109,7 @@ class TestDriver:
                 seconds,
             ),
         )
-        found = speed.run_all(["fails", "hangs", "passes"], 1)
+        found = speed.run_all(["fails", "hangs", "passes"], 30)
         assert found == {
             "fails": "failed with status 2",
             "hangs": "ended after 0 minutes",

@@ -164,6 +164,7 @@ def test_it_is_verified_by_its_own_score(model, features):
     found = results["test"]
     assert {name for name in found if isinstance(found[name], dict)} == {
         "cosine",
+        "cosine_as_norm",
         "plda",
         "scaled_cosine",
         "fused",

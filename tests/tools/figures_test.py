@@ -52,6 +52,8 @@ def test_every_picture_is_drawn_or_copied_by_a_script():
     drawn |= {f"example_{script.stem}" for script in examples.glob("*.py")}
     watched = [*watching_pictures.TABS, "collapse_or_progress"]
     drawn |= {f"watching_{name}" for name in watched}
+    # The commands of docs/use.md draw it.
+    drawn.add("use_confusion")
     there = {p.stem for p in generated_text.FIGURES.iterdir()}
     assert there == drawn | copied()
 

@@ -109,7 +109,7 @@ def changed(recipe, *overrides):
         (["steps_per_epoch=50", "num_epochs=20"], ["steps_per_epoch=50"]),
         # In every run whose length differs from the recipe's.
         (["num_epochs=5", "optimizer.learning_rate.decay_steps=500"], []),
-        (["optimizer.learning_rate.decay_steps=500"], ["decay_steps=500"]),
+        (["optimizer.learning_rate.decay_steps=1500"], ["decay_steps=1500"]),
         # Of the evaluation; such a run is refused as the same run.
         (["evaluation.num_samples=7", "seed=3", "patience=4"], []),
     ],

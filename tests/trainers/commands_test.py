@@ -187,7 +187,14 @@ def test_an_evaluation_of_another_kind_replaces_nothing(
 
         return evaluate
 
-    clean = {"clean": {"accuracy": 0.5, "interval": 0.1}}
+    clean = {
+        "clean": {
+            "accuracy": 0.5,
+            "interval": 0.1,
+            "expected_calibration_error": 0.1,
+            "area_under_risk_coverage": 0.2,
+        }
+    }
     monkeypatch.setattr(
         n_digit_few_shot, "evaluate", measured("evaluation", clean)
     )

@@ -31,6 +31,7 @@ RECIPES = {
         results=(
             "../../saved_models/demo/evaluation.json",
             "watching_cost.json",
+            "open_set/demo.json",
         ),
     ),
 }

@@ -219,11 +219,11 @@ STUDIES = {
     "omniglot_retrieval_triplet": (
         "trust/omniglot_contrastive",
         "trust/omniglot_triplet",
-        "open_set/omniglot_triplet",
     ),
     "omniglot_5_shot_dim_64_prototypical": ("trust/omniglot_prototypical",),
     "omniglot_5_shot_dim_64_stochastic_prototypes": (
         "trust/omniglot_stochastic_prototypes",
+        "open_set/omniglot_stochastic_prototypes",
     ),
 }
 RECIPES |= {
