@@ -10,6 +10,7 @@ a call, or the error of the conversion. The outputs are in `outputs`.
 
 import json
 import pathlib
+import re
 import statistics
 import sys
 import time
@@ -199,7 +200,9 @@ def _arrays(file) -> dict:
 
 def _short(error) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {' '.join(lines)}"[:1000]
+    # Folders of the machine do not belong into a result.
+    text = re.sub(r"/\S*/", "", " ".join(lines))
+    return f"{type(error).__name__}: {text}"[:1000]
 
 
 if __name__ == "__main__":

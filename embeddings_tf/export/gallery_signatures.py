@@ -16,6 +16,7 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.ops import distances
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.nearest import without_surplus
+from embeddings_tf.ops.pair_logits import pairs_at_once
 from embeddings_tf.scoring.gallery import Gallery
 from embeddings_tf.scoring.open_set import answer_for_unknown
 
@@ -81,9 +82,10 @@ class GallerySignatures(tf.Module):
             map(np.size, tf.nest.flatten(classifier.prototypes_))
         )
         width = examples.embeddings.shape[1]
-        self.single = SinglePrecision(
-            self._answer_at_once, tf.TensorSpec((None, width), tf.float32)
-        )
+        with pairs_at_once():
+            self.single = SinglePrecision(
+                self._answer_at_once, tf.TensorSpec((None, width), tf.float32)
+            )
         self._checks_inputs = gallery.typicality is not None
         if gallery.typicality is not None:
             self.typicality = typical_embedder.stored(gallery.typicality)

@@ -143,7 +143,7 @@ def log_average(first, second, scale, offset, sign, of_probability):
     middle = tf.reduce_mean(tf.cast(first, tf.float64), axis=(0, 1))
     middle = tf.stop_gradient(tf.cast(middle, dtype))
     # An empty batch has no mean; use 0.
-    middle = tf.math.multiply_no_nan(middle, tf.cast(tf.size(first) > 0, dtype))
+    middle = tf.where(tf.size(first) > 0, middle, tf.zeros_like(middle))
 
     def loop(step, *start):
         """`step(i, j, *sums) -> sums` for all pairs of samples."""
@@ -161,7 +161,9 @@ def log_average(first, second, scale, offset, sign, of_probability):
     def centred(first, second, scale, offset):
         def logits(i, j):
             """Two samples in float64, their distances, and signed logits."""
-            a, b = (tf.cast(z, tf.float64) for z in (first[i], second[j]))
+            # Not first[i], which OpenVINO cannot run in a loop.
+            pair = tf.gather(first, i), tf.gather(second, j)
+            a, b = (tf.cast(z, tf.float64) for z in pair)
             norms = tf.reduce_sum(a * a, -1)[:, None] + tf.reduce_sum(b * b, -1)
             square = norms - 2 * tf.matmul(a, b, transpose_b=True)
             coincide = square <= RESOLUTION * norms

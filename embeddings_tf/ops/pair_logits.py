@@ -1,8 +1,26 @@
 """Computes logits of pairs of embeddings for `PairDistance`."""
 
+import contextlib
+import contextvars
+
 import tensorflow as tf
 
 SLOPE = 0.1
+_AT_ONCE = contextvars.ContextVar("_AT_ONCE", default=False)
+
+
+@contextlib.contextmanager
+def pairs_at_once():
+    """Computes all pairs without blocks, for what is traced inside.
+
+    Memory grows with the pairs. Converters to other engines do not know the
+    lists of tensors that blocks need.
+    """
+    token = _AT_ONCE.set(True)
+    try:
+        yield
+    finally:
+        _AT_ONCE.reset(token)
 
 
 def _projections(first, second, weights) -> tuple[tf.Tensor, tf.Tensor]:
@@ -37,11 +55,21 @@ def logits_of_pairs(first, second, weights, rate, seed) -> tf.Tensor:
     return _logits(of_first + of_second, weights, rate, seed)
 
 
-# Compiled also for eager callers, because eager small operations are slow.
-@tf.function(reduce_retracing=True, autograph=False)
 def logits_of_all_pairs(
     first, second, weights, rate, seed, block_size
 ) -> tf.Tensor:
+    if not _AT_ONCE.get():
+        return _in_blocks(first, second, weights, rate, seed, block_size)
+    of_first, of_second = _projections(first, second, weights)
+    hidden = of_first[:, None] + of_second
+    hidden = tf.reshape(hidden, (-1, of_second.shape[-1]))
+    logits = _logits(hidden, weights, rate, seed)
+    return tf.reshape(logits, (-1, tf.shape(second)[0]))
+
+
+# Compiled also for eager callers, because eager small operations are slow.
+@tf.function(reduce_retracing=True, autograph=False)
+def _in_blocks(first, second, weights, rate, seed, block_size) -> tf.Tensor:
     rows, columns = tf.shape(first)[0], tf.shape(second)[0]
     # An empty side becomes one row, which is dropped at the end.
     first, second = (
