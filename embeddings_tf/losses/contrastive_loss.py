@@ -10,6 +10,7 @@ from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.sum_over_pairs import sum_over_pairs
 
 AVERAGE_OVER = ("all", "each_kind")
 
@@ -39,16 +40,29 @@ def contrastive_loss(
     margin, _ = _checked(margin, average_over)
 
     def value(labels, embeddings):
-        square = distances.squared_l2_within(embeddings)
-        positive, negative = pairs.positive_and_negative(labels)
-        missing = tf.nn.relu(margin - distances.square_root(square))
-        if average_over == "each_kind":
-            return (
-                pairs.mean_over(positive, square)
-                + pairs.mean_over(negative, tf.square(missing))
-            ) / 2
-        terms = tf.where(positive, square, tf.square(missing))
-        return pairs.mean_over(positive | negative, terms) / 2
+        positives, negatives = pairs.num_pairs(labels, embeddings.dtype)
+        if average_over == "all":
+            positives = negatives = positives + negatives
+        # Divided before summing; otherwise the sum may exceed float32.
+        positives = tf.math.reciprocal_no_nan(positives) / 2
+        negatives = tf.math.reciprocal_no_nan(negatives) / 2
+
+        def terms(square, rows, columns):
+            same = tf.gather(labels, rows)[:, None] == tf.gather(
+                labels, columns
+            )
+            root = tf.sqrt(square)
+            missing = tf.nn.relu(margin - root)
+            costs = tf.where(
+                same, positives * square, negatives * tf.square(missing)
+            )
+            slope = tf.math.divide_no_nan(-negatives * missing, root)
+            slope = tf.where(same, positives, slope)
+            return tf.reduce_sum(costs)[None], slope
+
+        return sum_over_pairs(
+            embeddings, "squared_l2", terms, is_symmetric=True
+        )[0]
 
     return pairs.set_wise(value, y_true, y_pred)
 

@@ -10,8 +10,11 @@ from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.positives import Positives
+from embeddings_tf.ops.sum_over_pairs import sum_over_pairs
 
 FORMS = ("published", "authors")
+DISTANCES = {"published": "l2", "authors": "squared_l2"}
 
 
 def lifted_structure_loss(
@@ -40,37 +43,71 @@ def lifted_structure_loss(
     margin, _ = _checked(margin, form)
 
     def value(labels, embeddings):
-        hinge, is_term = _hinges(labels, embeddings, margin, form)
-        if form == "authors":
-            return pairs.mean_over(is_term, hinge) / 4
-        return pairs.mean_over(is_term, tf.square(hinge)) / 2
+        positives = Positives(labels)
+        count, num_negatives = pairs.num_pairs(labels, embeddings.dtype)
+        share = tf.math.reciprocal_no_nan(count * tf.sign(num_negatives))
+        share /= 4 if form == "authors" else 2
+
+        def of_row(d, rows):
+            return _negatives_of_row(d, positives, rows)
+
+        def terms(d, rows, _, negatives):
+            hinge, of_row = _hinges(d, positives, rows, negatives, margin)
+            # Derivatives in the hinges, then in the negatives of this row.
+            if form == "authors":
+                costs = share * hinge
+                slope = share * tf.cast(hinge > 0, d.dtype)
+            else:
+                costs = share * tf.square(hinge)
+                slope = 2 * share * hinge
+            nearest, log_total = tf.split(tf.gather(negatives, rows), 2, 1)
+            weight = -2 * tf.reduce_sum(slope * of_row, 1, keepdims=True)
+            of_negatives = tf.exp(nearest - d) * weight * tf.exp(-log_total)
+            of_negatives = tf.where(
+                positives.same_class(rows), tf.zeros([], d.dtype), of_negatives
+            )
+            slope = positives.add(of_negatives, rows, slope)
+            return tf.reduce_sum(costs)[None], slope
+
+        return sum_over_pairs(
+            embeddings,
+            DISTANCES[form],
+            terms,
+            of_row=of_row,
+        )[0]
 
     return pairs.set_wise(value, y_true, y_pred)
 
 
-def _hinges(labels, embeddings, margin, form) -> tuple[tf.Tensor, tf.Tensor]:
-    """Hinges `(batch, batch)` of positive pairs, and where there are such."""
-    distance = "l2" if form == "published" else "squared_l2"
-    d = distances.WITHIN[distance](embeddings)
-    positive, negative = pairs.positive_and_negative(labels)
-    # log of the sum over negatives of exp(margin - d), row by row.
-    nearest = tf.stop_gradient(
-        tf.reduce_min(
-            tf.where(negative, d, distances.LARGEST_SQUARE),
-            axis=1,
-            keepdims=True,
-        )
-    )
-    terms = tf.exp(tf.where(negative, nearest - d, 0))
-    total = tf.reduce_sum(tf.where(negative, terms, 0), 1, keepdims=True)
-    # Without negatives `total` is 0; otherwise 1 or more.
-    row = margin - nearest + tf.math.log(tf.maximum(total, 1))
+def _negatives_of_row(d, positives, rows):
+    """Sums `exp(-d)` over the negatives of each row, in logarithms.
+
+    Returns:
+        `(rows, 2)`: the smallest distance, and the logarithm of the sum of
+        `exp(smallest - d)`. This is 0 without negatives, otherwise 0 or more.
+    """
+    of_negatives = tf.where(positives.same_class(rows), d.dtype.max, d)
+    nearest = tf.reduce_min(of_negatives, axis=1)
+    terms = tf.exp(nearest[:, None] - of_negatives)
+    log_total = tf.math.log(tf.reduce_sum(terms, axis=1))
+    return tf.stack([nearest, log_total], axis=1)
+
+
+def _hinges(d, positives, rows, negatives, margin):
+    """Hinges of positive pairs, and the share of the first row's negatives.
+
+    Returns:
+        Two tensors `(rows, n)`, with 0 hinges where there is no positive.
+    """
+    values = margin - negatives[:, 0] + negatives[:, 1]
+    row = tf.gather(values, rows)[:, None]
+    column = positives.of_columns(values, rows)
     # The pairs that contain i or j, then the pair itself.
-    column = tf.transpose(row)
     both = tf.maximum(row, column)
     both += tf.math.softplus(-tf.abs(row - column))
-    hinge = tf.nn.relu(both + d)
-    return hinge, positive & (total > 0)
+    hinge = tf.nn.relu(both + positives.take(d, rows))
+    hinge = tf.where(positives.exists(rows), hinge, tf.zeros([], d.dtype))
+    return hinge, tf.sigmoid(row - column)
 
 
 def _checked(margin, form):
@@ -156,9 +193,14 @@ class LiftedStructureLoss(EmbeddingLoss):
         """Returns the share of positive pairs with a hinge above 0."""
         labels, embeddings = labelled_batch(labels, embeddings)
         embeddings = tf.cast(embeddings, self.dtype)
-        hinge, is_term = _hinges(labels, embeddings, self.margin, self.form)
+        positives = Positives(labels)
+        d = distances.WITHIN[DISTANCES[self.form]](embeddings)
+        rows = tf.range(tf.size(labels))
+        negatives = _negatives_of_row(d, positives, rows)
+        hinge, _ = _hinges(d, positives, rows, negatives, self.margin)
         active = tf.cast(hinge > 0, tf.float64)
-        return {"active_positives": pairs.mean_over(is_term, active)}
+        exists = positives.exists(rows)
+        return {"active_positives": pairs.mean_over(exists, active)}
 
     def get_config(self):
         return {

@@ -6,6 +6,7 @@ import tensorflow as tf
 from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
+from embeddings_tf.ops.all_triplets import mean_over_triplets
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
@@ -13,8 +14,6 @@ from embeddings_tf.ops.labelled_batch import labelled_batch
 
 MINING = ("all", "hard", "semi_hard")
 AVERAGE_OVER = ("all", "active")
-# Rows with at most this many positives need no full sort.
-FEW = 32
 
 
 def triplet_loss(
@@ -50,10 +49,12 @@ def triplet_loss(
     margin, *_ = _checked(margin, mining, distance, average_over)
 
     def value(labels, embeddings):
+        if mining == "all":
+            return mean_over_triplets(
+                labels, embeddings, margin, distance, average_over
+            )
         d = distances.WITHIN[distance](embeddings)
         positive, negative = pairs.positive_and_negative(labels)
-        if mining == "all":
-            return _all(d, positive, negative, margin, average_over)
         mine = _hard if mining == "hard" else _semi_hard
         hinge, is_triplet = mine(d, positive, negative, margin)
         if average_over == "active":
@@ -61,60 +62,6 @@ def triplet_loss(
         return pairs.mean_over(is_triplet, hinge)
 
     return pairs.set_wise(value, y_true, y_pred)
-
-
-def _all(d, positive, negative, margin, average_over):
-    """Mean over all triplets, without listing them.
-
-    A triplet is active if its negative is closer than its positive plus the
-    margin. Each distance enters the sum of hinges as often as it has active
-    triplets, with a plus for positives and a minus for negatives.
-    """
-    num_positives = pairs.count(positive, tf.int32, 1)
-    most = tf.reduce_max(num_positives)
-    few = tf.minimum(FEW, tf.shape(d)[0])
-    bounds = d + margin
-
-    def signed_counts(num_bounds):
-        of_positives = tf.where(positive, -bounds, d.dtype.min)
-        ascending = -tf.math.top_k(of_positives, num_bounds).values
-        # Number of bounds below a negative; rank of a positive's bound plus
-        # one.
-        outside = tf.searchsorted(
-            ascending, tf.where(positive, bounds, d), side="right"
-        )
-        of_negatives = outside - num_positives[:, None]
-        # Counts the negatives below each bound.
-        inside = tf.raw_ops.DenseBincount(
-            input=tf.where(negative, outside, num_bounds),
-            size=num_bounds + 1,
-            weights=tf.zeros([0], tf.int32),
-            binary_output=False,
-        )
-        inside = tf.cumsum(inside, axis=1)
-        place = tf.where(positive, outside - 1, num_bounds)
-        # A flat gather is twice as fast.
-        place += (num_bounds + 1) * tf.range(tf.shape(d)[0])[:, None]
-        of_positives = tf.gather(tf.reshape(inside, [-1]), place)
-        counts = tf.where(negative, of_negatives, 0)
-        return tf.where(positive, of_positives, counts)
-
-    counts = tf.cond(
-        most <= few,
-        lambda: signed_counts(few),
-        lambda: signed_counts(tf.shape(d)[0]),
-    )
-    counts = tf.cast(counts, d.dtype)
-    active = tf.reduce_sum(tf.nn.relu(counts))
-    triplets = active
-    if average_over == "all":
-        num_negatives = pairs.count(negative, d.dtype, 1)
-        triplets = tf.tensordot(
-            tf.cast(num_positives, d.dtype), num_negatives, 1
-        )
-    # Divided first; otherwise the sum exceeds float32 at distances of 1e36.
-    share = tf.math.reciprocal_no_nan(triplets)
-    return tf.reduce_sum(share * counts * d) + share * active * margin
 
 
 def _count_all(d, positive, negative, margin):

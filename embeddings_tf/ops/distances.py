@@ -49,9 +49,7 @@ def squared_l2_within(z: tf.Tensor) -> tf.Tensor:
         exact = tf.cast(z, tf.float64)
         products = tf.matmul(exact, exact, transpose_b=True)
         norms = tf.linalg.diag_part(products)
-        square = norms[:, None] + norms - 2 * products
-        coincide = square <= RESOLUTION * norms
-        square = tf.minimum(tf.cast(square, z.dtype), LARGEST_SQUARE)
+        square = square_of_products(products, norms, norms, z.dtype)
 
         def gradient(upstream):
             # The sum over j of 2 (g_ij + g_ji) (z_i - z_j). float32 suffices
@@ -61,9 +59,25 @@ def squared_l2_within(z: tf.Tensor) -> tf.Tensor:
             centred = z - tf.reduce_mean(z, axis=0)
             return total * centred - tf.matmul(weight, centred)
 
-        return tf.where(coincide, tf.zeros_like(square), square), gradient
+        return square, gradient
 
     return distances(z)
+
+
+def square_of_products(
+    products: tf.Tensor, norms_a: tf.Tensor, norms_b: tf.Tensor, dtype
+) -> tf.Tensor:
+    """Squared distances `(a, b)` in `dtype`, as in `squared_l2_within`.
+
+    Args:
+        products: Inner products `(a, b)`, float64.
+        norms_a, norms_b: The squared norms of the rows, float64.
+        dtype: Type of the result.
+    """
+    square = norms_a[:, None] + norms_b - 2 * products
+    coincide = square <= RESOLUTION * norms_b
+    square = tf.minimum(tf.cast(square, dtype), LARGEST_SQUARE)
+    return tf.where(coincide, tf.zeros_like(square), square)
 
 
 @tf.custom_gradient
@@ -96,8 +110,12 @@ def cosine_similarity_within(z: tf.Tensor) -> tf.Tensor:
     similarity 0 to every row.
     """
     unit = unit_rows(z)
-    similarity = tf.matmul(unit, unit, transpose_b=True)
-    return tf.clip_by_value(similarity, -1, 1)
+    return cosines_of_units(unit, unit)
+
+
+def cosines_of_units(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+    """Cosines `(len(a), len(b))`, in [-1, 1], of rows of `unit_rows`."""
+    return tf.clip_by_value(tf.matmul(a, b, transpose_b=True), -1, 1)
 
 
 WITHIN = {

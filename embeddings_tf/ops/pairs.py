@@ -44,6 +44,30 @@ def positive_and_negative(labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.linalg.set_diag(same, tf.zeros_like(labels, tf.bool)), ~same
 
 
+def class_sizes(labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Numbers the classes 0, 1, ... and counts their rows.
+
+    Returns:
+        int32 class of each row, `(batch,)`; int32 rows of each class, followed
+        by zeros, `(batch,)`.
+    """
+    _, ids = tf.unique(labels)
+    # One counter per row suffices, and XLA knows this size.
+    return ids, tf.math.unsorted_segment_sum(
+        tf.ones_like(ids), ids, tf.size(ids)
+    )
+
+
+def num_pairs(labels: tf.Tensor, dtype: tf.DType) -> tuple:
+    """Numbers of positive and of negative pairs, in both orders."""
+    _, counts = class_sizes(labels)
+    counts = tf.cast(counts, dtype)
+    return (
+        tf.reduce_sum(counts * tf.nn.relu(counts - 1)),
+        tf.reduce_sum(counts * (tf.reduce_sum(counts) - counts)),
+    )
+
+
 def count(mask: tf.Tensor, dtype: tf.DType, axis=None) -> tf.Tensor:
     """Counts the true entries."""
     return tf.reduce_sum(tf.cast(mask, dtype), axis)

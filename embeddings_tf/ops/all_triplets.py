@@ -1,0 +1,126 @@
+"""The mean hinge of all triplets of a batch, without listing them."""
+
+import tensorflow as tf
+
+from embeddings_tf.ops.positives import Positives
+from embeddings_tf.ops.sum_over_pairs import sum_over_pairs
+
+# With more positives per row, sorting is faster than comparing all triplets.
+FEW = 24
+# XLA sorts the bounds of rows with at most this many positives only in part.
+FEW_OF_XLA = 32
+
+
+def mean_over_triplets(
+    labels: tf.Tensor,
+    embeddings: tf.Tensor,
+    margin: float,
+    distance: str,
+    average_over: str,
+) -> tf.Tensor:
+    """Mean over all triplets of `max(0, d(a, p) + margin - d(a, n))`.
+
+    A triplet is active if its negative is closer than its positive plus the
+    margin. Each distance enters the sum of hinges as often as it has active
+    triplets, with a plus for positives and a minus for negatives.
+
+    Args:
+        labels: Integers `(batch,)`.
+        embeddings: `(batch, dim)`, float32 or float64.
+        margin, distance, average_over: As in `TripletLoss`.
+
+    Returns:
+        A scalar.
+    """
+    positives = Positives(labels)
+    dtype = embeddings.dtype
+    num_negatives = tf.size(labels) - 1 - positives.count
+    triplets = tf.tensordot(
+        tf.cast(positives.count, dtype), tf.cast(num_negatives, dtype), 1
+    )
+    # Divided first; otherwise the sum exceeds float32 at distances of 1e36.
+    share = tf.math.reciprocal_no_nan(triplets)
+
+    def signed_counts(d, rows):
+        if not positives.is_listed:
+            return _by_sorting_in_xla(d, positives, rows, margin)
+        return tf.cond(
+            positives.most <= FEW,
+            lambda: _by_comparing(d, positives, rows, margin),
+            lambda: _by_sorting(d, positives, rows, margin, positives.most),
+        )
+
+    def terms(d, rows, _):
+        counts = signed_counts(d, rows)
+        slope = share * counts
+        active = share * tf.reduce_sum(tf.nn.relu(counts))
+        value = tf.reduce_sum(slope * d) + active * margin
+        return tf.stack([value, active]), slope
+
+    value, active = tf.unstack(
+        sum_over_pairs(
+            embeddings,
+            distance,
+            terms,
+            num_sums=2,
+            copies=tf.maximum(1, tf.minimum(positives.most, FEW) // 4),
+        )
+    )
+    if average_over == "active":
+        return tf.math.divide_no_nan(value, tf.stop_gradient(active))
+    return value
+
+
+def _by_comparing(d, positives, rows, margin):
+    """Numbers of active triplets `(rows, batch)`, minus those of negatives.
+
+    Compares each negative with each positive of some rows.
+    """
+    bounds = positives.take(d, rows) + margin
+    bounds = tf.where(positives.exists(rows), bounds, d.dtype.min)
+    of_negatives = tf.where(positives.same_class(rows), d.dtype.max, d)
+    is_active = tf.cast(of_negatives[:, None] < bounds[:, :, None], d.dtype)
+    counts = -tf.reduce_sum(is_active, axis=1)
+    return positives.add(counts, rows, tf.reduce_sum(is_active, axis=2))
+
+
+def _by_sorting_in_xla(d, positives, rows, margin):
+    """The same as `_by_sorting`, with sizes that XLA knows."""
+    batch = tf.shape(d)[1]
+    few = tf.minimum(FEW_OF_XLA, batch)
+    return tf.cond(
+        positives.most <= few,
+        lambda: _by_sorting(d, positives, rows, margin, few),
+        lambda: _by_sorting(d, positives, rows, margin, batch),
+    )
+
+
+def _by_sorting(d, positives, rows, margin, num_bounds):
+    """The same as `_by_comparing`, for up to `num_bounds` positives.
+
+    Sorts the positives of each row, and searches the negatives in them.
+    """
+    same = positives.same_class(rows)
+    positive = same & (rows[:, None] != tf.range(tf.shape(d)[1]))
+    bounds = d + margin
+    ascending = tf.where(positive, -bounds, d.dtype.min)
+    ascending = -tf.math.top_k(ascending, num_bounds).values
+    # Number of bounds below a negative; rank of a positive's bound plus one.
+    outside = tf.searchsorted(
+        ascending, tf.where(positive, bounds, d), side="right"
+    )
+    of_negatives = outside - tf.gather(positives.count, rows)[:, None]
+    # Counts the negatives below each bound.
+    inside = tf.raw_ops.DenseBincount(
+        input=tf.where(same, num_bounds, outside),
+        size=num_bounds + 1,
+        weights=tf.zeros([0], tf.int32),
+        binary_output=False,
+    )
+    inside = tf.cumsum(inside, axis=1)
+    place = tf.where(positive, outside - 1, num_bounds)
+    # A flat gather is twice as fast.
+    place += (num_bounds + 1) * tf.range(tf.size(rows))[:, None]
+    of_positives = tf.gather(tf.reshape(inside, [-1]), place)
+    counts = tf.where(same, 0, of_negatives)
+    return tf.cast(tf.where(positive, of_positives, counts), d.dtype)

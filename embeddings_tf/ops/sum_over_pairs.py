@@ -1,0 +1,217 @@
+"""A sum over all pairs of rows of a batch, with its gradient, in blocks."""
+
+import functools
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from embeddings_tf import compat
+from embeddings_tf.ops import distances
+
+# Distances in a block: 8 MB of float64. Smaller blocks are slower.
+BLOCK_SIZE = 2**20
+
+
+def sum_over_pairs(
+    z: tf.Tensor,
+    distance: str,
+    terms: Callable,
+    *,
+    of_row: Callable | None = None,
+    num_sums: int = 1,
+    is_symmetric: bool = False,
+    copies: int | tf.Tensor = 1,
+) -> tf.Tensor:
+    """Sums a function of the distances among the rows of `z`.
+
+    The gradient is computed with the sum, so no tensor of all pairs is kept for
+    a backward pass. Large batches are computed in blocks of rows, which bounds
+    the memory; XLA computes any batch at once.
+
+    Args:
+        z: Embeddings `(batch, dim)`.
+        distance: A key of `distances.WITHIN`.
+        terms: Function of the distances `(rows, columns)` between some rows and
+            all rows, and of the indices of both. Returns the sums `(num_sums,)`
+            over these pairs, and the derivative of the first sum in each
+            distance. The other sums have no gradient.
+        of_row: Function of the distances and the indices of rows; returns
+            numbers of each row, `(rows, n)`. `terms` then receives the numbers
+            of all rows, `(batch, n)`, as a last argument, and the distances are
+            kept: float32 of all pairs.
+        num_sums: Number of sums.
+        is_symmetric: Whether `terms` of a pair are the same in both orders.
+            Columns are then some rows, too, and large batches take half the
+            time.
+        copies: By how much to divide the size of a block.
+
+    Returns:
+        `(num_sums,)`.
+    """
+    if distance == "cosine":
+        z = distances.unit_rows(z)
+
+    @tf.custom_gradient
+    def total(z):
+        num_rows = z.shape[0] or tf.shape(z)[0]
+        block = tf.maximum(1, BLOCK_SIZE // tf.maximum(1, num_rows * copies))
+        is_small = tf.get_static_value(block >= num_rows)
+
+        def at_once():
+            return _at_once(z, distance, terms, of_row, is_symmetric)
+
+        def in_blocks():
+            return _in_blocks(
+                z, distance, terms, of_row, num_sums, is_symmetric, block
+            )
+
+        # XLA needs the size of a block before it runs the graph.
+        if is_small or compat.is_traced_for_xla():
+            sums, gradient = at_once()
+        elif is_small is None:
+            sums, gradient = tf.cond(block >= num_rows, at_once, in_blocks)
+        else:
+            sums, gradient = in_blocks()
+        return sums, lambda upstream: upstream[0] * gradient
+
+    return total(z)
+
+
+def _at_once(z, distance, terms, of_row, is_symmetric):
+    """Returns the sums, and the gradient of the first in `z`."""
+    if distance == "cosine":
+        d = 1 - distances.cosines_of_units(z, z)
+    else:
+        d = distances.WITHIN[distance](z)
+    rows = tf.range(tf.shape(z)[0])
+    of_rows = [of_row(d, rows)] if of_row else []
+    sums, slope = terms(d, rows, rows, *of_rows)
+    slope = slope + (slope if is_symmetric else tf.transpose(slope))
+    slope = _in_product(slope, d, distance)
+    origin = _origin(z, distance)
+    return sums, _to_rows(slope, origin, origin, distance)
+
+
+def _in_blocks(z, distance, terms, of_row, num_sums, is_symmetric, block):
+    """Returns the same as `_at_once`, from blocks of rows."""
+    num_rows = tf.shape(z)[0]
+    between = _distances_between(z, distance)
+    origin = _origin(z, distance)
+    everything = tf.range(num_rows)
+
+    def loop(add_block, *totals):
+        def step(start, *totals):
+            rows = tf.range(start, tf.minimum(start + block, num_rows))
+            return start + block, *add_block(rows, *totals)
+
+        return tf.while_loop(
+            lambda start, *_: start < num_rows,
+            step,
+            (tf.zeros_like(block), *totals),
+            parallel_iterations=1,
+        )[1:]
+
+    def add_of_row(rows, kept, found):
+        d = between(rows, everything)
+        kept = kept.write(rows[0] // block, d)
+        return kept, found.write(rows[0] // block, of_row(d, rows))
+
+    def add_terms(rows, sums, gradient):
+        if of_row:
+            # An array of blocks of different sizes forgets their shape.
+            d = tf.ensure_shape(kept.read(rows[0] // block), [None, None])
+        else:
+            d = between(rows, everything)
+        added, slope = terms(d, rows, everything, *of_rows)
+        slope = _in_product(slope, d, distance)
+        here = tf.gather(origin, rows)
+        gradient += _to_columns(slope, origin, here, distance)
+        gradient = tf.tensor_scatter_nd_add(
+            gradient, rows[:, None], _to_rows(slope, here, origin, distance)
+        )
+        return sums + added, gradient
+
+    def add_symmetric(rows, sums, gradient):
+        """Uses the columns of these rows, and the columns after them."""
+        here = tf.gather(origin, rows)
+        later = tf.range(rows[-1] + 1, num_rows)
+        for columns, factor in ((rows, 1), (later, 2)):
+            d = between(rows, columns)
+            added, slope = terms(d, rows, columns)
+            sums += factor * added
+            slope = _in_product(slope, d, distance)
+            there = tf.gather(origin, columns)
+            to_here = _to_rows(slope, here, there, distance)
+            gradient = tf.tensor_scatter_nd_add(
+                gradient, rows[:, None], 2 * to_here
+            )
+        to_there = 2 * _to_columns(slope, there, here, distance)
+        gradient = tf.tensor_scatter_nd_add(gradient, later[:, None], to_there)
+        return sums, gradient
+
+    of_rows = []
+    if of_row:
+        array = functools.partial(
+            tf.TensorArray,
+            z.dtype,
+            (num_rows - 1) // block + 1,
+            infer_shape=False,
+        )
+        kept, found = loop(add_of_row, array(), array())
+        of_rows = [tf.ensure_shape(found.concat(), [None, None])]
+    sums = tf.zeros([num_sums], z.dtype)
+    add = add_symmetric if is_symmetric else add_terms
+    return loop(add, sums, tf.zeros_like(z))
+
+
+def _distances_between(z, distance):
+    """Returns a function from rows and columns to `(rows, columns)`."""
+    if distance == "cosine":
+        return lambda rows, columns: (
+            1
+            - distances.cosines_of_units(
+                tf.gather(z, rows), tf.gather(z, columns)
+            )
+        )
+    exact = tf.cast(z, tf.float64)
+    norms = tf.reduce_sum(tf.square(exact), axis=1)
+
+    def between(rows, columns):
+        products = tf.matmul(
+            tf.gather(exact, rows), tf.gather(exact, columns), transpose_b=True
+        )
+        square = distances.square_of_products(
+            products, tf.gather(norms, rows), tf.gather(norms, columns), z.dtype
+        )
+        return square if distance == "squared_l2" else tf.sqrt(square)
+
+    return between
+
+
+def _origin(z, distance):
+    """Returns rows whose differences or products are the distances."""
+    # The centred rows have smaller rounding errors.
+    return z if distance == "cosine" else z - tf.reduce_mean(z, axis=0)
+
+
+def _in_product(slope, d, distance):
+    """Converts derivatives in distances to derivatives in inner products."""
+    if distance == "l2":
+        return tf.math.divide_no_nan(slope, d)
+    return 2 * slope if distance == "squared_l2" else slope
+
+
+def _to_rows(slope, a, b, distance):
+    """Backpropagates from the products of the rows `a` and `b` to `a`."""
+    of_others = tf.matmul(slope, b)
+    if distance == "cosine":
+        return -of_others
+    return tf.reduce_sum(slope, axis=1, keepdims=True) * a - of_others
+
+
+def _to_columns(slope, a, b, distance):
+    """Backpropagates from the products of the rows `b` and `a` to `a`."""
+    of_others = tf.matmul(slope, b, transpose_a=True)
+    if distance == "cosine":
+        return -of_others
+    return tf.reduce_sum(slope, axis=0)[:, None] * a - of_others
