@@ -26,7 +26,7 @@ def sum_over_pairs(
 
     The gradient is computed with the sum, so no tensor of all pairs is kept for
     a backward pass. Large batches are computed in blocks of rows, which bounds
-    the memory; XLA computes any batch at once.
+    the memory; XLA and second derivatives compute any batch at once.
 
     Args:
         z: Embeddings `(batch, dim)`.
@@ -52,12 +52,14 @@ def sum_over_pairs(
         z = distances.unit_rows(z)
 
     @tf.custom_gradient
-    def total(z):
+    def total(watched):
+        # An outer tape must not differentiate the blocks.
+        z = tf.stop_gradient(watched)
         num_rows = z.shape[0] or tf.shape(z)[0]
         block = tf.maximum(1, BLOCK_SIZE // tf.maximum(1, num_rows * copies))
         is_small = tf.get_static_value(block >= num_rows)
 
-        def at_once():
+        def at_once(z=z):
             return _at_once(z, distance, terms, of_row, is_symmetric)
 
         def in_blocks():
@@ -72,7 +74,18 @@ def sum_over_pairs(
             sums, gradient = tf.cond(block >= num_rows, at_once, in_blocks)
         else:
             sums, gradient = in_blocks()
-        return sums, lambda upstream: upstream[0] * gradient
+
+        @tf.custom_gradient
+        def first_order(z):
+            def second_order(upstream):
+                with tf.GradientTape() as tape:
+                    tape.watch(z)
+                    _, again = at_once(z)
+                return tape.gradient(again, z, output_gradients=upstream)
+
+            return gradient, second_order
+
+        return sums, lambda upstream: upstream[0] * first_order(watched)
 
     return total(z)
 

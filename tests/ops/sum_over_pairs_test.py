@@ -103,6 +103,40 @@ def test_numbers_of_rows(monkeypatch, block_size):
     check(tf.function(value), by_loop, expected)
 
 
+@pytest.mark.parametrize("block_size", BLOCK_SIZES)
+@pytest.mark.parametrize("is_symmetric", [False, True])
+def test_second_derivative(monkeypatch, block_size, is_symmetric):
+    """The sum of w d^2 is a square form H, so |gradient|^2 has 2 H H z."""
+    monkeypatch.setattr(module, "BLOCK_SIZE", block_size)
+    weights = symmetric(WEIGHTS) if is_symmetric else WEIGHTS
+
+    def terms(d, rows, columns):
+        w = tf.gather(tf.gather(weights, rows), columns, axis=1)
+        return tf.reduce_sum(w * d * d)[None], 2 * w * d
+
+    def second(z):
+        with tf.GradientTape() as outer:
+            outer.watch(z)
+            with tf.GradientTape() as tape:
+                tape.watch(z)
+                value = sum_over_pairs(
+                    z, "l2", terms, is_symmetric=is_symmetric
+                )[0]
+            square = tf.reduce_sum(tape.gradient(value, z) ** 2)
+        return outer.gradient(square, z)
+
+    both = symmetric(weights.astype(float))
+    form = 2 * (np.diag(both.sum(axis=1)) - both)
+    expected = 2 * form @ form @ POINTS
+    unknown = tf.function(
+        second, input_signature=[tf.TensorSpec([None, None], tf.float32)]
+    )
+    for run in (second, tf.function(second), unknown):
+        np.testing.assert_allclose(
+            run(tf.constant(POINTS)), expected, rtol=1e-3, atol=1e-2
+        )
+
+
 LOSSES = [
     losses.ContrastiveLoss(),
     losses.ContrastiveLoss(average_over="each_kind"),

@@ -63,13 +63,14 @@ def lengths_of(values, length, minimum: int, unit: str):
         )
         with tf.control_dependencies(check):
             length = tf.identity(length)
-    require(
+    check = require(
         tf.reduce_all((length >= minimum) & (length <= size)),
         f"Every utterance must have at least {minimum} {unit}, and not more "
         "than the padded batch; check `length`, remove empty utterances.",
     )
-    # In a graph, operations may run before the check and must not fail.
-    return tf.clip_by_value(length, 0, size)
+    # In a graph, an operation that reads the length must not fail first.
+    with tf.control_dependencies(check):
+        return tf.clip_by_value(length, 0, size)
 
 
 def require_finite(name: str, values, is_valid) -> None:
