@@ -158,7 +158,9 @@ class Run:
 
     def side_by_side(self):
         """Returns processes for contenders; tiny sizes have no limits."""
-        return side_by_side.SideBySide(patience=20 if self.quick else 1)
+        if self.quick:
+            return side_by_side.SideBySide(patience=20, most_rounds=2)
+        return side_by_side.SideBySide()
 
     def each(self, cases):
         """Yields the chosen cases while the budget lasts."""

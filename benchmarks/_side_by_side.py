@@ -67,10 +67,12 @@ class SideBySide(contextlib.AbstractContextManager):
 
     Args:
         patience: Factor of all limits of time.
+        most_rounds: Limit of the rounds of every comparison, if any.
     """
 
-    def __init__(self, patience=1):
+    def __init__(self, patience=1, most_rounds=None):
         self._workers, self._patience = {}, patience
+        self._most_rounds = most_rounds
 
     def call(self, name, function, *arguments, seconds=LARGEST_SECONDS):
         """Runs a function in the process of a contender."""
@@ -122,7 +124,7 @@ class SideBySide(contextlib.AbstractContextManager):
             answer = take(name, prepare, limit_to_start)
             found[name] |= answer
         ends = time.monotonic() + seconds
-        for round_ in range(most_rounds):
+        for round_ in range(min(most_rounds, self._most_rounds or most_rounds)):
             if round_ >= LEAST_ROUNDS and time.monotonic() > ends:
                 break
             running = [name for name in found if "seconds" in found[name]]

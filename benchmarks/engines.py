@@ -44,7 +44,7 @@ INT8 = "LiteRT, int8"
 ROWS, NUM_CALIBRATION, NUM_QUERIES = 32, 200, 1000
 # Where the errors of converters name the operations that they do not know.
 UNKNOWN = (
-    r"No conversion rule found for operations: ([\w, ]+)",
+    r"No conversion rule found for operations: ([\w, ]+?)(?: To facilitate|$)",
     r"TF Select ops: ([\w, ]+?)(?: Details|$)",
     r"'tf\.(\w+)' op is neither a custom op nor a flex op",
     r"'tf\.(\w+)' op requires element_shape to be static",
@@ -156,6 +156,10 @@ def reason(error: str) -> str:
         if operations:
             names = {n.split()[0] for o in operations for n in o.split(", ")}
             return "no: " + ", ".join(f"`{n}`" for n in sorted(names))
+    # The signatures of a model share a process.
+    ended = re.match(r"the process ended with -?\d+", error)
+    if ended:
+        return f"no: {ended[0]}"
     return f"no: {error[:100]}".replace("|", "\\|")
 
 

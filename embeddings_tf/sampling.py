@@ -1,11 +1,12 @@
 """Batches as index vectors: labels in, a `tf.data.Dataset` of indices out.
 
-Every dataset is a counter mapped by a stateless function. A batch is therefore
-a pure function of `(seed, step)`, the iterator can be saved with
-`tf.train.Checkpoint`, and `start=` continues at any step without replaying
-earlier steps. The datasets are infinite: pass `steps_per_epoch` to `model.fit`.
+A batch is a pure function of `(seed, step)`: random numbers are stateless. So
+the iterator can be saved with `tf.train.Checkpoint`, and `start=` continues at
+any step without replaying earlier steps. The datasets are infinite: pass
+`steps_per_epoch` to `model.fit`.
 """
 
+import functools
 from collections.abc import Callable
 from collections.abc import Sequence
 from numbers import Integral
@@ -300,27 +301,46 @@ def _strict(
 ) -> tf.data.Dataset:
     """Equal counts, several label columns taking turns: (indices, factor)."""
     order, starts, counts, first_class = _concatenate(tables)
-    sizes = np.array([len(table.ids) for table in tables])
-    taken = np.minimum(sizes, num_classes)
-    lengths = set(taken * num_per_class)
+    sizes = [len(table.ids) for table in tables]
+    taken = [min(size, num_classes) for size in sizes]
+    lengths = {num * num_per_class for num in taken}
     length = lengths.pop() if len(lengths) == 1 else None
-    steps_per_epoch = tf.constant(-(-sizes // taken))
-    sizes, taken = tf.constant(sizes), tf.constant(taken)
     num_factors = len(tables)
     seed = _seed(seed)
 
-    def batch(step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        factor, turn = step % num_factors, step // num_factors
-        epoch = turn // steps_per_epoch[factor]
-        first = turn % steps_per_epoch[factor] * taken[factor]
-        # A slice of the epoch's order of classes, around the end if need be.
-        classes = tf.gather(
-            _shuffled_range(
-                sizes[factor], _fold(seed, _CLASSES, factor, epoch)
-            ),
-            (first + tf.range(taken[factor])) % sizes[factor],
-        )
-        classes += first_class[factor]
+    def choose_classes(orders: tuple, step: tf.Tensor) -> tuple:
+        """Keeps the orders of classes: an epoch shuffles its classes once."""
+        turn = step // num_factors
+
+        def of_factor(factor: int) -> tuple:
+            known, shuffled = orders[factor]
+            steps_per_epoch = -(-sizes[factor] // taken[factor])
+            epoch = turn // steps_per_epoch
+            shuffled = tf.cond(
+                known == epoch,
+                lambda: shuffled,
+                lambda: _shuffled_range(
+                    sizes[factor], _fold(seed, _CLASSES, factor, epoch)
+                ),
+            )
+            # A slice of the order, around the end if need be.
+            first = turn % steps_per_epoch * taken[factor]
+            places = first + tf.range(taken[factor], dtype=tf.int64)
+            classes = tf.gather(shuffled, places % sizes[factor])
+            changed = list(orders)
+            changed[factor] = epoch, shuffled
+            return tuple(changed), classes + first_class[factor]
+
+        if num_factors == 1:
+            orders, classes = of_factor(0)
+        else:
+            orders, classes = tf.switch_case(
+                tf.cast(step % num_factors, tf.int32),
+                [functools.partial(of_factor, i) for i in range(num_factors)],
+            )
+        return orders, (step, classes)
+
+    def batch(step: tf.Tensor, classes: tf.Tensor) -> tuple:
         places = _draw_distinct(
             tf.gather(counts, classes),
             num_per_class,
@@ -330,9 +350,13 @@ def _strict(
         places += tf.gather(starts, classes)[:, None]
         indices = tf.gather(order, tf.reshape(places, [-1]))
         indices = tf.ensure_shape(indices, (length,))
-        return indices, tf.cast(factor, tf.int32)
+        return indices, tf.cast(step % num_factors, tf.int32)
 
-    return _counter(start, batch)
+    no_epoch = tf.constant(-1, tf.int64)
+    orders = tuple((no_epoch, tf.zeros([n], tf.int64)) for n in sizes)
+    choose_classes = tf.autograph.experimental.do_not_convert(choose_classes)
+    steps = tf.data.Dataset.counter(_first_step(start))
+    return _map(steps.scan(orders, choose_classes), batch)
 
 
 def _published_epochs(
@@ -518,6 +542,14 @@ def _fold(seed: tf.Tensor, *numbers: int | tf.Tensor) -> tf.Tensor:
 
 
 def _counter(start: int, batch: Callable) -> tf.data.Dataset:
+    return _map(tf.data.Dataset.counter(_first_step(start)), batch)
+
+
+def _map(dataset: tf.data.Dataset, batch: Callable) -> tf.data.Dataset:
+    return dataset.map(tf.autograph.experimental.do_not_convert(batch))
+
+
+def _first_step(start: int) -> int:
     if isinstance(start, bool) or not (
         isinstance(start, Integral) and start >= 0
     ):
@@ -525,8 +557,7 @@ def _counter(start: int, batch: Callable) -> tf.data.Dataset:
             f"start is {start!r}; expected the step of the first batch, an "
             "integer of at least 0."
         )
-    batch = tf.autograph.experimental.do_not_convert(batch)
-    return tf.data.Dataset.counter(start).map(batch)
+    return start
 
 
 def _without_factor(indices: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:

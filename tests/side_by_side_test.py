@@ -86,9 +86,9 @@ class TestContenders:
         assert process.resident_bytes() == 0
 
     def test_rounds_end_with_the_time_but_not_before_the_fifth(self):
-        def rounds(seconds):
+        def rounds(seconds, **options):
             contenders = dict(ours=[(ready,), (step, 1.0)])
-            with side_by_side.SideBySide() as together:
+            with side_by_side.SideBySide(**options) as together:
                 found = together.compare(
                     prepare, turn, contenders, seconds, most_rounds=7
                 )
@@ -96,6 +96,7 @@ class TestContenders:
 
         assert rounds(0) == side_by_side.LEAST_ROUNDS == 5
         assert rounds(60) == 7
+        assert rounds(60, most_rounds=2) == 2
 
     def test_another_value_than_ours_is_refused(self):
         found = {

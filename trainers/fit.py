@@ -36,6 +36,7 @@ from trainers.provenance import provenance
 from trainers.run import Run
 from trainers.run_checks import check_run
 from trainers.run_config import config_of
+from trainers.steps_per_execution import steps_per_execution
 from trainers.watch import watch
 
 
@@ -126,6 +127,14 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
         write_backbone(workdir, run.data)
         workdirs.claim(workdir, recipe, run)
     checkpoints.mkdir(exist_ok=True)
+    sample = next(iter(data.batches(0)))
+    if _is_ordinary(strategy):
+        # Kept in the checkpoint, because a measured time varies.
+        number = saver.state.get("steps_per_execution")
+        if number is None:
+            number = steps_per_execution(model, sample, fields.steps_per_epoch)
+        saver.state["steps_per_execution"] = number
+        model.steps_per_execution = number
     callbacks = [
         held_out,
         *_plateau(run, saver.state),
@@ -134,7 +143,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
             run,
             recipe,
             workdir / "tensorboard",
-            next(iter(data.batches(0))),
+            sample,
             held_out,
             saver.state,
             hparams,

@@ -102,9 +102,10 @@ def export_saved_model(
     - `nearest` and `nearest_bytes`: `label` and `name` `(batch, k)` of the most
       similar enrolled examples, with their `distance`, or for methods with
       `score_pairs` their `logit` and `probability`, as `NearestNeighbors`.
-    - `identify_unchecked`: `probability` `(batch, classes)`, `score` and
-      `accepted` `(batch,)`, in float32 and without checks, strings and random
-      operations, for converters. An objective of your own that draws samples
+    - `identify_unchecked`: `probability` `(batch, classes)`, `score`,
+      `accepted` and, if the gallery checks its inputs, `typical` `(batch,)`,
+      in float32 and without checks, strings and random operations, for
+      converters. An objective of your own that draws samples
       in the graph has none. `assets.extra/gallery.json` has the classes in
       order, and the threshold.
 

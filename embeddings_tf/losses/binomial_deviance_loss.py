@@ -13,6 +13,7 @@ from embeddings_tf.ops.arguments import LARGEST_NUMBER
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.sum_over_pairs import sum_over_pairs
 
 FORMS = ("published", "authors")
 # The authors' code adds this inside the logarithm of negative pairs.
@@ -51,15 +52,32 @@ def binomial_deviance_loss(
         scale, threshold, negative_cost, form
     )
 
+    offset = math.log1p(AUTHORS_OFFSET) if form == "authors" else 0.0
+
     def value(labels, embeddings):
-        similarity = distances.cosine_similarity_within(embeddings)
-        positive, negative = pairs.positive_and_negative(labels)
-        excess = scale * (similarity - threshold)
-        offset = math.log1p(AUTHORS_OFFSET) if form == "authors" else 0.0
-        of_negatives = offset + tf.nn.softplus(negative_cost * excess - offset)
-        return pairs.mean_over(
-            positive, tf.nn.softplus(-excess)
-        ) + pairs.mean_over(negative, of_negatives)
+        positives, negatives = map(
+            tf.math.reciprocal_no_nan,
+            pairs.num_pairs(labels, embeddings.dtype),
+        )
+
+        def terms(d, rows, columns):
+            same = tf.gather(labels, rows)[:, None] == tf.gather(
+                labels, columns
+            )
+            itself = rows[:, None] == columns
+            weight = tf.where(same, positives, negatives)
+            weight = tf.where(itself, tf.zeros_like(d), weight)
+            # The cosine is 1 - d.
+            excess = scale * (1 - threshold - d)
+            logit = tf.where(same, -excess, negative_cost * excess - offset)
+            small = tf.exp(-tf.abs(logit))
+            cost = tf.nn.relu(logit) + tf.math.log1p(small)
+            cost = tf.where(same, cost, cost + offset)
+            slope = tf.where(logit < 0, small, 1.0) / (1 + small)
+            slope *= tf.where(same, scale, -scale * negative_cost)
+            return tf.reduce_sum(weight * cost)[None], weight * slope
+
+        return sum_over_pairs(embeddings, "cosine", terms, is_symmetric=True)[0]
 
     return pairs.set_wise(value, y_true, y_pred)
 

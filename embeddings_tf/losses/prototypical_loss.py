@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf.losses.embedding_loss import EmbeddingLoss
+from embeddings_tf.ops import distances
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import prototypes
 from embeddings_tf.ops.active_share import active_queries
@@ -55,9 +56,11 @@ def _log_prob(labels, embeddings, num_support) -> tf.Tensor:
         tf.boolean_mask(episode.class_ids, episode.is_support),
         episode.num_classes,
     )
-    log_prob = prototypes.nearest_mean_log_prob(
+    # Memory for queries and classes, not also for dimensions.
+    square = distances.squared_l2_between(
         tf.boolean_mask(embeddings, is_query), centres
     )
+    log_prob = tf.nn.log_softmax(-square)
     targets = tf.boolean_mask(episode.class_ids, is_query)
     return tf.gather(log_prob, targets, batch_dims=1)
 

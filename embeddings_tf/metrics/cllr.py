@@ -7,6 +7,8 @@ import numpy as np
 
 from embeddings_tf.metrics.operating_points import trials_of_both_kinds
 
+BLOCK_SIZE = 2**14
+
 
 def cllr(scores: Any, is_target: Any) -> float:
     """Cllr: the cost of log-likelihood ratios, in bits.
@@ -50,14 +52,19 @@ def cllr(scores: Any, is_target: Any) -> float:
     0.018
     """
     scores, is_target = trials_of_both_kinds(scores, is_target)
-    scores = scores.astype(np.float64)
-    targets, nontargets = scores[is_target], scores[~is_target]
-    return mean_cost(
-        np.full(len(targets), 1 / len(targets)),
-        targets,
-        np.full(len(nontargets), 1 / len(nontargets)),
-        nontargets,
+    total = _mean_cost(scores[is_target], -1) + _mean_cost(
+        scores[~is_target], 1
     )
+    return total / (2 * math.log(2))
+
+
+def _mean_cost(ratios: np.ndarray, sign: int) -> float:
+    """Mean of log(1 + exp(sign * ratio)), in blocks that fit in the cache."""
+    total = 0.0
+    for first in range(0, len(ratios), BLOCK_SIZE):
+        x = sign * ratios[first : first + BLOCK_SIZE].astype(np.float64)
+        total += float(np.sum(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))))
+    return total / len(ratios)
 
 
 def mean_cost(

@@ -35,6 +35,48 @@ def _bounded(square: tf.Tensor):
     return bounded, lambda upstream: upstream
 
 
+def squared_l2_between(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+    """Squared Euclidean distances `(len(a), len(b))`, never negative.
+
+    As `squared_l2`, but from inner products, which take `len(a) * len(b)`
+    floats of memory for any dimension. The products are float64, of rows
+    around the mean of `b`: points closer than 1e-7 of their distance from
+    this mean lose their digits.
+    """
+
+    @tf.custom_gradient
+    def distances(a, b):
+        centre = tf.reduce_mean(tf.cast(b, tf.float64), axis=0)
+        exact_a = tf.cast(a, tf.float64) - centre
+        exact_b = tf.cast(b, tf.float64) - centre
+        square = (
+            tf.reduce_sum(tf.square(exact_a), axis=1)[:, None]
+            + tf.reduce_sum(tf.square(exact_b), axis=1)
+            - 2 * tf.matmul(exact_a, exact_b, transpose_b=True)
+        )
+        largest = tf.constant(1e-6 * a.dtype.max, tf.float64)
+        square = tf.where(square < 0, tf.zeros_like(square), square)
+        # NaN stays NaN.
+        square = tf.where(square > largest, largest, square)
+
+        def gradient(upstream):
+            # Twice the sum of g_ij (a_i - b_j). The type of the rows suffices
+            # here: the error is the rounding error of the centred rows.
+            slope = 2 * upstream
+            centred_a = tf.cast(exact_a, a.dtype)
+            centred_b = tf.cast(exact_b, b.dtype)
+            of_a = tf.reduce_sum(slope, axis=1)[:, None] * centred_a
+            of_b = tf.reduce_sum(slope, axis=0)[:, None] * centred_b
+            return (
+                of_a - tf.matmul(slope, centred_b),
+                of_b - tf.matmul(slope, centred_a, transpose_a=True),
+            )
+
+        return tf.cast(square, a.dtype), gradient
+
+    return distances(a, b)
+
+
 def squared_l2_within(z: tf.Tensor) -> tf.Tensor:
     """Squared Euclidean distances `(batch, batch)` among the rows of `z`.
 

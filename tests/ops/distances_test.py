@@ -16,18 +16,58 @@ def test_squared_l2_by_loop():
     np.testing.assert_allclose(distances.squared_l2(a, b), expected, rtol=1e-5)
 
 
-def test_close_points_far_from_the_origin():
-    """|a|^2 - 2ab + |b|^2 would lose every digit here."""
-    a = np.array([[4096.0, 4096.0]], "float32")
+SQUARED = [distances.squared_l2, distances.squared_l2_between]
+
+
+@pytest.mark.parametrize("squared", SQUARED)
+def test_close_points_far_from_the_origin(squared):
+    """In float32, |a|^2 - 2ab + |b|^2 would lose every digit here."""
+    a = tf.constant([[4096.0, 4096.0]])
     b = a + np.array([[0.25, 0.0], [0.25, 0.5], [0.0, 0.0]], "float32")
-    np.testing.assert_array_equal(
-        distances.squared_l2(a, b), [[0.0625, 0.3125, 0.0]]
+    np.testing.assert_allclose(
+        squared(a, b), [[0.0625, 0.3125, 0.0]], atol=1e-9
     )
 
 
-def test_no_rows():
-    shape = distances.squared_l2(np.ones((0, 3)), np.ones((2, 3))).shape
-    assert shape == (0, 2)
+@pytest.mark.parametrize("squared", SQUARED)
+def test_no_rows(squared):
+    assert squared(tf.ones((0, 3)), tf.ones((2, 3))).shape == (0, 2)
+
+
+@pytest.mark.parametrize("offset", [0, 1e5])
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_squared_l2_between_by_differences(offset, in_graph):
+    """Values and gradients of w d^2, with a weight w for each pair."""
+    rng = np.random.default_rng(0)
+    a, b = (
+        tf.constant((rng.normal(size=(n, 3)) + offset).astype("float32"))
+        for n in (4, 5)
+    )
+    weights = rng.normal(size=(4, 5)).astype("float32")
+
+    def value_and_gradients(a, b):
+        with tf.GradientTape() as tape:
+            tape.watch([a, b])
+            square = distances.squared_l2_between(a, b)
+            total = tf.reduce_sum(weights * square)
+        return square, *tape.gradient(total, [a, b])
+
+    if in_graph:
+        value_and_gradients = tf.function(value_and_gradients)
+    square, of_a, of_b = value_and_gradients(a, b)
+    difference = a.numpy().astype(float)[:, None] - b.numpy().astype(float)
+    slope = 2 * weights[:, :, None] * difference
+    np.testing.assert_allclose(square, (difference**2).sum(-1), rtol=1e-6)
+    np.testing.assert_allclose(of_a, slope.sum(1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(of_b, -slope.sum(0), rtol=1e-5, atol=1e-6)
+
+
+def test_squared_l2_between_extreme_points():
+    a = tf.constant([[1e30, 0.0], [np.nan, 0.0], [1.0, 1.0]])
+    found = distances.squared_l2_between(a, tf.zeros((1, 2))).numpy()
+    assert found[0, 0] == np.float32(1e-6 * tf.float32.max)
+    assert np.isnan(found[1, 0])
+    assert found[2, 0] == 2
 
 
 POINTS = np.random.default_rng(1).normal(size=(7, 5)).astype("float32")
