@@ -56,6 +56,9 @@ def figure(result, cost, dim):
             panel.loglog(*zip(*costs, strict=True), style, label=label)
         panel.set_title(f"{loss.replace('_', ' ')}, {dim} dimensions")
         panel.set_xlabel("rows of the batch")
+        sizes = sorted({rows for costs in lines.values() for rows, _ in costs})
+        panel.set_xticks(sizes, sizes)
+        panel.minorticks_off()
         panel.set_ylabel(COSTS[cost])
         panel.legend(fontsize="x-small")
     for panel in panels.flat[len(losses) :]:

@@ -1,8 +1,10 @@
 """The loss of prototypical networks."""
 
 import keras
+import numpy as np
 import tensorflow as tf
 
+from embeddings_tf import compat
 from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import gaussian
@@ -51,6 +53,8 @@ def _log_prob(labels, embeddings, num_support) -> tf.Tensor:
     """Log-probability `(queries,)` of the right class of every query."""
     episode = split_episode(labels, num_support)
     is_query = tf.logical_not(episode.is_support)
+    if compat.is_traced_for_xla():
+        return tf.boolean_mask(_log_prob_in_xla(episode, embeddings), is_query)
     centres = prototypes.class_means(
         tf.boolean_mask(embeddings, episode.is_support),
         tf.boolean_mask(episode.class_ids, episode.is_support),
@@ -63,6 +67,24 @@ def _log_prob(labels, embeddings, num_support) -> tf.Tensor:
     log_prob = tf.nn.log_softmax(-square)
     targets = tf.boolean_mask(episode.class_ids, is_query)
     return tf.gather(log_prob, targets, batch_dims=1)
+
+
+def _log_prob_in_xla(episode, embeddings) -> tf.Tensor:
+    """The same `(batch,)` for all rows, with sizes that XLA knows.
+
+    Products of an unknown size take seconds there. There are as many classes as
+    rows, most of them empty.
+    """
+    most = tf.size(episode.class_ids)
+    weight = tf.cast(episode.is_support, embeddings.dtype)
+    counts = tf.math.unsorted_segment_sum(weight, episode.class_ids, most)
+    supports = tf.where(episode.is_support[:, None], embeddings, 0)
+    totals = tf.math.unsorted_segment_sum(supports, episode.class_ids, most)
+    centres = tf.math.divide_no_nan(totals, counts[:, None])
+    scores = -distances.squared_l2_between(embeddings, centres)
+    is_class = tf.range(most) < episode.num_classes
+    log_prob = tf.nn.log_softmax(tf.where(is_class, scores, -np.inf))
+    return tf.gather(log_prob, episode.class_ids, batch_dims=1)
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
