@@ -27,7 +27,8 @@ INSTALL_REQUIRES = [
     # TensorFlow no longer brings TensorBoard; tf.summary needs it.
     "tensorboard>=2.21",
     "keras-tuner>=1.4.8,<1.5",
-    # Every command ends with a picture.
+    # The pictures of train, evaluate, cross_validate, compare, enroll,
+    # identify, nearest and verify.
     "matplotlib>=3.10",
     "ml_collections>=1.1",
     "numpy>=2.1",

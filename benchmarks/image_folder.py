@@ -2,13 +2,15 @@
 
     python -m benchmarks.image_folder
     python -m benchmarks.image_folder --folder PATH
+    python -m benchmarks.image_folder --folder PATH --record "Name of the data"
 
 Writes 200 classes of 500 JPEG files of 32 x 32 pixels to a temporary folder, or
 uses an existing folder. Two processes, one after another, list its training
 classes and make the first batch of 60 images, then 50 more. The time to import
 TensorFlow is not counted. CPU seconds hardly depend on the disk and on other
-processes; the other figures do. The result of the fabricated folder is written
-to a file and to its table in docs/own_data.md.
+processes; the other figures do. The result of the fabricated folder, and with
+`--record` that of an existing folder, is written to a file and to its table in
+docs/own_data.md.
 """
 
 import argparse
@@ -84,8 +86,34 @@ def in_process(folder) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def of_folder(folder: str) -> dict:
+    """Returns what is in a folder: classes, images and their shape."""
+    from embeddings_tf import datasets
+
+    x, labels = datasets.load(f"image_folder:{folder}", "all")
+    return {
+        "classes": len(set(labels.tolist())),
+        "images": len(x),
+        "image_shape": list(x[:1].shape[1:]),
+    }
+
+
+def result_file(folder: str | None) -> pathlib.Path:
+    """Returns the file of the result of a folder; None: the fabricated one."""
+    if folder is None:
+        return RESULT
+    name = pathlib.Path(folder).resolve().name
+    return RESULT.with_stem(f"{RESULT.stem}_{name}")
+
+
+def page_text() -> str:
+    """Returns the Markdown between the marks: the tables of all results."""
+    files = [RESULT, *sorted(RESULT.parent.glob(f"{RESULT.stem}_*.json"))]
+    return "\n\n".join(text(json.loads(file.read_text())) for file in files)
+
+
 def text(result: dict) -> str:
-    """Returns the Markdown between the marks."""
+    """Returns the caption and the table of a result."""
     lines = ["| | first process | second process |", "|---|---|---|"]
     for name, digits in (
         ("seconds_to_list", 2),
@@ -98,9 +126,13 @@ def text(result: dict) -> str:
         cells = " | ".join(f"{value:,.{digits}f}" for value in found)
         title = name.replace("_", " ").replace("cpu", "CPU")
         lines.append(f"| {title} | {cells} |")
+    height, width = result.get("image_shape", (SIZE, SIZE))[:2]
+    files = "JPEG files of noise"
+    if "data" in result:
+        files = f"files of {result['data']}"
     return "\n".join(
         [
-            f"{result['images']:,} JPEG files of {SIZE} x {SIZE} pixels in "
+            f"{result['images']:,} {files}, {height} x {width} pixels in "
             f"{result['classes']} classes, on {hardware([result])}, load "
             f"{result['load']:.1f} (`{result['command']}`):",
             "",
@@ -113,9 +145,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--folder", help="an existing folder")
     parser.add_argument(
+        "--record",
+        metavar="NAME",
+        help="name of the data in the folder: writes the result to a file and "
+        "to the page (default: only prints it)",
+    )
+    parser.add_argument(
         "--measure", action="store_true", help=argparse.SUPPRESS
     )
     arguments = parser.parse_args()
+    if arguments.record and not arguments.folder:
+        parser.error("--record needs --folder")
 
     from trainers.provenance import provenance
     from trainers.quiet import import_tensorflow
@@ -131,19 +171,23 @@ def main() -> None:
             folder = made
             write_folder(pathlib.Path(made))
         runs = [in_process(folder) for _ in range(2)]
+    measured = {"first": runs[0], "second": runs[1]}
+    if arguments.folder and not arguments.record:
+        print(json.dumps({"folder": folder, **measured}, indent=2))
+        return
     result = {
         "command": "python -m benchmarks.image_folder",
         "classes": NUM_CLASSES,
         "images": NUM_CLASSES * NUM_PER_CLASS,
-        "first": runs[0],
-        "second": runs[1],
+        **measured,
         **provenance(),
     }
-    if arguments.folder is None:
-        write_json(RESULT, result)
-        write_between(PAGE, BEGIN, END, text(result))
-    else:
-        result = {"folder": folder, "first": runs[0], "second": runs[1]}
+    if arguments.folder:
+        result["command"] += f" --folder {pathlib.Path(folder).resolve().name}"
+        result["command"] += f' --record "{arguments.record}"'
+        result |= {"data": arguments.record, **of_folder(folder)}
+    write_json(result_file(arguments.folder), result)
+    write_between(PAGE, BEGIN, END, page_text())
     print(json.dumps(result, indent=2))
 
 

@@ -23,6 +23,7 @@ from benchmarks import prediction_samplers
 from benchmarks import prototype_choices
 from benchmarks import serving_load
 from embeddings_tf import losses
+from tests.datasets.image_folders import write_classes
 from tools import cross_validation_results
 from tools import cross_validation_table
 from tools import distance_depth_table as distance_depth
@@ -53,7 +54,48 @@ def test_tables_of_results_are_generated_from_the_result_files(module, found):
 def test_the_speed_of_a_folder_is_that_of_the_result_file():
     module = image_folder
     between = read_between(module.PAGE, module.BEGIN, module.END)
-    assert between.strip() == module.text(side_by_side.load("image_folder"))
+    assert between.strip() == module.page_text()
+    assert module.text(side_by_side.load("image_folder")) in between
+
+
+def test_the_result_of_an_existing_folder_names_its_data(
+    tmp_path, monkeypatch, capsys
+):
+    """20 classes of 5 images, of which 12 classes are for training."""
+    names = [f"class_{number:02}" for number in range(20)]
+    write_classes(tmp_path / "photos", names, 5, (6, 8, 3))
+    page = tmp_path / "page.md"
+    begin, end = image_folder.BEGIN, image_folder.END
+    page.write_text(f"before\n{begin}\n{end}\nafter\n")
+    monkeypatch.setattr(image_folder, "PAGE", page)
+    made = tmp_path / "image_folder.json"
+    made.write_text(json.dumps(side_by_side.load("image_folder")))
+    monkeypatch.setattr(image_folder, "RESULT", made)
+    monkeypatch.setattr(image_folder, "in_process", image_folder.measure)
+    folder = f"{tmp_path / 'photos'}"
+    monkeypatch.setattr("sys.argv", ["x", "--folder", folder])
+    image_folder.main()
+    assert not list(tmp_path.glob("image_folder_*")), "only printed"
+    monkeypatch.setattr("sys.argv", ["x", "--record", "Photos"])
+    with pytest.raises(SystemExit):
+        image_folder.main()
+    words = ["x", "--folder", folder, "--record", "Photos"]
+    monkeypatch.setattr("sys.argv", words)
+    capsys.readouterr()
+    image_folder.main()
+    found = json.loads((tmp_path / "image_folder_photos.json").read_text())
+    assert found == json.loads(capsys.readouterr().out)
+    assert str(tmp_path) not in json.dumps(found)
+    assert (found["data"], found["images"], found["classes"]) == (
+        "Photos",
+        20 * 5,
+        20,
+    )
+    assert found["first"]["training_images"] == 12 * 5
+    between = page.read_text().partition("before")[2].partition("after")[0]
+    assert "100,000 JPEG files of noise, 32 x 32 pixels in" in between
+    assert "100 files of Photos, 6 x 8 pixels in 20 classes, on" in between
+    assert '.image_folder --folder photos --record "Photos"`' in between
 
 
 @pytest.mark.parametrize("module", [faiss_search, frozen_backbone])

@@ -19,6 +19,7 @@ from embeddings_tf.compat import every_layer
 from embeddings_tf.datasets.listed import listed
 from embeddings_tf.ops.own_code import split_name
 from trainers.feature_store import FeatureStore
+from trainers.progress import Progress
 from trainers.run import Backbone
 from trainers.run import DataFields
 from trainers.workdir import read_json
@@ -192,8 +193,11 @@ def _keys(x) -> np.ndarray:
             content += example.tobytes()
         return hashlib.blake2b(content, digest_size=16).digest()
 
+    progress, found = Progress(len(x), "hashed image"), []
     with concurrent.futures.ThreadPoolExecutor() as threads:
-        found = list(threads.map(key, range(len(x)), chunksize=256))
+        for one in threads.map(key, range(len(x))):
+            found.append(one)
+            progress.advance()
     return np.array(found, "V16")
 
 

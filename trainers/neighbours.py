@@ -33,9 +33,10 @@ class Neighbours:
         self.examples = dataclasses.replace(
             examples, names=shown_names(examples.names, path)
         )
+        progress = Progress(len(self.examples), "example")
         self._search = scoring.NearestNeighbors(
             model, search="faiss" if approximate else "exact", embedded=True
-        ).fit(*_parts(self.examples))
+        ).fit(*_parts(self.examples), progress=progress.advance)
 
     @property
     def value(self) -> str:

@@ -4,11 +4,13 @@ With data of your own and a goal, the command writes the recipe first:
 `python -m trainers.train image_folder:photos --goal retrieve --workdir DIR`.
 
 If you start a killed run again with the same workdir, it continues and ends
-with the same result. `--config.strategy=mirrored` trains on all GPUs of the
+with the same result. At the end it draws the monitored measure of every epoch,
+`learning_curves.png`. `--config.strategy=mirrored` trains on all GPUs of the
 machine, `multi_worker` on several machines.
 """
 
 import argparse
+import pathlib
 import shlex
 import sys
 
@@ -89,6 +91,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         from trainers.fit import fit
 
         training = fit(run, name, path)["training"]
+        _save_curve(name, training, path / "learning_curves.png")
     is_long = training["seconds"] > SHORT_SECONDS
     if is_long and training.get("input_wait", 0) > LARGE_WAIT:
         print(
@@ -105,6 +108,22 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         f"--workdir {shlex.quote(workdir)}\n"
         f"Watch: {command_line.module_command('tensorboard.main')} "
         f"--logdir {shlex.quote(workdir)}"
+    )
+
+
+def _save_curve(recipe: str, training: dict, file: pathlib.Path) -> None:
+    """Draws the monitored measure after every epoch."""
+    from embeddings_tf import viz
+    from trainers.pictures import save_picture
+
+    name = pathlib.Path(recipe).name.removesuffix(".py")
+    measure = training["monitor"]
+    curve = {row["epoch"]: row[measure] for row in training["history"]}
+    save_picture(
+        lambda: viz.learning_curves_figure(
+            {name: [curve]}, measure, step="epoch"
+        ),
+        file,
     )
 
 

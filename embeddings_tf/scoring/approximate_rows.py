@@ -1,5 +1,7 @@
 """Approximate nearest rows of a large gallery, by FAISS."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from embeddings_tf.models.method import Method
@@ -7,6 +9,8 @@ from embeddings_tf.ops.nearest import Distances
 
 # Links per row of the graph, FAISS's usual value.
 _LINKS = 32
+# Rows that are added to the graph at once.
+BLOCK = 4096
 
 
 class ApproximateIndex:
@@ -15,12 +19,19 @@ class ApproximateIndex:
     Args:
         method: Defines points and distance.
         gallery: Embeddings `(m, width)`.
+        progress: Function called with the number of rows after each block that
+            is added to the graph; None: none.
 
     Raises:
         ValueError: If FAISS is not installed.
     """
 
-    def __init__(self, method: Method, gallery: np.ndarray):
+    def __init__(
+        self,
+        method: Method,
+        gallery: np.ndarray,
+        progress: Callable[[int], object] | None = None,
+    ):
         try:
             import faiss
         except ImportError as error:
@@ -31,7 +42,11 @@ class ApproximateIndex:
         self._method = method
         self._gallery = self._points(gallery)
         self._index = faiss.IndexHNSWFlat(self._gallery.shape[1], _LINKS)
-        self._index.add(self._unit(self._gallery))
+        for first in range(0, len(self._gallery), BLOCK):
+            rows = self._unit(self._gallery[first : first + BLOCK])
+            self._index.add(rows)
+            if progress is not None:
+                progress(len(rows))
 
     def search(
         self, queries: np.ndarray, count: int

@@ -1,5 +1,7 @@
 """The most similar examples of a gallery."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from embeddings_tf.models.method import Method
@@ -100,20 +102,38 @@ class NearestNeighbors:
             raise ValueError("There is no gallery yet: call fit(x, labels).")
         return self._examples
 
-    def fit(self, x, labels=None, names=None) -> "NearestNeighbors":
+    def fit(
+        self,
+        x,
+        labels=None,
+        names=None,
+        *,
+        progress: Callable[[int], object] | None = None,
+    ) -> "NearestNeighbors":
         """Embeds the gallery, and replaces an earlier one.
 
         Args:
             x: Inputs of the model, or embeddings with `embedded=True`.
             labels: Strings or integers `(n,)`, for `predict`; None: unknown.
             names: Strings `(n,)` to find the examples again, such as paths.
+            progress: Function called with the number of examples after each
+                block that is added to the graph of `search="faiss"`; with the
+                exact search called once, with all.
         """
+        if progress is not None:
+            progress = arguments.function(
+                "progress", progress, "the number of examples"
+            )
         embeddings = self._embed(x)
         if labels is None:
             labels = np.full(len(embeddings), "")
         examples = labelled_embeddings(embeddings, labels, names)
         if self.search == "faiss":
-            self._index = ApproximateIndex(self._method, examples.embeddings)
+            self._index = ApproximateIndex(
+                self._method, examples.embeddings, progress
+            )
+        elif progress is not None:
+            progress(len(examples))
         self._examples = examples
         return self
 

@@ -11,6 +11,7 @@ from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.scoring import NearestNeighbors
+from embeddings_tf.scoring import approximate_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 2)).astype("float32")
@@ -102,10 +103,11 @@ def faiss_stand_in(recorded):
     class IndexHNSWFlat:
         def __init__(self, dim, links):
             recorded.append((dim, links))
+            self.rows = np.empty((0, dim), np.float32)
 
         def add(self, rows):
             assert rows.dtype == np.float32 and rows.flags.c_contiguous
-            self.rows = rows
+            self.rows = np.concatenate([self.rows, rows])
 
         def search(self, queries, count):
             squares = ((self.rows - queries[:, None]) ** 2).sum(axis=2)
@@ -127,9 +129,29 @@ def test_approximate_search_calls_faiss(distance, monkeypatch):
     assert recorded == [(2, 32)]
 
 
+def test_the_graph_is_built_in_blocks_that_are_counted(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", faiss_stand_in([]))
+    monkeypatch.setattr(approximate_rows, "BLOCK", 20)
+    exact = NearestNeighbors(points()).fit(X).kneighbors(QUERIES)
+    counts = []
+    search = NearestNeighbors(points(), search="faiss")
+    found = search.fit(X, progress=counts.append).kneighbors(QUERIES)
+    np.testing.assert_array_equal(found[1], exact[1])
+    assert counts == [20, 20, 50 - 2 * 20]
+
+
+def test_the_exact_search_counts_all_examples_at_once():
+    counts = []
+    NearestNeighbors(points()).fit(X, progress=counts.append)
+    assert counts == [len(X)]
+    with pytest.raises(ValueError, match="`progress` must be a function"):
+        NearestNeighbors(points()).fit(X, progress=3)
+
+
 def test_the_real_faiss():
     pytest.importorskip("faiss")
-    gallery = RNG.normal(size=(2000, 8)).astype("float32")
+    gallery = RNG.normal(size=(5000, 8)).astype("float32")
+    assert approximate_rows.BLOCK < len(gallery)
     encoder = keras.Sequential([keras.Input((8,)), keras.layers.Identity()])
     exact = NearestNeighbors(encoder).fit(gallery).kneighbors(gallery[:100])
     search = NearestNeighbors(encoder, search="faiss").fit(gallery)

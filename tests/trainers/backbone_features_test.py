@@ -1,5 +1,6 @@
 """Heads on a frozen network whose features are computed once."""
 
+import hashlib
 import json
 import shutil
 
@@ -19,6 +20,7 @@ from trainers import evaluate
 from trainers import export
 from trainers import identify
 from trainers import nearest
+from trainers import progress
 from trainers import train
 from trainers import verify
 from trainers.config import load_recipe
@@ -228,3 +230,18 @@ def test_features_that_are_not_finite(words, tmp_path, capsys):
     error = refused(capsys, train, *start, *command)
     assert "features are not finite for" in error and ".png" in error
     assert not list((tmp_path / "cache").rglob("*.npy"))
+
+
+def test_hashing_shows_its_progress(monkeypatch, capsys):
+    """Threads hash; the images are counted, and hashed, in their order."""
+    monkeypatch.setattr(progress, "SECONDS_PER_LINE", -1)  # a line for each
+    images = np.arange(30 * 4, dtype=np.uint8).reshape(30, 2, 2, 1)
+    keys = backbone_features._keys(images)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(",")[0] for line in lines] == [
+        f"{number} of 30 hashed images" for number in range(1, 31)
+    ]
+    for key, image in zip(keys, images, strict=True):
+        content = b"(2, 2, 1) uint8" + image.tobytes()
+        expected = hashlib.blake2b(content, digest_size=16).digest()
+        assert key.tobytes() == expected

@@ -210,7 +210,7 @@ def test_an_evaluation_of_another_kind_replaces_nothing(
         return results, pictures, capsys.readouterr().out
 
     before, pictures, out = evaluated()
-    assert set(pictures) == {"evaluation.png"}
+    assert set(pictures) == {"evaluation.png", "learning_curves.png"}
     assert "Replaces" not in out and "own evaluation" not in out
     results, more, out = evaluated("name=retrieval", "k=(1,)")
     other = results.pop("evaluation_retrieval")
@@ -511,7 +511,7 @@ def test_an_evaluation_that_does_not_fit(override, message, run, capsys):
     words = ["--workdir", run, f"--config.{override}"]
     assert message in refused(capsys, evaluate, *words)
     assert (run / "results.json").read_bytes() == before
-    assert not list(run.glob("*.png"))
+    assert [p.name for p in run.glob("*.png")] == ["learning_curves.png"]
 
 
 @pytest.mark.parametrize(

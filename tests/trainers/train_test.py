@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 
 import embeddings_tf  # noqa: F401  registers the classes of the checkpoints
+from embeddings_tf import viz
+from tests.trainers import commands
+from trainers import train as train_command
 
 ROOT = pathlib.Path(__file__).parents[2]
 TINY = "tests/trainers/tiny.py"
@@ -233,3 +236,27 @@ def test_half_precision_in_pieces_resumes_too(tmp_path, monkeypatch):
     for one, other in zip(*runs, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-3)
     assert evaluate.main(["--workdir", broken]) == 0
+
+
+def test_a_training_ends_with_the_curve_of_its_history(
+    run, in_checkout, monkeypatch, capsys
+):
+    """Started again, a finished run only draws and prints."""
+    picture = run / "learning_curves.png"
+    size = picture.stat().st_size
+    assert size > 1000
+    picture.unlink()
+    drawn, draw = [], viz.learning_curves_figure
+
+    def recorded(curves, *arguments, **options):
+        drawn.append((curves, *arguments))
+        return draw(curves, *arguments, **options)
+
+    monkeypatch.setattr(viz, "learning_curves_figure", recorded)
+    assert commands.call(train_command, *commands.tiny(train_command, run)) == 0
+    assert f"Picture: {picture}\n" in capsys.readouterr().out
+    assert picture.stat().st_size == size
+    training = json.loads((run / "results.json").read_text())["training"]
+    values = [row["val_few_shot_accuracy"] for row in training["history"]]
+    curve = {1: values[0], 2: values[1]}
+    assert drawn == [({"tiny": [curve]}, "val_few_shot_accuracy")]

@@ -108,18 +108,24 @@ def measures(
     ]
     if num_resamples:
         for row in found["at_false_accept_rate"]:
-            row["false_accept_rate_interval"] = metrics.bootstrap_interval(
-                Progress(num_resamples, "resample").counting(
-                    functools.partial(
-                        metrics.error_rates, threshold=row["threshold"]
-                    )
-                ),
-                scores,
-                is_target,
-                groups,
-                num_resamples=num_resamples,
+            row["false_accept_rate_interval"] = false_accept_interval(
+                row["threshold"], scores, is_target, groups, num_resamples
             )
     return found
+
+
+def false_accept_interval(
+    threshold: float, scores, is_target, groups, num_resamples: int
+) -> tuple[float, float]:
+    """The 95 % interval of the false-accept rate, over classes."""
+    rates = functools.partial(metrics.error_rates, threshold=threshold)
+    return metrics.bootstrap_interval(
+        Progress(num_resamples, "resample").counting(rates),
+        scores,
+        is_target,
+        groups,
+        num_resamples=num_resamples,
+    )
 
 
 def threshold_lines(found: dict) -> list[str]:
@@ -131,10 +137,18 @@ def threshold_lines(found: dict) -> list[str]:
     return [
         f"{name.replace('_', ' '):<18}at {100 * row['rate']:g} % false accepts "
         f"on validation classes: false accepts "
-        f"{100 * row['false_accept_rate']:.2f} %, misses "
+        f"{100 * row['false_accept_rate']:.2f} %{_interval(row)}, misses "
         f"{100 * row['miss_rate']:.2f} % (the score of `verify`)"
         for row in found.get(name, {}).get("at_false_accept_rate", ())
     ]
+
+
+def _interval(row: dict) -> str:
+    ends = row.get("false_accept_rate_interval")
+    if ends is None:
+        return ""
+    low, high = (f"{100 * end:.2f}" for end in ends)
+    return f" (95 % interval {low} to {high} %)"
 
 
 def _errors(threshold: float, scores, is_target) -> dict:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from embeddings_tf import metrics
+from trainers.evaluators.calibrated_scores import false_accept_interval
 from trainers.evaluators.trial_measures import measures
 from trainers.evaluators.trial_measures import streamed
 from trainers.examples import rows_of_classes
@@ -44,8 +45,8 @@ def streamed_split(
 ) -> StreamedSplit:
     """Counts all pairs of a split in bins; draws the pairs of some examples.
 
-    Curves and the interval of the EER are of the pairs of `some_rows`, whose
-    number is in the results as `interval_examples`.
+    Curves and intervals are of the pairs of `some_rows`, whose number is in the
+    results as `interval_examples`.
 
     Args:
         scores: Scores of all pairs of two sets, by name.
@@ -53,7 +54,7 @@ def streamed_split(
         classes: Class numbers `(n,)`.
         claims: Names of the scores that claim to be log-likelihood ratios.
         calibrated: `CalibratedScore` of some of the scores, by name.
-        num_resamples: Resamples of the interval; 0 for none.
+        num_resamples: Resamples of each interval; 0 for none.
     """
     rows = some_rows(classes)
     first, second = np.triu_indices(len(rows), 1)
@@ -71,6 +72,10 @@ def streamed_split(
         of_drawn = measures(drawn, is_target, groups, num_resamples)
         if "interval" in of_drawn:
             counted["interval"] = of_drawn["interval"]
+            for row in counted.get("at_false_accept_rate", ()):
+                row["false_accept_rate_interval"] = false_accept_interval(
+                    row["threshold"], drawn, is_target, groups, num_resamples
+                )
         found.results[name] = counted
         found.det[name] = metrics.det_curve(drawn, is_target)
         if name in claims:

@@ -11,6 +11,7 @@ from embeddings_tf import metrics
 FALSE_ACCEPT_RATE = 0.05
 ERROR_RATES = (0.01, 0.02, 0.05, 0.1, 0.2)
 LEVEL = 0.95
+NUM_RESAMPLES = 1000
 # Tested thresholds accept from half of the answers to all of them.
 QUANTILES = np.linspace(0, 0.5, 11)
 
@@ -47,14 +48,23 @@ def kept_promise(known, unknown, classes, seed: int) -> dict | None:
 
 
 def mean_promise(kept: list[dict | None]) -> dict:
-    """Means of `kept_promise` over episodes; empty if there are none."""
+    """Means of `kept_promise` over episodes; empty if there are none.
+
+    With two or more, the results also contain the half width of the 95 %
+    interval of the mean reached rate.
+    """
     found = [promise for promise in kept if promise is not None]
     if not found:
         return {}
-    return {
+    means = {
         name: float(np.mean([promise[name] for promise in found]))
         for name in found[0]
     }
+    if len(found) > 1:
+        reached = [promise["reached_false_accept_rate"] for promise in found]
+        width = metrics.confidence_interval(reached, LEVEL)
+        means["reached_false_accept_rate_interval"] = width
+    return means
 
 
 def text_of_promise(row: dict) -> str:
@@ -62,14 +72,18 @@ def text_of_promise(row: dict) -> str:
     if "promised_false_accept_rate" not in row:
         return ""
     promised, reached, known = (
-        f"{100 * row[name]:.1f} %"
+        f"{100 * row[name]:.1f}"
         for name in (
             "promised_false_accept_rate",
             "reached_false_accept_rate",
             "known_accepted",
         )
     )
-    return f"   false accepts {reached} (promised {promised}), known {known}"
+    if "reached_false_accept_rate_interval" in row:
+        reached += f" ±{100 * row['reached_false_accept_rate_interval']:.1f}"
+    return (
+        f"   false accepts {reached} % (promised {promised} %), known {known} %"
+    )
 
 
 def accepted_answers(episodes, labels, answers) -> dict:
@@ -82,9 +96,10 @@ def accepted_answers(episodes, labels, answers) -> dict:
 
     Returns:
         The entry `accepted_answers`: the promised error and, on the other half
-        of the classes, the share of accepted answers and the error among them.
-        The promised error is the smallest of `ERROR_RATES` for which there are
-        classes enough. Empty if there are too few for all.
+        of the classes, the share of accepted answers and the error among them,
+        with its `error_interval`. The promised error is the smallest of
+        `ERROR_RATES` for which there are classes enough. Empty if there are too
+        few for all.
     """
     every = np.random.default_rng(0).permutation(np.unique(labels))
     half = len(every) // 2
@@ -112,8 +127,46 @@ def accepted_answers(episodes, labels, answers) -> dict:
             "threshold": found["threshold"] if accepted.any() else None,
             "accepted": float(np.mean(accepted)),
             "error": float(np.mean(wrong)) if len(wrong) else None,
+            "error_interval": error_interval(
+                wrong, labels[~calibrates][accepted], len(every) - half
+            ),
         }
     }
+
+
+def error_interval(wrong, labels, num_classes: int) -> list[float] | None:
+    """The 95 % interval of the error among accepted answers.
+
+    Classes are drawn again, with all their answers, as by
+    `metrics.bootstrap_interval` with groups. That function is for trials of
+    both kinds, and would draw again where no answer is wrong.
+
+    Args:
+        wrong: Whether each accepted answer is wrong, `(n,)`.
+        labels: The classes of these queries, `(n,)`.
+        num_classes: Number of classes, with those without accepted answers.
+
+    Returns:
+        The ends of the interval; None if no answer is wrong, because every
+        resample then has the error 0.
+    """
+    if not np.any(wrong):
+        return None
+    _, numbers = np.unique(labels, return_inverse=True)
+    counts = np.stack(
+        [
+            np.bincount(numbers, weights=wrong, minlength=num_classes),
+            np.bincount(numbers, minlength=num_classes),
+        ],
+        axis=1,
+    )
+    drawn = np.random.default_rng(0).multinomial(
+        num_classes, np.full(num_classes, 1 / num_classes), NUM_RESAMPLES
+    )
+    errors, accepted = (drawn @ counts).T
+    errors, accepted = errors[accepted > 0], accepted[accepted > 0]
+    ends = np.quantile(errors / accepted, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return ends.tolist()
 
 
 def _is_enough(num_classes: int, rate: float) -> bool:
@@ -136,6 +189,9 @@ def lines_of_trust(split: str, cell: dict) -> list[str]:
     found = cell.get("accepted_answers")
     if found is not None:
         error = "none" if found["error"] is None else f"{found['error']:.3f}"
+        if found["error_interval"] is not None:
+            low, high = found["error_interval"]
+            error += f", 95 % interval {low:.3f} to {high:.3f}"
         lines.append(
             f"  with {100 * found['accepted']:.0f} % of the answers accepted, "
             f"the error among them is {error} (promised: at most "

@@ -73,8 +73,9 @@ def checking():
     return gallery.calibrate(*HELD_OUT, 0.5)
 
 
-def search_of(x, labels=None, names=None):
-    return scoring.NearestNeighbors(ENCODER).fit(x, labels, names)
+def search_of(x, labels=None, names=None, progress=None):
+    search = scoring.NearestNeighbors(ENCODER)
+    return search.fit(x, labels, names, progress=progress)
 
 
 def searched(model, **arguments):
@@ -397,8 +398,8 @@ ENTRIES = {
         },
     ),
     "scoring.NearestNeighbors.fit": Entry(
-        lambda x, labels, names: search_of(x, labels, names).kneighbors(X),
-        {"x": X, "labels": None, "names": None},
+        lambda **arguments: search_of(**arguments).kneighbors(X),
+        {"x": X, "labels": None, "names": None, "progress": None},
         {
             "x": EXAMPLES,
             "labels": [
@@ -407,6 +408,7 @@ ENTRIES = {
                 same("integers", Y, None),
             ],
             "names": [refused("numbers", Y), refused("too few", ["a"])],
+            "progress": [refused("text", "a"), anything("a function", abs)],
         },
     ),
     "scoring.NearestNeighbors.kneighbors": Entry(

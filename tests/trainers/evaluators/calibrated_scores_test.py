@@ -69,3 +69,28 @@ def test_recordings_of_whole_classes_are_drawn(monkeypatch):
         0.2,
     )
     assert found.thresholds == {0.2: pytest.approx(expected)}
+
+
+def test_the_printed_rate_has_its_interval():
+    """Scores of 4 classes; accepted at 2 are those of pairs of class 0."""
+    first, second = np.triu_indices(8, 1)
+    classes = np.arange(8) // 2
+    groups = np.stack([classes[first], classes[second]], axis=1)
+    is_target = groups[:, 0] == groups[:, 1]
+    scores = np.where(groups[:, 0] == 0, 3.0, 1.0)
+    fitted = calibrated_scores.fit(scores, is_target, (0.1,))
+    fitted.thresholds[0.1] = 2.0
+    found = calibrated_scores.measures(fitted, scores, is_target, groups, 200)
+    (row,) = found["at_false_accept_rate"]
+    # 12 of the 24 pairs of two classes have an example of class 0.
+    assert row["false_accept_rate"] == 12 / 24
+    low, high = row["false_accept_rate_interval"]
+    # Without class 0 in a resample none is accepted; else at most all are.
+    assert (low, high) == (0, 1)
+    of_split = {"own_score": "near_miss", "near_miss": found}
+    (line,) = calibrated_scores.threshold_lines(of_split)
+    assert line.startswith("near miss ")
+    assert "50.00 % (95 % interval 0.00 to 100.00 %), misses" in line
+    del row["false_accept_rate_interval"]
+    (line,) = calibrated_scores.threshold_lines(of_split)
+    assert "50.00 %, misses" in line

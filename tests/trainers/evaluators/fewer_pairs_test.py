@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf import metrics
+from trainers.evaluators import calibrated_scores
 from trainers.evaluators import fewer_pairs
 
 RNG = np.random.default_rng(0)
@@ -47,3 +48,39 @@ def test_all_pairs_are_counted_and_some_make_the_interval(monkeypatch):
     assert not found.calibrated
     (title,) = fewer_pairs.with_title("test_a", found.det)
     assert title == "test a: cosine (some pairs)"
+
+
+def test_the_false_accept_rate_has_an_interval_of_some_pairs(monkeypatch):
+    monkeypatch.setattr(fewer_pairs, "MOST_EXAMPLES", 80)
+    scores = {"cosine": metrics.cosine_scores}
+    first, second = np.triu_indices(240, 1)
+    every = metrics.score_all_pairs(metrics.cosine_scores, EMBEDDINGS)
+    every, is_target = every[first, second], CLASSES[first] == CLASSES[second]
+    calibrated = {"cosine": calibrated_scores.fit(every, is_target, (0.1,))}
+    found = fewer_pairs.streamed_split(
+        scores, EMBEDDINGS, CLASSES, (), calibrated, 50
+    )
+    (row,) = found.results["cosine"]["at_false_accept_rate"]
+    threshold = calibrated["cosine"].thresholds[0.1]
+    assert row["false_accept_rate"] == pytest.approx(
+        np.mean(every[~is_target] >= threshold), abs=1e-3
+    )
+    # Of the pairs of the drawn examples only.
+    rows = fewer_pairs.some_rows(CLASSES)
+    kept = np.isin(first, rows) & np.isin(second, rows)
+    expected = metrics.bootstrap_interval(
+        lambda scores, is_target: np.mean(scores[~is_target] >= threshold),
+        every[kept],
+        is_target[kept],
+        np.stack([CLASSES[first], CLASSES[second]], axis=1)[kept],
+        num_resamples=50,
+    )
+    found = row["false_accept_rate_interval"]
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    assert found[0] < row["false_accept_rate"] < found[1]
+
+    found = fewer_pairs.streamed_split(
+        scores, EMBEDDINGS, CLASSES, (), calibrated, 0
+    )
+    (row,) = found.results["cosine"]["at_false_accept_rate"]
+    assert "false_accept_rate_interval" not in row

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from trainers.evaluators import promises
 
@@ -23,9 +24,13 @@ def test_the_promise_is_kept_on_average():
     error = np.std(reached) / 300**0.5
     assert found["reached_false_accept_rate"] == np.mean(reached)
     assert 0 < np.mean(reached) < 1 / 11 + 3 * error
+    width = found["reached_false_accept_rate_interval"]
+    assert width == pytest.approx(1.96 * error, rel=0.01)
     assert found["known_accepted"] > 0.9
     text = promises.text_of_promise(found)
-    assert "promised 9.1 %" in text
+    assert f"±{100 * width:.1f} % (promised 9.1 %)" in text
+    one = promises.mean_promise(kept[:1])
+    assert one == kept[0], "one episode has no interval"
 
 
 def test_one_other_class_can_promise_nothing():
@@ -63,7 +68,7 @@ def test_uncertain_answers_are_refused_if_they_are_wrong():
     found = found["accepted_answers"]
     assert found["promised_error"] == 0.05
     assert found["calibration_classes"] == 200
-    assert found["error"] == 0
+    assert found["error"] == 0 and found["error_interval"] is None
     assert 0.5 < found["accepted"] < 0.7
     assert found["threshold"] == pytest.approx(0.97)
     cell = {
@@ -81,8 +86,50 @@ def test_nothing_is_accepted_if_all_are_wrong():
     found = promises.accepted_answers(episodes, labels, labels + 1)
     found = found["accepted_answers"]
     assert found["threshold"] is None and found["error"] is None
+    assert found["error_interval"] is None
     assert found["accepted"] == 0
 
 
 def test_few_classes_promise_nothing():
     assert promises.accepted_answers(*some_episodes(20, 0.1)) == {}
+
+
+def test_the_interval_of_the_error_is_over_classes():
+    """One answer per class: the errors of a resample are binomial."""
+    wrong = np.arange(200) < 40
+    found = promises.error_interval(wrong, np.arange(200), 200)
+    expected = scipy.stats.binom(200, 0.2).ppf([0.025, 0.975]) / 200
+    np.testing.assert_allclose(found, expected, atol=0.011)
+    # More answers that only repeat the first say nothing new.
+    repeated = np.tile(wrong, 3), np.tile(np.arange(200), 3)
+    assert promises.error_interval(*repeated, 200) == found
+
+
+def test_the_interval_of_the_error_by_loop():
+    """Classes 3 to 5 have no accepted answer, but are drawn."""
+    wrong, labels = np.array([1, 0, 0, 1, 1, 0], bool), [0, 0, 1, 1, 1, 2]
+    rng, errors = np.random.default_rng(0), []
+    for times in rng.multinomial(6, np.full(6, 1 / 6), promises.NUM_RESAMPLES):
+        drawn = np.repeat(wrong, times[labels])
+        if len(drawn):
+            errors.append(np.mean(drawn))
+    assert len(errors) < promises.NUM_RESAMPLES
+    found = promises.error_interval(wrong, np.array(labels), 6)
+    np.testing.assert_allclose(found, np.quantile(errors, [0.025, 0.975]))
+    assert promises.error_interval(wrong[1:3], np.array(labels)[1:3], 6) is None
+
+
+def test_errors_among_accepted_answers_have_an_interval():
+    episodes, labels, answers = some_episodes(400, 0.3)
+    answers = answers + (RNG.random(len(answers)) < 0.01)
+    found = promises.accepted_answers(episodes, labels, answers)
+    found = found["accepted_answers"]
+    low, high = found["error_interval"]
+    assert 0 < low < found["error"] < high < 0.05
+    cell = {
+        "expected_calibration_error": 0.1,
+        "area_under_risk_coverage": 0.02,
+        "accepted_answers": found,
+    }
+    text = "\n".join(promises.lines_of_trust("test", cell))
+    assert f"95 % interval {low:.3f} to {high:.3f} (promised" in text
