@@ -73,8 +73,9 @@ def binomial_deviance_loss(
             small = tf.exp(-tf.abs(logit))
             cost = tf.nn.relu(logit) + tf.math.log1p(small)
             cost = tf.where(same, cost, cost + offset)
-            slope = tf.where(logit < 0, small, 1.0) / (1 + small)
-            slope *= tf.where(same, scale, -scale * negative_cost)
+            slope = tf.where(logit < 0, small, tf.ones_like(small))
+            slope *= scale / (1 + small)
+            slope = tf.where(same, slope, -negative_cost * slope)
             return tf.reduce_sum(weight * cost)[None], weight * slope
 
         return sum_over_pairs(embeddings, "cosine", terms, is_symmetric=True)[0]
