@@ -54,8 +54,8 @@ def test_every_picture_is_drawn_or_copied_by_a_script():
     drawn |= {f"watching_{name}" for name in watched}
     # The commands of docs/use.md draw it.
     drawn.add("use_confusion")
-    # `benchmarks.serving_load` draws it.
-    drawn.add("serving_memory")
+    # `benchmarks.serving_load` and `benchmarks.loss_grid` draw them.
+    drawn |= {"serving_memory", "speed_memory", "speed_time"}
     there = {p.stem for p in generated_text.FIGURES.iterdir()}
     assert there == drawn | copied()
 
