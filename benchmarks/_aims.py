@@ -91,6 +91,9 @@ SHORT = {
         "the activations and the last layer; with the policy mixed_bfloat16 "
         "it is faster than the float32 products"
     ),
+    ("training_throughput", "x_vector", faster("fit", PEERS)): (
+        "ahead of eager PyTorch, behind torch.compile; not profiled yet"
+    ),
     ("training_throughput", "sprites", faster("fit", PEERS)): (
         "equal within the spread: the convolutions take the time"
     ),
