@@ -8,9 +8,9 @@ Writes 200 classes of 500 JPEG files of 32 x 32 pixels to a temporary folder, or
 uses an existing folder. Two processes, one after another, list its training
 classes and make the first batch of 60 images, then 50 more. The time to import
 TensorFlow is not counted. CPU seconds hardly depend on the disk and on other
-processes; the other figures do. The result of the fabricated folder, and with
-`--record` that of an existing folder, is written to a file and to its table in
-docs/own_data.md.
+processes; the other figures do. The result of the fabricated folder is written
+to a file and to its table in docs/own_data.md. With `--record`, so is the
+result of an existing folder.
 """
 
 import argparse

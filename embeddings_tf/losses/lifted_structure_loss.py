@@ -97,7 +97,7 @@ def _hinges(d, positives, rows, negatives, margin):
     """Hinges of positive pairs, and the share of the first row's negatives.
 
     Returns:
-        Two tensors `(rows, n)`, with 0 hinges where there is no positive.
+        Two tensors `(rows, n)`, with hinges of 0 where a positive is missing.
     """
     values = margin - negatives[:, 0] + negatives[:, 1]
     row = tf.gather(values, rows)[:, None]

@@ -72,7 +72,7 @@ def mean_over_triplets(
 
 
 def _by_comparing(d, positives, rows, margin):
-    """Numbers of active triplets `(rows, batch)`, minus those of negatives.
+    """Numbers of active triplets `(rows, batch)`, negative for negatives.
 
     Compares each negative with each positive of some rows.
     """

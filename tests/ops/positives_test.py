@@ -48,7 +48,7 @@ def test_adds_to_the_positives():
 
 
 def test_all_columns_are_listed_for_xla():
-    """There, entries that are no positives do not exist."""
+    """There, only entries of positives exist."""
     labels = tf.constant([0, 1, 0, 0])
 
     @tf.function(jit_compile=True)

@@ -72,7 +72,7 @@ def test_recordings_of_whole_classes_are_drawn(monkeypatch):
 
 
 def test_the_printed_rate_has_its_interval():
-    """Scores of 4 classes; accepted at 2 are those of pairs of class 0."""
+    """Scores of 4 classes; at 2, only pairs of class 0 are accepted."""
     first, second = np.triu_indices(8, 1)
     classes = np.arange(8) // 2
     groups = np.stack([classes[first], classes[second]], axis=1)

@@ -65,7 +65,7 @@ def test_the_false_accept_rate_has_an_interval_of_some_pairs(monkeypatch):
     assert row["false_accept_rate"] == pytest.approx(
         np.mean(every[~is_target] >= threshold), abs=1e-3
     )
-    # Of the pairs of the drawn examples only.
+    # The interval is of the pairs of the drawn examples only.
     rows = fewer_pairs.some_rows(CLASSES)
     kept = np.isin(first, rows) & np.isin(second, rows)
     expected = metrics.bootstrap_interval(
