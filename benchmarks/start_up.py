@@ -107,11 +107,12 @@ def traced(name, jit_compile):
     labels = np.arange(ROWS, dtype="int32") // 8
     if hasattr(loss, "build"):
         loss.build((ROWS,), z.shape)
-    z = tf.constant(z)
+    labels, z = tf.constant(labels), tf.constant(z)
 
     def new_step():
+        # Labels are an argument, as in a training: XLA would fold constants.
         @tf.function(jit_compile=jit_compile)
-        def step():
+        def step(labels, z):
             options = {"training": True} if name == "LearnedDistance" else {}
             with tf.GradientTape() as tape:
                 tape.watch(z)
@@ -119,7 +120,7 @@ def traced(name, jit_compile):
             weights = getattr(loss, "trainable_variables", [])
             return tape.gradient(value, [z, *weights])
 
-        return step
+        return lambda: step(labels, z)
 
     return new_step, new_step()
 

@@ -4,12 +4,15 @@
 """
 
 import argparse
+import pathlib
 import shlex
 import sys
 
 from trainers import command_line
 
 ENDINGS = (".npz", ".parquet")
+# Classes and examples that the picture shows.
+CLASSES_DRAWN, EXAMPLES_DRAWN = 10, 2000
 KIND = "embeddings of embeddings_tf"
 INPUTS_HELP = (
     "files; or one folder, with a subfolder per class or without; or one data "
@@ -96,6 +99,7 @@ def embed_data(
             f"Look: {command_line.module_command('tensorboard.main')} "
             f"--logdir {shlex.quote(projector)}, tab Projector"
         )
+    _draw(columns, trained.workdir / "embed.png")
     if path.suffix.lower() == ".npz":
         print(
             f"Next: {command_line.module_command('trainers.nearest')} "
@@ -133,6 +137,60 @@ def _columns(trained, found, embeddings) -> dict:
 
 def _others(columns: dict) -> str:
     return ", ".join(name for name in columns if name != "embedding")
+
+
+def _draw(columns: dict, path: pathlib.Path) -> None:
+    """Draws the embeddings in the plane of their first principal components."""
+    import numpy as np
+
+    embeddings = columns["embedding"]
+    if embeddings.shape[1] < 2:
+        print("No picture: the embeddings have a single dimension.")
+        return
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(embeddings))[:EXAMPLES_DRAWN]
+    title = f"{len(rows)} of {len(embeddings)} inputs"
+    names = np.full(len(embeddings), "all inputs")
+    if "names" in columns:
+        names = columns["names"]
+        classes = np.unique(names)
+        shown = rng.permutation(classes)[:CLASSES_DRAWN]
+        rows = rng.permutation(np.flatnonzero(np.isin(names, shown)))
+        rows = rows[:EXAMPLES_DRAWN]
+        title = (
+            f"{len(rows)} of {len(embeddings)} inputs, {len(shown)} of "
+            f"{len(classes)} classes"
+        )
+    points, variance = embeddings[rows], columns.get("variance")
+    variance = None if variance is None else variance[rows]
+    if points.shape[1] > 2:
+        # Axes of a plane across the dimensions have no variance of their own.
+        points, variance = _principal_components(points), None
+        title += ", in the plane of their first two principal components"
+    from trainers.pictures import save_picture
+
+    def draw():
+        from embeddings_tf import viz
+
+        return viz.embedding_figure(
+            points,
+            variance,
+            names[rows],
+            None,
+            {"class": names[rows]},
+            title=title,
+        )
+
+    save_picture(draw, path)
+
+
+def _principal_components(points):
+    """Returns the coordinates `(n, 2)` in the plane of the largest variance."""
+    import numpy as np
+
+    centred = points.astype("float64") - points.mean(axis=0)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    return centred @ axes[:, :-3:-1]
 
 
 def _write_npz(path, trained, columns) -> None:

@@ -144,12 +144,15 @@ def export(
                 else None,
                 card=run_card(path, licence),
             )
+        pictures = ", ".join(str(file) for file in sorted(path.glob("*.png")))
     written = pathlib.Path(target)
     labels = label_version(written.parent, int(written.name), label)
     print(
         f"Wrote {target} and its label in models.config: "
         f"{', '.join(f'{name} {labels[name]}' for name in sorted(labels))}.\n"
-        f"Model card: {written / 'model_card.md'}\nLook: "
+        f"Model card: {written / 'model_card.md'}"
+        + (f"\nPictures of its run: {pictures}" if pictures else "")
+        + "\nLook: "
         f"{command_line.module_command(SAVED_MODEL_CLI)} "
         f"show --all --dir {shlex.quote(target)}"
     )

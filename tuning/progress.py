@@ -62,6 +62,26 @@ class Progress:
         return results
 
 
+def save_trials_picture(path: pathlib.Path, results: dict) -> None:
+    """Draws the completed trials into `search.png`, if there are any."""
+    trials = [t for t in results["trials"] if t["status"] == "completed"]
+    if not trials:
+        return
+    from embeddings_tf import viz
+    from trainers.pictures import save_picture
+
+    save_picture(
+        lambda: viz.trials_figure(
+            [trial["values"] for trial in trials],
+            [trial["objective"] for trial in trials],
+            results["objective"],
+            direction=results["direction"],
+            title=f"{results['recipe']}, space {results['space']}",
+        ),
+        path / "search.png",
+    )
+
+
 def _folds_of_winner(arguments) -> str:
     """The command that trains the winner on the other folds, or nothing."""
     from tuning.report import kept_in_full

@@ -25,6 +25,7 @@ from tuning.chief import leave_gpus
 from tuning.chief import role_of_this_process
 from tuning.chief import serve
 from tuning.progress import Progress
+from tuning.progress import save_trials_picture
 from tuning.progress import say_what_is_next
 
 SPACES = pathlib.Path(__file__).parent / "spaces"
@@ -185,6 +186,7 @@ def search(arguments, words: list[str]) -> None:
         finally:
             results = progress.show()
         full = _fields_of_full_length(arguments, space, tuner, results)
+        save_trials_picture(path, results)
     say_what_is_next(arguments, results, full)
 
 

@@ -11,6 +11,7 @@ from embeddings_tf.metrics.gallery_search import nearest_by_distance
 from embeddings_tf.metrics.gallery_search import nearest_by_score
 from embeddings_tf.metrics.gallery_search import ranked
 from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import function
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -24,6 +25,7 @@ def recall_at_k(
     gallery_labels: Any = None,
     *,
     exclude: Any | Callable | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> dict[int, float]:
     """Share of queries with a row of their class among the k nearest.
 
@@ -71,6 +73,8 @@ def recall_at_k(
             camera:
             `lambda i, j: (gallery_labels[j] == -1) | (labels[i] ==
             gallery_labels[j]) & (cameras[i] == gallery_cameras[j])`.
+        progress: Function called with the number of queries of each block
+            that is done; all blocks together have n queries.
 
     Returns:
         A dictionary from each `k` to the recall, in `[0, 1]`. Queries without
@@ -82,7 +86,8 @@ def recall_at_k(
         ValueError: If arrays are empty, not finite, of the wrong rank or of
             different lengths; if `distance` is unknown, or a score that
             returns NaN or another shape; if `exclude` is not boolean or of
-            another shape; or if no query has a row of its class to find.
+            another shape; if `progress` cannot be called; or if no query has a
+        row of its class to find.
 
     Example:
 
@@ -103,12 +108,18 @@ def recall_at_k(
     ]
     if not ks:
         raise ValueError("`k` must not be empty; pass for instance k=(1,).")
+    if progress is not None:
+        progress = function("progress", progress, "the number of queries")
+        if ignored := len(search.labels) - len(search.rows):
+            progress(ignored)
     hits = dict.fromkeys(ks, 0)
     ranked = nearest_by_score if callable(distance) else nearest_by_distance
     for block, neighbours in ranked(search, max(ks)):
         same = search.gallery_labels[neighbours] == search.labels[block, None]
         for value in hits:
             hits[value] += int(np.sum(np.any(same[:, :value], axis=1)))
+        if progress is not None:
+            progress(len(block))
     return {value: count / len(search.rows) for value, count in hits.items()}
 
 

@@ -85,14 +85,44 @@ def _by_comparing(d, positives, rows, margin):
 
 
 def _by_sorting_in_xla(d, positives, rows, margin):
-    """The same as `_by_sorting`, with sizes that XLA knows."""
-    batch = tf.shape(d)[1]
-    few = tf.minimum(FEW_OF_XLA, batch)
+    """The same as `_by_sorting`, with sizes that XLA knows.
+
+    XLA searches and counts in memory for rows, columns and bounds, so rows with
+    many bounds are merged with their columns instead.
+    """
+    few = tf.minimum(FEW_OF_XLA, tf.shape(d)[1])
     return tf.cond(
         positives.most <= few,
         lambda: _by_sorting(d, positives, rows, margin, few),
-        lambda: _by_sorting(d, positives, rows, margin, batch),
+        lambda: _by_merging(d, positives, rows, margin),
     )
+
+
+def _by_merging(d, positives, rows, margin):
+    """The same as `_by_sorting`, by one sort of bounds and distances.
+
+    The number of active triplets of a negative is the number of bounds after
+    it, and of a positive the number of negatives before its bound.
+    """
+    same = positives.same_class(rows)
+    batch = tf.shape(d)[1]
+    positive = same & (rows[:, None] != tf.range(batch))
+    # A bound comes before an equal distance, which is not active.
+    order = tf.argsort(tf.concat([d + margin, d], axis=1), stable=True)
+    place = tf.argsort(order)
+    none = tf.zeros_like(same)
+
+    def up_to(counted):
+        """Number of counted entries up to each entry, in the order above."""
+        counted = tf.cast(tf.concat(counted, axis=1), tf.int32)
+        counted = tf.gather(counted, order, batch_dims=1)
+        return tf.gather(tf.cumsum(counted, axis=1), place, batch_dims=1)
+
+    bounds_before = up_to([positive, none])[:, batch:]
+    negatives_before = up_to([none, ~same])[:, :batch]
+    of_negatives = bounds_before - tf.gather(positives.count, rows)[:, None]
+    counts = tf.where(same, 0, of_negatives)
+    return tf.cast(tf.where(positive, negatives_before, counts), d.dtype)
 
 
 def _by_sorting(d, positives, rows, margin, num_bounds):

@@ -24,6 +24,7 @@ from embeddings_tf.viz.score_histogram_figure import score_histogram_figure
 from embeddings_tf.viz.traversal_figure import traversal_figure
 from embeddings_tf.viz.traversal_indices import traversal_indices
 from embeddings_tf.viz.traversal_reference import traversal_reference
+from embeddings_tf.viz.trials_figure import trials_figure
 from embeddings_tf.viz.within_subject_bars_figure import (
     within_subject_bars_figure,
 )
@@ -49,5 +50,6 @@ __all__ = [
     "traversal_figure",
     "traversal_indices",
     "traversal_reference",
+    "trials_figure",
     "within_subject_bars_figure",
 ]

@@ -11,12 +11,20 @@ from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import n_digit_encoder
 from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.scoring import Gallery
+from embeddings_tf.scoring import Typicality
 
 pytestmark = pytest.mark.slow
 SHAPE = (8, 16, 1)
 
 
 def images(rows, seed):
+    """Mixtures of four patterns, so that noise is not like them."""
+    patterns = np.random.default_rng(9).uniform(0, 60, (4, *SHAPE))
+    shares = np.random.default_rng(seed).uniform(0, 1, (rows, 4))
+    return np.tensordot(shares, patterns, 1).astype("float32")
+
+
+def noise(rows, seed):
     rng = np.random.default_rng(seed)
     return rng.integers(0, 256, (rows, *SHAPE)).astype("float32")
 
@@ -28,6 +36,7 @@ def loaded(tmp_path_factory):
     model = EmbeddingModel(encoder, StochasticPrototypes(2))
     gallery = Gallery(model).enroll(images(6, 0), list("aabbcc"))
     gallery.calibrate(images(8, 1), list("ddeeffgg"), 0.5)
+    gallery.typicality = Typicality().fit(images(300, 3), np.arange(300))
     folder = tmp_path_factory.mktemp("engines")
     return tf.saved_model.load(
         export_saved_model(model, folder, gallery=gallery)
@@ -47,8 +56,11 @@ def test_same_answers(engine, packages, signature, loaded):
         pytest.importorskip(package)
     function = loaded.signatures[signature]
     # Rows beside those that the conversion may have seen.
-    inputs = {"image": images(5, 2)}
+    inputs = {"image": np.concatenate([images(3, 2), noise(2, 2)])}
     expected = function(image=tf.constant(inputs["image"]))
+    if signature == "identify_unchecked":
+        typical = expected["typical"].numpy().tolist()
+        assert typical == [True, True, True, False, False]
     found = _engine_worker.ENGINES[engine](function, inputs)()
     assert set(found) == set(expected)
     for name, value in expected.items():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from scipy import optimize
+from sklearn.metrics import pairwise_distances
 
 from embeddings_tf.losses import TripletLoss
 from embeddings_tf.losses import triplet_loss
@@ -244,3 +245,33 @@ def test_errors(arguments, message):
         TripletLoss(**arguments)
     with pytest.raises(ValueError, match=message):
         triplet_loss([0, 0, 1], points(3), **arguments)
+
+
+@pytest.mark.parametrize("average_over", ["all", "active"])
+def test_classes_of_many_rows_in_xla(average_over):
+    """More positives than XLA sorts in part; many equal distances."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], [40, 50, 1])
+    z = rng.integers(0, 3, (91, 2)).astype("float32")
+    d = pairwise_distances(z, metric="sqeuclidean")
+    hinges = hinges_by_loop(labels, d, 1.0, "all")
+    chosen = hinges[hinges > 0] if average_over == "active" else hinges
+
+    @tf.function(jit_compile=True)
+    def value_and_gradient(labels, z):
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            value = tf.reduce_mean(
+                triplet_loss(labels, z, 1.0, average_over=average_over)
+            )
+        return value, tape.gradient(value, z)
+
+    value, gradient = value_and_gradient(tf.constant(labels), tf.constant(z))
+    assert value.numpy() == pytest.approx(np.mean(chosen), rel=1e-5)
+    with tf.GradientTape() as tape:
+        plain = tf.constant(z)
+        tape.watch(plain)
+        loss = tf.reduce_mean(
+            triplet_loss(labels, plain, 1.0, average_over=average_over)
+        )
+    np.testing.assert_allclose(gradient, tape.gradient(loss, plain), atol=1e-6)

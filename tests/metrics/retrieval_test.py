@@ -847,3 +847,16 @@ class TestScore:
         for measure in (recall_at_k, mean_average_precision):
             with pytest.raises(ValueError, match=message):
                 measure([[0.0], [1.0]], [0, 0], distance=score)
+
+
+@pytest.mark.parametrize("distance", ["l2", lambda a, b: a @ b.T])
+def test_progress_counts_every_query(distance):
+    """Also the query that has no other row of its class."""
+    embeddings, labels = blobs(n=50)
+    labels[7] = 1  # alone: the other labels are multiples of 3
+    counts = []
+    found = recall_at_k(embeddings, labels, 2, distance, progress=counts.append)
+    assert sum(counts) == 50 and min(counts) > 0
+    assert found == recall_at_k(embeddings, labels, 2, distance)
+    with pytest.raises(ValueError, match="progress"):
+        recall_at_k(embeddings, labels, progress=3)

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tools import recordings_study as study
 from tools.generated_text import read_between
 
@@ -10,12 +12,39 @@ def test_the_page_has_the_table_of_the_result():
     assert read_between(study.PAGE, *study.MARKS) == study.page_text()
 
 
+def test_the_example_has_every_step_and_takes_five_minutes_a_run():
+    _, commands = study.example()
+    steps = {name: set() for name in study.CLASSES}
+    for command in commands:
+        steps[study.run_of(command)].add(command.split()[1])
+    asked = {"train", "evaluate", "enroll", "identify", "nearest"}
+    assert steps["words"] == {*asked, "verify"}
+    assert asked == steps["speakers"] == steps["spoken"]
+    if not study.RESULT.exists():
+        pytest.skip("not run yet")
+    result = json.loads(study.RESULT.read_text())
+    assert list(result["seconds"])[1:] == commands
+    for name in steps:
+        seconds = [
+            value
+            for command, value in result["seconds"].items()
+            if study.run_of(command) == name
+        ]
+        assert sum(seconds) < 300
+
+
 def test_enrolled_classes_are_those_of_the_command():
     _, commands = study.example()
-    names = study.enrolled_classes(commands)
+    names = study.enrolled_classes(commands, "spoken")
     assert len(names) == 5 and "2_george" in names
-    line = "x enroll data --classes a b --workdir w"
-    assert study.enrolled_classes([line, "x train y"]) == ["a", "b"]
+    lines = ["x enroll data --classes a b --workdir runs/words", "x train y"]
+    assert study.enrolled_classes(lines, "words") == ["a", "b"]
+
+
+def test_speakers_are_in_the_names_of_files(tmp_path):
+    for name in ("7_theo_12.wav", "1_theo_2.wav", "7_ann_1.wav", "notes.txt"):
+        (tmp_path / name).touch()
+    assert study.speakers_of(tmp_path) == ["ann", "theo"]
 
 
 def test_answers_are_counted(tmp_path):

@@ -1,6 +1,8 @@
 import numpy as np
 import pandas
 import pytest
+from matplotlib.figure import Figure
+from sklearn.decomposition import PCA
 
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
@@ -19,8 +21,12 @@ def words(colours, tmp_path):
     return lambda name: [*start, "--split", "test", "--output", tmp_path / name]
 
 
-def test_arrays_and_table(words, tmp_path):
+def test_arrays_and_table(words, colours, tmp_path, capsys):
+    picture = colours / "run" / "embed.png"
+    picture.unlink(missing_ok=True)
     assert call(embed_data, *words("a.npz")) == 0
+    assert f"Picture: {picture}" in capsys.readouterr().out
+    assert picture.is_file()
     assert call(embed_data, *words("a.parquet")) == 0
     names = [name for name in sorted(TEST) for _ in range(6)]
     with np.load(tmp_path / "a.npz") as file:
@@ -54,6 +60,42 @@ def test_gaussians_have_a_variance(trained, tmp_path):
         assert file["paths"][3] == "test_seen/3"
         np.testing.assert_allclose(file["embedding"][:50], mean, rtol=1e-4)
         np.testing.assert_allclose(file["variance"][:50], variance, rtol=1e-4)
+
+
+def test_the_plane_has_the_largest_variance():
+    """The axes of a code whose dimensions differ in scale."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(500, 4)) * [1, 5, 0.1, 3] + 7
+    found = embed_data._principal_components(points)
+    expected = PCA(2).fit_transform(points)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-8)
+
+
+def test_few_classes_and_examples_are_drawn(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        "embeddings_tf.viz.embedding_figure",
+        lambda *arrays, title: drawn.append((*arrays, title)) or Figure(),
+    )
+    rng = np.random.default_rng(0)
+    names = np.repeat([f"class {n:02}" for n in range(25)], 200)
+    columns = {"embedding": rng.normal(size=(5000, 2)), "names": names}
+    columns["variance"] = np.ones((5000, 2))
+    embed_data._draw(columns, tmp_path / "a.png")
+    points, variance, labels, seen, factors, title = drawn[0]
+    assert points.shape == variance.shape == (2000, 2) and seen is None
+    assert len(np.unique(labels)) == 10
+    assert factors["class"].tolist() == labels.tolist()
+    assert title == "2000 of 5000 inputs, 10 of 25 classes"
+    # Files without classes, in more dimensions.
+    embed_data._draw({"embedding": rng.normal(size=(9, 3))}, tmp_path / "b.png")
+    points, variance, labels, *_, title = drawn[1]
+    assert points.shape == (9, 2) and variance is None
+    assert set(labels) == {"all inputs"}
+    assert "principal components" in title
+    # A single dimension has no plane.
+    embed_data._draw({"embedding": np.ones((9, 1))}, tmp_path / "c.png")
+    assert len(drawn) == 2
 
 
 def test_files_without_labels(colours, tmp_path):

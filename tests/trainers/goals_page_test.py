@@ -81,7 +81,7 @@ def test_every_command_for_recordings_runs(tmp_path, monkeypatch, capsys):
         for block in blocks(PAGE, "sh", "Recordings")
         for line in block.splitlines()
     ]
-    assert len(commands) == 11
+    assert len(commands) == 17
     run_commands(commands)
     runs = tmp_path / "runs"
     for name in ("words", "speakers", "spoken"):

@@ -77,6 +77,8 @@ def search_run(tmp_path_factory):
     out = finish(start(workdir))
     assert f"trainers.train --config {workdir / 'best.py'}" in out
     assert "--config.num_epochs=4" in out, "the recipe's own length"
+    assert f"Picture: {workdir / 'search.png'}" in out
+    assert (workdir / "search.png").is_file()
     return workdir
 
 

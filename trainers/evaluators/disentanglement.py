@@ -11,6 +11,7 @@ from trainers.embed import embed_points
 from trainers.embed import split_to_embed
 from trainers.folds import class_ids
 from trainers.model import build_model
+from trainers.progress import Progress
 
 # Number of held-out images for the likelihood during training.
 NUM_RECONSTRUCTIONS = 512
@@ -18,6 +19,9 @@ NUM_RECONSTRUCTIONS = 512
 NUM_PERMUTATIONS = 20
 # Number of examples for SAP and DCI, whose fits take long; half are tested.
 NUM_FITTED = 2_000
+# Measures of a code that are counted by the progress; three of them compare
+# dimensions, so a code of one dimension has fewer.
+NUM_MEASURES = 11
 PUBLISHED = {
     "mutual_information_gap": "MIG",
     "separated_attribute_predictability": "SAP",
@@ -102,10 +106,12 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     for split in run.evaluation.splits:
         x, factors = split_to_embed(data, split)
         codes = embed_points(model, x)
-        results[split] = _measures(codes, factors)
+        untrained_codes = embed_points(untrained, x)
+        progress = Progress(2 * NUM_MEASURES, "measure")
+        results[split] = _measures(codes, factors, progress)
         results[split]["modularity_of_ideal"] = modularity_of_ideal(factors)
         results[f"{split}_untrained"] = _measures(
-            embed_points(untrained, x), factors
+            untrained_codes, factors, progress
         )
     names = run.evaluation.factor_names
     information = metrics.mutual_information(codes, factors)
@@ -159,14 +165,16 @@ def _decode(model):
     return lambda codes: model.decode(codes).numpy()
 
 
-def _measures(codes, factors) -> dict:
-    by_value = metrics.explicitness_by_value(codes, factors)
-    single = metrics.single_dimension_auc_by_value(codes, factors)
+def _measures(codes, factors, progress: Progress) -> dict:
+    """Returns all measures; each of the `NUM_MEASURES` advances by one."""
+    counted = progress.counting
+    by_value = counted(metrics.explicitness_by_value)(codes, factors)
+    single = counted(metrics.single_dimension_auc_by_value)(codes, factors)
     half = class_ids(factors) % 2 == 0
     return {
-        "modularity": metrics.modularity(codes, factors),
+        "modularity": counted(metrics.modularity)(codes, factors),
         # Corrected for chance; the published one favours uninformative codes.
-        "modularity_corrected": metrics.modularity(
+        "modularity_corrected": counted(metrics.modularity)(
             codes, factors, correction="permutation"
         ),
         "explicitness": float(np.mean(by_value["auc"])),
@@ -174,17 +182,17 @@ def _measures(codes, factors) -> dict:
             by_value["factor"], by_value["auc"]
         ),
         # Fitted on every other combination of values, scored on the rest.
-        "explicitness_held_out": metrics.explicitness(
+        "explicitness_held_out": counted(metrics.explicitness)(
             codes[half],
             factors[half],
             test_codes=codes[~half],
             test_factors=factors[~half],
         ),
-        "explicitness_disentanglement_lib": metrics.explicitness(
+        "explicitness_disentanglement_lib": counted(metrics.explicitness)(
             codes, factors, variant="disentanglement_lib"
         ),
         "single_dimension_auc": float(np.mean(single["auc"])),
-        **_published_measures(codes, factors),
+        **_published_measures(codes, factors, progress),
         "examples": len(codes),
         "values": {
             "factor": by_value["factor"].tolist(),
@@ -194,16 +202,18 @@ def _measures(codes, factors) -> dict:
         "nonredundant_values": {
             name: values.tolist() for name, values in single.items()
         },
-        "mutual_information": metrics.mutual_information(
+        "mutual_information": counted(metrics.mutual_information)(
             codes, factors
         ).tolist(),
-        "mutual_information_corrected": metrics.mutual_information(
-            codes, factors, correction="permutation"
+        "mutual_information_corrected": counted(metrics.mutual_information)(
+            codes,
+            factors,
+            correction="permutation",
         ).tolist(),
     }
 
 
-def _published_measures(codes, factors) -> dict:
+def _published_measures(codes, factors, progress: Progress) -> dict:
     """MIG, DCI and SAP, the last two on drawn examples, half of them unseen."""
     if codes.shape[1] < 2:
         return {}  # they compare dimensions
@@ -215,16 +225,16 @@ def _published_measures(codes, factors) -> dict:
         "test_codes": codes[rows[half:]],
         "test_factors": factors[rows[half:]],
     }
+    counted = progress.counting
+    dci = counted(metrics.dci)(**sides)
     return {
-        "mutual_information_gap": metrics.mutual_information_gap(
+        "mutual_information_gap": counted(metrics.mutual_information_gap)(
             codes, factors
         ),
-        "separated_attribute_predictability": (
-            metrics.separated_attribute_predictability(**sides)
-        ),
-        **{
-            f"dci_{name}": value for name, value in metrics.dci(**sides).items()
-        },
+        "separated_attribute_predictability": counted(
+            metrics.separated_attribute_predictability
+        )(**sides),
+        **{f"dci_{name}": value for name, value in dci.items()},
     }
 
 

@@ -102,8 +102,11 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         }
         if own is not None:
             rankings[f"_{method.name}"] = embeddings, own
+        progress = Progress(len(rankings) * len(classes), "example")
         for name, (found, distance) in rankings.items():
-            recall = metrics.recall_at_k(found, classes, ks, distance)
+            recall = metrics.recall_at_k(
+                found, classes, ks, distance, progress=progress.advance
+            )
             results[split + name] = {
                 f"recall_at_{k}": value for k, value in recall.items()
             }

@@ -674,9 +674,14 @@ ENTRIES = {
             "k": (1, 3),
             "distance": "l2",
             "exclude": None,
+            "progress": None,
         },
         {
             **SEARCH,
+            "progress": [
+                refused("a number", 1),
+                same("a function", lambda count: None),
+            ],
             "k": [
                 same("a list", [1, 3], (1, 3)),
                 same("an array", np.array([1, 3]), (1, 3)),

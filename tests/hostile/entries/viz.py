@@ -250,6 +250,34 @@ ENTRIES = {
             ],
         },
     ),
+    "viz.trials_figure": Entry(
+        drawn(viz.trials_figure),
+        {
+            "trials": [{"dim": 2, "loss": "a"}, {"dim": 4, "loss": "b"}],
+            "objective": [0.5, 0.7],
+            "measure": "recall",
+        },
+        {
+            "trials": [
+                refused("none", []),
+                refused("one too few", [{"dim": 2}]),
+                refused("numbers", [1, 2]),
+                refused("None", None),
+                anything("NaN", [{"dim": np.nan}, {"dim": 2}]),
+                anything("infinity", [{"dim": np.inf}, {"dim": 2}]),
+                anything("other types", [{"dim": None}, {"dim": [1, "$"]}]),
+                anything("no values", [{}, {}]),
+            ],
+            "objective": [
+                refused("NaN", [0.5, np.nan]),
+                refused("infinity", [0.5, np.inf]),
+                refused("one too many", [0.5, 0.6, 0.7]),
+                refused("text", ["a", "b"]),
+                refused("None", None),
+            ],
+            "measure": [refused("a number", 1), refused("None", None)],
+        },
+    ),
     "viz.within_subject_bars_figure": Entry(
         drawn(viz.within_subject_bars_figure),
         {"groups": {"g": {"a": [50.0, 60.0], "b": [70.0, 90.0]}}},

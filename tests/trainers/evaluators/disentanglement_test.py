@@ -11,6 +11,7 @@ from trainers.evaluators import disentanglement
 from trainers.evaluators.disentanglement import _published_measures
 from trainers.evaluators.disentanglement import modularity_of_ideal
 from trainers.monitor import direction
+from trainers.progress import Progress
 
 
 def test_independent_factors():
@@ -46,7 +47,9 @@ def test_published_measures_are_those_of_the_metrics():
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 3, (60, 2))
     codes = factors @ rng.normal(size=(2, 3)) + 0.3 * rng.normal(size=(60, 3))
-    found = _published_measures(codes, factors)
+    progress = Progress(3, "measure")
+    found = _published_measures(codes, factors, progress)
+    assert progress.done == 3
     rows = np.random.default_rng(0).permutation(60)
     first, second = rows[:30], rows[30:]
     expected = metrics.dci(
@@ -62,7 +65,8 @@ def test_published_measures_are_those_of_the_metrics():
     )
     assert 0 < found["separated_attribute_predictability"] < 1
     # A single dimension cannot be compared with another.
-    assert _published_measures(codes[:, :1], factors) == {}
+    progress = Progress(3, "measure")
+    assert _published_measures(codes[:, :1], factors, progress) == {}
 
 
 def test_one_number_chooses_between_methods():

@@ -1,0 +1,131 @@
+"""Draws the trials of a search: the objective against each hyperparameter."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+import numpy as np
+
+from embeddings_tf.metrics import arrays
+from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.ops.arguments import text
+from embeddings_tf.viz import methods
+
+_COLUMNS = 3
+# Numbers that differ by this factor have an axis of powers.
+_WIDE = 20
+
+
+def trials_figure(
+    trials: Sequence[Mapping],
+    objective: Sequence[float],
+    measure: str,
+    *,
+    direction: str = "max",
+    title: str = "",
+):
+    """Draws a hyperparameter search: one panel for each hyperparameter.
+
+    Use it to see which hyperparameters matter, and whether the best value lies
+    at the edge of its range, so that the range should be wider. Every dot is a
+    trial; the best is a star. The first panel has the trials in their order,
+    and a line for the best so far.
+
+    Args:
+        trials: The values of each trial by name of the hyperparameter. A
+            conditional hyperparameter is in some of the trials only.
+        objective: Value of each trial, `(num_trials,)`.
+        measure: What the objective is, such as `"val_recall_at_1"`.
+        direction: `"max"` if the largest objective is the best, or `"min"`.
+        title: Title of the figure.
+
+    Returns:
+        A `matplotlib.figure.Figure`; `save_figure` writes it.
+
+    Raises:
+        ValueError: If there is no trial, if a trial is not a dictionary, if
+            objectives are not finite or not one for each trial, if `measure`
+            is not text, or if `direction` is neither `"max"` nor `"min"`.
+
+    Example:
+
+    >>> figure = embeddings_tf.viz.trials_figure(
+    ...     [{"dim": 16, "rate": 1e-4}, {"dim": 64, "rate": 1e-2}],
+    ...     [0.7, 0.9],
+    ...     "recall@1",
+    ... )
+    >>> [panel.get_xlabel() for panel in figure.axes]
+    ['trial', 'dim', 'rate']
+    """
+    from matplotlib.figure import Figure
+
+    methods.not_empty("`trials`", trials, "one trial")
+    for trial in trials:
+        if not isinstance(trial, Mapping):
+            raise ValueError(
+                "`trials` must be dictionaries from names of hyperparameters "
+                f"to values; received {trial!r}."
+            )
+    found = arrays.numbers("objective", objective, 1, "(num_trials,)")
+    methods.drawable("objective", found)
+    if len(found) != len(trials):
+        raise ValueError(
+            f"`objective` must have a value for each of {len(trials)} trials; "
+            f"received {len(found)}."
+        )
+    measure = text("measure", measure)
+    is_max = one_of("direction", direction, ("max", "min")) == "max"
+    best = int(np.argmax(found) if is_max else np.argmin(found))
+    names = list(dict.fromkeys(name for trial in trials for name in trial))
+    rows = -(-(1 + len(names)) // _COLUMNS)
+    columns = min(_COLUMNS, 1 + len(names))
+    figure = Figure((4 * columns, 3.2 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+    number = np.arange(1, len(found) + 1)
+    reached = np.maximum if is_max else np.minimum
+    so_far = reached.accumulate(found)
+    panels[0].step(number, so_far, where="post", color="0.5", linewidth=1)
+    _draw(panels[0], "trial", number, found, number[best], found[best])
+    for panel, name in zip(panels[1:], names, strict=False):
+        has = np.array([name in trial for trial in trials])
+        values = [trial[name] for trial in trials if name in trial]
+        x = _positions(panel, values)
+        place = np.flatnonzero(has[:best]).size if has[best] else None
+        star = None if place is None else x[place]
+        _draw(panel, name, x, found[has], star, found[best])
+    for panel in panels[1 + len(names) :]:
+        panel.set_visible(False)
+    for panel in panels[::columns]:
+        panel.set_ylabel(measure, parse_math=False)
+    figure.suptitle(
+        "\n".join([title] * bool(title) + ["dots: trials; star: the best"]),
+        parse_math=False,  # names may have a $
+    )
+    return figure
+
+
+def _draw(panel, name, x, y, best_x, best_y) -> None:
+    colour = methods.style(0)["color"]
+    panel.scatter(x, y, s=22, color=colour, alpha=0.8, linewidths=0)
+    if best_x is not None:
+        colour = methods.style(1)["color"]
+        panel.scatter([best_x], [best_y], s=150, marker="*", color=colour)
+    panel.set_xlabel(name, parse_math=False)
+    panel.grid(alpha=0.3)
+
+
+def _positions(panel, values: list) -> np.ndarray:
+    """Returns where values are on the horizontal axis, and sets its scale."""
+    if all(_is_number(value) for value in values):
+        x = np.array(values, float)
+        if x.min() > 0 and x.max() > _WIDE * x.min():
+            panel.set_xscale("log")
+        return x
+    kinds = sorted(set(map(str, values)))
+    panel.set_xticks(range(len(kinds)), kinds, parse_math=False)
+    panel.set_xlim(-0.5, len(kinds) - 0.5)
+    return np.array([kinds.index(str(value)) for value in values], float)
+
+
+def _is_number(value) -> bool:
+    is_real = isinstance(value, int | float | np.integer | np.floating)
+    return is_real and not isinstance(value, bool) and np.isfinite(value)

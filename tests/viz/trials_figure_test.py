@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from embeddings_tf import viz
+
+TRIALS = [
+    {"dim": 16, "rate": 1e-4, "loss": "triplet"},
+    {"dim": 64, "rate": 1e-2, "loss": "histogram", "margin": 0.5},
+    {"dim": 32, "rate": 1e-3, "loss": "triplet"},
+]
+
+
+def dots(panel):
+    return panel.collections[0].get_offsets()
+
+
+def star(panel):
+    return panel.collections[1].get_offsets().tolist()
+
+
+def test_a_panel_for_each_hyperparameter(pixels):
+    figure = viz.trials_figure(
+        TRIALS, [0.5, 0.9, 0.7], "recall@1", title="a $ search"
+    )
+    panels = {p.get_xlabel(): p for p in figure.axes if p.get_visible()}
+    assert list(panels) == ["trial", "dim", "rate", "loss", "margin"]
+    np.testing.assert_allclose(
+        dots(panels["trial"]), [[1, 0.5], [2, 0.9], [3, 0.7]]
+    )
+    (line,) = panels["trial"].lines
+    np.testing.assert_allclose(line.get_ydata(), [0.5, 0.9, 0.9])
+    np.testing.assert_allclose(
+        dots(panels["dim"]), [[16, 0.5], [64, 0.9], [32, 0.7]]
+    )
+    assert star(panels["dim"]) == [[64, 0.9]]
+    assert panels["dim"].get_xscale() == "linear"
+    assert panels["rate"].get_xscale() == "log"
+    ticks = [tick.get_text() for tick in panels["loss"].get_xticklabels()]
+    assert ticks == ["histogram", "triplet"]
+    np.testing.assert_allclose(
+        dots(panels["loss"]), [[1, 0.5], [0, 0.9], [1, 0.7]]
+    )
+    np.testing.assert_allclose(dots(panels["margin"]), [[0.5, 0.9]])
+    assert panels["trial"].get_ylabel() == "recall@1"
+    assert figure.get_suptitle().startswith("a $ search")
+    assert pixels(figure).std() > 10
+
+
+def test_the_least_objective_can_be_the_best(pixels):
+    figure = viz.trials_figure(
+        TRIALS, [0.5, 0.9, 0.2], "error", direction="min"
+    )
+    assert star(figure.axes[0]) == [[3, 0.2]]
+    np.testing.assert_allclose(
+        figure.axes[0].lines[0].get_ydata(), [0.5, 0.5, 0.2]
+    )
+    # The best trial has no margin, so its panel has no star.
+    assert len(figure.axes[4].collections) == 1
+    pixels(figure)
+
+
+def test_a_space_without_hyperparameters(pixels):
+    figure = viz.trials_figure([{}], [1.0], "loss")
+    assert [panel.get_xlabel() for panel in figure.axes] == ["trial"]
+    pixels(figure)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([], [], "a"), "at least one trial"),
+        (([1], [0.5], "a"), "must be dictionaries"),
+        (([{}], [0.5, 0.6], "a"), "a value for each of 1 trials"),
+        (([{}], [np.nan], "a"), "objective"),
+        (([{}], [0.5], 3), "measure"),
+    ],
+)
+def test_errors(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        viz.trials_figure(*arguments)
+
+
+def test_unknown_direction():
+    with pytest.raises(ValueError, match="direction"):
+        viz.trials_figure([{}], [0.5], "a", direction="up")
