@@ -166,7 +166,7 @@ def _draw(columns: dict, path: pathlib.Path) -> None:
     if points.shape[1] > 2:
         # Axes of a plane across the dimensions have no variance of their own.
         points, variance = _principal_components(points), None
-        title += ", in the plane of their first two principal components"
+        title += "\nin the plane of their first two principal components"
     from trainers.pictures import save_picture
 
     def draw():

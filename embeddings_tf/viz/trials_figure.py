@@ -119,6 +119,8 @@ def _positions(panel, values: list) -> np.ndarray:
         x = np.array(values, float)
         if x.min() > 0 and x.max() > _WIDE * x.min():
             panel.set_xscale("log")
+        elif np.all(x == np.round(x)):
+            panel.xaxis.get_major_locator().set_params(integer=True)
         return x
     kinds = sorted(set(map(str, values)))
     panel.set_xticks(range(len(kinds)), kinds, parse_math=False)
