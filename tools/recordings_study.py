@@ -184,6 +184,8 @@ def main() -> None:
 
     (name,) = sys.argv[1:]
     recordings = pathlib.Path(name).resolve() / "recordings"
+    if not any(recordings.glob("*.wav")):
+        raise SystemExit(f"{recordings} has no WAV files")
     with tempfile.TemporaryDirectory() as folder:
         result = measure(pathlib.Path(folder), recordings)
     import_tensorflow()

@@ -4,7 +4,6 @@
 """
 
 import argparse
-import pathlib
 import shlex
 import sys
 
@@ -99,7 +98,7 @@ def embed_data(
             f"Look: {command_line.module_command('tensorboard.main')} "
             f"--logdir {shlex.quote(projector)}, tab Projector"
         )
-    _draw(columns, trained.workdir / "embed.png")
+    _draw(trained, embeddings, found.labels)
     if path.suffix.lower() == ".npz":
         print(
             f"Next: {command_line.module_command('trainers.nearest')} "
@@ -139,35 +138,37 @@ def _others(columns: dict) -> str:
     return ", ".join(name for name in columns if name != "embedding")
 
 
-def _draw(columns: dict, path: pathlib.Path) -> None:
-    """Draws the embeddings in the plane of their first principal components."""
+def _draw(trained, embeddings, labels) -> None:
+    """Draws the embeddings in a plane, as `embed.png` of the run."""
     import numpy as np
 
-    embeddings = columns["embedding"]
-    if embeddings.shape[1] < 2:
+    from embeddings_tf.models.method import Method
+    from trainers.pictures import save_picture
+
+    method = Method(trained.model)
+    points = np.asarray(method.points(embeddings))
+    if points.shape[1] < 2:
         print("No picture: the embeddings have a single dimension.")
         return
     rng = np.random.default_rng(0)
-    rows = rng.permutation(len(embeddings))[:EXAMPLES_DRAWN]
-    title = f"{len(rows)} of {len(embeddings)} inputs"
-    names = np.full(len(embeddings), "all inputs")
-    if "names" in columns:
-        names = columns["names"]
-        classes = np.unique(names)
+    rows, names = rng.permutation(len(points)), labels
+    title = f"of {len(points)} inputs"
+    if labels is None:
+        names = np.full(len(points), "all inputs")
+    else:
+        classes = np.unique(labels)
         shown = rng.permutation(classes)[:CLASSES_DRAWN]
-        rows = rng.permutation(np.flatnonzero(np.isin(names, shown)))
-        rows = rows[:EXAMPLES_DRAWN]
-        title = (
-            f"{len(rows)} of {len(embeddings)} inputs, {len(shown)} of "
-            f"{len(classes)} classes"
-        )
-    points, variance = embeddings[rows], columns.get("variance")
-    variance = None if variance is None else variance[rows]
+        rows = rows[np.isin(labels[rows], shown)]
+        title += f", {len(shown)} of {len(classes)} classes"
+    rows = rows[:EXAMPLES_DRAWN]
+    variance, axes = method.variances(embeddings), {}
+    points, names = points[rows], names[rows]
+    if variance is not None:
+        variance = np.asarray(variance)[rows]
     if points.shape[1] > 2:
         # Axes of a plane across the dimensions have no variance of their own.
         points, variance = _principal_components(points), None
-        title += "\nin the plane of their first two principal components"
-    from trainers.pictures import save_picture
+        axes["axis_names"] = "principal component 1", "principal component 2"
 
     def draw():
         from embeddings_tf import viz
@@ -175,13 +176,14 @@ def _draw(columns: dict, path: pathlib.Path) -> None:
         return viz.embedding_figure(
             points,
             variance,
-            names[rows],
+            names,
             None,
-            {"class": names[rows]},
-            title=title,
+            {"class": names},
+            title=f"{len(rows)} {title}",
+            **axes,
         )
 
-    save_picture(draw, path)
+    save_picture(draw, trained.workdir / "embed.png")
 
 
 def _principal_components(points):

@@ -1,6 +1,7 @@
 """Searches a gallery: yields rows in the order of similarity to a query."""
 
 import dataclasses
+from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 
@@ -104,7 +105,7 @@ def checked_search(
             "At least one query must have a member of its class to find; "
             f"received {len(labels)} queries without any. Pass more examples "
             "per class, the gallery's labels in the ids of `labels`, or an "
-            "an `exclude` that keeps some."
+            "`exclude` that keeps some."
         )
     return dataclasses.replace(search, rows=rows)
 
@@ -141,12 +142,15 @@ def members_of(search: Search) -> np.ndarray:
 
 
 def nearest_by_distance(
-    search: Search, count: int
+    search: Search,
+    count: int,
+    progress: Callable[[int], object] | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yields blocks of `rows` and the gallery rows nearest to each, in order.
 
     If a query may find fewer than `count` rows, hidden rows follow. By then it
-    has found every row of its class.
+    has found every row of its class. `progress` is called with numbers of
+    queries during the search.
     """
     size = len(search.gallery)
     count = min(count, size - search.among_themselves)
@@ -157,9 +161,15 @@ def nearest_by_distance(
             search.rows,
             count,
             lambda block: search.hidden(block, 0, size),
+            progress,
         )
         return
-    found = nearest(distances, search.rows, count + search.among_themselves)
+    found = nearest(
+        distances,
+        search.rows,
+        count + search.among_themselves,
+        progress=progress,
+    )
     for block, places in found:
         if search.among_themselves:
             others = places != block[:, None]
@@ -170,7 +180,9 @@ def nearest_by_distance(
 
 
 def nearest_by_score(
-    search: Search, count: int
+    search: Search,
+    count: int,
+    progress: Callable[[int], object] | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """As `nearest_by_distance`, with the scores of a function."""
     count = min(count, len(search.gallery) - search.among_themselves)
@@ -186,6 +198,8 @@ def nearest_by_score(
                 ]
             order = _order(*found)[:, :count]
             best = [np.take_along_axis(x, order, axis=1) for x in found]
+        if progress is not None:
+            progress(len(block))
         yield block, best[-1]
 
 

@@ -73,8 +73,8 @@ def recall_at_k(
             camera:
             `lambda i, j: (gallery_labels[j] == -1) | (labels[i] ==
             gallery_labels[j]) & (cameras[i] == gallery_cameras[j])`.
-        progress: Function called with the number of queries of each block
-            that is done; all blocks together have n queries.
+        progress: Function called with a number of queries, again and again
+            during the search; all calls together have n.
 
     Returns:
         A dictionary from each `k` to the recall, in `[0, 1]`. Queries without
@@ -87,7 +87,7 @@ def recall_at_k(
             different lengths; if `distance` is unknown, or a score that
             returns NaN or another shape; if `exclude` is not boolean or of
             another shape; if `progress` cannot be called; or if no query has a
-        row of its class to find.
+            row of its class to find.
 
     Example:
 
@@ -114,12 +114,10 @@ def recall_at_k(
             progress(ignored)
     hits = dict.fromkeys(ks, 0)
     ranked = nearest_by_score if callable(distance) else nearest_by_distance
-    for block, neighbours in ranked(search, max(ks)):
+    for block, neighbours in ranked(search, max(ks), progress):
         same = search.gallery_labels[neighbours] == search.labels[block, None]
         for value in hits:
             hits[value] += int(np.sum(np.any(same[:, :value], axis=1)))
-        if progress is not None:
-            progress(len(block))
     return {value: count / len(search.rows) for value, count in hits.items()}
 
 

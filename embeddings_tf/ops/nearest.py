@@ -30,6 +30,7 @@ def nearest(
     rows: np.ndarray,
     count: int,
     hidden: Callable | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yields blocks of `rows` and the gallery rows nearest to each, in order.
 
@@ -49,23 +50,32 @@ def nearest(
         hidden: Function of a block of `rows` that returns booleans `(block,
             m)`: the gallery rows that these queries must not find. Hidden rows
             come last if fewer than `count` rows are left.
+        progress: Function called with a number of queries, again and again
+            during the search; all calls together have r.
 
     Yields:
         A block of `rows` and integers `(block, count)`.
     """
     size = len(distances.gallery)
+    advance = progress or (lambda count: None)
     if hidden is not None:
         for block in blocks(len(rows), max(1, _BLOCK // size)):
-            yield (
-                rows[block],
-                _exhaustive(distances, rows[block], count, hidden(rows[block])),
-            )
+            block = rows[block]
+            found = _exhaustive(distances, block, count, hidden(block))
+            advance(len(block))
+            yield block, found
         return
 
     if not _single_precision_helps(distances, rows, count):
-        yield from _nearest_in_double_precision(distances, rows, count)
+        for block, found in _nearest_in_double_precision(
+            distances, rows, count
+        ):
+            advance(len(block))
+            yield block, found
         return
-    places, unsure = _nearest_in_single_precision(distances, rows, count)
+    places, unsure = _nearest_in_single_precision(
+        distances, rows, count, advance
+    )
     start = 0
     for block, found in _nearest_in_double_precision(
         distances, rows[unsure], count
@@ -91,7 +101,7 @@ def _single_precision_helps(distances, rows, count):
     return len(unsure) <= _LARGEST_OPEN_SHARE * len(tried)
 
 
-def _nearest_in_single_precision(distances, rows, count):
+def _nearest_in_single_precision(distances, rows, count, progress=None):
     """Returns the nearest rows, and which queries float32 leaves open."""
     points = distances.points
     size, dim = points.shape
@@ -107,11 +117,25 @@ def _nearest_in_single_precision(distances, rows, count):
     gallery = np.ldexp(points, -exponent).astype(np.float32)
     num_candidates = min(count + _SPARE, size)
     if among_themselves:
-        fast, candidates = nearest_candidates(gallery, gallery, num_candidates)
+        # Rows that are no queries are searched, too, and not counted.
+        ignored = len(gallery) - len(rows)
+
+        def advance(count):
+            nonlocal ignored
+            skipped = min(count, ignored)
+            ignored -= skipped
+            if progress is not None and count > skipped:
+                progress(count - skipped)
+
+        fast, candidates = nearest_candidates(
+            gallery, gallery, num_candidates, advance
+        )
         fast, candidates = fast[rows], candidates[rows]
     else:
         queries = np.ldexp(queries, -exponent).astype(np.float32)
-        fast, candidates = nearest_candidates(queries, gallery, num_candidates)
+        fast, candidates = nearest_candidates(
+            queries, gallery, num_candidates, progress
+        )
     single = np.finfo(np.float32)
     return _settled(
         distances,

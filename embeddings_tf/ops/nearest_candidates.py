@@ -2,6 +2,7 @@
 
 import collections
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,7 +16,10 @@ _MANY = 2
 
 
 def nearest_candidates(
-    queries: np.ndarray, gallery: np.ndarray, num: int
+    queries: np.ndarray,
+    gallery: np.ndarray,
+    num: int,
+    progress: Callable[[int], object] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns squared distances `(n, num)`, ascending, and gallery rows.
 
@@ -28,6 +32,8 @@ def nearest_candidates(
         queries: `(n, dim)`, float32, with finite squares of distances.
         gallery: `(m, dim)`, likewise.
         num: Number of candidates, at most `m` and `MOST_CANDIDATES`.
+        progress: Function called after tiles with a number of queries, in
+            proportion to the tiles; all calls together have n.
     """
     from threadpoolctl import ThreadpoolController
 
@@ -67,12 +73,18 @@ def nearest_candidates(
     with blas.limit(limits=1), ThreadPoolExecutor(threads) as pool:
         # Few tiles wait for their turn, because each holds its candidates.
         waiting: collections.deque = collections.deque()
+        done = counted = 0
         for tile in [*tiles, *[None] * threads]:
             if tile is not None:
                 waiting.append(pool.submit(near, tile))
             if waiting and (tile is None or len(waiting) > threads):
                 for pairs in waiting.popleft().result():
                     _insert(distances, places, *pairs)
+                done += 1
+                more = len(queries) * done // len(tiles) - counted
+                counted += more
+                if progress is not None and more:
+                    progress(more)
     return np.maximum(2 * distances, 0), places
 
 

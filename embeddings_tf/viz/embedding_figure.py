@@ -7,6 +7,8 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import integer_at_least
+from embeddings_tf.ops.arguments import sequence
+from embeddings_tf.ops.arguments import text
 from embeddings_tf.viz import methods
 
 
@@ -19,6 +21,7 @@ def embedding_figure(
     *,
     title: str = "",
     num_ellipses: int = 6,
+    axis_names: tuple[str, str] = ("dimension 1", "dimension 2"),
 ):
     """Draws a 2-D Gaussian embedding: one panel per factor of the label.
 
@@ -40,6 +43,7 @@ def embedding_figure(
             colours: for numbers, the first and the second digit.
         title: Title above all panels.
         num_ellipses: Number of ellipses per class, at least 0.
+        axis_names: Labels of the horizontal and the vertical axis.
 
     Returns:
         A `matplotlib.figure.Figure`; `save_figure` writes it.
@@ -47,7 +51,8 @@ def embedding_figure(
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank, type
             or length, if the embedding has fewer than two dimensions, if a
-            variance is negative, or if there is no factor.
+            variance is negative, if there is no factor, or if `axis_names`
+            are not two texts.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
@@ -107,6 +112,7 @@ def embedding_figure(
                 f"{name!r} has {len(values)} entries for {len(mean)} "
                 "embeddings; give one for each."
             )
+    horizontal, vertical = _two_texts(axis_names)
     num_ellipses = integer_at_least("num_ellipses", num_ellipses, 0)
     classes = np.unique(labels)
     shown = np.concatenate(
@@ -173,8 +179,8 @@ def embedding_figure(
         panel.set_xlim(low[0] - margin[0], high[0] + margin[0])
         panel.set_ylim(low[1] - margin[1], high[1] + margin[1])
         panel.set_title(f"coloured by {name}")
-        panel.set_xlabel("dimension 1")
-        panel.set_ylabel("dimension 2")
+        panel.set_xlabel(horizontal)
+        panel.set_ylabel(vertical)
         panel.legend(
             [
                 Line2D([], [], color=colour, marker="s", linestyle="")
@@ -195,8 +201,8 @@ def embedding_figure(
         keys.append("ellipses: one standard deviation")
     above = [title] * bool(title) + [separator.join(keys)] * bool(keys)
     figure.suptitle("\n".join(above))
-    for text in figure.findobj(Text):  # names of folders may have a $
-        text.set_parse_math(False)
+    for drawn in figure.findobj(Text):  # names of folders may have a $
+        drawn.set_parse_math(False)
     return figure
 
 
@@ -207,6 +213,14 @@ def _around_ellipses(centre, stddev, low, high):
         np.min([low, *(centre - stddev)[inside]], axis=0),
         np.max([high, *(centre + stddev)[inside]], axis=0),
     )
+
+
+def _two_texts(names) -> tuple[str, str]:
+    """Returns the names of both axes."""
+    found = sequence("axis_names", names)
+    if len(found) != 2:
+        raise ValueError(f"`axis_names` must be two texts; received {names!r}.")
+    return text("axis_names", found[0]), text("axis_names", found[1])
 
 
 def _names(name: str, values) -> np.ndarray:

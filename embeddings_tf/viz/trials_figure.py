@@ -13,6 +13,9 @@ from embeddings_tf.viz import methods
 _COLUMNS = 3
 # Numbers that differ by this factor have an axis of powers.
 _WIDE = 20
+# Integers with a tick each; letters of a name that is written aslant.
+_FEW, _LONG, _LONGEST = 6, 6, 24
+_LARGEST = 1e300
 
 
 def trials_figure(
@@ -80,7 +83,7 @@ def trials_figure(
     columns = min(_COLUMNS, 1 + len(names))
     figure = Figure((4 * columns, 3.2 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
-    number = np.arange(1, len(found) + 1)
+    number = _positions(panels[0], list(range(1, len(found) + 1)))
     reached = np.maximum if is_max else np.minimum
     so_far = reached.accumulate(found)
     panels[0].step(number, so_far, where="post", color="0.5", linewidth=1)
@@ -115,19 +118,41 @@ def _draw(panel, name, x, y, best_x, best_y) -> None:
 
 def _positions(panel, values: list) -> np.ndarray:
     """Returns where values are on the horizontal axis, and sets its scale."""
-    if all(_is_number(value) for value in values):
-        x = np.array(values, float)
-        if x.min() > 0 and x.max() > _WIDE * x.min():
-            panel.set_xscale("log")
-        elif np.all(x == np.round(x)):
-            panel.xaxis.get_major_locator().set_params(integer=True)
-        return x
-    kinds = sorted(set(map(str, values)))
-    panel.set_xticks(range(len(kinds)), kinds, parse_math=False)
-    panel.set_xlim(-0.5, len(kinds) - 0.5)
-    return np.array([kinds.index(str(value)) for value in values], float)
+    numbers = [value for value in values if _is_number(value)]
+    if len(numbers) < len(values):
+        kinds = sorted(set(numbers)) + sorted(
+            {str(value) for value in values if not _is_number(value)}
+        )
+        rotation = 30 if max(len(str(kind)) for kind in kinds) > _LONG else 0
+        panel.set_xticks(
+            range(len(kinds)),
+            [_short(str(kind)) for kind in kinds],
+            parse_math=False,
+            rotation=rotation,
+            ha="right" if rotation else "center",
+        )
+        panel.set_xlim(-0.5, len(kinds) - 0.5)
+        keys = [v if _is_number(v) else str(v) for v in values]
+        return np.array([kinds.index(key) for key in keys], float)
+    x = np.array(values, float)
+    if x.min() > 0 and x.max() > _WIDE * x.min():
+        panel.set_xscale("log")
+    some = np.unique(x)
+    if len(some) <= _FEW and np.all(some == np.round(some)):
+        # Choices of integers are shown as they are.
+        panel.set_xticks(some, [f"{value:g}" for value in some])
+        panel.set_xticks([], minor=True)
+    elif panel.get_xscale() == "linear" and np.all(x == np.round(x)):
+        panel.xaxis.get_major_locator().set_params(integer=True)
+    return x
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def _is_number(value) -> bool:
     is_real = isinstance(value, int | float | np.integer | np.floating)
-    return is_real and not isinstance(value, bool) and np.isfinite(value)
+    if not is_real or isinstance(value, bool):
+        return False
+    return abs(value) < _LARGEST  # also false for NaN

@@ -860,3 +860,27 @@ def test_progress_counts_every_query(distance):
     assert found == recall_at_k(embeddings, labels, 2, distance)
     with pytest.raises(ValueError, match="progress"):
         recall_at_k(embeddings, labels, progress=3)
+
+
+@pytest.mark.parametrize("exclude", [None, lambda i, j: (i + j) % 7 == 0])
+@pytest.mark.parametrize("has_gallery", [False, True])
+def test_progress_of_a_long_search(has_gallery, exclude):
+    """float32 proposes candidates in tiles, for the whole gallery at once."""
+    embeddings, labels = blobs(n=5000)
+    labels[:900] = np.arange(900) * 3 + 1  # alone
+    others = (embeddings[::-1], labels[::-1]) if has_gallery else (None, None)
+    counts = []
+    found = recall_at_k(
+        embeddings,
+        labels,
+        1,
+        "l2",
+        *others,
+        exclude=exclude,
+        progress=counts.append,
+    )
+    assert sum(counts) == 5000 and min(counts) > 0 and len(counts) > 3
+    expected = recall_at_k(
+        embeddings, labels, 1, "l2", *others, exclude=exclude
+    )
+    assert found == expected

@@ -1,10 +1,17 @@
+import types
+
+import keras
 import numpy as np
 import pandas
 import pytest
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
+from embeddings_tf.losses import PrototypicalLoss
+from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models.method import Method
+from embeddings_tf.objectives import FullCovariancePrototypes
+from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.ops import gaussian
 from tests.trainers.colours import colour_of
 from tests.trainers.commands import call
@@ -75,27 +82,45 @@ def test_few_classes_and_examples_are_drawn(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(
         "embeddings_tf.viz.embedding_figure",
-        lambda *arrays, title: drawn.append((*arrays, title)) or Figure(),
+        lambda *arrays, **words: drawn.append((*arrays, words)) or Figure(),
     )
-    rng = np.random.default_rng(0)
+
+    def draw(dim, labels, objective):
+        network = keras.Sequential(
+            [keras.Input((dim,)), keras.layers.Dense(dim)]
+        )
+        model = EmbeddingModel(
+            network,
+            objective,
+            gaussian=isinstance(objective, StochasticPrototypes),
+        )
+        trained = types.SimpleNamespace(model=model, workdir=tmp_path)
+        z = np.random.default_rng(0).uniform(0.1, 0.9, (5000, dim))
+        embed_data._draw(trained, z.astype("float32"), labels)
+        return z
+
     names = np.repeat([f"class {n:02}" for n in range(25)], 200)
-    columns = {"embedding": rng.normal(size=(5000, 2)), "names": names}
-    columns["variance"] = np.ones((5000, 2))
-    embed_data._draw(columns, tmp_path / "a.png")
-    points, variance, labels, seen, factors, title = drawn[0]
+    z = draw(4, names, StochasticPrototypes(5))  # two means, two variances
+    points, variance, labels, seen, factors, words = drawn[0]
     assert points.shape == variance.shape == (2000, 2) and seen is None
     assert len(np.unique(labels)) == 10
     assert factors["class"].tolist() == labels.tolist()
-    assert title == "2000 of 5000 inputs, 10 of 25 classes"
+    assert words == {"title": "2000 of 5000 inputs, 10 of 25 classes"}
+    assert set(points[:, 0]) <= set(z[:, 0].astype("float32"))
+    # A plane with a correlation: only the means are coordinates.
+    z = draw(5, names, FullCovariancePrototypes(5))
+    points, variance, *_, words = drawn[1]
+    assert points.shape == variance.shape == (2000, 2)
+    assert "axis_names" not in words
     # Files without classes, in more dimensions.
-    embed_data._draw({"embedding": rng.normal(size=(9, 3))}, tmp_path / "b.png")
-    points, variance, labels, *_, title = drawn[1]
-    assert points.shape == (9, 2) and variance is None
+    draw(3, None, PrototypicalLoss(5))
+    points, variance, labels, *_, words = drawn[2]
+    assert points.shape == (2000, 2) and variance is None
     assert set(labels) == {"all inputs"}
-    assert "principal components" in title
+    assert words["axis_names"][1] == "principal component 2"
     # A single dimension has no plane.
-    embed_data._draw({"embedding": np.ones((9, 1))}, tmp_path / "c.png")
-    assert len(drawn) == 2
+    draw(1, None, PrototypicalLoss(5))
+    assert len(drawn) == 3
 
 
 def test_files_without_labels(colours, tmp_path):

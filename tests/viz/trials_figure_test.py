@@ -59,6 +59,24 @@ def test_the_least_objective_can_be_the_best(pixels):
     pixels(figure)
 
 
+def test_ticks_are_the_tried_integers_and_names_in_order(pixels):
+    trials = [
+        {"dim": dim, "hidden": h}
+        for dim, h in zip((8, 256, 64), (128, None, 64), strict=True)
+    ]
+    figure = viz.trials_figure(trials, [0.1, 0.2, 0.3], "recall")
+    panels = figure.axes
+    assert panels[0].get_xticks().tolist() == [1, 2, 3]
+    assert panels[1].get_xscale() == "log"
+    assert panels[1].get_xticks().tolist() == [8, 64, 256]
+    names = [tick.get_text() for tick in panels[2].get_xticklabels()]
+    assert names == ["64", "128", "None"]
+    np.testing.assert_allclose(dots(panels[2])[:, 0], [1, 2, 0])
+    pixels(figure)
+    huge = viz.trials_figure([{"a": 10**400}, {"a": 1}], [1, 2], "recall")
+    pixels(huge)
+
+
 def test_a_space_without_hyperparameters(pixels):
     figure = viz.trials_figure([{}], [1.0], "loss")
     assert [panel.get_xlabel() for panel in figure.axes] == ["trial"]

@@ -19,9 +19,9 @@ NUM_RECONSTRUCTIONS = 512
 NUM_PERMUTATIONS = 20
 # Number of examples for SAP and DCI, whose fits take long; half are tested.
 NUM_FITTED = 2_000
-# Measures of a code that are counted by the progress; three of them compare
-# dimensions, so a code of one dimension has fewer.
-NUM_MEASURES = 11
+# Measures of a code that are counted by the progress, and how many of them
+# compare dimensions, so that a code of one dimension does not have them.
+NUM_MEASURES, NUM_COMPARING = 11, 3
 PUBLISHED = {
     "mutual_information_gap": "MIG",
     "separated_attribute_predictability": "SAP",
@@ -107,7 +107,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         x, factors = split_to_embed(data, split)
         codes = embed_points(model, x)
         untrained_codes = embed_points(untrained, x)
-        progress = Progress(2 * NUM_MEASURES, "measure")
+        missing = NUM_COMPARING if codes.shape[1] < 2 else 0
+        progress = Progress(2 * (NUM_MEASURES - missing), "measure")
         results[split] = _measures(codes, factors, progress)
         results[split]["modularity_of_ideal"] = modularity_of_ideal(factors)
         results[f"{split}_untrained"] = _measures(
@@ -166,7 +167,7 @@ def _decode(model):
 
 
 def _measures(codes, factors, progress: Progress) -> dict:
-    """Returns all measures; each of the `NUM_MEASURES` advances by one."""
+    """Returns all measures; each of `NUM_MEASURES` advances by one."""
     counted = progress.counting
     by_value = counted(metrics.explicitness_by_value)(codes, factors)
     single = counted(metrics.single_dimension_auc_by_value)(codes, factors)

@@ -427,8 +427,15 @@ ENTRIES = {
             "seen": Y < 2,
             "factors": {"digit": Y},
             "num_ellipses": 2,
+            "axis_names": ("a", "b"),
         },
         {
+            "axis_names": [
+                refused("one", ("a",)),
+                refused("a text", "ab"),
+                refused("numbers", (1, 2)),
+                refused("None", None),
+            ],
             "mean": [*few(floats(X)), refused("one dimension", X[:, :1])],
             "variance": [
                 refused("narrower", X[:, :2] ** 2 + 1),
