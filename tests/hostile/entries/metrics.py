@@ -680,7 +680,7 @@ ENTRIES = {
             **SEARCH,
             "progress": [
                 refused("a number", 1),
-                same("a function", lambda count: None),
+                same("a function", lambda count: None, None),
             ],
             "k": [
                 same("a list", [1, 3], (1, 3)),
