@@ -75,7 +75,6 @@ def evaluation_of(workdir: pathlib.Path) -> dict:
     return {
         "numbers": kept,
         "training_seconds": found["training"]["seconds"],
-        "commit": found["training"]["commit"],
     }
 
 
