@@ -199,6 +199,21 @@ class Run:
         }
         self._load = os.getloadavg()[0]
 
+    def all_cases(self):
+        """Returns the measured cases, and those that the result file keeps."""
+        path, kept = self.benchmark.path, {}
+        if self.words and path.exists() and not self.quick:
+            kept = json.loads(path.read_text())["cases"]
+        return kept | self._measured(self.cases, kept)
+
+    def _measured(self, values, kept):
+        """Returns the values of cases; kept ones if the time was used up."""
+        return {
+            case: value
+            for case, value in values.items()
+            if case not in kept or NOT_RUN not in self.cases[case]
+        }
+
     def failures(self):
         """Returns the cases where ours, or every contender, was stopped."""
         ours = {comparison.ours for comparison in self.benchmark.comparisons}
@@ -220,7 +235,8 @@ class Run:
     def finish(self, complete):
         """Prints the table; writes the result file, its page and the CSV.
 
-        An incomplete run keeps the other cases of the result file.
+        An incomplete run keeps the other cases of the result file, and the
+        earlier values of cases for which no time was left.
         """
         if not self.cases:
             return
@@ -238,7 +254,8 @@ class Run:
         if keep and benchmark.path.exists() and not self.quick:
             before = json.loads(benchmark.path.read_text())
             for part in ("cases", "rows", "made"):
-                result[part] = before[part] | result[part]
+                measured = self._measured(result[part], before["cases"])
+                result[part] = before[part] | measured
         if self.quick:
             print(speed_table.table(benchmark.rows(result)))
             print(benchmark.text(result))

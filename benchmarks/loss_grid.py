@@ -122,6 +122,8 @@ def exponents(cases):
     """Returns rows of the growth of time and memory by loss and dimension."""
     points = {}
     for case, contenders in cases.items():
+        if not contenders:  # these rows, of an earlier run
+            continue
         loss, batch = case.split()
         num_classes, num_per_class, dim = map(int, batch.split("x"))
         rows = num_classes * num_per_class
@@ -254,7 +256,7 @@ def main(arguments=None) -> None:
             ours = found[OURS]
             share = limit_share(loss, batch, ours) if "seconds" in ours else []
             run.add(case, found, share)
-        for case, grown in exponents(run.cases).items():
+        for case, grown in exponents(run.all_cases()).items():
             run.add(case, {}, grown)
     if not run.quick:
         draw_growth(json.loads(BENCHMARK.path.read_text()))

@@ -158,6 +158,12 @@ class TestRun:
             "| b | measured |\n|---|---:|\n| ours | 2 s |" in page.read_text()
         )
 
+        # A case without time left keeps its earlier values.
+        with made.run("Does nothing.", ["b", "--minutes=0"]) as run:
+            assert list(run.each(["a", "b"])) == []
+            assert run.all_cases() == stored["cases"]
+        assert json.loads(made.path.read_text())["cases"] == stored["cases"]
+
     @pytest.mark.parametrize(
         ("stopped", "message"),
         [(["ours"], "b: ours: over 60 s"), (["theirs"], None)],
@@ -195,6 +201,8 @@ def test_exponents_are_slopes_of_logarithms():
     assert found["exponent of time, ours"] == pytest.approx(2)
     assert found["exponent of memory, ours"] == pytest.approx(1)
     assert len(found) == 2
+    # A result file also has the exponents of an earlier run.
+    assert loss_grid.exponents({**cases, case: {}}) == {case: rows}
 
     result = {"cases": cases, "rows": {case: rows}}
     panel, *others = speed_plots.figure(result, "time", 22).axes
