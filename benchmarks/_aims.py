@@ -103,12 +103,11 @@ SHORT = {
         "it is faster than the float32 products"
     ),
     ("training_throughput", "x_vector", faster("fit", PEERS)): (
-        "its five convolutions take three quarters of a step, as long as the "
-        "bare matrix products that they consist of"
+        "ahead of eager PyTorch, behind torch.compile; no benchmark divides "
+        "its step yet"
     ),
     ("training_throughput", "resnet18", faster("fit", PEERS)): (
-        "TensorFlow's convolutions: without batch normalisation, a step takes "
-        "as long"
+        "behind eager and compiled PyTorch; no benchmark divides its step yet"
     ),
     ("training_throughput", "sprites", faster("fit", PEERS)): (
         "equal within the spread: the convolutions take the time"

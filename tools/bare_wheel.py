@@ -88,21 +88,32 @@ def make_environment(folder: pathlib.Path, wheel: pathlib.Path) -> pathlib.Path:
     return scripts
 
 
-def measure(folder: pathlib.Path) -> dict:
-    """Makes the environment and runs the example in it."""
-    code, commands = example()
+def measure(folder: pathlib.Path, code: list, commands: list[str]) -> dict:
+    """Makes the environment and runs an example in it.
+
+    Args:
+        folder: An empty folder. The example runs in its subfolder `work`, which
+            may have files already.
+        code: Words of the command that makes the data. Programs of the
+            environment go before others of the same name.
+        commands: Lines that run after it.
+    """
     work = folder / "work"
-    work.mkdir()
+    work.mkdir(exist_ok=True)
     started = time.perf_counter()
     wheel = build_wheel(folder)
     built = time.perf_counter()
     scripts = make_environment(folder, wheel)
     made = time.perf_counter()
-    found = {"code": run([scripts / "python", "-c", code], work)}
+
+    def seconds_of(program, *words):
+        own = scripts / program
+        return run([own if own.exists() else program, *words], work)
+
+    found = {"code": seconds_of(*code)}
     for command in commands:
         print(command, flush=True)
-        program, *words = shlex.split(command)
-        found[command] = run([scripts / program, *words], work)
+        found[command] = seconds_of(*shlex.split(command))
     return {
         "wheel": wheel.name,
         "seconds_to_build_the_wheel": round(built - started, 1),
@@ -141,8 +152,9 @@ def main() -> None:
     from trainers.quiet import import_tensorflow
     from trainers.workdir import write_json
 
+    code, commands = example()
     with tempfile.TemporaryDirectory() as folder:
-        result = measure(pathlib.Path(folder))
+        result = measure(pathlib.Path(folder), ["python", "-c", code], commands)
     import_tensorflow()
     result |= {"command": "python -m tools.bare_wheel", **provenance()}
     write_json(RESULT, result)

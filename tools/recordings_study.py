@@ -15,7 +15,6 @@ import re
 import shlex
 import sys
 import tempfile
-import time
 
 from tools import bare_wheel
 from tools.generated_text import NOT_RUN
@@ -145,24 +144,14 @@ def page_text() -> str:
 
 
 def measure(folder: pathlib.Path, recordings: pathlib.Path) -> dict:
-    """Makes the environment and runs the example in it."""
+    """Runs the example from a bare wheel, in an empty folder."""
     code, commands = example()
-    wheel = bare_wheel.build_wheel(folder)
     work = folder / "work"
     work.mkdir()
-    started = time.perf_counter()
-    scripts = bare_wheel.make_environment(folder, wheel)
-    made = round(time.perf_counter() - started, 1)
     (work / "recordings").symlink_to(recordings, target_is_directory=True)
-    seconds = {"code": bare_wheel.run(["bash", "-e", "-c", code], work)}
-    for command in commands:
-        print(command, flush=True)
-        program, *words = shlex.split(command)
-        seconds[command] = bare_wheel.run([scripts / program, *words], work)
+    found = bare_wheel.measure(folder, ["bash", "-e", "-c", code], commands)
     return {
-        "wheel": wheel.name,
-        "seconds_to_make_the_environment": made,
-        "seconds": seconds,
+        **found,
         "runs": {n: evaluation_of(work / "runs" / n) for n in CLASSES},
         "spoken": answers(
             work / "spoken.csv", enrolled_classes(commands, "spoken")

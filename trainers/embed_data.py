@@ -141,14 +141,15 @@ def _others(columns: dict) -> str:
 def _draw(trained, embeddings, labels) -> None:
     """Draws the embeddings in a plane, as `embed.png` of the run."""
     import numpy as np
+    from sklearn.decomposition import PCA
 
     from embeddings_tf.models.method import Method
     from trainers.pictures import save_picture
 
     method = Method(trained.model)
     points = np.asarray(method.points(embeddings))
-    if points.shape[1] < 2:
-        print("No picture: the embeddings have a single dimension.")
+    if min(points.shape) < 2:
+        print("No picture: it needs two inputs and two dimensions.")
         return
     rng = np.random.default_rng(0)
     rows, names = rng.permutation(len(points)), labels
@@ -167,7 +168,7 @@ def _draw(trained, embeddings, labels) -> None:
         variance = np.asarray(variance)[rows]
     if points.shape[1] > 2:
         # Axes of a plane across the dimensions have no variance of their own.
-        points, variance = _principal_components(points), None
+        points, variance = PCA(2, random_state=0).fit_transform(points), None
         axes["axis_names"] = "principal component 1", "principal component 2"
 
     def draw():
@@ -184,15 +185,6 @@ def _draw(trained, embeddings, labels) -> None:
         )
 
     save_picture(draw, trained.workdir / "embed.png")
-
-
-def _principal_components(points):
-    """Returns the coordinates `(n, 2)` in the plane of the largest variance."""
-    import numpy as np
-
-    centred = points.astype("float64") - points.mean(axis=0)
-    _, axes = np.linalg.eigh(centred.T @ centred)
-    return centred @ axes[:, :-3:-1]
 
 
 def _write_npz(path, trained, columns) -> None:

@@ -73,8 +73,16 @@ def nearest(
             advance(len(block))
             yield block, found
         return
+    counted = 0
+
+    def of_tiles(done, all_tiles):
+        nonlocal counted
+        more = len(rows) * done // all_tiles - counted
+        counted += more
+        advance(more)
+
     places, unsure = _nearest_in_single_precision(
-        distances, rows, count, advance
+        distances, rows, count, of_tiles
     )
     start = 0
     for block, found in _nearest_in_double_precision(
@@ -117,18 +125,8 @@ def _nearest_in_single_precision(distances, rows, count, progress=None):
     gallery = np.ldexp(points, -exponent).astype(np.float32)
     num_candidates = min(count + _SPARE, size)
     if among_themselves:
-        # Rows that are no queries are searched, too, and not counted.
-        ignored = len(gallery) - len(rows)
-
-        def advance(count):
-            nonlocal ignored
-            skipped = min(count, ignored)
-            ignored -= skipped
-            if progress is not None and count > skipped:
-                progress(count - skipped)
-
         fast, candidates = nearest_candidates(
-            gallery, gallery, num_candidates, advance
+            gallery, gallery, num_candidates, progress
         )
         fast, candidates = fast[rows], candidates[rows]
     else:

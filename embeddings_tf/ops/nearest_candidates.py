@@ -19,7 +19,7 @@ def nearest_candidates(
     queries: np.ndarray,
     gallery: np.ndarray,
     num: int,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns squared distances `(n, num)`, ascending, and gallery rows.
 
@@ -32,8 +32,8 @@ def nearest_candidates(
         queries: `(n, dim)`, float32, with finite squares of distances.
         gallery: `(m, dim)`, likewise.
         num: Number of candidates, at most `m` and `MOST_CANDIDATES`.
-        progress: Function called after tiles with a number of queries, in
-            proportion to the tiles; all calls together have n.
+        progress: Function called after each tile with the number of tiles
+            that are done, and of all tiles.
     """
     from threadpoolctl import ThreadpoolController
 
@@ -73,7 +73,7 @@ def nearest_candidates(
     with blas.limit(limits=1), ThreadPoolExecutor(threads) as pool:
         # Few tiles wait for their turn, because each holds its candidates.
         waiting: collections.deque = collections.deque()
-        done = counted = 0
+        done = 0
         for tile in [*tiles, *[None] * threads]:
             if tile is not None:
                 waiting.append(pool.submit(near, tile))
@@ -81,10 +81,8 @@ def nearest_candidates(
                 for pairs in waiting.popleft().result():
                     _insert(distances, places, *pairs)
                 done += 1
-                more = len(queries) * done // len(tiles) - counted
-                counted += more
-                if progress is not None and more:
-                    progress(more)
+                if progress is not None:
+                    progress(done, len(tiles))
     return np.maximum(2 * distances, 0), places
 
 

@@ -51,7 +51,7 @@ def embedding_figure(
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank, type
             or length, if the embedding has fewer than two dimensions, if a
-            variance is negative, if there is no factor, or if `axis_names`
+            variance is negative, if `factors` is empty, or if `axis_names`
             are not two texts.
 
     Reference:

@@ -37,7 +37,7 @@ def trials_figure(
         trials: The values of each trial by name of the hyperparameter. A
             conditional hyperparameter is in some of the trials only.
         objective: Value of each trial, `(num_trials,)`.
-        measure: What the objective is, such as `"val_recall_at_1"`.
+        measure: Name of the objective, such as `"val_recall_at_1"`.
         direction: `"max"` if the largest objective is the best, or `"min"`.
         title: Title of the figure.
 
@@ -45,9 +45,9 @@ def trials_figure(
         A `matplotlib.figure.Figure`; `save_figure` writes it.
 
     Raises:
-        ValueError: If there is no trial, if a trial is not a dictionary, if
-            objectives are not finite or not one for each trial, if `measure`
-            is not text, or if `direction` is neither `"max"` nor `"min"`.
+        ValueError: If `trials` is empty or has a trial that is not a
+            dictionary. If `objective` does not have one finite number for each
+            trial. If `measure` is not text, or `direction` is unknown.
 
     Example:
 
