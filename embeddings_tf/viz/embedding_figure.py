@@ -49,10 +49,10 @@ def embedding_figure(
         A `matplotlib.figure.Figure`; `save_figure` writes it.
 
     Raises:
-        ValueError: If arrays are empty, not finite, of the wrong rank, type
-            or length, if the embedding has fewer than two dimensions, if a
-            variance is negative, if `factors` is empty, or if `axis_names`
-            are not two texts.
+        ValueError: If arrays are empty, not finite, or of the wrong rank, type
+            or length. If the embedding has fewer than two dimensions, or a
+            variance is negative. If `factors` is empty, or `axis_names` are
+            not two texts.
 
     Reference:
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
