@@ -20,6 +20,7 @@ from trainers.config import build
 from trainers.examples import Place
 from trainers.examples import load
 from trainers.examples import take
+from trainers.feature_scale import require_differing_features
 from trainers.recordings import MANUAL_VARIABLE
 from trainers.recordings import augmented_copies
 from trainers.recordings import features
@@ -127,6 +128,7 @@ class Data:
         fields, seed = self.run.data, self.run.training.seed
         x, labels = self._training
         require_large_classes(self.run, self, x, labels)
+        require_differing_features(self.run, x)
         if self.run.batches.name != "factor_batches":
             labels = folds.class_ids(labels)
         if fields.images.size and not fields.backbone.network:

@@ -8,6 +8,10 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import sequence
 from embeddings_tf.ops.arguments import truth
 
+# The first layer divides by at least this standard deviation: a constant
+# feature must not become noise.
+SMALLEST_DEVIATION = 1e-3
+
 
 def features_encoder(
     dim: int,
@@ -20,7 +24,8 @@ def features_encoder(
     """Dense layers for a table of features, or features of a frozen network.
 
     Use it for rows of numbers. The first layer standardises each feature, so
-    units and ranges of the columns do not matter.
+    units and ranges of the columns do not matter, as long as a column has a
+    standard deviation of at least 0.001. Multiply smaller ones by a constant.
 
     ```
     batch normalisation -> dense -> ReLU (for each of hidden_units) -> embedding
@@ -50,7 +55,9 @@ def features_encoder(
     gaussian = truth("gaussian", gaussian)
     features = keras.Input((num_features,), name="features")
     # Few steps find the scale, and small features keep their meaning.
-    x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-6)(features)
+    x = keras.layers.BatchNormalization(
+        momentum=0.9, epsilon=SMALLEST_DEVIATION**2
+    )(features)
     for units in sequence("hidden_units", hidden_units):
         units = positive_integer("hidden_units", units)
         x = keras.layers.Dense(units, activation="relu")(x)

@@ -115,13 +115,14 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             untrained_codes, factors, progress
         )
     names = run.evaluation.factor_names
-    information = metrics.mutual_information(codes, factors)
+    counted = Progress(2, "measure").counting
+    information = counted(metrics.mutual_information)(codes, factors)
     figures = {
         "mutual_information": viz.mutual_information_figure(
             information,
             names,
             factors=factors,
-            chance=metrics.chance_information(codes, factors),
+            chance=counted(metrics.chance_information)(codes, factors),
         ),
         "auc_distribution": viz.auc_distribution_figure(
             {

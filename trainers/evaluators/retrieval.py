@@ -30,6 +30,7 @@ from trainers.sprites import sprite_images
 TITLES = {"area_under_risk_coverage": "AURC", "recall_auroc": "R-AUROC"}
 # Queries whose neighbours are searched for the picture, and that it shows.
 QUERIES_SEARCHED, QUERIES_DRAWN, NEIGHBOURS_DRAWN = 500, 8, 6
+QUERIES_PER_BLOCK = 50
 
 
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
@@ -166,7 +167,12 @@ def neighbours(model, x, embeddings, classes, names) -> dict:
 def _others(model, embeddings, rows, count: int) -> np.ndarray:
     """Returns the rows nearest to each of `rows`, except itself."""
     search = scoring.NearestNeighbors(model, embedded=True).fit(embeddings)
-    _, found = search.kneighbors(embeddings[rows], count + 1)
+    progress, blocks = Progress(len(rows), "example"), []
+    for first in range(0, len(rows), QUERIES_PER_BLOCK):
+        block = embeddings[rows[first : first + QUERIES_PER_BLOCK]]
+        blocks.append(search.kneighbors(block, count + 1)[1])
+        progress.advance(len(block))
+    found = np.concatenate(blocks)
     is_other = found != rows[:, None]
     # Equal embeddings can hide the row itself; then the last is one too many.
     is_other[is_other.all(axis=1), -1] = False
@@ -179,7 +185,8 @@ def _uncertainty(model, x, embeddings, points, classes) -> dict:
     sources = uncertainty.uncertainties(model, x, embeddings)
     if not sources:
         return {}
-    wrong = uncertainty.is_wrong(points, points, classes, distance)
+    progress = Progress(len(classes), "example")
+    wrong = uncertainty.is_wrong(points, points, classes, distance, progress)
     for name, values in sources.items():
         row = {
             "area_under_risk_coverage": metrics.area_under_risk_coverage(
@@ -197,15 +204,24 @@ def clustering(embeddings, classes, scores) -> dict[str, float]:
 
     `scores` of all pairs, by name, also assign clusters.
     """
-    k_means = metrics.k_means_centroids(embeddings, len(np.unique(classes)))
+    num_classes = len(np.unique(classes))
+    print(
+        f"Clustering {len(classes)} examples by k-means, {num_classes} "
+        "clusters.",
+        flush=True,
+    )
+    k_means = metrics.k_means_centroids(embeddings, num_classes)
     centroids = {"k_means": (k_means, None)}
     for name, score in scores.items():
         means = metrics.class_means(embeddings, classes)
         centroids[f"{name}_to_k_means"] = k_means, score
         centroids[f"{name}_to_class_means"] = means, score
+    assign = Progress(len(centroids), "assignment").counting(
+        metrics.assign_clusters
+    )
     return {
         f"mutual_information_{name}": metrics.normalized_mutual_information(
-            classes, metrics.assign_clusters(embeddings, found, score)
+            classes, assign(embeddings, found, score)
         )
         for name, (found, score) in centroids.items()
     }

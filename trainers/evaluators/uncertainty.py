@@ -190,8 +190,13 @@ def _embed(model, x) -> np.ndarray:
     return np.concatenate([model.predict_on_batch(block) for block in blocks])
 
 
-def is_wrong(queries, gallery, labels, distance: str) -> np.ndarray:
-    """Whether the nearest other row of the gallery has another class."""
+def is_wrong(
+    queries, gallery, labels, distance: str, progress: Progress | None = None
+) -> np.ndarray:
+    """Whether the nearest other row of the gallery has another class.
+
+    `progress` advances by the queries.
+    """
     queries, gallery = (
         tf.cast(points, tf.float64) for points in (queries, gallery)
     )
@@ -208,6 +213,8 @@ def is_wrong(queries, gallery, labels, distance: str) -> np.ndarray:
         far = far.numpy()
         far[rows, first + rows] = np.inf
         nearest.append(far.argmin(axis=1))
+        if progress is not None:
+            progress.advance(len(block))
     return labels[np.concatenate(nearest)] != labels
 
 

@@ -1,0 +1,38 @@
+"""Features that an encoder could not tell apart are refused."""
+
+import numpy as np
+import pytest
+
+from tests.trainers.commands import QUICK
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from trainers import train
+
+
+def words(tmp_path, scale):
+    """Words of a command on a table of four classes, in small units."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(12), 10)
+    x = (labels[:, None] + rng.normal(size=(120, 3))) * np.asarray(scale)
+    np.savez(tmp_path / "table.npz", x=x.astype("float32"), labels=labels)
+    found = [f"arrays:{tmp_path / 'table.npz'}", "--goal", "retrieve"]
+    found += ["--workdir", str(tmp_path / "run")]
+    return [*found, *QUICK, "--config.steps_per_epoch=2"]
+
+
+def test_equal_features_are_refused(tmp_path, capsys):
+    """A standard deviation of 3e-13, as of an untrained MobileNetV2."""
+    error = refused(capsys, train, *words(tmp_path, 1e-13))
+    assert "nearly equal for all training examples" in error
+    assert "Multiply the features by a constant" in error
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_a_small_feature_is_named(tmp_path):
+    with pytest.warns(UserWarning, match=r"Features 1 \(counted from 0\)"):
+        assert call(train, *words(tmp_path, [1.0, 1e-5, 10.0])) == 0
+
+
+def test_constant_and_large_features_pass(tmp_path, recwarn):
+    assert call(train, *words(tmp_path, [1.0, 0.0, 1e6])) == 0
+    assert not [w for w in recwarn if "Features" in str(w.message)]
