@@ -38,6 +38,14 @@ def in_engine(python, engine, version, calls, calibration=None) -> dict:
             text=True,
         )
         result = folder / "result.json"
+        if not result.exists() and len(calls) > 1:
+            # A crash of the process must not hide other signatures.
+            return {
+                signature: in_engine(
+                    python, engine, version, {signature: inputs}, calibration
+                )[signature]
+                for signature, inputs in calls.items()
+            }
         if not result.exists():
             last = (done.stderr.strip() or "no message").splitlines()[-1]
             error = f"the process ended with {done.returncode}: {last}"

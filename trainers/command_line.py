@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+from typing import NoReturn
 
 from trainers.console import COMMANDS
 
@@ -17,6 +18,13 @@ SCRIPTS = {
     "tensorboard.main": "tensorboard",
     "tensorflow.python.tools.saved_model_cli": "saved_model_cli",
 }
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """A parser whose errors are one line, without the list of all flags."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message} (--help lists all arguments)\n")
 
 
 def add_recipe(
@@ -90,7 +98,7 @@ def _list_fields(parser: argparse.ArgumentParser, words) -> None:
     from trainers.config import read_run
     from trainers.run_help import help_of_run
 
-    of_recipe = argparse.ArgumentParser(add_help=False)
+    of_recipe = ArgumentParser(add_help=False)
     of_recipe.add_argument("--config")
     fields = [word for word in words if word.startswith("--config.")]
     others = [word for word in words if word not in fields]

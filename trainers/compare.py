@@ -20,7 +20,7 @@ NEVER = 10**6
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("trainers.compare"),
         description="Train several methods with equal numbers of examples on "
         "your own data, and compare them repeat by repeat.",
@@ -69,6 +69,7 @@ def compare(
 
     import_tensorflow()
     from trainers.goal_recipe import plan_recipe
+    from trainers.progress import time_left
 
     # All before the first training, which may take hours.
     planned = {
@@ -91,7 +92,7 @@ def compare(
     for number, (method, repeat) in enumerate(planned):
         print(
             f"\n=== {method}, repeat {repeat + 1} of {repeats} (training "
-            f"{number + 1} of {len(planned)}{_time_left(passed, planned)})",
+            f"{number + 1} of {len(planned)}{time_left(passed, len(planned))})",
             flush=True,
         )
         results = _trained(planned[method, repeat], overrides)
@@ -127,14 +128,6 @@ def compare(
         "--directory saved_models/NAME"
     )
     return comparison
-
-
-def _time_left(passed: list[float], planned: dict) -> str:
-    """The time left, from the seconds of the trainings before."""
-    if not passed:
-        return ""
-    left = sum(passed) / len(passed) * (len(planned) - len(passed))
-    return f", about {left / 60:.0f} min left"
 
 
 def _trained(planned, overrides) -> dict:

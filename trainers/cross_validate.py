@@ -11,6 +11,7 @@ import pathlib
 import shlex
 import statistics
 import sys
+import time
 
 from trainers import command_line
 from trainers.config import load_recipe
@@ -18,7 +19,7 @@ from trainers.config import recipe_name
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("trainers.cross_validate"),
         description="Train and evaluate a recipe fold by fold, or continue.",
         epilog="Fold 0 is for tuning: by default only the other folds run, and "
@@ -54,6 +55,7 @@ def cross_validate(
     tuning fold, only if no other fold has run.
     """
     from trainers.evaluate import evaluate
+    from trainers.progress import time_left
     from trainers.strategy import start
     from trainers.train import train
     from trainers.workdir import claim
@@ -97,13 +99,17 @@ def cross_validate(
             for fold in wanted[:1]:  # all folds use the same data
                 check_recipe(load_recipe(recipe, of_fold(fold)))
             claim(path, name, whole)
-        for number, fold in enumerate(wanted):
+        missing = [f for f in wanted if "evaluation" not in found[f]]
+        seconds: list[float] = []
+        for fold in missing:
             run = path / f"fold_{fold}"
-            if "evaluation" in found[fold]:
-                continue
-            print(f"\n=== Fold {fold}, {number + 1} of {len(wanted)}")
+            place = f"{wanted.index(fold) + 1} of {len(wanted)}"
+            left = time_left(seconds, len(missing))
+            print(f"\n=== Fold {fold}, {place}{left}", flush=True)
+            started = time.monotonic()
             train(recipe, str(run), of_fold(fold))
             evaluate(str(run), [])
+            seconds.append(time.monotonic() - started)
         done = [
             fold
             for fold in every[1:]

@@ -18,7 +18,7 @@ CLIENT = pathlib.Path(__file__).parent / "saved_model_client.py"
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("trainers.demo"),
         description=__doc__.partition("\n")[0],
     )

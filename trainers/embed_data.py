@@ -44,7 +44,7 @@ def add_gallery(parser: argparse.ArgumentParser, made_by: str) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("trainers.embed_data"),
         description="Embed images, recordings or features with the best "
         "checkpoint of a run.",

@@ -14,7 +14,7 @@ SCORES = ("log_evidence", "nearest_distance")
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("trainers.enroll"),
         description="Enrol labelled examples in a gallery: a new one, or one "
         "that exists. Nothing is trained.",
@@ -172,6 +172,7 @@ def _draw(gallery, workdir) -> None:
     """Draws the scores of the calibration examples, with the threshold."""
     examples = gallery.calibration_examples_
     if examples is None:
+        print("No picture: scores are drawn with a new threshold.")
         return
     from trainers.pictures import save_picture
 

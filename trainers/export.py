@@ -15,7 +15,7 @@ SAVED_MODEL_CLI = "tensorflow.python.tools.saved_model_cli"
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("trainers.export"),
         description="Write the best checkpoint of a run as a SavedModel: the "
         "next version in the folder of a model.",
@@ -65,6 +65,13 @@ def parser() -> argparse.ArgumentParser:
         default="warn",
         help="what to do with images of 0 to 1 instead of 0 to 255; choose "
         "refuse for a server; default: warn",
+    )
+    result.add_argument(
+        "--no-unchecked",
+        dest="unchecked",
+        action="store_false",
+        help="leaves out embed and identify_unchecked, which have no limits "
+        "and are for converters to other engines; for a server",
     )
     return result
 
@@ -174,6 +181,7 @@ def main(words=None) -> int:
             max_rows=arguments.max_rows or None,
             max_values=arguments.max_values or None,
             unit_range=arguments.unit_range,
+            unchecked=arguments.unchecked,
         )
 
     return command_line.run(run)

@@ -10,6 +10,7 @@ from trainers.inputs import Inputs
 from trainers.inputs import class_names
 from trainers.inputs import read_inputs
 from trainers.inputs import read_split
+from trainers.progress import counted_images
 from trainers.stored_paths import relative_path
 from trainers.trained import Trained
 from trainers.trained import embed_inputs
@@ -119,7 +120,8 @@ def calibrate(
 def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
     """Returns the check of inputs, or None if the examples do not allow it."""
     try:
-        return scoring.Typicality().fit(found.x, found.labels)
+        x = counted_images(found.x, times=2)  # the two halves of the classes
+        return scoring.Typicality().fit(x, found.labels)
     except ValueError as error:
         print(f"Inputs are not checked: {error}", flush=True)
         return None

@@ -18,7 +18,7 @@ from trainers.embed_data import add_inputs
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("trainers.identify"),
         description="Answer which enrolled class each input is in, or "
         "'unknown'.",
@@ -46,13 +46,18 @@ def identify(arguments: argparse.Namespace) -> None:
     from trainers.inputs import read_inputs
     from trainers.known_classes import groups_of_classes
     from trainers.known_classes import is_enrolled
+    from trainers.progress import counted_images
     from trainers.trained import embed_inputs
 
     trained, gallery = open_gallery(
         path, workdir, own_code=arguments.workdir is not None
     )
     inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
-    found = gallery.identify(embed_inputs(trained, inputs), inputs.x)
+    embeddings = embed_inputs(trained, inputs)
+    x = inputs.x
+    if gallery.typicality is not None:
+        x = counted_images(x)  # reads the files once more
+    found = gallery.identify(embeddings, x)
     columns = {"path": inputs.names, **found}
     if inputs.labels is not None:
         columns["label"] = inputs.labels

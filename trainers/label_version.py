@@ -10,7 +10,7 @@ from trainers import command_line
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog="python -m trainers.label_version",
         description="Write the label of a version to models.config, beside the "
         "folder of the model. Clients can then ask for the label.",

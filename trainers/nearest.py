@@ -21,7 +21,7 @@ QUERIES_DRAWN = 8
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("trainers.nearest"),
         description="Find the most similar examples of a gallery for each "
         "input. A file never finds itself, by its path.",

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -62,6 +63,36 @@ class Progress:
             return found
 
         return counted
+
+
+def counted_images(x, times: int = 1):
+    """Returns examples whose reading is shown, if they are image files.
+
+    Args:
+        x: Arrays, `datasets.Images` or `datasets.Utterances`.
+        times: How often all are read.
+    """
+    from embeddings_tf.datasets import Images
+
+    if not isinstance(x, Images):
+        return x
+    return CountedRows(x, Progress(times * len(x), "image"))
+
+
+def time_left(seconds: Sequence[float], total: int) -> str:
+    """Returns the time left, from the seconds of those that are done.
+
+    Args:
+        seconds: Seconds of each part that is done.
+        total: Number of all parts.
+
+    Returns:
+        Text to append to a line; empty if nothing is known or left.
+    """
+    left = total - len(seconds)
+    if not seconds or left <= 0:
+        return ""
+    return f", about {sum(seconds) / len(seconds) * left / 60:.0f} min left"
 
 
 class CountedRows:

@@ -27,7 +27,7 @@ SHORT_SECONDS = 60
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("trainers.train"),
         description="Train a recipe with model.fit, or continue a run. With "
         "DATA and --goal, write the recipe first.",

@@ -20,7 +20,7 @@ MOST_MARKED = 6
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("trainers.verify"),
         description="Answer whether two inputs are of the same class: "
         "probability, log-likelihood ratio, and a decision at a stated "

@@ -33,11 +33,13 @@ class Progress:
             self.show()
 
     def show(self) -> dict:
+        from trainers.progress import time_left
         from tuning import report
 
         seconds = self.seconds_before + time.monotonic() - self.started
         results = report.write(self.path, self.asked, self.tuner, seconds)
         oracle, best = self.tuner.oracle, results["best"]
+        total = oracle.max_trials
         by_trial = {row["trial"]: row for row in results["trials"]}
         for trial in oracle.end_order[self.shown :]:
             row = by_trial.get(trial)
@@ -51,13 +53,14 @@ class Progress:
                     f"{row['seconds']:.0f} s"
                 )
             self.say(
-                f"Trial {trial}, {self.shown} of {oracle.max_trials}: "
+                f"Trial {trial}, {self.shown} of {total}: "
                 f"{row['status']}, {text}"
                 + (
                     f"; best {best['objective']:.4f} in trial {best['trial']}"
                     if best
                     else ""
                 )
+                + time_left([seconds / self.shown] * self.shown, total)
             )
         return results
 

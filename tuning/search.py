@@ -39,7 +39,7 @@ def space_names() -> list[str]:
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("tuning.search"),
         description="Search the hyperparameters of a recipe at random, or "
         "continue a search.",

@@ -40,7 +40,7 @@ SET_BY_LENGTH = ("steps_per_epoch", "decay_steps")
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = command_line.ArgumentParser(
         prog=command_line.program("tuning.winner"),
         description="Train the best values of a search for a given number of "
         "batches, by default on all folds but fold 0, and evaluate them. The "

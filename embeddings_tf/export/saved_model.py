@@ -50,6 +50,7 @@ def export_saved_model(
     decoder: Callable | None = None,
     max_rows: int | None = 4096,
     max_values: int | None = MAX_VALUES,
+    unchecked: bool = True,
 ) -> str:
     """Exports a trained model as a SavedModel for TensorFlow Serving.
 
@@ -167,6 +168,9 @@ def export_saved_model(
             None. It lowers `max_rows` for large images. A row of open size,
             such as a waveform, is refused if the model needs more values for
             it at once. Rows are embedded in blocks of 256 MiB.
+        unchecked: Whether the export has `embed` and `identify_unchecked`. A
+            server offers every signature of an export, and these two have no
+            checks and limits; False: requests cannot avoid the limits.
 
     Returns:
         Path of the version folder, `directory/version`.
@@ -220,6 +224,7 @@ def export_saved_model(
             "it, first."
         )
     one_of("unit_range", unit_range, CHOICES)
+    unchecked = arguments.truth("unchecked", unchecked)
     target = version_folder(path("directory", directory), version)
     files, facts = checked_files(files), check_facts(card)
     if preprocessing is not None:
@@ -246,6 +251,9 @@ def export_saved_model(
         archive.track(answers)
         signatures |= answers.endpoints(limits, decoder)
         files[gallery_signatures.FILE] = json.dumps(answers.file(gallery))
+    if not unchecked:
+        for name in signature_table.UNCHECKED:
+            signatures.pop(name, None)
     if isinstance(preprocessing, keras.layers.Layer):
         if not preprocessing.built:
             (spec,) = specs

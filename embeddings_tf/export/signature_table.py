@@ -8,6 +8,8 @@ import pathlib
 from embeddings_tf.export.row_checks import is_length
 
 FILE = "signatures.json"
+# Signatures for converters to other engines.
+UNCHECKED = ("embed", "identify_unchecked")
 
 # What the values of an output mean.
 _OUTPUTS = {
@@ -132,7 +134,7 @@ def table_row(
         _tensor_row(output, tensor, _OUTPUTS[output])
         for output, tensor in outputs.items()
     )
-    is_checked = name not in ("embed", "identify_unchecked")
+    is_checked = name not in UNCHECKED
     # Supports and queries have different numbers of rows.
     has_one_batch = all(
         row.shape[:1] == (None,) for row in (*inputs, *results)

@@ -1,5 +1,6 @@
 """Limits of requests, and memory of requests within them."""
 
+import json
 import pathlib
 
 import keras
@@ -19,6 +20,22 @@ from embeddings_tf.export.inputs import input_specs
 def images(rows, size):
     rng = np.random.default_rng(0)
     return rng.normal(size=(rows, size, size, 3)).astype("float32")
+
+
+def test_an_export_without_unchecked_signatures(tmp_path):
+    """A client cannot avoid the limits; the files name what is there."""
+    encoder = keras.Sequential([keras.Input((1,)), keras.layers.Dense(2)])
+    path = export_saved_model(encoder, tmp_path, unchecked=False, max_rows=3)
+    served = tf.saved_model.load(path)
+    names = [row.name for row in signature_table(path)]
+    assert sorted(served.signatures) == sorted(names)
+    assert "embed" not in names and "serving_default" in names
+    card = json.loads((pathlib.Path(path) / "model_card.json").read_text())
+    assert list(card["signatures"]) == names
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 3"):
+        served.signatures["serving_default"](tf.zeros((4, 1)))
+    with pytest.raises(ValueError, match="unchecked"):
+        export_saved_model(encoder, tmp_path, unchecked="no")
 
 
 def convolution(size, filters):

@@ -1,4 +1,4 @@
-"""OpenVINO and ONNX Runtime answer as TensorFlow does."""
+"""OpenVINO, ONNX Runtime and LiteRT answer as TensorFlow does."""
 
 import keras
 import numpy as np
@@ -49,6 +49,7 @@ def loaded(tmp_path_factory):
     [
         ("OpenVINO, float32", ("openvino",)),
         ("ONNX Runtime", ("onnxruntime", "tf2onnx")),
+        ("LiteRT", ("ai_edge_litert",)),
     ],
 )
 def test_same_answers(engine, packages, signature, loaded):

@@ -68,11 +68,6 @@ class Run:
             for line in self.err.splitlines()
             if line.strip() and not re.match(r"[IWE]\d{4} ", line)
         ]
-        if self.code == 2:  # argparse prints the usage, then the error
-            errors = [line for line in lines if ": error: " in line]
-            if len(errors) != 1 or lines[-1] != errors[0]:
-                return f"prints {self.err!r}"
-            return None
         if len(lines) != 1 or not lines[0].startswith("error: "):
             return f"prints {self.err!r}"
         if len(lines[0].split()) < 5:

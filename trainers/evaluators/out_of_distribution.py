@@ -17,6 +17,7 @@ from trainers.embed import split_to_embed
 from trainers.evaluators import few_shot
 from trainers.evaluators import unknown_scores
 from trainers.folds import class_ids
+from trainers.progress import Progress
 
 # Examples of a data set, and of noise, that are embedded.
 MOST_EXAMPLES = 2000
@@ -104,6 +105,7 @@ def measure(model, embeddings, labels, groups, foreign, wanted) -> dict:
         each with the half width of its 95 % interval.
     """
     scores, found = _scores(model, wanted.num_samples), {}
+    progress = Progress(wanted.num_episodes, "open-set episode")
     for episode in range(wanted.num_episodes):
         rng = np.random.default_rng(episode)
         support, known = _draw(rng, labels, groups, wanted)
@@ -130,6 +132,7 @@ def measure(model, embeddings, labels, groups, foreign, wanted) -> dict:
                 found.setdefault(kind, {}).setdefault(name, []).append(
                     unknown_scores.error_rates(inside, unknown)
                 )
+        progress.advance()
     return {
         kind: {n: unknown_scores.mean_rates(v) for n, v in by_score.items()}
         for kind, by_score in found.items()

@@ -11,7 +11,6 @@ from embeddings_tf import datasets
 from embeddings_tf import metrics
 from embeddings_tf import scoring
 from embeddings_tf import viz
-from embeddings_tf.datasets import Images
 from embeddings_tf.models.method import Method
 from trainers.embed import BLOCK
 from trainers.embed import HeldOutPoints
@@ -23,8 +22,8 @@ from trainers.evaluators.scores import own_score
 from trainers.examples import take
 from trainers.folds import class_ids
 from trainers.model import build_model
-from trainers.progress import CountedRows
 from trainers.progress import Progress
+from trainers.progress import counted_images
 from trainers.sprites import sprite_images
 
 TITLES = {"area_under_risk_coverage": "AURC", "recall_auroc": "R-AUROC"}
@@ -112,11 +111,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
                 f"recall_at_{k}": value for k, value in recall.items()
             }
             curves[(split + name).replace("_", " ")] = [recall]
-        read = x
-        if isinstance(x, Images):  # read from files, which takes its time
-            read = CountedRows(x, Progress(len(x), "image"))
         results[split] |= {
-            "ceiling": ceiling(read, classes),
+            "ceiling": ceiling(counted_images(x), classes),
             "examples": len(x),
         }
         results[split] |= _uncertainty(model, x, embeddings, points, classes)

@@ -156,6 +156,7 @@ ENTRIES = {
                 refused("text", "hostile"),
                 refused("a fraction", 1.5),
             ],
+            "unchecked": [refused("text", "hostile"), refused("a number", 3)],
             "files": [
                 refused("text", "hostile"),
                 refused("a number", 3),
