@@ -2,7 +2,7 @@
 
     python -m benchmarks.engines --engines-python PYTHON
 
-Every signature without strings of nine models is converted to each engine
+Every signature without strings of six models is converted to each engine
 and compared with TensorFlow. The trained demo is also converted to int8, and
 its recall is measured. PYTHON is an interpreter with TensorFlow and the engines
 (`pip install embeddings_tf[engines]`; default: this one). Writes
@@ -30,10 +30,7 @@ MODELS = (
     "hedged_instances",
     "learned_distance",
     "soft_contrastive",
-    "full_covariance_prototypes",
     "class_means",
-    "cosine",
-    "uncertainty",
     "words",
 )
 ENGINES = (

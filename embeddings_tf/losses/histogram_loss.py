@@ -7,6 +7,8 @@ from embeddings_tf.losses.embedding_loss import EmbeddingLoss
 from embeddings_tf.ops import distances
 from embeddings_tf.ops import pairs
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.global_batch import own_rows
+from embeddings_tf.ops.global_batch import sum_over_replicas
 from embeddings_tf.ops.labelled_batch import labelled_batch
 
 
@@ -34,14 +36,22 @@ def histogram_loss(y_true, y_pred, num_nodes: int = 201) -> tf.Tensor:
     num_nodes = _checked(num_nodes)
 
     def value(labels, embeddings):
-        similarity = distances.cosine_similarity_within(embeddings)
-        masks = pairs.positive_and_negative(labels)
-        return _overlap(similarity, *masks, num_nodes)
+        unit, own = distances.unit_rows(embeddings), own_rows(tf.size(labels))
+        rows = None if own is None else tf.range(*own)
+        here = unit if own is None else tf.gather(unit, rows)
+        similarity = distances.cosines_of_units(here, unit)
+        masks = pairs.positive_and_negative(labels, rows)
+        over_replicas = tf.identity if own is None else sum_over_replicas
+        return _overlap(similarity, *masks, num_nodes, over_replicas)
 
     return pairs.set_wise(value, y_true, y_pred)
 
 
-def _overlap(similarity, positive, negative, num_nodes):
+def _overlap(similarity, positive, negative, num_nodes, over_replicas):
+    """Overlap of the histograms of all replicas' pairs.
+
+    The gradient is that of the pairs of this replica.
+    """
     num_cells = num_nodes - 1
     dtype = similarity.dtype
 
@@ -65,7 +75,8 @@ def _overlap(similarity, positive, negative, num_nodes):
                 weights=weights,
                 binary_output=False,
             )
-            return tf.cast(tf.reshape(total[:-1], [2, num_cells]), dtype)
+            total = over_replicas(tf.reshape(total[:-1], [2, num_cells]))
+            return tf.cast(total, dtype)
 
         # Pairs are counted in integers, exactly for any number.
         num_pairs = sums(tf.zeros([0], tf.int32))
@@ -81,7 +92,7 @@ def _overlap(similarity, positive, negative, num_nodes):
         def gradient(upstream):
             # Within a cell, the value is linear in each of its pairs.
             slopes = tf.stack([-of_negatives[:-1], of_positives[1:]])
-            slopes *= upstream * per_pair * (num_cells / 2)
+            slopes *= over_replicas(upstream) * per_pair * (num_cells / 2)
             slopes = tf.pad(tf.reshape(slopes, [-1]), [[0, 1]])
             return tf.gather(slopes, cell)
 

@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from embeddings_tf import compat
+
 
 def gather_global_batch(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
     """Concatenates each tensor over the replicas of `tf.distribute`.
@@ -24,6 +26,37 @@ def gather_global_batch(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
     return tuple(gather(tensor) for tensor in tensors)
 
 
+def own_rows(num_rows) -> tuple | None:
+    """Divides the rows of the global batch among replicas.
+
+    Use it where every replica has the whole batch, and computes its share of a
+    sum over rows. The rows need not be those that the replica contributed.
+
+    Args:
+        num_rows: Rows of all replicas, an integer or a scalar tensor.
+
+    Returns:
+        First row of this replica, and first row of the next one; None outside a
+        strategy, on one replica, and where XLA needs sizes in advance.
+    """
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return None
+    if compat.is_traced_for_xla():
+        return None
+    number = tf.cast(context.replica_id_in_sync_group, tf.int64)
+    num_rows = tf.cast(num_rows, tf.int64)
+    ends = num_rows * tf.stack([number, number + 1])
+    first, after = tf.unstack(ends // context.num_replicas_in_sync)
+    return tf.cast(first, tf.int32), tf.cast(after, tf.int32)
+
+
+def sum_over_replicas(x: tf.Tensor) -> tf.Tensor:
+    """Sums a tensor over the replicas, with its gradient."""
+    context = tf.distribute.get_replica_context()
+    return context.all_reduce(tf.distribute.ReduceOp.SUM, x)
+
+
 def balance_replicas(values: tf.Tensor, num_rows=None) -> tf.Tensor:
     """Scales gradients so that every row of the global batch counts equally.
 
@@ -38,7 +71,6 @@ def balance_replicas(values: tf.Tensor, num_rows=None) -> tf.Tensor:
 
     Args:
         values: One value per row of this replica, `(rows,)`.
-        num_rows: Rows of all replicas. None: counted here.
         num_rows: Rows of all replicas; None: they are counted.
 
     Returns:

@@ -35,13 +35,20 @@ def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
     return balance_replicas(values, tf.shape(labels)[0])
 
 
-def positive_and_negative(labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def positive_and_negative(
+    labels: tf.Tensor, rows: tf.Tensor | None = None
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Masks `(batch, batch)` of pairs of one class, and of two classes.
 
-    Each pair occurs in both orders. A row with itself is not a pair.
+    Each pair occurs in both orders. A row with itself is not a pair. With some
+    `rows`, the masks are of their pairs with all columns, `(rows, batch)`.
     """
-    same = labels[:, None] == labels
-    return tf.linalg.set_diag(same, tf.zeros_like(labels, tf.bool)), ~same
+    if rows is None:
+        same = labels[:, None] == labels
+        return tf.linalg.set_diag(same, tf.zeros_like(labels, tf.bool)), ~same
+    same = tf.gather(labels, rows)[:, None] == labels
+    is_other = rows[:, None] != tf.range(tf.size(labels))
+    return same & is_other, ~same
 
 
 def class_sizes(labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

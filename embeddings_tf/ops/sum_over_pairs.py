@@ -7,6 +7,9 @@ import tensorflow as tf
 
 from embeddings_tf import compat
 from embeddings_tf.ops import distances
+from embeddings_tf.ops.global_batch import gather_global_batch
+from embeddings_tf.ops.global_batch import own_rows
+from embeddings_tf.ops.global_batch import sum_over_replicas
 
 # Distances in a block: 8 MB of float64. Smaller blocks are slower.
 BLOCK_SIZE = 2**20
@@ -28,8 +31,13 @@ def sum_over_pairs(
     a backward pass. Large batches are computed in blocks of rows, which bounds
     the memory; XLA and second derivatives compute any batch at once.
 
+    Replicas of `tf.distribute` share the work: each computes the pairs of its
+    block of rows with all columns. The sums are added over replicas, and the
+    gradients are added where `gather_global_batch` sends them back.
+
     Args:
-        z: Embeddings `(batch, dim)`.
+        z: Embeddings `(batch, dim)`, the same on every replica, from
+            `gather_global_batch`.
         distance: A key of `distances.WITHIN`.
         terms: Function of the distances `(rows, columns)` between some rows and
             all rows, and of the indices of both. Returns the sums `(num_sums,)`
@@ -56,19 +64,23 @@ def sum_over_pairs(
         # An outer tape must not differentiate the blocks.
         z = tf.stop_gradient(watched)
         num_rows = z.shape[0] or tf.shape(z)[0]
+        own = own_rows(num_rows)
         block = tf.maximum(1, BLOCK_SIZE // tf.maximum(1, num_rows * copies))
         is_small = tf.get_static_value(block >= num_rows)
 
         def at_once(z=z):
-            return _at_once(z, distance, terms, of_row, is_symmetric)
+            return _at_once(z, distance, terms, of_row, is_symmetric, own)
 
         def in_blocks():
             return _in_blocks(
-                z, distance, terms, of_row, num_sums, is_symmetric, block
+                z, distance, terms, of_row, num_sums, is_symmetric, block, own
             )
 
         # XLA needs the size of a block before it runs the graph.
-        if is_small or compat.is_traced_for_xla():
+        if own:
+            sums, gradient = in_blocks()
+            sums = sum_over_replicas(sums)
+        elif is_small or compat.is_traced_for_xla():
             sums, gradient = at_once()
         elif is_small is None:
             sums, gradient = tf.cond(block >= num_rows, at_once, in_blocks)
@@ -85,63 +97,88 @@ def sum_over_pairs(
 
             return gradient, second_order
 
-        return sums, lambda upstream: upstream[0] * first_order(watched)
+        def backward(upstream):
+            upstream = upstream[0]
+            if own:
+                # Replicas may weight the sum differently, but each has only
+                # the gradient of its own rows.
+                upstream = sum_over_replicas(upstream)
+            return upstream * first_order(watched)
+
+        return sums, backward
 
     return total(z)
 
 
-def _at_once(z, distance, terms, of_row, is_symmetric):
-    """Returns the sums, and the gradient of the first in `z`."""
+def _at_once(z, distance, terms, of_row, is_symmetric, own=None):
+    """Returns the sums, and the gradient of the first in `z`.
+
+    With `own`, the first of some rows and the row after them, the pairs of
+    these rows with all columns.
+    """
     if distance == "cosine":
         d = 1 - distances.cosines_of_units(z, z)
     else:
         d = distances.WITHIN[distance](z)
-    rows = tf.range(tf.shape(z)[0])
+    rows = everything = tf.range(tf.shape(z)[0])
     of_rows = [of_row(d, rows)] if of_row else []
-    sums, slope = terms(d, rows, rows, *of_rows)
-    slope = slope + (slope if is_symmetric else tf.transpose(slope))
+    origin = here = _origin(z, distance)
+    if own:
+        rows = tf.range(*own)
+        d, here = tf.gather(d, rows), tf.gather(origin, rows)
+    sums, slope = terms(d, rows, everything, *of_rows)
+    if not own:
+        slope = slope + (slope if is_symmetric else tf.transpose(slope))
+        slope = _in_product(slope, d, distance)
+        return sums, _to_rows(slope, origin, origin, distance)
     slope = _in_product(slope, d, distance)
-    origin = _origin(z, distance)
-    return sums, _to_rows(slope, origin, origin, distance)
+    to_rows = _to_rows(slope, here, origin, distance)
+    to_rows = tf.scatter_nd(rows[:, None], to_rows, tf.shape(origin))
+    if is_symmetric:
+        return sums, 2 * to_rows
+    return sums, to_rows + _to_columns(slope, origin, here, distance)
 
 
-def _in_blocks(z, distance, terms, of_row, num_sums, is_symmetric, block):
+def _in_blocks(z, distance, terms, of_row, num_sums, is_symmetric, block, own):
     """Returns the same as `_at_once`, from blocks of rows."""
     num_rows = tf.shape(z)[0]
+    begin, end = own or (tf.zeros_like(num_rows), num_rows)
     between = _distances_between(z, distance)
     origin = _origin(z, distance)
     everything = tf.range(num_rows)
 
     def loop(add_block, *totals):
         def step(start, *totals):
-            rows = tf.range(start, tf.minimum(start + block, num_rows))
+            rows = tf.range(start, tf.minimum(start + block, end))
             return start + block, *add_block(rows, *totals)
 
         return tf.while_loop(
-            lambda start, *_: start < num_rows,
+            lambda start, *_: start < end,
             step,
-            (tf.zeros_like(block), *totals),
+            (begin, *totals),
             parallel_iterations=1,
         )[1:]
 
     def add_of_row(rows, kept, found):
-        d = between(rows, everything)
-        kept = kept.write(rows[0] // block, d)
-        return kept, found.write(rows[0] // block, of_row(d, rows))
+        d, place = between(rows, everything), (rows[0] - begin) // block
+        return kept.write(place, d), found.write(place, of_row(d, rows))
 
     def add_terms(rows, sums, gradient):
         if of_row:
             # An array of blocks of different sizes forgets their shape.
-            d = tf.ensure_shape(kept.read(rows[0] // block), [None, None])
+            d = kept.read((rows[0] - begin) // block)
+            d = tf.ensure_shape(d, [None, None])
         else:
             d = between(rows, everything)
         added, slope = terms(d, rows, everything, *of_rows)
         slope = _in_product(slope, d, distance)
         here = tf.gather(origin, rows)
-        gradient += _to_columns(slope, origin, here, distance)
-        gradient = tf.tensor_scatter_nd_add(
-            gradient, rows[:, None], _to_rows(slope, here, origin, distance)
-        )
+        to_rows = _to_rows(slope, here, origin, distance)
+        if is_symmetric:
+            to_rows *= 2
+        else:
+            gradient += _to_columns(slope, origin, here, distance)
+        gradient = tf.tensor_scatter_nd_add(gradient, rows[:, None], to_rows)
         return sums + added, gradient
 
     def add_symmetric(rows, sums, gradient):
@@ -167,13 +204,16 @@ def _in_blocks(z, distance, terms, of_row, num_sums, is_symmetric, block):
         array = functools.partial(
             tf.TensorArray,
             z.dtype,
-            (num_rows - 1) // block + 1,
+            (end - begin - 1) // block + 1,
             infer_shape=False,
         )
         kept, found = loop(add_of_row, array(), array())
-        of_rows = [tf.ensure_shape(found.concat(), [None, None])]
+        of_rows = tf.ensure_shape(found.concat(), [None, None])
+        if own:
+            (of_rows,) = gather_global_batch(of_rows)
+        of_rows = [of_rows]
     sums = tf.zeros([num_sums], z.dtype)
-    add = add_symmetric if is_symmetric else add_terms
+    add = add_symmetric if is_symmetric and not own else add_terms
     return loop(add, sums, tf.zeros_like(z))
 
 
