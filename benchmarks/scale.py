@@ -3,16 +3,16 @@
     python -m benchmarks.scale
 
 The triplet loss and its gradient, of 512 embeddings with 128 dimensions in all,
-on 1, 2 and 4 virtual devices of this machine under `MirroredStrategy`. Virtual
-devices share the cores, so this is the work of all replicas, not a speed-up.
-The all-gather of four replicas is timed for several sizes and fitted by a time
-a call and a time a byte.
+on 1, 2 and 4 virtual devices of this machine under `MirroredStrategy`. Each
+replica computes the pairs of its block of rows; for comparison, also every
+pair. Virtual devices share the cores, so this is the work of all replicas, not
+a speed-up. The all-gather of four replicas is timed for several sizes and
+fitted by a time a call and a time a byte.
 
-The simulation extrapolates to 8 to 512 replicas with 64 rows each. Now, every
-replica computes all pairs. If the matrix of pairs were sharded by rows, each
-would compute its rows, with another call for their sums. Sharding pays where
-it saves 5 % of a step whose encoder takes the time of the Omniglot network
-(`training_throughput`, if measured).
+The simulation extrapolates to 8 to 512 replicas with 64 rows each: if every
+replica computed all pairs, and if each computes its rows, with two more calls
+for their sums. Sharding pays where it saves 5 % of a step whose encoder takes
+the time of the Omniglot network (`training_throughput`, if measured).
 """
 
 import functools
@@ -29,6 +29,7 @@ REPLICAS, MOST = (1, 2, 4), 4
 ROWS, QUICK_ROWS, DIM, NUM_PER_CLASS = 512, 32, 128, 8
 GATHERED_ROWS, QUICK_GATHERED = (64, 512, 4096, 16384), (16, 64)
 LOSS, GATHER, SIMULATED = "global batch", "all-gather", "simulation"
+EVERY_PAIR = "every pair on each"
 SIMULATED_REPLICAS, LOCAL_ROWS = (8, 16, 32, 64, 128, 256, 512), 64
 WORTH = 0.05
 BENCHMARK = Benchmark(
@@ -37,6 +38,8 @@ BENCHMARK = Benchmark(
     comparisons=(
         Comparison("2 replicas", "1 replica", by_time=True),
         Comparison("4 replicas", "1 replica", by_time=True),
+        Comparison(f"2 replicas, {EVERY_PAIR}", "1 replica", by_time=True),
+        Comparison(f"4 replicas, {EVERY_PAIR}", "1 replica", by_time=True),
     ),
     note="Simulated with the times of a call and of a byte between virtual "
     "devices of one machine; a network is slower.",
@@ -88,11 +91,15 @@ def shares(strategy, num_rows):
 
 
 @functools.lru_cache(1)
-def loss_step(num_replicas, num_rows):
+def loss_step(num_replicas, num_rows, is_sharded=True):
     strategy = strategy_of(num_replicas)
     import tensorflow as tf
 
     from embeddings_tf import losses
+    from embeddings_tf.ops import sum_over_pairs
+
+    if not is_sharded:
+        sum_over_pairs.own_rows = lambda num_rows: None
 
     def of_replica(z, labels):
         with tf.GradientTape() as tape:
@@ -150,7 +157,7 @@ def simulate(num_replicas, a_call, a_byte, of_pair, encoder):
     gather = a_call + a_byte * 4 * DIM * rows
     loss = of_pair * rows**2
     whole = gather + loss
-    sharded = gather + loss / num_replicas + a_call + a_byte * 4 * rows
+    sharded = gather + loss / num_replicas + 2 * (a_call + 2 * 4 * a_byte)
     return whole, sharded, (whole - sharded) / (encoder + whole)
 
 
@@ -208,6 +215,9 @@ def main(arguments=None) -> None:
                 steps = {
                     f"{n} replica{'s' * (n > 1)}": (loss_step, n, num_rows)
                     for n in REPLICAS
+                } | {
+                    f"{n} replicas, {EVERY_PAIR}": (loss_step, n, num_rows, 0)
+                    for n in REPLICAS[1:]
                 }
             elif case == GATHER:
                 sizes = QUICK_GATHERED if run.quick else GATHERED_ROWS

@@ -113,6 +113,9 @@ def our_steps(name, quick, *options):
     import tensorflow as tf
 
     repeated = tf.data.Dataset.from_tensors(batch(name, quick)).repeat()
+    options = tf.data.Options()
+    options.autotune.enabled = False  # as `datasets.batches`
+    repeated = repeated.with_options(options)
     return lambda steps: model.fit(
         repeated, steps_per_epoch=steps, shuffle=False, verbose=0
     )

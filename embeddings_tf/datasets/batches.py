@@ -131,7 +131,11 @@ def batches(
             num_parallel_calls=tf.data.AUTOTUNE,
             deterministic=True,
         )
-    dataset = dataset.prefetch(tf.data.AUTOTUNE)
+    options = tf.data.Options()
+    # At the end of `fit`, TensorFlow waits for the thread that tunes, which
+    # sleeps longer after every round. Without it, all cores are used.
+    options.autotune.enabled = False
+    dataset = dataset.prefetch(tf.data.AUTOTUNE).with_options(options)
     dataset.examples = x  # x lives as long as the dataset
     return dataset
 

@@ -102,6 +102,14 @@ def test_examples_are_read_in_parallel_and_ahead():
     assert most >= 2
 
 
+def test_the_end_of_training_waits_for_no_thread():
+    """TensorFlow's thread that tunes would keep `fit` for up to a minute."""
+    made = batches(X, LABELS, _index_dataset())
+    assert made.options().autotune.enabled is False
+    mapped = made.map(lambda x, label: (x, label))
+    assert mapped.options().autotune.enabled is False
+
+
 def test_strings_for_a_preprocess_that_reads_files():
     names = np.array(["a", "bb", "c", "d", "e", "f"])
     dataset = batches(names, LABELS, _index_dataset(), tf.strings.length)
