@@ -18,13 +18,17 @@ from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
 from trainers.quiet import import_tensorflow
 
+DISTRIBUTION = "the F distribution alone"
 # num_dims of each batch.
 CASES = {"12x10x500": 70, "64x8x128": 10}
 QUICK = {"3x5x4": 2}
 BENCHMARK = Benchmark(
     "f_statistic_loss",
     minutes=2,
-    comparisons=(Comparison(OURS, PAIRS),),
+    comparisons=(
+        Comparison(OURS, PAIRS),
+        Comparison(DISTRIBUTION, OURS, by_time=True),
+    ),
     page=ROOT / "docs" / "f_statistic_loss.md",
     mark="speed",
     note="70 and 10 dimensions are chosen.",
@@ -90,6 +94,27 @@ def their_step(num_dims):
     )
 
 
+def distribution_alone(num_dims):
+    """A contender: probabilities and slopes of the chosen tests."""
+    import_tensorflow()
+    import tensorflow as tf
+
+    from embeddings_tf.ops import f_distribution
+
+    def values(labels, z):
+        num_classes = tf.cast(tf.reduce_max(labels) + 1, tf.float64)
+        tests = tf.cast(num_classes * (num_classes - 1) / 2, tf.int32)
+        freedom = tf.cast(tf.size(labels), tf.float64) / num_classes * 2 - 2
+        ratio = tf.random.stateless_uniform((tests, num_dims), (0, 0))
+        log, slope = f_distribution.log_cdf_and_slope(
+            tf.cast(ratio, tf.float64) / freedom, freedom
+        )
+        # Without the cost of a gradient in z.
+        return tf.cast(tf.reduce_sum(log + slope), z.dtype) + 0 * z[:, 0]
+
+    return loss_step.tensorflow_contender(values)
+
+
 def main(arguments=None) -> None:
     with (
         BENCHMARK.run(__doc__, arguments) as run,
@@ -98,6 +123,7 @@ def main(arguments=None) -> None:
         cases = QUICK if run.quick else CASES
         for batch in run.each(cases):
             functions = {OURS: our_step, PAIRS: their_step}
+            functions[DISTRIBUTION] = distribution_alone
             found = loss_step.compare(
                 together, functions, cases[batch], batch, run.seconds
             )
