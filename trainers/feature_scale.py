@@ -26,6 +26,11 @@ def require_differing_features(run: Run, x) -> None:
     deviation = np.std(x, axis=0, dtype="float64")
     network = run.data.backbone.network
     largest = deviation.max(initial=0)
+    if largest == 0:
+        raise ValueError(
+            "the features of all training examples are equal; look at "
+            f"{run.data.dataset}"
+        )
     if largest < SMALLEST_DEVIATION / 10:
         whose = f"of {network} " if network else ""
         mend = (

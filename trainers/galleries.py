@@ -101,19 +101,17 @@ def calibrate(
                 f"{round(1 / RATE) - 1}.",
                 flush=True,
             )
+    if others and rate < smallest:  # found before the inputs are embedded
+        raise ValueError(
+            f"--false-accept-rate {rate:g} must be at least 1 / (classes + 1), "
+            f"{smallest:.4f} with {len(others)} calibration classes. For "
+            f"example --false-accept-rate {np.ceil(1000 * smallest) / 1000:g}, "
+            "--calibration with a folder of more classes, or --no-threshold"
+        )
     embeddings = embed_inputs(
         trained, found, "examples of classes that are not enrolled"
     )
-    try:
-        gallery.calibrate(embeddings, found.labels, rate)
-    except ValueError as error:
-        if rate >= smallest:
-            raise
-        raise ValueError(
-            f"{error} For example --false-accept-rate "
-            f"{np.ceil(1000 * smallest) / 1000:g}, --calibration with a folder "
-            "of more classes, or --no-threshold"
-        ) from error
+    gallery.calibrate(embeddings, found.labels, rate)
     gallery.typicality = fitted_typicality(found) if check_inputs else None
 
 

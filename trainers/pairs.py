@@ -42,8 +42,9 @@ def read_pairs(
     known = rows[0].keys() if rows else ()
     if not {"first", "second"} <= set(known):
         raise ValueError(
-            f"{path} must have rows and the columns first and second; it has "
-            f"{len(rows)} rows and {', '.join(map(str, known)) or 'no columns'}"
+            f"{path} must have rows and the columns first and second; its "
+            f"rows: {len(rows)}, its columns: "
+            f"{', '.join(map(str, known)) or 'none'}"
         )
     pairs: dict[str, list] = {}
     for side in ("first", "second"):

@@ -18,6 +18,9 @@ CALIBRATIONS = ("logistic", "isotonic")
 # Pairs that the picture marks.
 MOST_MARKED = 6
 
+# With fewer held-out classes, the interval of a rate is not printed.
+LEAST_CLASSES = 5
+
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
@@ -209,14 +212,19 @@ def _print_lines(columns: dict) -> None:
 
 def _print_report(report: dict) -> None:
     low, high = report["interval"]
+    interval = f"95 % interval over {report['num_classes']} classes: "
+    interval += f"{100 * low:.2f} to {100 * high:.2f} %"
+    if report["num_classes"] < LEAST_CLASSES:
+        # Resampled classes would be nearly the same few pairs of classes.
+        interval = (
+            f"{report['num_classes']} classes are too few for an interval"
+        )
     print(
         f"The threshold accepts {100 * report['reached_false_accept_rate']:.2f}"
         f" % of {report['num_different']} pairs of different held-out classes "
-        f"(stated: {100 * report['false_accept_rate']:g} %; 95 % interval over "
-        f"{report['num_classes']} classes: {100 * low:.2f} to "
-        f"{100 * high:.2f} %) and misses {100 * report['miss_rate']:.1f} % of "
-        f"{report['num_same']} pairs of the same class. Cllr "
-        f"{report['cllr']:.3f}."
+        f"(stated: {100 * report['false_accept_rate']:g} %; {interval}) and "
+        f"misses {100 * report['miss_rate']:.1f} % of {report['num_same']} "
+        f"pairs of the same class. Cllr {report['cllr']:.3f}."
     )
 
 

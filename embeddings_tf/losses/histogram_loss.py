@@ -47,7 +47,9 @@ def histogram_loss(y_true, y_pred, num_nodes: int = 201) -> tf.Tensor:
     return pairs.set_wise(value, y_true, y_pred)
 
 
-def _overlap(similarity, positive, negative, num_nodes, over_replicas):
+def _overlap(
+    similarity, positive, negative, num_nodes, over_replicas=tf.identity
+):
     """Overlap of the histograms of all replicas' pairs.
 
     The gradient is that of the pairs of this replica.

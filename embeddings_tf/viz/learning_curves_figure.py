@@ -49,6 +49,7 @@ def learning_curves_figure(
     array([0.2, 0.6])
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     methods.by_name("`curves`", curves, "one method")
     measure, step = text("measure", measure), text("step", step)
@@ -67,6 +68,7 @@ def learning_curves_figure(
                 x[-1:], y[-1:], marker="o", markersize=4, color=style["color"]
             )
     panel.set(xlabel=step, ylabel=measure)
+    panel.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     panel.grid(alpha=0.3)
     # Next to the panel, because curves may be anywhere inside.
     figure.legend(loc="outside right center")

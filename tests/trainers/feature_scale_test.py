@@ -28,6 +28,11 @@ def test_equal_features_are_refused(tmp_path, capsys):
     assert not (tmp_path / "run" / "checkpoints").exists()
 
 
+def test_constant_features_are_refused(tmp_path, capsys):
+    error = refused(capsys, train, *words(tmp_path, 0))
+    assert "of all training examples are equal; look at arrays:" in error
+
+
 def test_a_small_feature_is_named(tmp_path):
     with pytest.warns(UserWarning, match=r"Features 1 \(counted from 0\)"):
         assert call(train, *words(tmp_path, [1.0, 1e-5, 10.0])) == 0
