@@ -188,7 +188,7 @@ def test_refusals(words, colours, tmp_path, capsys):
     image = colours / "photos" / "c00" / "0.png"
     table, photos = tmp_path / "pairs.csv", colours / "photos"
     for text, message in (
-        ("", "0 rows and no columns"),
+        ("", "its rows: 0, its columns: none"),
         ("first,third\na,b", "columns first and second"),
         ("first,second\n,b", "line 2: first is empty"),
         ("first,second,same\na,b,maybe", "line 2: same must be 0 or 1"),
