@@ -87,9 +87,9 @@ def text(result: dict) -> str:
             f"| {again['training_seconds']:.0f} |",
             "",
             f"{result['images']:,} images of {result['classes']} classes of "
-            "Tiny ImageNet at 32 x 32 pixels, ResNet50V2 with random weights "
-            f"(so recall@1 of the validation classes is only "
-            f"{100 * again['recall_at_1']:.0f} %), on {hardware([result])}, "
+            "Tiny ImageNet at 32 x 32 pixels, ResNet50V2 with random weights. "
+            "Therefore recall@1 of the validation classes is only "
+            f"{100 * again['recall_at_1']:.0f} %. On {hardware([result])}, "
             f"load {result['load']:.1f}, at {result['commit'][:7]} "
             f"(`{result['command']}`).",
         ]

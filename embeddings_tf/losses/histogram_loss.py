@@ -52,7 +52,7 @@ def _overlap(
 ):
     """Overlap of the histograms of all replicas' pairs.
 
-    The gradient is that of the pairs of this replica.
+    The gradient comes from the pairs of this replica.
     """
     num_cells = num_nodes - 1
     dtype = similarity.dtype

@@ -1,6 +1,6 @@
 """Replicas share the pairs of the global batch, and find the same gradient.
 
-The expected values are those of one replica, which other tests compare with
+The expected values come from one replica. Other tests compare that replica with
 loops.
 """
 
@@ -29,7 +29,7 @@ LOSSES = {
     "histogram": losses.histogram_loss,
 }
 NUM_ROWS = 12
-# Rows of the first replica; the second has the others.
+# Rows of the first replica; the second replica has the remaining rows.
 SPLITS = (6, 1, 11)
 
 
