@@ -2,7 +2,7 @@
 
     python -m benchmarks.engines --engines-python PYTHON
 
-Every signature without strings of six models is converted to each engine
+Every signature without strings of all models is converted to each engine
 and compared with TensorFlow. The trained demo is also converted to int8, and
 its recall is measured. PYTHON is an interpreter with TensorFlow and the engines
 (`pip install embeddings_tf[engines]`; default: this one). Writes
@@ -25,14 +25,6 @@ RESULT = pathlib.Path(__file__).parent / "results" / "engines.json"
 PAGE = ROOT / "docs" / "deploying.md"
 BEGIN, END = "<!-- engines -->", "<!-- /engines -->"
 DEMO = ROOT / "saved_models" / "demo"
-MODELS = (
-    "stochastic_prototypes",
-    "hedged_instances",
-    "learned_distance",
-    "soft_contrastive",
-    "class_means",
-    "words",
-)
 ENGINES = (
     "TensorFlow",
     "OpenVINO, float32",
@@ -71,9 +63,7 @@ def methods(python, models) -> tuple[dict, dict]:
     found, single = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         folder = models or pathlib.Path(folder)
-        exported = served_models.export(folder, MODELS)
-        for model in MODELS:
-            _, path = exported[model]
+        for model, (_, path) in served_models.export(folder).items():
             calls = without_strings(served_models.calls(path))
             found[model] = {signature: {} for signature in calls}
             for engine in ENGINES:

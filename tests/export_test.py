@@ -27,7 +27,7 @@ from embeddings_tf.objectives import StochasticPrototypes
 # The exported models are shared by all tests of this file.
 
 SHAPE = (8, 16, 1)
-SIZES = (0, 1, 257)
+SIZES = (1, 257)
 # Unsorted labels, not from 0, with different counts.
 SUPPORT_LABELS = [2_000_000_000, -7, 5, -7, 2_000_000_000, 5, -7]
 CLASSES = [-7, 5, 2_000_000_000]
@@ -124,10 +124,7 @@ def encode_recordings(encoder, waveforms, lengths):
 
 
 def encode(model, x):
-    """Encodes; handles an empty batch, on which convolutions fail."""
-    if len(x):
-        return model(x).numpy()
-    return np.zeros((0, model.output_shape[-1]), "float32")
+    return model(x).numpy()
 
 
 def invert(x):
@@ -260,7 +257,15 @@ def bad_inputs():
         ),
         "query nan": ({"query": holed}, "`query` contains NaN or infinity"),
         "support inf": ({"support": endless}, "`support` contains NaN"),
-        "no support": (none, "`classify` needs at least one support"),
+        "no image": (
+            {"image": images(0)},
+            "`image` must have at least one row",
+        ),
+        "no query": (
+            {"query": images(0)},
+            "`query` must have at least one row",
+        ),
+        "no support": (none, "must have at least one row"),
         "few labels": (
             {"support_labels": unlabelled},
             "must have the same number of rows",
@@ -369,7 +374,7 @@ def served(tmp_path_factory):
         )
     served.classify("soft classify", "soft")
     served.score_pairs("soft score_pairs", images(5, 1), images(5, 2), "soft")
-    for size in (0, 1, 5):
+    for size in (1, 5):
         served.score_recordings(
             f"words score_pairs {size}",
             recordings(size, seed=1),
@@ -634,7 +639,7 @@ class TestScorePairs:
 
 
 class TestRecordings:
-    @pytest.mark.parametrize("size", [0, 1, 5])
+    @pytest.mark.parametrize("size", [1, 5])
     def test_score_of_pairs(self, served, size):
         outputs = served.outputs(f"words score_pairs {size}")
         assert set(outputs) == {"logit", "probability"}
@@ -650,7 +655,7 @@ class TestRecordings:
         )
         assert size < 2 or logit.std() > 0.01  # the values differ
 
-    @pytest.mark.parametrize("size", [0, 1, 5])
+    @pytest.mark.parametrize("size", [1, 5])
     def test_embedding(self, served, size):
         np.testing.assert_allclose(
             served.outputs(f"words embed {size}")["embedding"],
@@ -918,34 +923,39 @@ class TestPixels:
     """Images of 0 to 1 in a model for images of 0 to 255."""
 
     def calls(self, signatures, scale):
-        """Calls all signatures with checks on images times `scale`."""
+        """Names of inputs times `scale`, and calls with them."""
         x = tf.constant(images(4) * np.float32(scale))
         labels = tf.constant([0, 1, 0, 1])
-        yield lambda: signatures["serving_default"](image=x)
-        for support, query in ((images(4), x), (x, images(4))):
-            yield lambda support=support, query=query: signatures["classify"](
-                support=tf.constant(support),
-                support_labels=labels,
-                query=tf.constant(query),
-                seed=tf.constant([0, 0]),
+        yield "image", lambda: signatures["serving_default"](image=x)
+        for name in ("query", "support"):
+            inputs = {"query": images(4), "support": images(4), name: x}
+            inputs = {key: tf.constant(value) for key, value in inputs.items()}
+            yield (
+                name,
+                lambda inputs=inputs: signatures["classify"](
+                    **inputs, support_labels=labels, seed=tf.constant([0, 0])
+                ),
             )
 
     def test_warns_on_stderr(self, of_pixels, capfd):
         loaded = of_pixels()
-        for scale, words in ((1 / 255, ["Multiply them by 255"]), (1, [])):
-            for call in self.calls(loaded.signatures, scale):
-                call()
-                printed = capfd.readouterr().err
-                assert ("Multiply them by 255" in printed) == bool(words)
+        for name, call in self.calls(loaded.signatures, 1 / 255):
+            call()
+            printed = capfd.readouterr().err
+            assert printed.count("Multiply them by 255") == 1
+            assert f"warning: `{name}`: Pixels are 0 to 255" in printed
+        for _, call in self.calls(loaded.signatures, 1):
+            call()
+            assert "Multiply" not in capfd.readouterr().err
 
     def test_refuses(self, of_pixels):
         loaded = of_pixels(unit_range="refuse")
-        for call in self.calls(loaded.signatures, 1 / 255):
+        for name, call in self.calls(loaded.signatures, 1 / 255):
             with pytest.raises(
-                tf.errors.InvalidArgumentError, match="Multiply them by 255"
+                tf.errors.InvalidArgumentError, match=f"`{name}`: Pixels are"
             ):
                 call()
-        for call in self.calls(loaded.signatures, 1):
+        for _, call in self.calls(loaded.signatures, 1):
             call()
 
     def test_a_layer_that_refuses(self, tmp_path):
@@ -959,7 +969,7 @@ class TestPixels:
 
     def test_accept(self, of_pixels, capfd):
         loaded = of_pixels(unit_range="accept")
-        for call in self.calls(loaded.signatures, 1 / 255):
+        for _, call in self.calls(loaded.signatures, 1 / 255):
             call()
         assert "Multiply" not in capfd.readouterr().err
 

@@ -27,7 +27,7 @@ def checked_input(
         max_rows: Largest number of rows; None: any number.
     """
     x = tf.ensure_shape(x, spec.shape, name=f"shape_of_{spec.name}")
-    x = at_most(x, spec.name, max_rows)
+    x = checked_rows(x, spec, max_rows)
     if not x.dtype.is_floating:
         return x
     return tf.debugging.assert_all_finite(
@@ -35,18 +35,29 @@ def checked_input(
     )
 
 
-def at_most(x: tf.Tensor, name: str, max_rows: int | None) -> tf.Tensor:
-    """Returns `x`, refused if it has more than `max_rows` rows."""
-    if max_rows is None:
-        return x
+def checked_rows(
+    x: tf.Tensor, spec: tf.TensorSpec, max_rows: int | None
+) -> tf.Tensor:
+    """Returns `x`, refused if it has no rows or more than `max_rows`."""
     rows = tf.shape(x)[0]
-    is_small = require(
-        rows <= max_rows,
-        f"`{name}` must have at most {max_rows} rows, the limit of this "
-        "export (max_rows); send several requests. Received rows:",
-        rows,
-    )
-    with tf.control_dependencies([is_small]):
+    is_good = [
+        require(
+            rows > 0,
+            f"`{spec.name}` must have at least one row. Received shape:",
+            tf.shape(x),
+        )
+    ]
+    if max_rows is not None:
+        is_good.append(
+            require(
+                rows <= max_rows,
+                f"`{spec.name}` must have at most {max_rows} rows, the limit "
+                "of this export (max_rows); send several requests. Received "
+                "rows:",
+                rows,
+            )
+        )
+    with tf.control_dependencies(is_good):
         return tf.identity(x)
 
 
@@ -62,7 +73,7 @@ def in_blocks(
     Args:
         function: From rows of the inputs to tensors by name, all with the
             batch as first axis.
-        inputs: Each `(rows, ...)`.
+        inputs: Each `(rows, ...)`, with at least one row.
         numbers_per_row: Numbers that the function needs for a row, an integer
             or a scalar tensor.
         outputs: Shape and dtype of what the function returns.
@@ -72,8 +83,7 @@ def in_blocks(
     numbers = tf.cast(numbers_per_row, tf.int64)
     size = tf.maximum(block // tf.maximum(numbers, 1), 1)
     size = tf.cast(size, tf.int32)
-    # Without rows, one block has none, and gives the shapes.
-    num_blocks = tf.maximum((rows - 1) // size + 1, 1)
+    num_blocks = (rows - 1) // size + 1
     arrays = {
         name: tf.TensorArray(
             spec.dtype, num_blocks, element_shape=spec.shape, infer_shape=False

@@ -28,9 +28,10 @@ class Embedder:
         self.specs = specs
         self.has_uncertainty = getattr(model, "uncertainty", None) is not None
         self._unit_range = unit_range
-        # Traced once for all signatures.
+        # Traced once for all signatures, so the name of the input is a tensor.
+        signature = [tf.TensorSpec((), tf.string, "name_of_input"), *specs]
         self._rows, self._traced = (
-            tf.function(function, input_signature=specs, autograph=False)
+            tf.function(function, input_signature=signature, autograph=False)
             for function in (self._with_range_check, self._in_blocks)
         )
 
@@ -43,7 +44,7 @@ class Embedder:
                 "too large for the model, a row may be empty, or the weights "
                 "of the model may contain NaN",
             )
-            for found in self._traced(*inputs)
+            for found in self._traced(tf.constant(name), *inputs)
         )
 
     def unchecked(self, inputs) -> tuple[tf.Tensor, ...]:
@@ -67,7 +68,7 @@ class Embedder:
     def _graph(self) -> tf.Graph:
         return self._rows.get_concrete_function().graph
 
-    def _in_blocks(self, *inputs):
+    def _in_blocks(self, name, *inputs):
         """Embeds blocks of rows, so that memory does not grow with them."""
         if None in self.specs[0].shape[1:]:
             of_row = tf.reduce_prod(tf.shape(inputs[0], tf.int64)[1:])
@@ -80,7 +81,9 @@ class Embedder:
             for number, found in enumerate(outputs)
         }
         found = checks.in_blocks(
-            lambda *rows: dict(zip(specs, self._rows(*rows), strict=True)),
+            lambda *rows: dict(
+                zip(specs, self._rows(name, *rows), strict=True)
+            ),
             inputs,
             needed,
             specs,
@@ -88,8 +91,8 @@ class Embedder:
         )
         return tuple(found.values())
 
-    def _with_range_check(self, *inputs):
-        with exported_checks(self._unit_range):
+    def _with_range_check(self, name, *inputs):
+        with exported_checks(self._unit_range, name):
             return self._run(inputs, self.preprocessing)
 
     def _run(self, inputs, preprocessing):

@@ -120,12 +120,11 @@ def export_saved_model(
     `score_pairs`, `support_length` and `query_length` of `classify`.
 
     All signatures except `embed` and `identify_unchecked` check their inputs.
-    An `InvalidArgumentError` names the input and reports a wrong shape, more
-    than `max_rows` rows or `max_values` values, NaN or infinity, inputs whose
-    embedding is not finite, files that cannot be decoded, `classify` without
-    supports, numbers of rows that differ, and lengths (integers under a name
-    that ends in `length`) that are not in 1..(size of axis 1 of the first
-    input). An empty batch has an empty result.
+    An `InvalidArgumentError` names the input and reports a wrong shape, no
+    rows, more than `max_rows` rows or `max_values` values, NaN or infinity,
+    inputs whose embedding is not finite, files that cannot be decoded, numbers
+    of rows that differ, and lengths (integers under a name that ends in
+    `length`) that are not in 1..(size of axis 1 of the first input).
 
     If the model has a `layers.PixelRange`, like the published encoders of
     images, images of floats in [0, 1] cause a warning on stderr, or an error

@@ -139,16 +139,10 @@ class Signatures:
         supports = self._inputs.checked(inputs[:count], "support")
         labels = checks.checked_input(inputs[count], LABELS, None)
         queries, seed = inputs[count + 1 : -1], _checked_seed(inputs[-1])
-        some = checks.require(
-            tf.size(labels) > 0,
-            "`classify` needs at least one support. Received rows of "
-            f"`{LABELS.name}`:",
-            tf.size(labels),
-        )
         same = row_checks.same_rows(
             supports[0], support_spec.name, labels, LABELS.name
         )
-        with tf.control_dependencies([same, some]):
+        with tf.control_dependencies([same]):
             labels = tf.identity(labels)
             supports = [tf.identity(support) for support in supports]
         classes = tf.sort(tf.unique(labels).y)

@@ -14,9 +14,10 @@ from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.labelled_batch import real_numbers
 
 CHOICES = ("warn", "refuse", "accept")
-# The choice for the graph that is being exported; None outside an export.
-_EXPORTED: contextvars.ContextVar[str | None] = contextvars.ContextVar(
-    "embeddings_tf_exported", default=None
+# The choice for the graph that is being exported, and the name of the input
+# that it embeds, a string tensor; (None, None) outside an export.
+_EXPORTED: contextvars.ContextVar[tuple[str | None, tf.Tensor | None]] = (
+    contextvars.ContextVar("embeddings_tf_exported", default=(None, None))
 )
 
 
@@ -85,7 +86,7 @@ class PixelRange(keras.layers.Layer):
 
     def call(self, inputs):
         images = real_numbers("Images", inputs)
-        exported = _EXPORTED.get()
+        exported, input_name = _EXPORTED.get()
         unit_range = self.unit_range
         if exported == "accept" or (exported and unit_range == "warn"):
             unit_range = exported
@@ -93,12 +94,17 @@ class PixelRange(keras.layers.Layer):
             return inputs
         is_suspicious = pixels.in_unit_range(images)
         if unit_range == "refuse":
-            return _refuse(images, is_suspicious)
+            return _refuse(images, is_suspicious, _message(input_name))
         if tf.executing_eagerly():
             if is_suspicious:
                 pixels.warn()
         elif exported or not compat.compiles_with_xla():
-            tell = _print if exported else _call_python
+
+            def tell():
+                if exported:
+                    return _print(_message(input_name))
+                return _call_python()
+
             tf.cond(is_suspicious, tell, lambda: False)
         return inputs
 
@@ -114,31 +120,39 @@ class PixelRange(keras.layers.Layer):
 
 
 @contextlib.contextmanager
-def exported_checks(unit_range: str):
+def exported_checks(unit_range: str, input_name: tf.Tensor | None = None):
     """Traces the checks inside the block for an exported graph.
 
     `"accept"` removes the checks. Otherwise `unit_range` replaces the choice
     of layers that warn. An exported graph warns by printing to stderr.
+    Messages start with the name of the input, a string tensor, since one
+    graph embeds all inputs of an export.
     """
-    token = _EXPORTED.set(unit_range)
+    token = _EXPORTED.set((unit_range, input_name))
     try:
         yield
     finally:
         _EXPORTED.reset(token)
 
 
-def _refuse(images, is_suspicious):
+def _message(input_name: tf.Tensor | None) -> str | tf.Tensor:
+    if input_name is None:
+        return pixels.MESSAGE
+    return tf.strings.join(["`", input_name, "`: ", pixels.MESSAGE])
+
+
+def _refuse(images, is_suspicious, message):
     if tf.executing_eagerly():
         if is_suspicious:
             raise ValueError(pixels.MESSAGE)
         return images
-    check = tf.debugging.Assert(tf.logical_not(is_suspicious), [pixels.MESSAGE])
+    check = tf.debugging.Assert(tf.logical_not(is_suspicious), [message])
     with tf.control_dependencies([check]):
         return tf.identity(images)
 
 
-def _print() -> tf.Tensor:
-    printed = tf.print("warning:", pixels.MESSAGE, output_stream=sys.stderr)
+def _print(message) -> tf.Tensor:
+    printed = tf.print("warning:", message, output_stream=sys.stderr)
     with tf.control_dependencies([printed]):
         return tf.constant(True)
 

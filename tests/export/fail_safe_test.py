@@ -116,8 +116,28 @@ IMAGE, SOUND = "image_bytes", "waveform_bytes"
 CASES = {
     "good": ("images", "identify", {"image": pixels()}, 3),
     "good files": ("images", "identify_bytes", {IMAGE: [png(), jpeg()]}, 2),
-    "no files": ("images", "identify_bytes", {IMAGE: []}, 0),
-    "no images": ("images", "nearest", {"image": pixels(0)}, 0),
+    "no files": (
+        "images",
+        "identify_bytes",
+        {IMAGE: []},
+        "`image_bytes` must have at least one row. Received shape:] [0]",
+    ),
+    "no images": (
+        "images",
+        "nearest",
+        {"image": pixels(0)},
+        "`image` must have at least one row. Received shape:] [0 4 6",
+    ),
+    "no queries": (
+        "images",
+        "classify_without_seed",
+        {
+            "support": pixels(1),
+            "support_labels": np.zeros(1, "int32"),
+            "query": pixels(0),
+        },
+        "`query` must have at least one row",
+    ),
     "truncated png": (
         "images",
         "identify_bytes",
@@ -180,7 +200,8 @@ CASES = {
             "support_labels": np.zeros(0, "int32"),
             "query": pixels(1),
         },
-        "needs at least one support",
+        "must have at least one row",
+        "support",
     ),
     "labels of rank 2": (
         "images",
@@ -237,7 +258,7 @@ CASES = {
         "sounds",
         "serving_default",
         {"waveform": np.ones((0, 5), "float32"), "length": lengths()},
-        0,
+        "must have at least one row",
     ),
     **{
         f"length {length}": (
@@ -288,6 +309,26 @@ CASES = {
         "`waveform_bytes` must have at most 8000 padded samples in all",
         "[9000] [10] [900]",
     ),
+    "queries of 0 to 1": (
+        "images that are checked",
+        "classify_without_seed",
+        {
+            "support": pixels(1),
+            "support_labels": np.zeros(1, "int32"),
+            "query": pixels(2) / 20,
+        },
+        "`query`: Pixels are 0 to 255 here; received images of floats in [0, 1",
+    ),
+    "supports of 0 to 1": (
+        "images that are checked",
+        "classify_without_seed",
+        {
+            "support": pixels(1) / 20,
+            "support_labels": np.zeros(1, "int32"),
+            "query": pixels(2),
+        },
+        "`support`: Pixels are 0 to 255 here",
+    ),
     "good at the end": ("images", "identify", {"image": pixels(5)}, 5),
 }
 
@@ -305,6 +346,10 @@ def paths(tmp_path_factory):
             model, folder / "images", gallery=gallery, max_rows=MAX_ROWS
         )
     }
+
+    paths["images that are checked"] = export_saved_model(
+        model, folder / "checked", unit_range="refuse"
+    )
 
     @tf.function(
         input_signature=[

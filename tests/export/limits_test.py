@@ -73,7 +73,7 @@ def waves(rows, samples):
 
 
 class TestBlocks:
-    @pytest.mark.parametrize("rows", [0, 1, 2, 7])
+    @pytest.mark.parametrize("rows", [1, 2, 7])
     def test_of_any_size_have_the_same_result(
         self, rows, tmp_path, monkeypatch
     ):
@@ -87,8 +87,7 @@ class TestBlocks:
         loaded = tf.saved_model.load(export_saved_model(model, tmp_path))
         x = images(rows, 4)
         found = loaded.signatures["serving_default"](image=tf.constant(x))
-        expected = model(x) if rows else np.zeros((0, 5))
-        np.testing.assert_allclose(found["embedding"], expected, atol=1e-6)
+        np.testing.assert_allclose(found["embedding"], model(x), atol=1e-6)
 
     def test_of_waveforms(self, tmp_path, monkeypatch):
         monkeypatch.setattr(embedders, "BLOCK", 1)

@@ -52,14 +52,9 @@ def full_covariance(num_digits: int, dim: int):
 
     The encoder has 5 outputs: mean, variances and correlation.
     """
-    config = _common(num_digits, dim, gaussian=False, learning_rate=3e-3)
+    objective = sections.full_covariance(NUM_SUPPORT)
+    config = _common(num_digits, dim, False, learning_rate=3e-3, **objective)
     config.encoder.dim = 5
-    config.objective = {
-        "name": "FullCovariancePrototypes",
-        "num_support": config.batches.num_support,
-        "num_samples": 1,
-        "seed": 0,
-    }
     return config
 
 

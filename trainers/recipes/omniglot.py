@@ -118,6 +118,17 @@ def stochastic_prototypes(num_support: int, dim: int, corrupted: bool):
     return few_shot(num_support, dim, True, corrupted, **objective)
 
 
+def full_covariance(num_support: int, dim: int, corrupted: bool):
+    """Stochastic prototypes with full covariance, in a plane.
+
+    The encoder has 5 outputs: mean, variances and correlation.
+    """
+    objective = sections.full_covariance(num_support)
+    config = few_shot(num_support, dim, False, corrupted, **objective)
+    config.encoder.dim = 5
+    return config
+
+
 def prototypical(num_support: int, dim: int, corrupted: bool):
     """Prototypical networks: points, from the same network and batches."""
     loss = sections.loss("PrototypicalLoss", num_support=num_support)
@@ -173,6 +184,12 @@ RECIPES = {
         (prototypical, "Prototypical networks"),
     )
 }
+RECIPES["omniglot_5_shot_dim_2_full_covariance"] = Recipe(
+    "Stochastic prototypes with full covariance, 5 supports, 2 dimensions",
+    full_covariance,
+    {"num_support": 5, "dim": 2, "corrupted": False},
+    few_shot_results(5, 2, "full_covariance"),
+)
 NUM_DIMS = (1, 3, 10, 35, 70, 150, 300, 500)
 RECIPES |= {
     f"omniglot_retrieval_f_statistic_{num_dims}_of_500": Recipe(
@@ -219,6 +236,9 @@ STUDIES = {
     "omniglot_retrieval_triplet": (
         "trust/omniglot_contrastive",
         "trust/omniglot_triplet",
+    ),
+    "omniglot_5_shot_dim_2_full_covariance": (
+        "trust/omniglot_full_covariance",
     ),
     "omniglot_5_shot_dim_64_prototypical": ("trust/omniglot_prototypical",),
     "omniglot_5_shot_dim_64_stochastic_prototypes": (

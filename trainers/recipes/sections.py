@@ -63,6 +63,21 @@ def stochastic_prototypes(num_support: int) -> dict:
     }
 
 
+def full_covariance(num_support: int) -> dict:
+    """Trains Gaussians with full covariance, in a plane; one sample.
+
+    The encoder must have 5 outputs: mean, variances and correlation.
+    """
+    return {
+        "objective": {
+            "name": "FullCovariancePrototypes",
+            "num_support": num_support,
+            "num_samples": 1,
+            "seed": 0,
+        }
+    }
+
+
 def learned_distance(
     num_units: int = 256,
     num_layers: int = 3,
