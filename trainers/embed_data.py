@@ -141,47 +141,37 @@ def _others(columns: dict) -> str:
 def _draw(trained, embeddings, labels) -> None:
     """Draws the embeddings in a plane, as `embed.png` of the run."""
     import numpy as np
-    from sklearn.decomposition import PCA
 
     from embeddings_tf.models.method import Method
     from trainers.pictures import save_picture
+    from trainers.plane import plane
 
     method = Method(trained.model)
-    points = np.asarray(method.points(embeddings))
-    if min(points.shape) < 2:
+    if min(method.points(embeddings).shape) < 2:
         print("No picture: it needs two inputs and two dimensions.")
         return
     rng = np.random.default_rng(0)
-    rows, names = rng.permutation(len(points)), labels
-    title = f"of {len(points)} inputs"
+    rows, names = rng.permutation(len(embeddings)), labels
+    title = f"of {len(embeddings)} inputs"
     if labels is None:
-        names = np.full(len(points), "all inputs")
+        names = np.full(len(embeddings), "all inputs")
     else:
         classes = np.unique(labels)
         shown = rng.permutation(classes)[:CLASSES_DRAWN]
         rows = rows[np.isin(labels[rows], shown)]
         title += f", {len(shown)} of {len(classes)} classes"
     rows = rows[:EXAMPLES_DRAWN]
-    variance, axes = method.variances(embeddings), {}
-    points, names = points[rows], names[rows]
-    if variance is not None:
-        variance = np.asarray(variance)[rows]
-    if points.shape[1] > 2:
-        # Axes of a plane across the dimensions have no variance of their own.
-        points, variance = PCA(2, random_state=0).fit_transform(points), None
-        axes["axis_names"] = "principal component 1", "principal component 2"
+    names = names[rows]
 
     def draw():
         from embeddings_tf import viz
 
         return viz.embedding_figure(
-            points,
-            variance,
-            names,
-            None,
-            {"class": names},
+            **plane(method, embeddings[rows]),
+            labels=names,
+            seen=None,
+            factors={"class": names},
             title=f"{len(rows)} {title}",
-            **axes,
         )
 
     save_picture(draw, trained.workdir / "embed.png")

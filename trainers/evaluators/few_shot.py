@@ -14,7 +14,6 @@ from embeddings_tf import metrics
 from embeddings_tf import viz
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import positive_integer
 from trainers.embed import split_to_embed
 from trainers.evaluators import promises
@@ -31,6 +30,7 @@ from trainers.evaluators.occluded import embed_split
 from trainers.evaluators.occluded import uncertainty
 from trainers.folds import number_classes
 from trainers.held_out import HeldOut
+from trainers.plane import plane
 from trainers.progress import Progress
 
 # The legend of a figure has no room for more classes.
@@ -229,15 +229,13 @@ def measure(
             title = title.replace("_", " ")
             reliability[title], reject[title] = curves
 
-    mean, variance = np.concatenate([split.clean for split in splits]), None
+    embeddings = np.concatenate([split.clean for split in splits])
     labels = np.concatenate([split.labels for split in splits])
     names = np.concatenate([split.class_names for split in splits])
     occlusion = {}
     method = Method(model)
-    if method.is_gaussian:
-        mean, variance = (part.numpy() for part in gaussian.unpack(mean))
-        if splits[0].corrupted:
-            results["uncertainty"], occlusion = uncertainty(splits)
+    if method.is_gaussian and splits[0].corrupted:
+        results["uncertainty"], occlusion = uncertainty(splits)
     results |= method.diagnostics()
 
     figures = {
@@ -248,14 +246,13 @@ def measure(
         title=f"{tasks[0][0].replace('_', ' ')}: answers in random episodes "
         f"of {splits[0].num_classes} classes",
     )
-    if mean.shape[1] >= 2:
+    if method.points(embeddings[:1]).shape[1] >= 2:
         rows = _rows_per_class(labels, 30, num_classes_drawn)
         figures["embedding"] = viz.embedding_figure(
-            mean[rows],
-            None if variance is None else variance[rows],
-            names[rows],
-            np.isin(labels[rows], trained),
-            {title: values[rows] for title, values in factors.items()},
+            **plane(method, embeddings[rows]),
+            labels=names[rows],
+            seen=np.isin(labels[rows], trained),
+            factors={title: values[rows] for title, values in factors.items()},
             title=f"{run.data.dataset}: clean test images",
         )
     return results, figures
