@@ -72,7 +72,7 @@ def test_few_classes_and_examples_are_drawn(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(
         "embeddings_tf.viz.embedding_figure",
-        lambda *arrays, **words: drawn.append((*arrays, words)) or Figure(),
+        lambda **words: drawn.append(words) or Figure(),
     )
 
     def draw(dim, labels, objective, num_inputs=5000):
@@ -92,23 +92,23 @@ def test_few_classes_and_examples_are_drawn(tmp_path, monkeypatch):
 
     names = np.repeat([f"class {n:02}" for n in range(25)], 200)
     z = draw(4, names, StochasticPrototypes(5))  # two means, two variances
-    points, variance, labels, seen, factors, words = drawn[0]
-    assert points.shape == variance.shape == (2000, 2) and seen is None
-    assert len(np.unique(labels)) == 10
-    assert factors["class"].tolist() == labels.tolist()
-    assert words == {"title": "2000 of 5000 inputs, 10 of 25 classes"}
+    points = drawn[0]["mean"]
+    assert points.shape == drawn[0]["variance"].shape == (2000, 2)
+    assert drawn[0]["seen"] is None and "axis_names" not in drawn[0]
+    assert len(np.unique(drawn[0]["labels"])) == 10
+    assert drawn[0]["factors"]["class"].tolist() == drawn[0]["labels"].tolist()
+    assert drawn[0]["title"] == "2000 of 5000 inputs, 10 of 25 classes"
     assert set(points[:, 0]) <= set(z[:, 0].astype("float32"))
     # A plane with a correlation: only the means are coordinates.
     z = draw(5, names, FullCovariancePrototypes(5))
-    points, variance, *_, words = drawn[1]
-    assert points.shape == variance.shape == (2000, 2)
-    assert "axis_names" not in words
+    assert drawn[1]["mean"].shape == drawn[1]["variance"].shape == (2000, 2)
+    assert "axis_names" not in drawn[1]
     # Files without classes, in more dimensions.
     z = draw(3, None, PrototypicalLoss(5))
-    points, variance, labels, *_, words = drawn[2]
-    assert points.shape == (2000, 2) and variance is None
-    assert set(labels) == {"all inputs"}
-    assert words["axis_names"][1] == "principal component 2"
+    points = drawn[2]["mean"]
+    assert points.shape == (2000, 2) and drawn[2]["variance"] is None
+    assert set(drawn[2]["labels"]) == {"all inputs"}
+    assert drawn[2]["axis_names"][1] == "principal component 2"
     # The plane of the largest variance, up to signs.
     shown = z[np.random.default_rng(0).permutation(5000)[:2000]]
     shown = shown - shown.mean(axis=0)
