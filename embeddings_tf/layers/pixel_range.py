@@ -2,7 +2,6 @@
 
 import contextlib
 import contextvars
-import sys
 
 import keras
 import numpy as np
@@ -152,7 +151,10 @@ def _refuse(images, is_suspicious, message):
 
 
 def _print(message) -> tf.Tensor:
-    printed = tf.print("warning:", message, output_stream=sys.stderr)
+    # Unlike `tf.print`, without quotes around the text of a tensor.
+    printed = tf.raw_ops.PrintV2(
+        input=tf.strings.join(["warning: ", message]), output_stream="stderr"
+    )
     with tf.control_dependencies([printed]):
         return tf.constant(True)
 
