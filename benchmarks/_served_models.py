@@ -108,21 +108,18 @@ def gallery(model, preprocessing):
     )
 
 
-def export(folder: pathlib.Path, names=None) -> dict:
+def export(folder: pathlib.Path) -> dict:
     """Exports models; returns models and version folders by name.
 
     Args:
         folder: Where to. Versions that an earlier call has written there are
             used again, if their weights are those of the model.
-        names: Names of the models; None: all.
     """
     from embeddings_tf.export import WaveDecoder
     from embeddings_tf.export import export_saved_model
 
     found = {}
     for name, model in models().items():
-        if names is not None and name not in names:
-            continue
         is_speech = name == "words"
         preprocessing = front_end() if is_speech else None
         path = folder / name / "1"

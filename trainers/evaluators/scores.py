@@ -129,9 +129,7 @@ def likelihood_ratios(method: Method) -> tuple[str, ...]:
 
 
 def of_points(method: Method, score: Callable) -> Callable:
-    """Converts a score of points to a score of embeddings or Gaussians."""
-    if not method.is_gaussian:
-        return score
+    """Converts a score of points to a score of the method's embeddings."""
     return lambda first, second: score(
         method.points(first).numpy(), method.points(second).numpy()
     )

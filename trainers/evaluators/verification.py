@@ -259,7 +259,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     points = method.points(embeddings).numpy()
     if points.shape[1] == 2:
         score = metrics.cosine_scores
-        if not method.is_gaussian:
+        # Not for embeddings that also contain a variance.
+        if points.shape[1] == embeddings.shape[1]:
             score = scores.get(method.name, score)
         figures["embedding"] = viz.acceptance_figure(points, labels, score)
     return results, figures

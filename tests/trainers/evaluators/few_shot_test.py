@@ -336,7 +336,7 @@ def test_a_figure_tells_the_classes_seen_in_training(
     monkeypatch.setattr(
         few_shot.viz,
         "embedding_figure",
-        lambda *a, **k: given.update(labels=a[2], seen=a[3], factors=a[4]),
+        lambda **arguments: given.update(arguments),
     )
     few_shot.evaluate(*of_run, identity(6))
     assert set(given["labels"]) == {name(number) for number in range(8)}

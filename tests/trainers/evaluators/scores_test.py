@@ -12,6 +12,7 @@ from embeddings_tf.losses import TripletLoss
 from embeddings_tf.models import PLDA
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models.method import Method
+from embeddings_tf.objectives import FullCovariancePrototypes
 from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.scoring import Verifier
 from trainers.config import load_recipe
@@ -46,6 +47,25 @@ def test_euclidean_distance_is_a_score_on_request(embeddings, model):
     np.testing.assert_allclose(
         by_row(first, second), np.diag(expected), rtol=1e-5
     )
+
+
+def test_means_with_a_covariance_are_compared_without_it():
+    """The cosine and PLDA take the two means of five numbers."""
+    encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(5)])
+    method = Method(EmbeddingModel(encoder, FullCovariancePrototypes(2)))
+    x = np.random.default_rng(0).normal(size=(12, 5)).astype("float32")
+    mean = x[:, :2]
+    plda = PLDA(num_dims=2).fit(mean, np.arange(12) // 4)
+    found = scores.all_scores(method, plda, euclidean=True)
+    unit = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        found["cosine"](x[:5], x[5:]), unit[:5] @ unit[5:].T, atol=1e-5
+    )
+    np.testing.assert_allclose(
+        found["plda"](x[:5], x[5:]), plda.score(mean[:5], mean[5:]), atol=1e-6
+    )
+    apart = np.linalg.norm(mean[:5, None] - mean[None, 5:], axis=2)
+    np.testing.assert_allclose(found["l2"](x[:5], x[5:]), -apart, rtol=1e-5)
 
 
 def test_a_plain_loss_is_scored_as_by_verify(embeddings):
