@@ -10,6 +10,7 @@ import time
 
 LARGEST_SECONDS, LARGEST_BYTES = 60.0, 8 * 2**30
 SECONDS_TO_START, SECONDS_BETWEEN_LOOKS = 120.0, 0.05
+OVER_LIMIT = "over "  # The reason of a stop at a limit begins so.
 
 
 class Stopped(Exception):
@@ -37,9 +38,9 @@ class Worker:
             self._connection.send((function, arguments))
             while not self._connection.poll(SECONDS_BETWEEN_LOOKS):
                 if self.resident_bytes() > LARGEST_BYTES:
-                    raise Stopped(f"over {LARGEST_BYTES / 2**30:.3g} GiB")
+                    raise Stopped(f"{OVER_LIMIT}{LARGEST_BYTES / 2**30:.3g} GiB")
                 if time.monotonic() > ends:
-                    raise Stopped(f"over {seconds:.3g} s")
+                    raise Stopped(f"{OVER_LIMIT}{seconds:.3g} s")
             succeeded, answer = self._connection.recv()
         except (EOFError, OSError):
             self._process.join(SECONDS_BETWEEN_LOOKS)

@@ -166,19 +166,32 @@ class TestRun:
 
     @pytest.mark.parametrize(
         ("stopped", "message"),
-        [(["ours"], "b: ours: over 60 s"), (["theirs"], None)],
+        [
+            ({"ours": "over 60 s"}, None),
+            ({"ours": "ValueError: bad"}, "b: ours: ValueError: bad"),
+            (
+                {"ours": "over 60 s", "variant": "over 8 GiB"},
+                "b: ours: over 60 s\nb: variant: over 8 GiB",
+            ),
+            ({"theirs": "ValueError: bad"}, None),
+        ],
     )
-    def test_the_run_fails_if_ours_was_stopped(self, stopped, message):
-        made = Benchmark("made", 1.0, (Comparison("ours", "theirs"),))
-        entries = {who: {"seconds": 5 * [1.0]} for who in ("ours", "theirs")}
-        entries |= {who: {"stopped": "over 60 s"} for who in stopped}
+    def test_the_run_fails_if_none_of_ours_was_measured(self, stopped, message):
+        comparisons = (
+            Comparison("ours", "theirs"),
+            Comparison("variant", "theirs"),
+        )
+        made = Benchmark("made", 1.0, comparisons)
+        names = ("ours", "variant", "theirs")
+        entries = {who: {"seconds": 5 * [1.0]} for who in names}
+        entries |= {who: {"stopped": why} for who, why in stopped.items()}
+        failed = None
         try:
             with made.run("Does nothing.", ["--quick"]) as run:
                 run.add("b", entries)
         except SystemExit as error:
-            assert str(error) == message
-        else:
-            assert message is None
+            failed = str(error)
+        assert failed == message
 
     def test_a_case_that_does_not_exist_is_named(self, capsys):
         with pytest.raises(SystemExit), FAST.run("", ["c"]) as run:
