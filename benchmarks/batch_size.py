@@ -70,7 +70,7 @@ def make(name: str):
     from embeddings_tf import losses
     from embeddings_tf import objectives
 
-    if name in ("PrototypicalLoss", "StochasticPrototypes"):
+    if name.startswith("Prototypical") or name.endswith("Prototypes"):
         module = losses if name.endswith("Loss") else objectives
         return getattr(module, name)(num_support=NUM_SUPPORT)
     if name == "LearnedDistance":

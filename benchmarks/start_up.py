@@ -6,7 +6,8 @@ Imports and the first step of the demo's model run in new interpreters, beside
 the imports of TensorFlow and Keras alone. The breakdown is Python's
 `-X importtime`: the seconds of the modules of each package themselves. For
 each loss and objective, a new function of its value and gradient is traced and
-run on 120 rows of 64 dimensions, plain and with XLA, beside a later run.
+run on 120 rows of 64 dimensions, or of a plane for full covariance, plain and
+with XLA, beside a later run.
 """
 
 import collections
@@ -42,6 +43,8 @@ PROGRAMS = {
 }
 IMPORTS, LARGEST = "imports", 8
 ROWS, DIM = 120, 64
+NAMES = [*batch_size.NAMES, "SoftContrastive", "FullCovariancePrototypes"]
+GAUSSIAN = ("StochasticPrototypes", "HedgedInstances")
 FIRST, COMPILED, LATER = "first call", "first call with XLA", "later call"
 BENCHMARK = Benchmark(
     "start_up",
@@ -100,9 +103,10 @@ def traced(name, jit_compile):
 
     tf.get_logger().setLevel("ERROR")  # it warns of many functions
     loss = batch_size.make(name)
-    gaussian = name in ("StochasticPrototypes", "HedgedInstances")
-    rng = np.random.default_rng(0)
-    z = rng.normal(size=(ROWS, DIM * (1 + gaussian))).astype("float32")
+    width = 2 * DIM if name in GAUSSIAN else DIM
+    if name == "FullCovariancePrototypes":
+        width = 5  # it is in a plane
+    z = np.random.default_rng(0).normal(size=(ROWS, width)).astype("float32")
     z[:, DIM:] = 0.1
     labels = np.arange(ROWS, dtype="int32") // 8
     if hasattr(loss, "build"):
@@ -145,7 +149,7 @@ def main(arguments=None) -> None:
         BENCHMARK.run(__doc__, arguments) as run,
         run.side_by_side() as together,
     ):
-        names = batch_size.NAMES[1:2] if run.quick else batch_size.NAMES
+        names = NAMES[1:2] if run.quick else NAMES
         for case in run.each([IMPORTS, *names]):
             if case == IMPORTS:
                 programs = {name: (name,) for name in PROGRAMS}
