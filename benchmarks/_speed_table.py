@@ -167,7 +167,7 @@ def aims_table(rows):
         lines.append(f"| {' | '.join(cells)} |")
     for (name, what, aim), met in counts.items():
         reached = f"{sum(met)} of {len(met)} cases"
-        cells = [f"`{name}`", "all others", what, reached, aim, ""]
+        cells = [f"`{name}`", "all of this kind", what, reached, aim, ""]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) if len(lines) > 2 else NOT_MEASURED
 

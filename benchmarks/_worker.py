@@ -38,7 +38,8 @@ class Worker:
             self._connection.send((function, arguments))
             while not self._connection.poll(SECONDS_BETWEEN_LOOKS):
                 if self.resident_bytes() > LARGEST_BYTES:
-                    raise Stopped(f"{OVER_LIMIT}{LARGEST_BYTES / 2**30:.3g} GiB")
+                    limit = f"{LARGEST_BYTES / 2**30:.3g} GiB"
+                    raise Stopped(f"{OVER_LIMIT}{limit}")
                 if time.monotonic() > ends:
                     raise Stopped(f"{OVER_LIMIT}{seconds:.3g} s")
             succeeded, answer = self._connection.recv()

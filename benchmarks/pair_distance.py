@@ -41,6 +41,7 @@ BENCHMARK = Benchmark(
         Comparison("all_pairs", PUBLISHED),
         Comparison("all_pairs bfloat16", "all_pairs", by_time=True),
         Comparison("all_pairs bfloat16", "bare", by_time=True),
+        Comparison("all_pairs bfloat16", "bare bfloat16", by_time=True),
     ),
     note=f"Seconds of {ROWS} x {COLUMNS:,} pairs.",
 )

@@ -57,6 +57,7 @@ BENCHMARK = Benchmark(
     comparisons=(
         Comparison(OURS, PEERS),
         Comparison(TENS, PEERS),
+        Comparison(TENS, OURS),
         Comparison(HALF, HALF_PEERS),
         Comparison("loss", OURS, by_time=True),
     ),

@@ -16,6 +16,9 @@ from trainers.answers_file import write_answers
 from trainers.embed_data import add_gallery
 from trainers.embed_data import add_inputs
 
+# Answers are independent of each other, so blocks do not change them.
+ROWS_AT_ONCE = 1024
+
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
@@ -46,7 +49,6 @@ def identify(arguments: argparse.Namespace) -> None:
     from trainers.inputs import read_inputs
     from trainers.known_classes import groups_of_classes
     from trainers.known_classes import is_enrolled
-    from trainers.progress import counted_images
     from trainers.trained import embed_inputs
 
     trained, gallery = open_gallery(
@@ -54,10 +56,7 @@ def identify(arguments: argparse.Namespace) -> None:
     )
     inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
     embeddings = embed_inputs(trained, inputs)
-    x = inputs.x
-    if gallery.typicality is not None:
-        x = counted_images(x)  # reads the files once more
-    found = gallery.identify(embeddings, x)
+    found = _identified(gallery, embeddings, inputs.x)
     columns = {"path": inputs.names, **found}
     if inputs.labels is not None:
         columns["label"] = inputs.labels
@@ -80,6 +79,25 @@ def identify(arguments: argparse.Namespace) -> None:
         f"--gallery {shlex.quote(str(path))} "
         f"{shlex.join(arguments.inputs)}".rstrip()
     )
+
+
+def _identified(gallery, embeddings, x) -> dict:
+    """Returns the columns of the answers, and shows the progress."""
+    import numpy as np
+
+    from trainers.progress import Progress
+
+    progress, found = Progress(len(embeddings), "answer"), []
+    for first in range(0, len(embeddings), ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        # The check of inputs reads the files once more.
+        checked = x[rows] if gallery.typicality is not None else None
+        found.append(gallery.identify(embeddings[rows], checked))
+        progress.advance(len(embeddings[rows]))
+    return {
+        name: np.concatenate([block[name] for block in found])
+        for name in found[0]
+    }
 
 
 def _print_lines(columns: dict) -> None:

@@ -27,7 +27,8 @@ def gallery(colours):
     return path
 
 
-def test_answers_by_loop(gallery, colours, tmp_path, capsys):
+def test_answers_by_loop(gallery, colours, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(identify, "ROWS_AT_ONCE", 5)
     capsys.readouterr()
     words = ["--gallery", gallery, colours / "photos", "--split", "test"]
     words += ["--output", tmp_path / "a.csv", "--figure", tmp_path / "a.png"]
