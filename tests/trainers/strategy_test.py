@@ -23,6 +23,7 @@ from tests.trainers.train_test import start
 from tests.trainers.train_test import state_of
 from tests.trainers.train_test import train
 from trainers import strategy as strategies
+from trainers.checkpoint import restore
 from trainers.config import load_recipe
 from trainers.data import Data
 from trainers.fit import build_model
@@ -167,6 +168,9 @@ def test_two_replicas_train_as_one_does(unbroken, tmp_path):
     assert_close_runs(unbroken, workdir)
     training = json.loads((workdir / "results.json").read_text())["training"]
     assert (training["strategy"], training["replicas"]) == ("mirrored", 2)
+    # Several steps in one call are for training without a strategy.
+    found = [restore(w / "checkpoints")[1] for w in (unbroken, workdir)]
+    assert ["steps_per_execution" in state for state in found] == [True, False]
 
 
 class Workers:
