@@ -185,7 +185,8 @@ def text(result: dict) -> str:
     found = result["demo"]
     lines += [
         "",
-        f"The trained demo on {found['queries']:,} images of numbers that it "
+        f"The trained demo, version {found['version']} of `saved_models/demo`, "
+        f"on {found['queries']:,} images of numbers that it "
         "was not trained on; int8 is calibrated with "
         f"{NUM_CALIBRATION} training images:",
         "",
