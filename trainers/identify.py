@@ -17,7 +17,7 @@ from trainers.embed_data import add_gallery
 from trainers.embed_data import add_inputs
 
 # Answers are independent of each other, so blocks do not change them.
-ROWS_AT_ONCE = 1024
+ROWS_AT_ONCE = 256
 
 
 def parser() -> argparse.ArgumentParser:
