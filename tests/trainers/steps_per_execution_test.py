@@ -68,6 +68,7 @@ def test_measuring_changes_nothing():
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_with_its_number(
     tmp_path, monkeypatch, in_checkout
 ):

@@ -220,28 +220,48 @@ RECIPES |= {
         ),
     ),
 }
-# Results of the study of trust, and of a served gallery.
+# Results of the studies of trust, of accepted answers, and of a served gallery.
 STUDIES = {
     "omniglot_retrieval_binomial_deviance": (
+        "accepted/omniglot_binomial_deviance",
         "trust/omniglot_binomial_deviance",
     ),
-    "omniglot_retrieval_f_statistic": ("trust/omniglot_f_statistic",),
-    "omniglot_retrieval_histogram": ("trust/omniglot_histogram",),
+    "omniglot_retrieval_f_statistic": (
+        "accepted/omniglot_f_statistic",
+        "trust/omniglot_f_statistic",
+    ),
+    "omniglot_retrieval_histogram": (
+        "accepted/omniglot_histogram",
+        "trust/omniglot_histogram",
+    ),
     "omniglot_retrieval_learned_distance": (
+        "accepted/omniglot_hedged_instances",
         "trust/omniglot_hedged_instances",
+        "accepted/omniglot_learned_distance",
         "trust/omniglot_learned_distance",
+        "accepted/omniglot_soft_contrastive",
         "trust/omniglot_soft_contrastive",
     ),
-    "omniglot_retrieval_lifted_structure": ("trust/omniglot_lifted_structure",),
+    "omniglot_retrieval_lifted_structure": (
+        "accepted/omniglot_lifted_structure",
+        "trust/omniglot_lifted_structure",
+    ),
     "omniglot_retrieval_triplet": (
+        "accepted/omniglot_contrastive",
         "trust/omniglot_contrastive",
+        "accepted/omniglot_triplet",
         "trust/omniglot_triplet",
     ),
     "omniglot_5_shot_dim_2_full_covariance": (
+        "accepted/omniglot_full_covariance",
         "trust/omniglot_full_covariance",
     ),
-    "omniglot_5_shot_dim_64_prototypical": ("trust/omniglot_prototypical",),
+    "omniglot_5_shot_dim_64_prototypical": (
+        "accepted/omniglot_prototypical",
+        "trust/omniglot_prototypical",
+    ),
     "omniglot_5_shot_dim_64_stochastic_prototypes": (
+        "accepted/omniglot_stochastic_prototypes",
         "trust/omniglot_stochastic_prototypes",
         "open_set/omniglot_stochastic_prototypes",
     ),
