@@ -28,6 +28,8 @@ from tools.generated_text import write_between
 ROOT = pathlib.Path(__file__).parents[1]
 # Stands for every contender of a case that was not measured.
 NOT_RUN = "all"
+# Reasons of contenders that were not tried begin or end so.
+PLANNED, SMALLER = "not run: about", "(smaller batch)"
 PAGE = ROOT / "docs" / "results" / "speed.md"
 
 
@@ -219,7 +221,8 @@ class Run:
         """Returns the cases where ours failed, or every contender was stopped.
 
         A variant of ours that exceeds a limit, as XLA may while it compiles, is
-        a result if another variant of ours was measured.
+        a result if another variant of ours was measured. So is a case that a
+        smaller one had ruled out for every contender.
         """
         ours = {comparison.ours for comparison in self.benchmark.comparisons}
         found = []
@@ -229,6 +232,8 @@ class Run:
                 for name, entry in contenders.items()
                 if "stopped" in entry and name != NOT_RUN
             }
+            if all(map(_is_ruled_out, contenders.values())):
+                continue
             every = len(stopped) == len(contenders)
             measured = any(name in ours for name in contenders.keys() - stopped)
             found += [
@@ -276,6 +281,11 @@ class Run:
         benchmark.write_page()
         speed_table.write()
         print(benchmark.text(result))
+
+
+def _is_ruled_out(entry):
+    reason = entry.get("stopped", "")
+    return reason.startswith(PLANNED) or reason.endswith(SMALLER)
 
 
 def _provenance():

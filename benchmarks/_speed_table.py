@@ -19,6 +19,7 @@ BENCHMARKS = (
     "error_rates",
     "recall_at_k",
     "loss_grid",
+    "objective_grid",
     "samplers",
     "evaluation_speed",
     "pair_distance",

@@ -25,7 +25,7 @@ SIZES_OF_FACTORS = (2, 3, 4, 6, 3, 2, 4)
 LIBRARY, PAIRS, PLUG_IN = "disentanglement_lib's way", "SciPy", "plug-in"
 BENCHMARK = Benchmark(
     "evaluation_speed",
-    minutes=4,
+    minutes=2,
     comparisons=(
         Comparison(OURS, LIBRARY),
         Comparison(OURS, PAIRS),

@@ -24,7 +24,7 @@ CASES = {"12x10x500": 70, "64x8x128": 10}
 QUICK = {"3x5x4": 2}
 BENCHMARK = Benchmark(
     "f_statistic_loss",
-    minutes=2,
+    minutes=1,
     comparisons=(
         Comparison(OURS, PAIRS),
         Comparison(DISTRIBUTION, OURS, by_time=True),

@@ -8,18 +8,18 @@ are pytorch-metric-learning, the same formula in PyTorch, eager and compiled,
 and for the F-statistic the loop over pairs of classes of its authors. To save
 time, a peer is not run on larger batches if it was stopped, or if its step
 would take over 10 s by its growth so far. The exponent is the slope of log
-time against log rows, from 512 rows on. The limit is two products of the size
-of the batch at the machine's rate, and a matrix of all pairs written and read
-once.
+time against log rows, from 512 rows on. The limit is what a loss cannot avoid,
+at the rates of the machine: two products of the batch with itself, and a number
+of each pair written and read once. For prototypes these are three products of
+queries and prototypes; for the F-statistic, no product, and a number of each
+pair of classes and dimension.
 """
 
 import json
-import math
-import statistics
 
 from benchmarks import _loss_step as loss_step
 from benchmarks import _side_by_side as side_by_side
-from benchmarks import _speed_table as speed_table
+from benchmarks import _size_grid as size_grid
 from benchmarks import f_statistic_loss
 from benchmarks import machine_limits
 from benchmarks import rival_losses
@@ -27,7 +27,6 @@ from benchmarks._aims import OURS
 from benchmarks._aims import PAIRS
 from benchmarks._aims import PML
 from benchmarks._aims import XLA
-from benchmarks._benchmark import NOT_RUN
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
 from benchmarks._speed_plots import COSTS
@@ -39,12 +38,7 @@ TORCH, COMPILED = "torch", "torch compiled"
 THEIRS = (PML, TORCH, COMPILED, PAIRS)
 STAR = r"\*"  # a mark in Markdown
 LOSSES = (*rival_losses.LOSSES, "prototypical", "f_statistic")
-DIMS = (22, 128, 500)
-# Classes and instances of a class.
-BATCHES = ((12, 10), (64, 8), (128, 8), (256, 8), (512, 8))
-QUICK = ((3, 6), (4, 6))
 NUM_SUPPORT, NUM_DIMS = 4, 10
-SECONDS_A_CASE, LEAST_ROWS, LARGEST_EXPECTED = 4, 512, 10.0
 
 
 def our_step(loss, **options):
@@ -90,110 +84,48 @@ def functions_of(loss):
     return found
 
 
-def too_slow(before, num_rows):
-    """Returns why a contender is not run, given its smaller batches.
-
-    Args:
-        before: Reason, or `(rows, seconds)` of each smaller batch.
-        num_rows: Rows of the next batch.
-    """
-    if isinstance(before, str):
-        return before
-    (rows, seconds), exponent = before[-1], 2
-    if len(before) > 1:
-        exponent = max(2, slope(before[-2:]))
-    expected = seconds * (num_rows / rows) ** exponent
-    if expected > LARGEST_EXPECTED:
-        return f"not run: about {expected:.0f} s expected"
-
-
-def limit_share(loss, batch, entry):
-    """Returns the share of the time that the machine itself needs."""
+def limit_seconds(loss, batch):
+    """Returns the time that the machine itself needs, or nothing."""
     limits = machine_limits.limits()
-    if not limits or loss in ("prototypical", "f_statistic"):
-        return []
+    if not limits:
+        return
     num_classes, num_per_class, dim = map(int, batch.split("x"))
-    pairs = (num_classes * num_per_class) ** 2
-    seconds = 4 * pairs * dim / limits["sgemm"] + 8 * pairs / limits["copy"]
-    share = seconds / statistics.median(entry["seconds"])
-    what = f"share of the limit, {OURS}"
-    return [{"what": what, "unit": "share", "median": share}]
+    if loss == "prototypical":
+        # Queries and prototypes: the product, and one for each gradient.
+        pairs = num_classes * (num_per_class - NUM_SUPPORT) * num_classes
+        products = 3
+    elif loss == "f_statistic":
+        # A number of each pair of classes and dimension; no products.
+        pairs, products = num_classes * (num_classes - 1) / 2 * dim, 0
+    else:
+        pairs, products = (num_classes * num_per_class) ** 2, 2
+    seconds = 2 * products * pairs * dim / limits["sgemm"]
+    return seconds + 8 * pairs / limits["copy"]
 
 
-def exponents(cases):
-    """Returns rows of the growth of time and memory by loss and dimension."""
-    points = {}
-    for case, contenders in cases.items():
-        if not contenders:  # these rows, of an earlier run
-            continue
-        loss, batch = case.split()
-        num_classes, num_per_class, dim = map(int, batch.split("x"))
-        rows = num_classes * num_per_class
-        for name, entry in contenders.items():
-            if rows < LEAST_ROWS or "stopped" in entry:
-                continue
-            key = f"{loss}, {dim} dimensions", name
-            measured = {
-                "time": statistics.median(entry["seconds"]),
-                "memory": entry.get("peak_bytes"),
-            }
-            for what, cost in measured.items():
-                if cost:
-                    points.setdefault((*key, what), []).append((rows, cost))
-    found = {}
-    for (case, name, what), costs in points.items():
-        if len(costs) > 2:
-            found.setdefault(case, []).append(
-                {
-                    "what": f"exponent of {what}, {name}",
-                    "unit": "exponent",
-                    "median": slope(costs),
-                }
-            )
-    return found
+def text_of(result, rows):
+    """Returns the function of `size_grid.table`."""
+    ratio = BENCHMARK.comparisons[0].what
+    factors = {row["case"]: row for row in rows if row["what"] == ratio}
 
+    def text(case, cell):
+        found = size_grid.time_of(case, cell)
+        if factor := factors.get(case):
+            found += f", {factor['median']:.3g} times as fast"
+            found += "" if factor["met"] else " (short)"
+        peers = result["cases"].get(case, {})
+        if any("stopped" in peers.get(peer, {}) for peer in THEIRS):
+            found += STAR
+        return found
 
-def slope(points):
-    """Returns the least-squares slope of log cost against log rows."""
-    x, y = zip(*[map(math.log, point) for point in points], strict=True)
-    return statistics.linear_regression(x, y).slope
+    return text
 
 
 def table(result, rows):
     """Returns our time and the factor to the fastest peer by batch."""
-    by_case = {(row["case"], row["what"]): row for row in rows}
-    ratio = BENCHMARK.comparisons[0].what
-    names = {c.split()[1].rpartition("x")[0] for c in result["cases"]} - {""}
-    sizes = {name: math.prod(map(int, name.split("x"))) for name in names}
-    sizes = dict(sorted(sizes.items(), key=lambda pair: pair[1]))
-    heads = [f"{num_rows:,} rows" for num_rows in sizes.values()]
-    heads = ["loss", "dim", *heads, "exponent", "its limit, largest batch"]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-
-    def cell(case, what):
-        row = by_case.get((case, what))
-        return speed_table.cell(row | {"aim": ""}) if row else ""
-
-    for loss in LOSSES:
-        for dim in DIMS:
-            cells = [loss.replace("_", " "), str(dim)]
-            for size in sizes:
-                case = f"{loss} {size}x{dim}"
-                factor = by_case.get((case, ratio))
-                text = cell(case, OURS) or cell(case, NOT_RUN)
-                if factor:
-                    text += f", {factor['median']:.3g} times as fast"
-                    text += "" if factor["met"] else " (short)"
-                peers = result["cases"].get(case, {})
-                if any("stopped" in peers.get(peer, {}) for peer in THEIRS):
-                    text += STAR
-                cells.append(text)
-            if not any(cells[2:]):
-                continue
-            grown = f"exponent of time, {OURS}"
-            cells.append(cell(f"{loss}, {dim} dimensions", grown))
-            cells.append(cell(case, f"share of the limit, {OURS}"))
-            lines.append(f"| {' | '.join(cells)} |")
+    dims_of = dict.fromkeys(LOSSES, size_grid.DIMS)
+    text = text_of(result, rows)
+    lines = [size_grid.table(result, rows, "loss", dims_of, text)]
     for cost in COSTS:
         path = FIGURES / f"speed_{cost}.png"
         if path.exists():
@@ -203,7 +135,7 @@ def table(result, rows):
 
 BENCHMARK = Benchmark(
     "loss_grid",
-    minutes=33,
+    minutes=30,
     comparisons=(
         Comparison(OURS, THEIRS),
         Comparison(XLA, THEIRS),
@@ -217,54 +149,29 @@ BENCHMARK = Benchmark(
 )
 
 
+def argument_of(case):
+    return NUM_DIMS if case.startswith("f_statistic") else case.split()[0]
+
+
+def check(case, found):
+    """Refuses contenders that have another value than ours."""
+    others = set(found) - {OURS}
+    if case.split()[0] in rival_losses.OTHER_FORMULA:
+        others -= {PML}
+    side_by_side.refuse_other_values(found, OURS, others, 1e-3)
+
+
 def main(arguments=None) -> None:
     with (
         BENCHMARK.run(__doc__, arguments) as run,
         run.side_by_side() as together,
     ):
-        before = {}
-        cases = [
-            f"{loss} {num_classes}x{num_per_class}x{dim}"
-            for num_classes, num_per_class in (QUICK if run.quick else BATCHES)
-            for loss in LOSSES
-            for dim in (DIMS[:1] if run.quick else DIMS)
-        ]
-        for case in run.each(cases):
-            loss, batch = case.split()
-            num_classes, num_per_class, dim = map(int, batch.split("x"))
-            rows = num_classes * num_per_class
-            smaller = before.setdefault((loss, dim), {})
-            reasons = {
-                name: reason
-                for name, costs in smaller.items()
-                if name != OURS and (reason := too_slow(costs, rows))
-            }
-            functions = functions_of(loss)
-            argument = NUM_DIMS if loss == "f_statistic" else loss
-            found = loss_step.compare(
-                together,
-                {n: f for n, f in functions.items() if n not in reasons},
-                argument,
-                batch,
-                min(SECONDS_A_CASE, run.seconds),
-            )
-            others = set(found) - {OURS}
-            if loss in rival_losses.OTHER_FORMULA:
-                others -= {PML}
-            side_by_side.refuse_other_values(found, OURS, others, 1e-3)
-            found |= {name: {"stopped": why} for name, why in reasons.items()}
-            for name, entry in found.items():
-                if "stopped" in entry:
-                    reason = entry["stopped"].partition(" (")[0]
-                    smaller[name] = f"{reason} (smaller batch)"
-                else:
-                    seconds = statistics.median(entry["seconds"])
-                    smaller.setdefault(name, []).append((rows, seconds))
-            ours = found[OURS]
-            share = limit_share(loss, batch, ours) if "seconds" in ours else []
-            run.add(case, found, share)
-        for case, grown in exponents(run.all_cases()).items():
-            run.add(case, {}, grown)
+        cases = size_grid.cases_of(LOSSES, run.quick)
+        for case, found in size_grid.measure(
+            run, together, cases, functions_of, argument_of, check, [OURS]
+        ):
+            limit = limit_seconds(*case.split())
+            run.add(case, found, size_grid.limit_row(limit, found[OURS]))
     if not run.quick:
         draw_growth(json.loads(BENCHMARK.path.read_text()))
         BENCHMARK.write_page()  # with the plots

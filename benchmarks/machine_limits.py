@@ -19,7 +19,7 @@ from benchmarks._benchmark import Benchmark
 SIZE, QUICK_SIZE = 4096, 64
 BENCHMARK = Benchmark(
     "machine_limits",
-    minutes=2,
+    minutes=1,
     note="Rates are of the median time.",
 )
 PRODUCTS = {"sgemm": "float32", "dgemm": "float64", "bf16 gemm": "bfloat16"}

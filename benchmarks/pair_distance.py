@@ -35,7 +35,7 @@ MEMORY_UNITS, MEMORY_DIM = (32, 32), 16
 PUBLISHED, CASE = "concatenated", f"{COLUMNS} x {COLUMNS}"
 BENCHMARK = Benchmark(
     "pair_distance",
-    minutes=6,
+    minutes=4,
     comparisons=(
         Comparison("all_pairs", "bare", by_time=True),
         Comparison("all_pairs", PUBLISHED),

@@ -32,7 +32,7 @@ MISSING = ("binomial_deviance", "prototypical")
 OTHER_FORMULA = ("contrastive",)
 BENCHMARK = Benchmark(
     "rival_losses",
-    minutes=5,
+    minutes=3,
     comparisons=(Comparison(OURS, PML), Comparison(XLA, PML)),
     packages=("pytorch-metric-learning", "torch"),
     page=ROOT / "docs" / "pair_and_triplet_losses.md",

@@ -34,7 +34,7 @@ SIMULATED_REPLICAS, LOCAL_ROWS = (8, 16, 32, 64, 128, 256, 512), 64
 WORTH = 0.05
 BENCHMARK = Benchmark(
     "scale",
-    minutes=4,
+    minutes=2,
     comparisons=(
         Comparison("2 replicas", "1 replica", by_time=True),
         Comparison("4 replicas", "1 replica", by_time=True),

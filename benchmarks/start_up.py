@@ -48,7 +48,7 @@ GAUSSIAN = ("StochasticPrototypes", "HedgedInstances")
 FIRST, COMPILED, LATER = "first call", "first call with XLA", "later call"
 BENCHMARK = Benchmark(
     "start_up",
-    minutes=6,
+    minutes=5,
     comparisons=(
         Comparison("embeddings_tf", "tensorflow", by_time=True),
         Comparison("first step", "tensorflow", by_time=True),

@@ -20,7 +20,7 @@ from trainers.quiet import import_tensorflow
 
 BENCHMARK = Benchmark(
     "step_cost",
-    minutes=3,
+    minutes=2,
     comparisons=(
         Comparison("stochastic", "prototypical", by_time=True),
         Comparison("prototypical again", "prototypical", by_time=True),

@@ -53,7 +53,7 @@ PEERS = ("eager", "compiled")
 HALF_PEERS = tuple(f"{mode}, bfloat16" for mode in PEERS)
 BENCHMARK = Benchmark(
     "training_throughput",
-    minutes=20,
+    minutes=19,
     comparisons=(
         Comparison(OURS, PEERS),
         Comparison(TENS, PEERS),

@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks import _aims as aims
 from benchmarks import _side_by_side as side_by_side
+from benchmarks import _size_grid as size_grid
 from benchmarks import _speed_plots as speed_plots
 from benchmarks import _speed_table as speed_table
-from benchmarks import loss_grid
 from benchmarks import scale
 from benchmarks import speed
 from benchmarks._benchmark import Benchmark
@@ -208,14 +208,14 @@ def test_exponents_are_slopes_of_logarithms():
         for rows in (120, 512, 1024, 2048)
     }
     cases["triplet 15x8x22"]["ours"] = {"seconds": [9.0]}  # below 512 rows
-    ((case, rows),) = loss_grid.exponents(cases).items()
+    ((case, rows),) = size_grid.exponents(cases).items()
     assert case == "triplet, 22 dimensions"
     found = {row["what"]: row["median"] for row in rows}
     assert found["exponent of time, ours"] == pytest.approx(2)
     assert found["exponent of memory, ours"] == pytest.approx(1)
     assert len(found) == 2
     # A result file also has the exponents of an earlier run.
-    assert loss_grid.exponents({**cases, case: {}}) == {case: rows}
+    assert size_grid.exponents({**cases, case: {}}) == {case: rows}
 
     result = {"cases": cases, "rows": {case: rows}}
     panel, *others = speed_plots.figure(result, "time", 22).axes
@@ -225,17 +225,29 @@ def test_exponents_are_slopes_of_logarithms():
     assert line.get_label() == "ours, exponent 2.00"
 
 
-def test_a_peer_that_would_take_too_long_is_not_run():
+def test_a_contender_that_would_cost_too_much_is_not_run():
     # Four times as many pairs: 8 s; sixteen times: 32 s.
-    assert loss_grid.too_slow([(512, 2.0)], 1024) is None
+    assert size_grid.too_costly([(512, 2.0, 0)], 1024) is None
     reason = "not run: about 32 s expected"
-    assert loss_grid.too_slow([(512, 2.0)], 2048) == reason
+    assert size_grid.too_costly([(512, 2.0, 0)], 2048) == reason
     # Eight times as long for twice the rows.
-    growth = [(256, 0.5), (512, 4.0)]
+    growth = [(256, 0.5, 0), (512, 4.0, 0)]
     reason = "not run: about 32 s expected"
-    assert loss_grid.too_slow(growth, 1024) == reason
+    assert size_grid.too_costly(growth, 1024) == reason
+    growth = [(256, 0.1, 2**30), (512, 0.1, 3 * 2**30)]
+    reason = "not run: about 12 GiB expected"
+    assert size_grid.too_costly(growth, 1024) == reason
     stopped = "over 8 GiB (smaller batch)"
-    assert loss_grid.too_slow(stopped, 1024) == stopped
+    assert size_grid.too_costly(stopped, 1024) == stopped
+
+
+def test_a_case_that_smaller_ones_ruled_out_is_no_failure():
+    made = Benchmark("made", 1.0, [Comparison("ours", "variant")])
+    with made.run("Does nothing.", ["--quick"]) as run:
+        stopped = ("not run: about 32 s expected", "over 60 s (smaller batch)")
+        names = ("ours", "variant")
+        entries = zip(names, stopped, strict=True)
+        run.add("b", {who: {"stopped": why} for who, why in entries})
 
 
 def test_the_cost_of_the_gather_is_a_time_a_call_and_a_time_a_byte():
@@ -314,6 +326,7 @@ def test_the_csv_has_the_rows_of_the_result_files():
         ("error_rates", []),
         ("recall_at_k", []),
         ("loss_grid", ["f_statistic"]),
+        ("objective_grid", ["SoftContrastive"]),
         ("samplers", []),
         ("evaluation_speed", []),
         ("pair_distance", []),
