@@ -49,30 +49,32 @@ def squared_l2_between(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
         centre = tf.reduce_mean(tf.cast(b, tf.float64), axis=0)
         exact_a = tf.cast(a, tf.float64) - centre
         exact_b = tf.cast(b, tf.float64) - centre
-        square = (
-            tf.reduce_sum(tf.square(exact_a), axis=1)[:, None]
-            + tf.reduce_sum(tf.square(exact_b), axis=1)
-            - 2 * tf.matmul(exact_a, exact_b, transpose_b=True)
+        norms_a = tf.reduce_sum(tf.square(exact_a), axis=1, keepdims=True)
+        norms_b = tf.reduce_sum(tf.square(exact_b), axis=1, keepdims=True)
+        # The norms are two more columns: one product instead of three sums.
+        square = tf.matmul(
+            tf.concat([-2 * exact_a, norms_a, tf.ones_like(norms_a)], axis=1),
+            tf.concat([exact_b, tf.ones_like(norms_b), norms_b], axis=1),
+            transpose_b=True,
         )
-        largest = tf.constant(1e-6 * a.dtype.max, tf.float64)
-        square = tf.where(square < 0, tf.zeros_like(square), square)
         # NaN stays NaN.
-        square = tf.where(square > largest, largest, square)
+        square = tf.clip_by_value(
+            tf.cast(square, a.dtype), 0.0, 1e-6 * a.dtype.max
+        )
 
         def gradient(upstream):
             # Twice the sum of g_ij (a_i - b_j). The type of the rows suffices
             # here: the error is the rounding error of the centred rows.
-            slope = 2 * upstream
-            centred_a = tf.cast(exact_a, a.dtype)
-            centred_b = tf.cast(exact_b, b.dtype)
-            of_a = tf.reduce_sum(slope, axis=1)[:, None] * centred_a
-            of_b = tf.reduce_sum(slope, axis=0)[:, None] * centred_b
+            centred_a = 2 * tf.cast(exact_a, a.dtype)
+            centred_b = 2 * tf.cast(exact_b, b.dtype)
+            of_a = tf.reduce_sum(upstream, axis=1)[:, None] * centred_a
+            of_b = tf.reduce_sum(upstream, axis=0)[:, None] * centred_b
             return (
-                of_a - tf.matmul(slope, centred_b),
-                of_b - tf.matmul(slope, centred_a, transpose_a=True),
+                of_a - tf.matmul(upstream, centred_b),
+                of_b - tf.matmul(upstream, centred_a, transpose_a=True),
             )
 
-        return tf.cast(square, a.dtype), gradient
+        return square, gradient
 
     return distances(a, b)
 
