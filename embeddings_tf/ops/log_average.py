@@ -1,0 +1,227 @@
+"""The mean probability that two rows match, over all pairs of their samples."""
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from embeddings_tf import compat
+from embeddings_tf.ops.sum_over_pairs import BLOCK_SIZE
+
+
+def log_average(
+    first, second, scale, offset, sign, of_probability: bool
+) -> tf.Tensor:
+    """Log of the mean probability, or mean log-probability, of an outcome.
+
+    The outcome of rows i and j is a match where `sign[i, j]` is 1, and no match
+    where it is -1. The probability of two samples is sigmoid(sign * logit) with
+    the logit `offset - scale * ||z_i - z_j||`; the mean is over all pairs of a
+    sample of i and a sample of j.
+
+    Loops over blocks of pairs of samples, and once more for the gradient, so
+    memory does not grow with the number of samples.
+
+    Args:
+        first: `(num_samples, n, dim)`.
+        second: `(num_samples, m, dim)`; None: `first` again. Then `sign` is
+            symmetric, `num_samples` is static, and each pair of different
+            samples is computed once.
+        scale, offset: Scalars.
+        sign: `(n, m)`.
+        of_probability: True for the log of the mean probability, False for
+            the mean log-probability.
+
+    Returns:
+        `(n, m)`.
+    """
+    dtype = first.dtype
+    # Centred points have the same distances, with smaller rounding errors.
+    middle = tf.reduce_mean(tf.cast(first, tf.float64), axis=(0, 1))
+    middle = tf.stop_gradient(tf.cast(middle, dtype))
+    # An empty batch has no mean; use 0.
+    middle = tf.where(tf.size(first) > 0, middle, tf.zeros_like(middle))
+    sides = [side - middle for side in (first, second) if side is not None]
+    num_samples = first.shape[0] or tf.shape(first)[0]
+    num_pairs = tf.cast(num_samples * num_samples, dtype)
+    kinds = _kinds_of_pairs(num_samples, second is None)
+    zeros = tf.zeros_like(sign)
+
+    @tf.custom_gradient
+    def average(scale, offset, *sides):
+        left, right = _columns(sides[0])[0], _columns(sides[-1])[1]
+        of_offset, of_scale = sign * offset, sign * scale
+
+        def distances_and_logits(i, j):
+            """Distances of pairs of samples, and their logits with the sign."""
+            # Not left[i], which OpenVINO cannot run in a loop.
+            distance = _distances(
+                tf.gather(left, i), tf.gather(right, j), dtype
+            )
+            return distance, of_offset - of_scale * distance
+
+        def add(i, j, *sums):
+            _, logit = distances_and_logits(i, j)
+            if not of_probability:
+                added = tf.reduce_sum(tf.math.log_sigmoid(logit), axis=0)
+                return (sums[0] + added,)
+            # Relative to the largest, probabilities do not under- or overflow.
+            most = tf.minimum(tf.reduce_max(logit, axis=0), 0)
+            most = tf.maximum(sums[0], most)
+            added = tf.reduce_sum(_relative_sigmoid(logit, most), axis=0)
+            return most, sums[1] * tf.exp(sums[0] - most) + added
+
+        sums = (zeros - np.inf, zeros) if of_probability else (zeros,)
+        for pairs in kinds:
+            sums = pairs.loop(add, sums, sign)
+            if pairs.are_mirrored:
+                sums = _with_mirror_image(*sums)
+        if of_probability:
+            most, added = sums
+            total = most + tf.math.log(added) - tf.math.log(num_pairs)
+        else:
+            total = sums[0] / num_pairs
+
+        def add_gradient(weight, i, j, by_scale, by_offset, *by_sides):
+            distance, logit = distances_and_logits(i, j)
+            by_logit = weight * tf.sigmoid(-logit)
+            if of_probability:
+                by_logit *= _relative_sigmoid(logit, most)
+            by_square = tf.math.divide_no_nan(-scale * by_logit, distance)
+            of_a, of_b = _by_samples(
+                tf.cast(by_square, tf.float64),
+                tf.gather(left, i),
+                tf.gather(right, j),
+            )
+            first, *second = by_sides
+            if second:
+                second = [_add_to_samples(second[0], j, of_b)]
+            else:
+                first = _add_to_samples(first, j, of_b)
+            return (
+                by_scale - tf.reduce_sum(by_logit * distance),
+                by_offset + tf.reduce_sum(by_logit),
+                _add_to_samples(first, i, of_a),
+                *second,
+            )
+
+        def gradient(upstream):
+            weight = sign * upstream / (added if of_probability else num_pairs)
+            sums = [tf.zeros_like(scale), tf.zeros_like(offset)]
+            sums += [tf.zeros_like(side, tf.float64) for side in sides]
+            for pairs in kinds:
+                of_both = weight
+                if pairs.are_mirrored:
+                    of_both += tf.transpose(weight)
+                step = functools.partial(add_gradient, of_both)
+                sums = pairs.loop(step, sums, sign)
+            return [tf.cast(total, dtype) for total in sums]
+
+        return total, gradient
+
+    return average(scale, offset, *sides)
+
+
+class _Pairs(NamedTuple):
+    """Pairs of samples.
+
+    of_numbers: Function from numbers below `total` to both samples of pairs.
+    total: Number of pairs.
+    are_mirrored: Whether (j, i) belongs to each pair (i, j).
+    """
+
+    of_numbers: Callable
+    total: int | tf.Tensor
+    are_mirrored: bool = False
+
+    def loop(self, step, sums, sign) -> list:
+        """`step(i, j, *sums) -> sums`, for blocks of pairs of samples."""
+        size = tf.size(sign)
+        # Samples without rows have no pairs.
+        count = tf.where(size > 0, self.total, 0)
+        block = tf.maximum(1, BLOCK_SIZE // tf.maximum(1, size))
+
+        def body(start, *sums):
+            end = tf.minimum(start + block, count)
+            # XLA must know the size of a block.
+            one = compat.is_traced_for_xla()
+            numbers = start[None] if one else tf.range(start, end)
+            sums = step(*self.of_numbers(numbers), *sums)
+            return start + 1 if one else end, *sums
+
+        return tf.while_loop(
+            lambda start, *_: start < count,
+            body,
+            (tf.constant(0), *sums),
+            parallel_iterations=1,
+        )[1:]
+
+
+def _kinds_of_pairs(num_samples, of_one_side: bool) -> list[_Pairs]:
+    if not of_one_side:
+
+        def of_numbers(numbers):
+            return numbers // num_samples, numbers % num_samples
+
+        return [_Pairs(of_numbers, num_samples * num_samples)]
+    same = _Pairs(lambda numbers: (numbers, numbers), num_samples)
+    if num_samples == 1:
+        return [same]
+    upper = np.stack(np.triu_indices(num_samples, 1)).astype(np.int32)
+    different = _Pairs(
+        lambda numbers: tf.unstack(tf.gather(upper, numbers, axis=1)),
+        upper.shape[1],
+        are_mirrored=True,
+    )
+    return [different, same]
+
+
+def _columns(samples) -> tuple[tf.Tensor, tf.Tensor]:
+    """Two matrices of each sample, whose product is the squared distances.
+
+    `[-2 z, ||z||^2, 1]` and `[z, 1, ||z||^2]`, float64.
+    """
+    exact = tf.cast(samples, tf.float64)
+    square = tf.reduce_sum(tf.square(exact), axis=-1, keepdims=True)
+    one = tf.ones_like(square)
+    left = tf.concat([-2 * exact, square, one], axis=-1)
+    return left, tf.concat([exact, one, square], axis=-1)
+
+
+def _distances(left, right, dtype) -> tf.Tensor:
+    """Distances of rows of `_columns`."""
+    # A rounding error of equal rows may be negative.
+    square = tf.nn.relu(tf.matmul(left, right, transpose_b=True))
+    # Limited, so that a logit is finite.
+    return tf.minimum(tf.cast(tf.sqrt(square), dtype), 1e-6 * dtype.max)
+
+
+def _by_samples(by_square, left, right) -> tuple[tf.Tensor, tf.Tensor]:
+    """Gradients in the rows of both sides, from that in half the squares."""
+    a, b = left[..., :-2] / -2, right[..., :-2]
+    of_a = tf.reduce_sum(by_square, axis=-1)[..., None] * a
+    of_b = tf.reduce_sum(by_square, axis=-2)[..., None] * b
+    return (
+        of_a - tf.matmul(by_square, b),
+        of_b - tf.matmul(by_square, a, transpose_a=True),
+    )
+
+
+def _add_to_samples(sums, samples, values) -> tf.Tensor:
+    return tf.tensor_scatter_nd_add(sums, samples[:, None], values)
+
+
+def _relative_sigmoid(x, most) -> tf.Tensor:
+    """sigmoid(x) / exp(most)."""
+    return 1 / (tf.exp(most - x) + tf.exp(most))
+
+
+def _with_mirror_image(first, *added) -> tuple:
+    """Adds the sums over (j, i) to the sums over (i, j)."""
+    if not added:
+        return (first + tf.transpose(first),)
+    most = tf.maximum(first, tf.transpose(first))
+    relative = added[0] * tf.exp(first - most)
+    return most, relative + tf.transpose(relative)
