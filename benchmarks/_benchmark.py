@@ -73,6 +73,7 @@ class Benchmark:
         page, mark: Where the table belongs.
         table: Function from the result to the table, instead of `table_of`.
         note: Sentence below the table.
+        limits_are_results: Whether a case may exceed a limit in every variant.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Benchmark:
     mark: str = ""
     table: Callable | None = None
     note: str = ""
+    limits_are_results: bool = False
 
     @property
     def marks(self):
@@ -221,8 +223,8 @@ class Run:
         """Returns the cases where ours failed, or every contender was stopped.
 
         A variant of ours that exceeds a limit, as XLA may while it compiles, is
-        a result if another variant of ours was measured. So is a case that a
-        smaller one had ruled out for every contender.
+        a result if another variant of ours was measured. So is a contender that
+        a smaller case had ruled out.
         """
         ours = {comparison.ours for comparison in self.benchmark.comparisons}
         found = []
@@ -232,16 +234,15 @@ class Run:
                 for name, entry in contenders.items()
                 if "stopped" in entry and name != NOT_RUN
             }
-            if all(map(_is_ruled_out, contenders.values())):
-                continue
             every = len(stopped) == len(contenders)
             measured = any(name in ours for name in contenders.keys() - stopped)
+            is_result = measured or self.benchmark.limits_are_results
             found += [
                 f"{case}: {name}: {reason}"
                 for name, reason in stopped.items()
-                if every
-                or name in ours
-                and not (measured and reason.startswith(OVER_LIMIT))
+                if (every or name in ours)
+                and not _is_ruled_out(reason)
+                and not (is_result and reason.startswith(OVER_LIMIT))
             ]
         return found
 
@@ -283,8 +284,7 @@ class Run:
         print(benchmark.text(result))
 
 
-def _is_ruled_out(entry):
-    reason = entry.get("stopped", "")
+def _is_ruled_out(reason):
     return reason.startswith(PLANNED) or reason.endswith(SMALLER)
 
 

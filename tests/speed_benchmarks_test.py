@@ -241,12 +241,15 @@ def test_a_contender_that_would_cost_too_much_is_not_run():
     assert size_grid.too_costly(stopped, 1024) == stopped
 
 
-def test_a_case_that_smaller_ones_ruled_out_is_no_failure():
-    made = Benchmark("made", 1.0, [Comparison("ours", "variant")])
+def test_limits_of_a_grid_are_no_failure():
+    made = Benchmark(
+        "made", 1.0, [Comparison("ours", "variant")], limits_are_results=True
+    )
     with made.run("Does nothing.", ["--quick"]) as run:
         stopped = ("not run: about 32 s expected", "over 60 s (smaller batch)")
         names = ("ours", "variant")
         entries = zip(names, stopped, strict=True)
+        run.add("a", {who: {"stopped": "over 8 GiB"} for who in names})
         run.add("b", {who: {"stopped": why} for who, why in entries})
 
 
