@@ -6,7 +6,9 @@ The comparison follows the authors' code: two nested loops over pairs of
 classes, masks for the rows of each class, and the F distribution in all
 dimensions before the best are chosen, clipped in float32. A step is the loss
 and its gradient in the embeddings, with all cores. Both take turns, each in
-its own process (`_side_by_side.py`).
+its own process (`_side_by_side.py`). Three more contenders divide our time: the
+F distribution alone; everything but the F distribution; and rows and classes
+alone, without the tests of pairs of classes.
 """
 
 from benchmarks import _loss_step as loss_step
@@ -19,6 +21,8 @@ from benchmarks._benchmark import Comparison
 from trainers.quiet import import_tensorflow
 
 DISTRIBUTION = "the F distribution alone"
+NO_DISTRIBUTION = "without the F distribution"
+NO_PAIRS = "without pairs of classes"
 # num_dims of each batch.
 CASES = {"12x10x500": 70, "64x8x128": 10}
 QUICK = {"3x5x4": 2}
@@ -28,6 +32,8 @@ BENCHMARK = Benchmark(
     comparisons=(
         Comparison(OURS, PAIRS),
         Comparison(DISTRIBUTION, OURS, by_time=True),
+        Comparison(NO_DISTRIBUTION, OURS, by_time=True),
+        Comparison(NO_PAIRS, OURS, by_time=True),
     ),
     page=ROOT / "docs" / "f_statistic_loss.md",
     mark="speed",
@@ -115,6 +121,41 @@ def distribution_alone(num_dims):
     return loss_step.tensorflow_contender(values)
 
 
+# The next two change functions for all contenders of their process, which has
+# no other.
+
+
+def without_distribution(num_dims):
+    """Our step with the ratios of the chosen tests in place of their Phi."""
+    import_tensorflow()
+    import tensorflow as tf
+
+    from embeddings_tf.ops import f_statistic
+
+    def choice(ratio, *_):
+        ratio, dims = tf.math.top_k(ratio, num_dims, sorted=False)
+        return ratio, ratio, ratio, dims
+
+    f_statistic.test_of_pairs = choice
+    return our_step(num_dims)
+
+
+def without_pairs(num_dims):
+    """Our step from rows to classes and back; tests have gradient 0."""
+    import_tensorflow()
+    import tensorflow as tf
+
+    from embeddings_tf.ops import f_statistic
+
+    def no_tests(batch, test):
+        del test
+        gradient = tf.stack([0 * batch.mean, 0 * batch.spread])
+        return tf.reduce_sum(batch.spread), tf.reshape(gradient, [-1])
+
+    f_statistic.over_all_pairs = no_tests
+    return our_step(num_dims)
+
+
 def main(arguments=None) -> None:
     with (
         BENCHMARK.run(__doc__, arguments) as run,
@@ -124,6 +165,8 @@ def main(arguments=None) -> None:
         for batch in run.each(cases):
             functions = {OURS: our_step, PAIRS: their_step}
             functions[DISTRIBUTION] = distribution_alone
+            functions[NO_DISTRIBUTION] = without_distribution
+            functions[NO_PAIRS] = without_pairs
             found = loss_step.compare(
                 together, functions, cases[batch], batch, run.seconds
             )
