@@ -18,7 +18,9 @@ from collections.abc import Callable
 
 from benchmarks import _side_by_side as side_by_side
 from benchmarks import _speed_table as speed_table
+from benchmarks._aims import OURS
 from benchmarks._aims import PEERS
+from benchmarks._aims import XLA
 from benchmarks._aims import faster
 from benchmarks._aims import time_over
 from benchmarks._worker import OVER_LIMIT
@@ -227,6 +229,7 @@ class Run:
         a smaller case had ruled out.
         """
         ours = {comparison.ours for comparison in self.benchmark.comparisons}
+        ours |= {OURS, XLA}
         found = []
         for case, contenders in self.cases.items():
             stopped = {

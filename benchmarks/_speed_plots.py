@@ -66,11 +66,29 @@ def figure(result, cost, dim):
     return drawn
 
 
-def draw_growth(result, dim=128):
-    """Writes `docs/figures/speed_time.png` and `speed_memory.png`."""
+def paths(kind):
+    """Returns the path of the figure of each cost.
+
+    Args:
+        kind: `"losses"` or `"objectives"`.
+    """
+    stem = "speed" if kind == "losses" else f"speed_{kind}"
+    return {cost: FIGURES / f"{stem}_{cost}.png" for cost in COSTS}
+
+
+def draw_growth(result, kind, dim=128):
+    """Writes the figures of `paths`."""
     from embeddings_tf import viz
 
-    for cost in COSTS:
-        path = FIGURES / f"speed_{cost}.png"
+    for cost, path in paths(kind).items():
         viz.save_figure(figure(result, cost, dim), path)
         print(f"Wrote {path.relative_to(ROOT)}")
+
+
+def pictures(kind):
+    """Returns the figures that exist in Markdown, in a paragraph each."""
+    return [
+        f"\n![{cost} of {kind}](../figures/{path.name})"
+        for cost, path in paths(kind).items()
+        if path.exists()
+    ]

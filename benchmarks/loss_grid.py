@@ -29,9 +29,8 @@ from benchmarks._aims import PML
 from benchmarks._aims import XLA
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
-from benchmarks._speed_plots import COSTS
 from benchmarks._speed_plots import draw_growth
-from tools.generated_text import FIGURES
+from benchmarks._speed_plots import pictures
 from trainers.quiet import import_tensorflow
 
 TORCH, COMPILED = "torch", "torch compiled"
@@ -125,12 +124,8 @@ def table(result, rows):
     """Returns our time and the factor to the fastest peer by batch."""
     dims_of = dict.fromkeys(LOSSES, size_grid.DIMS)
     text = text_of(result, rows)
-    lines = [size_grid.table(result, rows, "loss", dims_of, text)]
-    for cost in COSTS:
-        path = FIGURES / f"speed_{cost}.png"
-        if path.exists():
-            lines += ["", f"![{cost} of losses](../figures/{path.name})"]
-    return "\n".join(lines)
+    grid = size_grid.table(result, rows, "loss", dims_of, text)
+    return "\n".join([grid, *pictures("losses")])
 
 
 BENCHMARK = Benchmark(
@@ -173,7 +168,7 @@ def main(arguments=None) -> None:
             limit = limit_seconds(*case.split())
             run.add(case, found, size_grid.limit_row(limit, found[OURS]))
     if not run.quick:
-        draw_growth(json.loads(BENCHMARK.path.read_text()))
+        draw_growth(json.loads(BENCHMARK.path.read_text()), "losses")
         BENCHMARK.write_page()  # with the plots
 
 

@@ -13,6 +13,8 @@ objective cannot avoid, at the rates of the machine: the products of its
 network on all pairs, or the distances of all samples, with their gradients.
 """
 
+import json
+
 import numpy as np
 
 from benchmarks import _side_by_side as side_by_side
@@ -23,6 +25,8 @@ from benchmarks._aims import OURS
 from benchmarks._aims import XLA
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
+from benchmarks._speed_plots import draw_growth
+from benchmarks._speed_plots import pictures
 from trainers.quiet import import_tensorflow
 
 PLANE = "FullCovariancePrototypes"
@@ -102,7 +106,9 @@ def limit_seconds(case):
         units = [*objective.distance.hidden_units, 1]
         width = sum(a * b for a, b in zip(units, units[1:], strict=False))
     elif name == "HedgedInstances":
-        pairs *= objective.num_samples**2
+        # Each pair of two samples once, and the pairs of equal samples.
+        num_samples = objective.num_samples
+        pairs *= num_samples * (num_samples + 1) / 2
     products = 3 if name == "LearnedDistance" else 2
     seconds = 2 * products * pairs * width / limits["sgemm"]
     return seconds + 8 * pairs / limits["copy"]
@@ -115,7 +121,8 @@ def table(result, rows):
         plain, compiled = size_grid.time_of(case, cell), cell(case, XLA)
         return f"{plain}; {compiled}" if compiled else plain
 
-    return size_grid.table(result, rows, "objective", DIMS_OF, text)
+    grid = size_grid.table(result, rows, "objective", DIMS_OF, text)
+    return "\n".join([grid, *pictures("objectives")])
 
 
 BENCHMARK = Benchmark(
@@ -145,6 +152,9 @@ def main(arguments=None) -> None:
         ):
             limit = limit_seconds(case)
             run.add(case, found, size_grid.limit_row(limit, found[OURS]))
+    if not run.quick:
+        draw_growth(json.loads(BENCHMARK.path.read_text()), "objectives")
+        BENCHMARK.write_page()  # with the plots
 
 
 if __name__ == "__main__":

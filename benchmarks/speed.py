@@ -76,9 +76,13 @@ def write_pages():
     import_tensorflow()
     from benchmarks._speed_plots import draw_growth
 
-    grid = benchmark("loss_grid").path
-    if grid.exists():
-        draw_growth(json.loads(grid.read_text()))
+    for name, kind in (
+        ("loss_grid", "losses"),
+        ("objective_grid", "objectives"),
+    ):
+        path = benchmark(name).path
+        if path.exists():
+            draw_growth(json.loads(path.read_text()), kind)
     for name in speed_table.BENCHMARKS:
         if benchmark(name).path.exists():
             benchmark(name).write_page()

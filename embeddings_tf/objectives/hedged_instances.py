@@ -47,7 +47,8 @@ class HedgedInstances(MatchObjective):
 
     Args:
         num_samples: K, samples per row. Time grows with the square of K.
-            Memory does not depend on K: a few times `batch * batch` floats.
+            Memory is a few times `batch * batch` floats, tens of MiB for a
+            small batch, and a few times the samples.
         beta: Weight of the divergence, 0 to 1e18. With 0 the Gaussians shrink
             to points; with a large weight all inputs get the same Gaussian.
             The default is the paper's value for digits; try 1e-6 to 1e-2.

@@ -41,7 +41,7 @@ def squared_l2_between(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     As `squared_l2`, but from inner products, which take `len(a) * len(b)`
     floats of memory for any dimension. The products are float64, of rows
     around the mean of `b`: points closer than 1e-7 of their distance from
-    this mean lose their digits.
+    this mean lose their digits. `b` has at least one row.
     """
 
     @tf.custom_gradient

@@ -21,8 +21,9 @@ def log_average(
     the logit `offset - scale * ||z_i - z_j||`; the mean is over all pairs of a
     sample of i and a sample of j.
 
-    Loops over blocks of pairs of samples, and once more for the gradient, so
-    memory does not grow with the number of samples.
+    Loops over blocks of pairs of samples, and once more for the gradient.
+    Memory is a few times `n * m` numbers or a block of `BLOCK_SIZE` numbers,
+    whichever is larger, and a few times the samples.
 
     Args:
         first: `(num_samples, n, dim)`.
@@ -74,8 +75,10 @@ def log_average(
             return most, sums[1] * tf.exp(sums[0] - most) + added
 
         sums = (zeros - np.inf, zeros) if of_probability else (zeros,)
+        # A pair of samples has two matrices of columns, and their product.
+        sizes = tf.size(left[0]), tf.size(right[0]), tf.size(sign)
         for pairs in kinds:
-            sums = pairs.loop(add, sums, sign)
+            sums = pairs.loop(add, sums, sizes)
             if pairs.are_mirrored:
                 sums = _with_mirror_image(*sums)
         if of_probability:
@@ -116,7 +119,7 @@ def log_average(
                 if pairs.are_mirrored:
                     of_both += tf.transpose(weight)
                 step = functools.partial(add_gradient, of_both)
-                sums = pairs.loop(step, sums, sign)
+                sums = pairs.loop(step, sums, sizes)
             return [tf.cast(total, dtype) for total in sums]
 
         return total, gradient
@@ -136,12 +139,15 @@ class _Pairs(NamedTuple):
     total: int | tf.Tensor
     are_mirrored: bool = False
 
-    def loop(self, step, sums, sign) -> list:
-        """`step(i, j, *sums) -> sums`, for blocks of pairs of samples."""
-        size = tf.size(sign)
+    def loop(self, step, sums, sizes) -> list:
+        """`step(i, j, *sums) -> sums`, for blocks of pairs of samples.
+
+        `sizes` are the sizes of the tensors of a pair.
+        """
         # Samples without rows have no pairs.
-        count = tf.where(size > 0, self.total, 0)
-        block = tf.maximum(1, BLOCK_SIZE // tf.maximum(1, size))
+        count = tf.where(tf.reduce_min(sizes) > 0, self.total, 0)
+        block = BLOCK_SIZE // tf.maximum(1, tf.reduce_max(sizes))
+        block = tf.maximum(1, block)
 
         def body(start, *sums):
             end = tf.minimum(start + block, count)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from benchmarks import _speed_plots as speed_plots
 from tools import colour_orientation_table
 from tools import comparison_table
 from tools import cross_validation_figures
@@ -54,8 +55,10 @@ def test_every_picture_is_drawn_or_copied_by_a_script():
     drawn |= {f"watching_{name}" for name in watched}
     # The commands of docs/use.md draw it.
     drawn.add("use_confusion")
-    # `benchmarks.serving_load` and `benchmarks.loss_grid` draw them.
-    drawn |= {"serving_memory", "speed_memory", "speed_time"}
+    # `benchmarks.serving_load` and the two grids of `benchmarks.speed`.
+    drawn.add("serving_memory")
+    for kind in ("losses", "objectives"):
+        drawn |= {path.stem for path in speed_plots.paths(kind).values()}
     there = {p.stem for p in generated_text.FIGURES.iterdir()}
     assert there == drawn | copied()
 
