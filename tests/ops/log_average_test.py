@@ -1,0 +1,142 @@
+"""The log of the mean probability of a match, by loops over samples."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import special
+
+from embeddings_tf.ops import log_average as module
+from embeddings_tf.ops.log_average import log_average
+
+SCALE, OFFSET = 1.3, 0.4
+
+
+def samples(num_rows, seed, num_samples=3, dim=2):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(num_samples, num_rows, dim))
+
+
+def signs(labels, others):
+    return np.where(np.equal.outer(labels, others), 1.0, -1.0)
+
+
+def by_loops(first, second, sign, of_probability):
+    """Every pair of rows and every pair of their samples, one by one."""
+    found = np.empty(sign.shape)
+    for i, j in np.ndindex(sign.shape):
+        log_probabilities = [
+            special.log_expit(
+                sign[i, j] * (OFFSET - SCALE * np.linalg.norm(a[i] - b[j]))
+            )
+            for a in first
+            for b in second
+        ]
+        found[i, j] = (
+            special.logsumexp(log_probabilities)
+            - np.log(len(log_probabilities))
+            if of_probability
+            else np.mean(log_probabilities)
+        )
+    return found
+
+
+def gradients(first, second, sign, of_probability, weight):
+    first = tf.constant(first)
+    scale, offset = (tf.constant(x, tf.float64) for x in (SCALE, OFFSET))
+    watched = [first, scale, offset]
+    if second is not None:
+        second = tf.constant(second)
+        watched.append(second)
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        value = log_average(first, second, scale, offset, sign, of_probability)
+        total = tf.reduce_sum(weight * value)
+    return value.numpy(), [g.numpy() for g in tape.gradient(total, watched)]
+
+
+@pytest.fixture(params=[1, 20, 2**20], ids=lambda size: f"blocks_{size}")
+def block_size(request, monkeypatch):
+    """Blocks of one pair of samples, of a few, and of all."""
+    monkeypatch.setattr(module, "BLOCK_SIZE", request.param)
+
+
+@pytest.mark.parametrize("of_probability", [True, False])
+def test_two_sets(of_probability, block_size):
+    first, second = samples(4, 0), samples(3, 1)
+    sign = signs([0, 1, 0, 2], [0, 1, 1])
+    found, _ = gradients(first, second, sign, of_probability, 1.0)
+    expected = by_loops(first, second, sign, of_probability)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("num_samples", [1, 2, 5])
+@pytest.mark.parametrize("of_probability", [True, False])
+def test_a_set_with_itself_is_two_equal_sets(
+    of_probability, num_samples, block_size
+):
+    z = samples(4, 0, num_samples)
+    sign = signs([0, 1, 0, 2], [0, 1, 0, 2])
+    # Not symmetric, unlike the sign.
+    weight = np.random.default_rng(1).normal(size=sign.shape)
+    found, (of_z, *of_weights) = gradients(
+        z, None, sign, of_probability, weight
+    )
+    # A sample is at the distance 0 from itself, up to rounding.
+    expected = by_loops(z, z, sign, of_probability)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    _, (of_first, *expected_of_weights, of_second) = gradients(
+        z, z, sign, of_probability, weight
+    )
+    np.testing.assert_allclose(of_z, of_first + of_second, atol=1e-6)
+    np.testing.assert_allclose(of_weights, expected_of_weights, rtol=1e-6)
+
+
+@pytest.mark.parametrize("of_probability", [True, False])
+def test_gradients_are_slopes(of_probability):
+    first, second = samples(2, 0), samples(3, 1)
+    sign = signs([0, 1], [0, 1, 1])
+    weight = np.random.default_rng(2).normal(size=sign.shape)
+    _, (of_first, *_, of_second) = gradients(
+        first, second, sign, of_probability, weight
+    )
+    step = 1e-6
+    for which, found in ((0, of_first), (1, of_second)):
+        for index in np.ndindex(found.shape):
+            ends = []
+            for sign_of_step in (1, -1):
+                moved = [first.copy(), second.copy()]
+                moved[which][index] += sign_of_step * step
+                value = by_loops(*moved, sign, of_probability)
+                ends.append(np.sum(weight * value))
+            slope = (ends[0] - ends[1]) / (2 * step)
+            assert found[index] == pytest.approx(slope, abs=1e-7)
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 3), (3, 0), (0, 0)])
+def test_no_rows(n, m):
+    first, second = samples(n, 0), samples(m, 1)
+    sign = np.ones((n, m))
+    value, found = gradients(first, second, sign, True, 1.0)
+    assert value.shape == (n, m)
+    for gradient in found:
+        np.testing.assert_array_equal(gradient, 0)
+    value, _ = gradients(first, None, np.ones((n, n)), True, 1.0)
+    assert value.shape == (n, n)
+
+
+def test_many_samples_of_many_rows_take_several_blocks(monkeypatch):
+    """A block is bounded by the samples that it reads, not only by pairs."""
+    sizes = []
+
+    def distances(left, right, dtype):
+        sizes.append((left.shape, right.shape))
+        return original(left, right, dtype)
+
+    original = module._distances
+    monkeypatch.setattr(module, "_distances", distances)
+    monkeypatch.setattr(module, "BLOCK_SIZE", 1000)
+    first, second = samples(50, 0, num_samples=4), samples(1, 1, num_samples=4)
+    gradients(first, second, np.ones((50, 1)), True, 1.0)
+    # 50 rows of two coordinates and two more columns: 200 numbers.
+    assert {left[0] for left, _ in sizes} == {5, 1}
+    assert all(np.prod(left) <= 1000 for left, _ in sizes)
