@@ -35,7 +35,12 @@ def benchmark(name):
 
 def run(command, seconds):
     """Returns why a command failed, or nothing."""
-    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        start_new_session=True,
+        preexec_fn=_listen_to_interrupts,
+    )
     try:
         code = process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -48,6 +53,11 @@ def run(command, seconds):
             process.wait()
         return f"ended after {seconds / 60:.0f} minutes"
     return f"failed with status {code}" if code else ""
+
+
+def _listen_to_interrupts():
+    # A shell's background process, and so its children, would ignore them.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run_all(names, minutes, quick=False, python=sys.executable):
