@@ -21,9 +21,9 @@ def log_average(
     the logit `offset - scale * ||z_i - z_j||`; the mean is over all pairs of a
     sample of i and a sample of j.
 
-    Loops over blocks of pairs of samples, and once more for the gradient.
-    Memory is a few times `n * m` numbers or a block of `BLOCK_SIZE` numbers,
-    whichever is larger, and a few times the samples.
+    Loops over pairs of samples, and once more for the gradient. The pairs of
+    one set are computed in blocks. Memory is a few times `n * m` numbers, or a
+    block of `BLOCK_SIZE` numbers if larger, and a few times the samples.
 
     Args:
         first: `(num_samples, n, dim)`.
@@ -133,11 +133,14 @@ class _Pairs(NamedTuple):
     of_numbers: Function from numbers below `total` to both samples of pairs.
     total: Number of pairs.
     are_mirrored: Whether (j, i) belongs to each pair (i, j).
+    in_blocks: Whether a step takes several pairs. Not if the graph may have
+        been traced before XLA compiles it: XLA must know the size of a block.
     """
 
     of_numbers: Callable
     total: int | tf.Tensor
     are_mirrored: bool = False
+    in_blocks: bool = True
 
     def loop(self, step, sums, sizes) -> list:
         """`step(i, j, *sums) -> sums`, for blocks of pairs of samples.
@@ -151,8 +154,7 @@ class _Pairs(NamedTuple):
 
         def body(start, *sums):
             end = tf.minimum(start + block, count)
-            # XLA must know the size of a block.
-            one = compat.is_traced_for_xla()
+            one = not self.in_blocks or compat.is_traced_for_xla()
             numbers = start[None] if one else tf.range(start, end)
             sums = step(*self.of_numbers(numbers), *sums)
             return start + 1 if one else end, *sums
@@ -171,7 +173,8 @@ def _kinds_of_pairs(num_samples, of_one_side: bool) -> list[_Pairs]:
         def of_numbers(numbers):
             return numbers // num_samples, numbers % num_samples
 
-        return [_Pairs(of_numbers, num_samples * num_samples)]
+        total = num_samples * num_samples
+        return [_Pairs(of_numbers, total, in_blocks=False)]
     same = _Pairs(lambda numbers: (numbers, numbers), num_samples)
     if num_samples == 1:
         return [same]

@@ -6,6 +6,7 @@ import tensorflow as tf
 from scipy import special
 
 from embeddings_tf.ops import log_average as module
+from embeddings_tf.ops import match_probability
 from embeddings_tf.ops.log_average import log_average
 
 SCALE, OFFSET = 1.3, 0.4
@@ -124,19 +125,30 @@ def test_no_rows(n, m):
     assert value.shape == (n, n)
 
 
-def test_many_samples_of_many_rows_take_several_blocks(monkeypatch):
+def test_samples_with_many_dimensions_take_several_blocks(monkeypatch):
     """A block is bounded by the samples that it reads, not only by pairs."""
     sizes = []
 
     def distances(left, right, dtype):
-        sizes.append((left.shape, right.shape))
+        sizes.append(left.shape)
         return original(left, right, dtype)
 
     original = module._distances
     monkeypatch.setattr(module, "_distances", distances)
     monkeypatch.setattr(module, "BLOCK_SIZE", 1000)
-    first, second = samples(50, 0, num_samples=4), samples(1, 1, num_samples=4)
-    gradients(first, second, np.ones((50, 1)), True, 1.0)
-    # 50 rows of two coordinates and two more columns: 200 numbers.
-    assert {left[0] for left, _ in sizes} == {5, 1}
-    assert all(np.prod(left) <= 1000 for left, _ in sizes)
+    z = samples(10, 0, num_samples=4, dim=30)
+    gradients(z, None, np.ones((10, 10)), True, 1.0)
+    # 10 rows of 30 coordinates and two more columns: 320 numbers.
+    assert {size[0] for size in sizes} == {3, 1}
+
+
+def test_a_graph_of_an_earlier_call_in_xla():
+    first, second = tf.constant(samples(4, 0)), tf.constant(samples(3, 1))
+    scale, offset = (tf.constant(x, tf.float64) for x in (SCALE, OFFSET))
+
+    def probability(first, second):
+        return match_probability.log_match(first, second, scale, offset)
+
+    expected = probability(first, second)
+    compiled = tf.function(probability, jit_compile=True)
+    np.testing.assert_allclose(compiled(first, second), expected, rtol=1e-6)
