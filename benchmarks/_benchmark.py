@@ -12,7 +12,6 @@ import importlib.metadata
 import json
 import os
 import pathlib
-import subprocess
 import time
 from collections.abc import Callable
 
@@ -23,6 +22,7 @@ from benchmarks._aims import PEERS
 from benchmarks._aims import XLA
 from benchmarks._aims import faster
 from benchmarks._aims import time_over
+from benchmarks._provenance import provenance
 from benchmarks._worker import OVER_LIMIT
 from tools.generated_text import hardware
 from tools.generated_text import write_between
@@ -161,7 +161,7 @@ class Run:
         self.started = time.monotonic()
         # Seconds for the rounds of a case beyond the fifth.
         self.seconds = 0.0
-        self._provenance, self._load = _provenance(), os.getloadavg()[0]
+        self._provenance, self._load = provenance(), os.getloadavg()[0]
 
     def side_by_side(self):
         """Returns processes for contenders; tiny sizes have no limits."""
@@ -225,8 +225,8 @@ class Run:
         """Returns the cases where ours failed, or every contender was stopped.
 
         A variant of ours that exceeds a limit, as XLA may while it compiles, is
-        a result if another variant of ours was measured. So is a contender that
-        a smaller case had ruled out.
+        a result if another variant of ours was measured. A contender that a
+        smaller case had ruled out is a result, too.
         """
         ours = {comparison.ours for comparison in self.benchmark.comparisons}
         ours |= {OURS, XLA}
@@ -291,32 +291,8 @@ def _is_ruled_out(reason):
     return reason.startswith(PLANNED) or reason.endswith(SMALLER)
 
 
-def _provenance():
-    from trainers.quiet import import_tensorflow
-
-    import_tensorflow()
-    from trainers.provenance import provenance
-
-    found = provenance()
-    commit = found["commit"]
-    if commit.endswith("-dirty") and not _changed_code():
-        found["commit"] = commit.removesuffix("-dirty")
-    return found
-
-
 def _short(commit):
     return commit[:7] + "-dirty" * commit.endswith("-dirty")
-
-
-def _changed_code():
-    """Whether files differ from the commit, except what benchmarks write."""
-    written = [":!docs", ":!benchmarks/results"]
-    words = ["git", "status", "--porcelain", "--untracked-files=no", "--", "."]
-    root = pathlib.Path(__file__).parents[1]
-    done = subprocess.run(
-        [*words, *written], cwd=root, capture_output=True, check=True
-    )
-    return bool(done.stdout.strip())
 
 
 def _versions(packages):

@@ -17,10 +17,10 @@ import pathlib
 import statistics
 import time
 
+from benchmarks._provenance import provenance
 from benchmarks._side_by_side import high_water_mark
 from benchmarks._side_by_side import process
 from tools.generated_text import write_between
-from trainers.provenance import provenance
 from trainers.quiet import import_tensorflow
 from trainers.workdir import write_json
 

@@ -19,6 +19,7 @@ import tempfile
 
 from benchmarks import _served_models as served_models
 from benchmarks._in_engine import in_engine
+from benchmarks._provenance import provenance
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
 from tools.generated_text import write_between
@@ -247,7 +248,6 @@ def main() -> None:
     arguments = parser.parse_args()
     python, names = arguments.engines_python, arguments.names
 
-    from trainers.provenance import provenance
     from trainers.quiet import import_tensorflow
     from trainers.workdir import write_json
 

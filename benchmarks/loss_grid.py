@@ -84,10 +84,10 @@ def functions_of(loss):
 
 
 def limit_seconds(loss, batch):
-    """Returns the time that the machine itself needs, or nothing."""
+    """Returns the time that the machine itself needs, or None."""
     limits = machine_limits.limits()
     if not limits:
-        return
+        return None
     num_classes, num_per_class, dim = map(int, batch.split("x"))
     if loss == "prototypical":
         # Queries and prototypes: the product, and one for each gradient.
