@@ -130,7 +130,7 @@ def table(result, rows):
 
 BENCHMARK = Benchmark(
     "loss_grid",
-    minutes=30,
+    minutes=27,
     comparisons=(
         Comparison(OURS, THEIRS),
         Comparison(XLA, THEIRS),

@@ -41,6 +41,7 @@ PROGRAMS = {
     "keras": "import keras",
     "first step": FIRST_STEP,
 }
+QUICK_PROGRAMS = ("embeddings_tf", "first step")
 IMPORTS, LARGEST = "imports", 8
 ROWS, DIM = 120, 64
 NAMES = [*batch_size.NAMES, "SoftContrastive", "FullCovariancePrototypes"]
@@ -152,7 +153,8 @@ def main(arguments=None) -> None:
         names = NAMES[1:2] if run.quick else NAMES
         for case in run.each([IMPORTS, *names]):
             if case == IMPORTS:
-                programs = {name: (name,) for name in PROGRAMS}
+                chosen = QUICK_PROGRAMS if run.quick else PROGRAMS
+                programs = {name: (name,) for name in chosen}
                 rounds = 1 if run.quick else side_by_side.LEAST_ROUNDS
                 found = together.compare(
                     warm_up, run_program, programs, 0, most_rounds=rounds

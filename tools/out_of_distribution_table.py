@@ -20,6 +20,7 @@ from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
+from trainers.evaluators.unknown_scores import auroc_text
 
 RESULTS = ROOT / "benchmarks" / "results" / "out_of_distribution"
 PAGE = ROOT / "docs" / "results" / "prototypes.md"
@@ -98,10 +99,7 @@ def table(results: list[dict]) -> str:
 def _cell(found: dict | None) -> str:
     if found is None:
         return ""
-    return (
-        f"{found['auroc']:.3f} ±{found['auroc_interval']:.3f} "
-        f"({100 * found['fpr_at_95_tpr']:.0f})"
-    )
+    return f"{auroc_text(found)} ({100 * found['fpr_at_95_tpr']:.0f})"
 
 
 def _command(run: dict) -> str:

@@ -165,9 +165,12 @@ def axes_claims(runs: list[dict]) -> list[claims.Claim]:
         lines(
             "The variance rises with occlusion",
             diagonal,
-            lambda run: run["evaluation"]["uncertainty"][
-                "rank_correlation_with_occlusion"
-            ],
+            lambda run: (
+                run["evaluation"]["uncertainty"][
+                    "rank_correlation_with_occlusion"
+                ]
+                or 0.0
+            ),
             lambda value: value >= 0.5,
             "rank correlation",
         ),

@@ -16,6 +16,8 @@ import shlex
 import sys
 import tempfile
 
+import numpy as np
+
 from tools import bare_wheel
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
@@ -42,15 +44,27 @@ def example() -> tuple[str, list[str]]:
     return code, "".join(blocks).splitlines()
 
 
-def answers(path: pathlib.Path, enrolled: list[str]) -> dict:
+def answers(
+    path: pathlib.Path, enrolled: list[str], gallery: pathlib.Path
+) -> dict:
     """Counts the answers of `identify` in its table.
 
+    The examples of the gallery do not count.
+
     Args:
-        path: File of `identify --output`, of inputs with labels.
+        path: File of `identify --output`, of inputs with labels. The names of
+            the files are unique.
         enrolled: Names of the enrolled classes.
+        gallery: File of the gallery.
     """
+    with np.load(gallery, allow_pickle=False) as arrays:
+        examples = {pathlib.Path(name).name for name in arrays["names"]}
     with open(path, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+        rows = [
+            row
+            for row in csv.DictReader(file)
+            if pathlib.Path(row["path"]).name not in examples
+        ]
     known = [row for row in rows if row["label"] in enrolled]
     others = [row for row in rows if row["label"] not in enrolled]
     return {
@@ -121,7 +135,7 @@ def text(result: dict) -> str:
             *lines,
             "",
             f"`identify` on the test classes of `runs/spoken`: of "
-            f"{spoken['known']} recordings of enrolled classes, "
+            f"{spoken['known']} other recordings of enrolled classes, "
             f"{of_known * spoken['identified']:.1f} % get their class and "
             f"{of_known * spoken['known_unknown']:.1f} % the answer "
             f'"unknown"; of {spoken["others"]} recordings of other classes, '
@@ -154,9 +168,15 @@ def measure(folder: pathlib.Path, recordings: pathlib.Path) -> dict:
         **found,
         "runs": {n: evaluation_of(work / "runs" / n) for n in CLASSES},
         "spoken": answers(
-            work / "spoken.csv", enrolled_classes(commands, "spoken")
+            work / "spoken.csv",
+            enrolled_classes(commands, "spoken"),
+            work / "spoken.npz",
         ),
-        "speakers": answers(work / "speakers.csv", speakers_of(recordings)),
+        "speakers": answers(
+            work / "speakers.csv",
+            speakers_of(recordings),
+            work / "speakers.npz",
+        ),
     }
 
 

@@ -26,7 +26,8 @@ def classes_of(run: Run, data) -> dict | None:
         `{"dataset": ..., "splits": {"train": {"ant": 20, ...}, ...}}` with the
         number of examples of each class; None for data with a name. If the
         examples of every class are divided, `"rows"` contains a hash of the
-        examples of each split.
+        examples of each split. If something else than the labels is divided,
+        such as speakers, `"divided"` contains its names.
     """
     if not is_own_data(run.data.dataset):
         return None
@@ -44,6 +45,13 @@ def classes_of(run: Run, data) -> dict | None:
             used = tuple(filter(None, (folds.split, folds.test_split)))
         divided = [split for split in dict.fromkeys(used) if split != "all"]
         found["rows"] = {split: data.row_digest(split) for split in divided}
+    folds, label = run.data.folds, run.data.label
+    if folds.num_folds and folds.group.feature:
+        found["divided"] = {"every fold": data.divided_names(folds.split)}
+    elif label.feature and not folds.num_folds:
+        found["divided"] = {
+            split: data.divided_names(split) for split in splits
+        }
     return found
 
 
@@ -94,6 +102,15 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
             f"this run started ({listed(changed)}), see {file}; put the data "
             "back, or train again in another --workdir"
         )
+    for split, names in found.get("divided", {}).items():
+        changed = set(names) ^ set(before.get("divided", {}).get(split, names))
+        if changed:
+            raise ValueError(
+                f"{found['dataset']} is divided by other names than when this "
+                f"run started ({listed(sorted(changed))}), see {file}; "
+                "training examples could now be in the test. Put the data "
+                "back, or train again in another --workdir"
+            )
     for split, digest in found.get("rows", {}).items():
         if before.get("rows", {}).get(split, digest) != digest:
             raise ValueError(

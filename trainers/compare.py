@@ -55,6 +55,13 @@ def compare(
     """Trains and evaluates what is missing; returns the comparison."""
     from trainers.workdir import folder_argument
 
+    for override in overrides:
+        field = override.partition("=")[0].removeprefix("training.")
+        if field in ("seed", "patience"):
+            raise ValueError(
+                "a comparison has a seed for each repeat and no early "
+                f"stopping; leave out --config.{field}"
+            )
     folder_argument("--workdir", workdir)
     wanted = goal_of(goal)
     methods = list(dict.fromkeys(methods or wanted.compare))
@@ -87,6 +94,7 @@ def compare(
         for method in methods
     }
     values = {method: [] for method in methods}
+    prints: dict[int, str] = {}
     seconds = {method: 0.0 for method in methods}
     commits, passed = set(), []
     for number, (method, repeat) in enumerate(planned):
@@ -96,6 +104,13 @@ def compare(
             flush=True,
         )
         results = _trained(planned[method, repeat], overrides)
+        found = results["data_fingerprint"]
+        if found != prints.setdefault(repeat, found):
+            raise ValueError(
+                f"{dataset} has other training examples than when the "
+                f"comparison in {workdir} started; put the data back, or "
+                "choose another --workdir"
+            )
         parts = results["training"], results["evaluation"]
         values[method].append(wanted.of_results(parts[1], method))
         seconds[method] += parts[0]["seconds"]
@@ -103,13 +118,16 @@ def compare(
         commits |= {part["commit"] for part in parts}
     from trainers.provenance import provenance
 
+    own_divisions = len(set(prints.values())) > 1
+    test_to_train = _test_to_train(planned[methods[0], 0].run, own_divisions)
     comparison = {
         "data": dataset,
         "goal": goal,
         "split": split,
         "number": wanted.number,
         "higher_is_better": wanted.higher_is_better,
-        "methods": paired(values, wanted.higher_is_better),
+        "methods": paired(values, wanted.higher_is_better, test_to_train),
+        "test_to_train": test_to_train,
         "seconds": seconds,
         "budgets": _budgets(planned),
         "overrides": overrides,
@@ -136,14 +154,25 @@ def _trained(planned, overrides) -> dict:
     from trainers.goal_overrides import place_overrides
     from trainers.goal_recipe import written_recipe
     from trainers.train import train
+    from trainers.workdir import is_evaluated
     from trainers.workdir import read_results
 
     folder = planned.path.parent
     with written_recipe(planned) as recipe:
         train(recipe, str(folder), place_overrides(overrides))
-    if "evaluation" not in read_results(folder):
+    if not is_evaluated(read_results(folder), planned.run):
         evaluate(str(folder), [])
     return read_results(folder)
+
+
+def _test_to_train(run, own_divisions: bool) -> float:
+    """Test classes for each training class if repeats divide the data anew."""
+    if not own_divisions:
+        return 0.0
+    # A fifth of the classes is the test, or one fold; of the other classes a
+    # quarter, or a fifth in folds, is for validation.
+    num_folds = run.data.folds.num_folds
+    return 1 / (0.8 * (num_folds - 1)) if num_folds else 0.2 / 0.6
 
 
 def _budgets(planned: dict) -> dict:
@@ -161,12 +190,19 @@ def _budgets(planned: dict) -> dict:
     return found
 
 
-def paired(values: dict[str, list[float]], higher_is_better: bool) -> dict:
+def paired(
+    values: dict[str, list[float]],
+    higher_is_better: bool,
+    test_to_train: float = 0.0,
+) -> dict:
     """Mean of each method, and its difference from the best, best first.
 
     Args:
         values: A number for each repeat, by method.
         higher_is_better: Whether a larger number is better.
+        test_to_train: Test examples for each training example if every repeat
+            divides the data anew, else 0. Such repeats share examples, so their
+            numbers vary less than those of new data (Nadeau & Bengio 2003).
 
     Returns:
         By method: `values`, `mean`, `difference` (mean of the differences from
@@ -183,7 +219,7 @@ def paired(values: dict[str, list[float]], higher_is_better: bool) -> dict:
     for method in order:
         differences = np.asarray(values[method]) - best
         count = len(differences)
-        error = differences.std(ddof=1) / np.sqrt(count)
+        error = differences.std(ddof=1) * np.sqrt(1 / count + test_to_train)
         half = stats.t.ppf(0.975, count - 1) * error
         mean = float(differences.mean())
         found[method] = {

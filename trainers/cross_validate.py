@@ -59,6 +59,7 @@ def cross_validate(
     from trainers.strategy import start
     from trainers.train import train
     from trainers.workdir import claim
+    from trainers.workdir import is_evaluated
     from trainers.workdir import open_workdir
     from trainers.workdir import require_free
 
@@ -99,7 +100,7 @@ def cross_validate(
             for fold in wanted[:1]:  # all folds use the same data
                 check_recipe(load_recipe(recipe, of_fold(fold)))
             claim(path, name, whole)
-        missing = [f for f in wanted if "evaluation" not in found[f]]
+        missing = [f for f in wanted if not is_evaluated(found[f], whole)]
         seconds: list[float] = []
         for fold in missing:
             run = path / f"fold_{fold}"
@@ -113,7 +114,7 @@ def cross_validate(
         done = [
             fold
             for fold in every[1:]
-            if "evaluation" in _results(path / f"fold_{fold}")
+            if is_evaluated(_results(path / f"fold_{fold}"), whole)
         ]
         # Fold 0 is used only if no other fold has run.
         return _collect(path, name, done or [0])
@@ -124,9 +125,9 @@ def _results(run: pathlib.Path) -> dict:
     from trainers.workdir import read_results
 
     results = read_results(run)
-    if "evaluation" not in results:
+    if not {"training", "evaluation"} <= set(results):
         return results
-    training = results.get("training")
+    training = results["training"]
     if not (
         isinstance(results["evaluation"], dict)
         and isinstance(training, dict)
@@ -134,8 +135,9 @@ def _results(run: pathlib.Path) -> dict:
         and "monitor" in training
     ):
         raise ValueError(
-            f"{run / 'results.json'} is damaged (it lacks the training or the "
-            "evaluation); move it away and start the same command again"
+            f"{run / 'results.json'} is damaged (parts of the training or the "
+            "evaluation are missing); move it away and start the same command "
+            "again"
         )
     return results
 

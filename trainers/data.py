@@ -19,6 +19,7 @@ from trainers.classes import require_large_classes
 from trainers.config import build
 from trainers.examples import Place
 from trainers.examples import load
+from trainers.examples import read_examples
 from trainers.examples import take
 from trainers.feature_scale import require_differing_features
 from trainers.recordings import MANUAL_VARIABLE
@@ -218,6 +219,25 @@ class Data:
                 "set; a run with folds has others"
             )
         return load(self.run.data.dataset, split, self._place, label=feature)[1]
+
+    def divided_names(self, split: str) -> list[str]:
+        """Returns the distinct names of what the run's data is divided by.
+
+        These are the groups of all folds, or, without folds, the values of the
+        column `class` in a split.
+        """
+        fields = self.run.data
+        if fields.folds.num_folds:
+            names = read_examples(
+                fields.dataset,
+                fields.folds.split,
+                self._place,
+                fields.label,
+                fields.folds.group,
+            )[2]
+        else:
+            names = load(fields.dataset, split, self._place, label="class")[1]
+        return np.unique(np.asarray(names).astype(np.str_)).tolist()
 
     def row_digest(self, split: str) -> str:
         """Returns a hash of the rows of a split: their names and classes.

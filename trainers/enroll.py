@@ -111,6 +111,7 @@ def enroll(arguments: argparse.Namespace) -> None:
     from trainers.galleries import rows_to_enroll
     from trainers.trained import embed_inputs
 
+    rate = arguments.false_accept_rate
     if path.exists():
         trained, gallery = open_gallery(
             path, workdir, own_code=arguments.workdir is not None
@@ -120,7 +121,10 @@ def enroll(arguments: argparse.Namespace) -> None:
                 f"{path} uses the score {gallery.score}; received --score "
                 f"{arguments.score}. Choose another --gallery"
             )
-        if arguments.no_threshold:
+        if rate is None and gallery.calibration_ is not None:
+            rate = gallery.calibration_["false_accept_rate"]
+        if arguments.no_threshold or _is_new_calibration(arguments):
+            # The old examples may be too few for what is enrolled now.
             gallery.remove_threshold()
         for name in arguments.remove or ():
             gallery.remove(name)
@@ -158,7 +162,7 @@ def enroll(arguments: argparse.Namespace) -> None:
             trained,
             gallery,
             arguments.calibration,
-            arguments.false_accept_rate,
+            rate,
             check_inputs=not arguments.no_input_check,
         )
     elif arguments.no_input_check:
@@ -234,8 +238,11 @@ def _check(arguments, path) -> None:
 def _needs_calibration(arguments, gallery) -> bool:
     if arguments.no_threshold:
         return False
-    wanted = arguments.calibration or arguments.false_accept_rate
-    return bool(wanted) or gallery.calibration_ is None
+    return _is_new_calibration(arguments) or gallery.calibration_ is None
+
+
+def _is_new_calibration(arguments) -> bool:
+    return bool(arguments.calibration or arguments.false_accept_rate)
 
 
 def _report(path, gallery) -> None:

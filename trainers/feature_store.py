@@ -27,7 +27,10 @@ class FeatureStore:
         self._files: dict[pathlib.Path, np.ndarray] = {}
         self._places: dict[bytes, tuple[pathlib.Path, int]] = {}
         for path in sorted(folder.glob("*.npy")):
-            self._open(path)
+            # Another process writes hidden files, or was killed before it
+            # could rename them.
+            if not path.name.startswith("."):
+                self._open(path)
 
     def missing(self, keys: np.ndarray) -> np.ndarray:
         """Returns the first row of every key that the store lacks."""

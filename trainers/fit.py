@@ -78,6 +78,12 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
         import_own_code(config_of(run))
         with dtype_policy(fields.precision):
             found = checkpoint.restore(checkpoints)
+        if found and not is_claimed:
+            raise ValueError(
+                f"{checkpoints} has a checkpoint, but {workdir} has no "
+                "config.json that says of which run. Put it back, or choose "
+                "another --workdir."
+            )
         restored, state = found or (None, None)
     first_epoch, finished = (
         int(number)
@@ -90,7 +96,12 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
         if workdir is None:
             return {}
         print(f"{workdir} is trained already ({state['finished']}).")
-        return _write_results(run, recipe, workdir, strategy, state)
+        results = workdirs.read_results(workdir)
+        if {"training", "data_fingerprint"} <= set(results):
+            return results  # with the commit and machine of the training
+        # Killed before it wrote them.
+        more = _identity(run, Data(run))
+        return _write_results(run, recipe, workdir, strategy, state, **more)
     if state:
         print(f"Going on after epoch {first_epoch}.")
     data = Data(run)
@@ -123,8 +134,12 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     if not is_claimed:
         evaluator(run).check(run, data)
         _check_step(plain, batches, held_out)
+    if state is None:  # a search claims the workdirs of its trials
         classes.write_classes(workdir, found)
         write_backbone(workdir, run.data)
+    else:
+        workdirs.drop_evaluations(workdir)
+    if not is_claimed:
         workdirs.claim(workdir, recipe, run)
     checkpoints.mkdir(exist_ok=True)
     sample = next(iter(data.batches(0)))
@@ -158,9 +173,15 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
         workdir,
         strategy,
         saver.state,
-        config=workdirs.as_json(run),
-        data_fingerprint=fingerprint(data),
+        **_identity(run, data),
     )
+
+
+def _identity(run, data) -> dict:
+    return {
+        "config": workdirs.as_json(run),
+        "data_fingerprint": fingerprint(data),
+    }
 
 
 def _write_results(run, recipe, workdir, strategy, state, **more) -> dict:

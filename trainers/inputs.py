@@ -81,6 +81,8 @@ def read_inputs(run: Run, words: list[str], split: str = "") -> Inputs:
     own = {}
     if not _is_same_data(word, run.data.dataset):
         own = {"label": Label(), "folds": Folds(), "division": Division()}
+    elif split in ("", "all"):
+        own = {"folds": Folds()}  # folds have no split of all examples
     data = dataclasses.replace(run.data, dataset=word, **own)
     return read_split(dataclasses.replace(run, data=data), split or "all")
 

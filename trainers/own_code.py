@@ -6,6 +6,7 @@ A relative path starts in the folder in which the command is started.
 import importlib.util
 import pathlib
 import re
+import sys
 from collections.abc import Mapping
 
 # Data sets `KIND:PATH` whose reading runs no code of the user's own.
@@ -30,9 +31,11 @@ def run_file(path: pathlib.Path, module: str):
         raise ValueError(f"there is no file {path}")
     spec = importlib.util.spec_from_file_location(module, path)
     found = importlib.util.module_from_spec(spec)
+    sys.modules[module] = found  # dataclasses look it up while it runs
     try:
         spec.loader.exec_module(found)
     except Exception as error:
+        del sys.modules[module]
         raise ValueError(
             f"{path} cannot be read: {type(error).__name__}: {error}"
         ) from error

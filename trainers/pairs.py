@@ -35,7 +35,8 @@ def read_pairs(
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     try:
-        with open(path, newline="", encoding="utf-8") as file:
+        # Excel starts a file in UTF-8 with a mark.
+        with open(path, newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file, strict=True))
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a table: {error}") from error

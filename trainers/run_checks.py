@@ -4,6 +4,7 @@ from trainers.own_code import split_name
 from trainers.places import PLACES
 from trainers.places import place_of
 from trainers.run import Part
+from trainers.run import Plateau
 from trainers.run import Run
 from trainers.run_fields import join
 from trainers.signatures import REQUIRED
@@ -112,6 +113,24 @@ def _check_numbers(run: Run) -> None:
         raise ValueError(
             "config.optimizer.epsilon must be positive: the optimiser divides "
             f"by it; received {epsilon!r}"
+        )
+    average = run.optimizer.arguments
+    if average.get("use_ema") and not average.get("ema_overwrite_frequency"):
+        raise ValueError(
+            "config.optimizer.use_ema averages weights, which checkpoints get "
+            "only with config.optimizer.ema_overwrite_frequency; set it, for "
+            "example to config.steps_per_epoch"
+        )
+    if folds.fold and not folds.num_folds:
+        raise ValueError(
+            f"config.folds.fold={folds.fold} needs config.folds.num_folds; "
+            "without folds the splits of the data set are used"
+        )
+    if training.plateau.factor == 1 and training.plateau != Plateau():
+        raise ValueError(
+            "config.plateau.factor is 1, so the learning rate is never "
+            "lowered; set it, for example to 0.5, or leave out the other "
+            "fields of config.plateau"
         )
     if training.seed < 0:
         raise ValueError(

@@ -246,6 +246,26 @@ def read_results(path: pathlib.Path) -> dict:
     )
 
 
+def drop_evaluations(path: pathlib.Path) -> None:
+    """Removes evaluations of an earlier checkpoint from `results.json`."""
+    results = read_results(path)
+    kept = {
+        name: section
+        for name, section in results.items()
+        if not name.startswith("evaluation")
+    }
+    if len(kept) < len(results):
+        write_json(path / "results.json", kept)
+
+
+def is_evaluated(results: dict, run: Run) -> bool:
+    """Whether results have an evaluation with the settings of the run."""
+    found = results.get("evaluation")
+    if not (isinstance(found, dict) and "training" in results):
+        return False
+    return found.get("settings") == as_json(run)["evaluation"]
+
+
 def resolved(config: dict) -> dict:
     """Returns a config with every field, as JSON would return it.
 

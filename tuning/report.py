@@ -102,6 +102,12 @@ def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
     oracle = tuner.oracle
     table = rows(oracle)
     winner = best(table, oracle.objective.direction)
+    if len({row[FINGERPRINT] for row in table if FINGERPRINT in row}) > 1:
+        raise ValueError(
+            f"the trials of {path} had different training data, so their "
+            "objectives cannot be compared; put the data back, and search "
+            "anew in another --workdir"
+        )
     write_atomically(path / "trials.csv", as_csv(table, names_in(oracle)))
     if winner is not None:
         values = oracle.trials[winner["trial"]].hyperparameters.copy()

@@ -153,6 +153,10 @@ class Oracle(RandomSearchOracle):
                 )
 
 
+class OpenSpaceError(ValueError):
+    """The space has a name that only some values of others bring about."""
+
+
 class Tuner(keras_tuner.Tuner):
     """Trains a recipe once per trial, each time in a separate workdir.
 
@@ -181,6 +185,7 @@ class Tuner(keras_tuner.Tuner):
         self.recipe = recipe
         if self.oracle is oracle:  # not a worker of a chief
             oracle.reload()
+        self._names = {found.name for found in self.oracle.get_space().space}
 
     def save(self):
         """Does nothing: the oracle has already saved the state."""
@@ -196,6 +201,8 @@ class Tuner(keras_tuner.Tuner):
             OSError: If the machine caused a failure, for example by a full disk
                 or missing data. The trial continues when you start the search
                 again.
+            ValueError: If the space draws a value only for some values of
+                others, without saying so.
         """
         while True:
             trial = self._ask("create_trial", self.tuner_id)
@@ -206,7 +213,7 @@ class Tuner(keras_tuner.Tuner):
                 continue
             try:
                 value = self.run_trial(trial)
-            except OSError:
+            except (OSError, OpenSpaceError):
                 raise
             except Exception as error:
                 record_failure(self._folder(trial), error)
@@ -239,6 +246,18 @@ class Tuner(keras_tuner.Tuner):
                     ) from error
                 time.sleep(POLL_SECONDS)
 
+    def _require_known(self, hyperparameters) -> None:
+        """A name that was not drawn has its default, and changes the space."""
+        names = [found.name for found in hyperparameters.space]
+        new = [name for name in names if name not in self._names]
+        if new:
+            raise OpenSpaceError(
+                f"the space draws {new[0]!r} only for some values of others, "
+                "so it was not drawn here; put it into a block `with "
+                "hyperparameters.conditional_scope(NAME, VALUES):`, and choose "
+                "another --workdir"
+            )
+
     def run_trial(self, trial) -> float:
         """Trains, or continues training; returns the value of the objective.
 
@@ -248,6 +267,7 @@ class Tuner(keras_tuner.Tuner):
         # Gives layers the same names as in a new process.
         keras.backend.clear_session()
         run = self.make_run(trial.hyperparameters)
+        self._require_known(trial.hyperparameters)
         with _open_when_free(self._folder(trial)) as path:
             workdirs.claim(path, self.recipe, run)
             board = path / "tensorboard"

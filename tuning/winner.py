@@ -37,6 +37,7 @@ from tuning.search import space_names
 
 # Fields that `--batches` sets.
 SET_BY_LENGTH = ("steps_per_epoch", "decay_steps")
+WARMUP = "warmup_steps"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -173,9 +174,12 @@ def _of_length(
         f"steps_per_epoch={num_batches // epochs}",
         f"patience={epochs}",
     ]
-    for field, value in flat(config_of(run)["optimizer"]).items():
+    decays = flat(config_of(run)["optimizer"])
+    for field, value in decays.items():
         if field.endswith("decay_steps"):
-            steps = max(1, round(value * num_batches / own))
+            warmup = decays.get(field.removesuffix("decay_steps") + WARMUP, 0)
+            steps = round((value + warmup) * num_batches / own) - warmup
+            steps = max(1, steps)
             found.append(f"optimizer.{field}={steps}")
     return found
 

@@ -135,7 +135,7 @@ def _check_finite(x):
 
 def _first_not_finite(block):
     """Returns the first row of `block` that is not finite, or None."""
-    if block.dtype.kind not in "fc":
+    if block.dtype.kind not in "fc" and block.dtype.name != "bfloat16":
         return None
     finite = np.isfinite(block)
     if finite.all():

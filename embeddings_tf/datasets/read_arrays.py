@@ -96,12 +96,12 @@ def _with_names(source, names):
         )
     if len(set(names.tolist())) < len(names):
         raise ValueError(f"{file}: class_names has a name twice.")
-    counts = np.bincount(np.maximum(labels, 0), minlength=len(names))
     if labels.min() < 0 or labels.max() >= len(names):
         raise ValueError(
             f"{file}: class_names has {len(names)} names, but labels are from "
             f"{labels.min()} to {labels.max()}; expected 0 to {len(names) - 1}."
         )
+    counts = np.bincount(labels, minlength=len(names))
     if not counts.all():
         name = str(names[np.argmin(counts)])
         raise ValueError(

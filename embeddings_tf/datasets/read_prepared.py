@@ -58,7 +58,7 @@ def read_split(tfds, builder, split, label):
     is_text = features[label_key].np_dtype == np.object_
     labels = np.empty(
         (num_examples, *features[label_key].shape),
-        np.object_ if is_text else np.int32,
+        np.object_ if is_text else features[label_key].np_dtype,
     )
     has_length = shape[:1] == (None,) and not read_later
     if has_length:
@@ -103,6 +103,8 @@ def read_split(tfds, builder, split, label):
         raise OSError(_damaged(builder)) from error
     if first != num_examples or len(x) != num_examples:
         raise OSError(_damaged(builder))
+    if not is_text:
+        labels = _fitting(labels, label_key, builder)
     if is_text:
         labels = np.char.decode(labels.astype(np.bytes_), "utf-8")
     if own_names:
@@ -114,6 +116,20 @@ def read_split(tfds, builder, split, label):
             sample_rate=getattr(features[x_key], "sample_rate", None) or None,
         )
     return x, labels
+
+
+def _fitting(labels, key, builder):
+    """Returns labels as int32; ValueError if they do not fit."""
+    limits = np.iinfo(np.int32)
+    if len(labels) and not limits.min <= labels.min() <= labels.max() <= (
+        limits.max
+    ):
+        raise ValueError(
+            f"{builder.info.full_name}: labels must fit in 32 bits; {key!r} is "
+            f"from {labels.min()} to {labels.max()}. Read it with tfds.load, "
+            "and number the classes: np.unique(labels, return_inverse=True)[1]."
+        )
+    return labels.astype(np.int32)
 
 
 @contextlib.contextmanager

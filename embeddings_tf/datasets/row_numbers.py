@@ -34,4 +34,5 @@ def row_numbers(index, length: int, *, slices: bool = True) -> np.ndarray:
             f"indices must be in 0..{length - 1}; received "
             f"{index.min()} to {index.max()}."
         )
+    index = index.astype(np.int64)  # int8 plus the length may overflow
     return np.where(index < 0, index + length, index)

@@ -83,7 +83,13 @@ def _header(path):
 def _decoded(path, num_samples):
     soundfile = _soundfile(path)
     try:
-        samples, _ = soundfile.read(path, dtype="int16")
+        if soundfile.info(path).subtype.startswith("PCM"):
+            samples, _ = soundfile.read(path, dtype="int16")
+        else:
+            # Loud samples are beyond 1, and would change their sign as int16.
+            samples, _ = soundfile.read(path, dtype="float32")
+            samples = np.rint(32767 * samples).clip(-32768, 32767)
+            samples = samples.astype(np.int16)
     except soundfile.SoundFileError as error:
         raise ValueError(_damaged(path, error)) from error
     if samples.shape != (num_samples,):

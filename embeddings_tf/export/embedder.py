@@ -68,13 +68,15 @@ class Embedder:
     def _graph(self) -> tf.Graph:
         return self._rows.get_concrete_function().graph
 
+    def numbers_per_row(self, inputs):
+        """Numbers that are needed at once for a row of these inputs."""
+        if None not in self.specs[0].shape[1:]:
+            return memory.values_of_row(self._graph)
+        of_row = tf.reduce_prod(tf.shape(inputs[0], tf.int64)[1:])
+        return of_row * self.values_per_value
+
     def _in_blocks(self, name, *inputs):
         """Embeds blocks of rows, so that memory does not grow with them."""
-        if None in self.specs[0].shape[1:]:
-            of_row = tf.reduce_prod(tf.shape(inputs[0], tf.int64)[1:])
-            needed = of_row * self.values_per_value
-        else:
-            needed = memory.values_of_row(self._graph)
         outputs = self._rows.get_concrete_function().structured_outputs
         specs = {
             str(number): tf.TensorSpec(found.shape, found.dtype)
@@ -85,7 +87,7 @@ class Embedder:
                 zip(specs, self._rows(name, *rows), strict=True)
             ),
             inputs,
-            needed,
+            self.numbers_per_row(inputs),
             specs,
             BLOCK,
         )

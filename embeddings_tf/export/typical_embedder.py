@@ -7,8 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import tensorflow as tf
 
-from embeddings_tf.export.inputs import Embedder
+from embeddings_tf.export import checks
+from embeddings_tf.export.embedder import BLOCK
+from embeddings_tf.export.embedder import Embedder
 from embeddings_tf.export.signatures import Endpoint
+from embeddings_tf.layers.pixel_range import exported_checks
 from embeddings_tf.scoring.input_numbers import evenly_spaced
 from embeddings_tf.scoring.typicality import Typicality
 
@@ -29,7 +32,7 @@ class TypicalEmbedder(Embedder):
         self._typicality = {**typicality.to_dict(), **variables}
 
     def checked(self, inputs, name: str) -> tuple[tf.Tensor, ...]:
-        return (*super().checked(inputs, name), self.typical(inputs))
+        return (*super().checked(inputs, name), self._typical_in_blocks(inputs))
 
     def unchecked(self, inputs) -> tuple[tf.Tensor, ...]:
         return (*super().unchecked(inputs), self.typical(inputs))
@@ -38,7 +41,9 @@ class TypicalEmbedder(Embedder):
         """As `Typicality.predict`, in operations that converters know."""
         x = inputs[0]
         if self.preprocessing is not None:
-            x = self.preprocessing(*inputs)
+            # The embedding of the same inputs has checked their range.
+            with exported_checks("accept"):
+                x = self.preprocessing(*inputs)
         found = self._typicality
         length = math.prod(found["input_shape"])
         numbers = tf.cast(tf.reshape(x, (-1, length)), tf.float32)
@@ -54,6 +59,16 @@ class TypicalEmbedder(Embedder):
         errors = tf.reduce_mean((z - tf.matmul(parts, components)) ** 2, 1)
         # False for an error that is not finite, of huge inputs.
         return errors <= -found["threshold"]
+
+    def _typical_in_blocks(self, inputs) -> tf.Tensor:
+        (found,) = checks.in_blocks(
+            lambda *rows: {"typical": self.typical(rows)},
+            inputs,
+            self.numbers_per_row(inputs),
+            {"typical": tf.TensorSpec((None,), tf.bool)},
+            BLOCK,
+        ).values()
+        return found
 
 
 def stored(typicality: Typicality) -> dict[str, tf.Variable]:

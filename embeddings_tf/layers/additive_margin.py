@@ -73,7 +73,7 @@ class AdditiveMargin(keras.layers.Layer):
         self.scale = positive_number("scale", scale)
         self.margin = number_at_least("margin", margin, 0)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.input_spec = keras.layers.InputSpec(min_ndim=2)
+        self.input_spec = keras.layers.InputSpec(ndim=2)
 
     def build(self, input_shape):
         self.kernel = self.add_weight(

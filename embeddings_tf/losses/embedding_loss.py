@@ -7,6 +7,7 @@ from embeddings_tf.losses.teachable_rows import count_teachable_rows
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.batch_needs import PAIRS
 from embeddings_tf.ops.batch_needs import BatchNeeds
+from embeddings_tf.ops.global_batch import balance_replicas
 from embeddings_tf.ops.labelled_batch import labelled_batch
 
 
@@ -41,6 +42,7 @@ class EmbeddingLoss(keras.losses.Loss):
         labels, embeddings = labelled_batch(y_true, y_pred)
         count_teachable_rows(self, labels)
         values = self.call(labels, tf.cast(embeddings, self.dtype))
+        values = balance_replicas(values)
         reduction = _Reduction(
             values, name=self.name, reduction=self.reduction, dtype=self.dtype
         )

@@ -17,6 +17,7 @@ from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.labelled_batch import single_precision
 
 
 def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
@@ -42,8 +43,7 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
     num_support = positive_integer("num_support", num_support)
     gaussian.require_points(y_pred)
     labels, local = labelled_batch(y_true, y_pred)
-    if local.dtype != tf.float64:
-        local = tf.cast(local, tf.float32)
+    local = single_precision(local)
     labels, embeddings = gather_global_batch(labels, local)
     log_prob = _log_prob(labels, embeddings, num_support)
     return tf.fill(tf.shape(local)[:1], mean_over_queries(-log_prob))

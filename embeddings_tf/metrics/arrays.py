@@ -93,6 +93,9 @@ def integers(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
             "np.unique(ids, return_inverse=True)[1] turns other ids into "
             "integers."
         )
+    if array.dtype == np.uint64 and array.max() <= np.iinfo(np.int64).max:
+        # NumPy compares uint64 with int64 as floats, which merge large ids.
+        return array.astype(np.int64)
     return array
 
 

@@ -47,7 +47,8 @@ def error_rates(
     """
     threshold = finite_number("threshold", threshold)
     scores, is_target = trials(scores, is_target)
-    accepted = scores >= threshold
+    # As float32, it could be rounded down to the largest score.
+    accepted = scores >= np.float64(threshold)
     # Refuses trials of one kind only; the other threshold accepts everything.
     points = OperatingPoints(
         np.array([np.inf, threshold, -np.inf]),

@@ -193,8 +193,6 @@ class EmbeddingModel(UncertainModel):
         )
 
     def fit(self, *args, callbacks=None, **kwargs):
-        if self.optimizer is not None:
-            lower_rates(self)
         # First, so that other callbacks see its log.
         log = LogTeachableRows()
         if isinstance(callbacks, keras.callbacks.CallbackList):
@@ -203,6 +201,11 @@ class EmbeddingModel(UncertainModel):
         else:
             callbacks = [log, *keras.tree.flatten(callbacks or [])]
         return super().fit(*args, callbacks=callbacks, **kwargs)
+
+    def make_train_function(self, force=False):
+        if self.optimizer is not None:
+            lower_rates(self)
+        super().make_train_function(force)
 
     def compute_loss(
         self,

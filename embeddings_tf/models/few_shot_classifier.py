@@ -117,13 +117,15 @@ class FewShotClassifier(keras.layers.Layer):
                 f"received {num_supports} supports and labels of shape "
                 f"{labels.shape}."
             )
-        self.classes_, class_ids = np.unique(labels, return_inverse=True)
-        self.prototypes_ = tf.nest.map_structure(
+        classes, class_ids = np.unique(labels, return_inverse=True)
+        prototypes = tf.nest.map_structure(
             np.asarray,
             Method(self.model).represent(
-                self._embed("support", support), class_ids, len(self.classes_)
+                self._embed("support", support), class_ids, len(classes)
             ),
         )
+        # A failure above leaves the classifier as it was.
+        self.classes_, self.prototypes_ = classes, prototypes
         return self
 
     def predict_log_proba(self, query) -> np.ndarray:

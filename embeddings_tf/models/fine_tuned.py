@@ -36,10 +36,10 @@ class FineTuned(keras.layers.Wrapper):
 def lower_rates(model: keras.Model) -> keras.Model:
     """Makes a compiled model train each pretrained part at its own rate.
 
-    `EmbeddingModel.fit` calls it. Call it yourself after you compile an
-    encoder of `backbone_encoder` with a plain loss, and after you load such a
-    model. Weight decay of the optimizer keeps the full rate. A second call
-    changes nothing.
+    The training of an `EmbeddingModel` calls it. Call it yourself after you
+    compile an encoder of `backbone_encoder` with a plain loss, and after you
+    load such a model. Weight decay of the optimizer keeps the full rate. A
+    second call changes nothing.
 
     Args:
         model: A compiled Keras model, with an encoder of `backbone_encoder`.
@@ -68,7 +68,7 @@ def lower_rates(model: keras.Model) -> keras.Model:
     parts = [
         layer for layer in every_layer(model) if isinstance(layer, FineTuned)
     ]
-    if not any(0 < part.rate < 1 for part in parts):
+    if not any(part.rate < 1 and part.trainable_variables for part in parts):
         return model
     update_step = type(optimizer).update_step
 

@@ -15,6 +15,7 @@ from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import require_one_length
+from embeddings_tf.ops.labelled_batch import single_precision
 from embeddings_tf.ops.seed_pair import seed_pair
 
 
@@ -111,6 +112,7 @@ class HedgedInstances(MatchObjective):
 
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)
+        local = single_precision(local)
         labels, packed = gather_global_batch(labels, local)
         mean, variance = gaussian.unpack_positive(packed)
         samples = match_probability.samples_of_rows(
@@ -119,7 +121,7 @@ class HedgedInstances(MatchObjective):
         value = match_probability.match_loss(
             labels,
             samples,
-            *self._weights(),
+            *self._weights(local.dtype),
             self.average == "probability",
         )
         if self.beta:

@@ -9,6 +9,7 @@ from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.labelled_batch import require_one_length
+from embeddings_tf.ops.labelled_batch import single_precision
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -73,9 +74,10 @@ class SoftContrastive(MatchObjective):
 
     def call(self, y_true, y_pred):
         labels, local = labelled_batch(y_true, y_pred)
+        local = single_precision(local)
         labels, embeddings = gather_global_batch(labels, local)
         value = match_probability.match_loss(
-            labels, embeddings[None], *self._weights(), True
+            labels, embeddings[None], *self._weights(local.dtype), True
         )
         return tf.fill(tf.shape(local)[:1], value)
 

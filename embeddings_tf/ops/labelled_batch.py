@@ -145,6 +145,11 @@ def real_numbers(name: str, values, dtype=None) -> tf.Tensor:
     return values if dtype is None else tf.cast(values, dtype)
 
 
+def single_precision(x: tf.Tensor) -> tf.Tensor:
+    """Casts to float32, unless `x` is float64."""
+    return x if x.dtype == tf.float64 else tf.cast(x, tf.float32)
+
+
 def real_floats(name: str, values, dtype) -> tf.Tensor:
     """`real_numbers` with integers cast to `dtype`; Keras casts floats."""
     values = real_numbers(name, values)

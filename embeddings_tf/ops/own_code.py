@@ -53,9 +53,13 @@ def _of_file(path: pathlib.Path):
     if spec is None or spec.loader is None:
         raise ValueError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    with _readable(path):
-        spec.loader.exec_module(module)
-    sys.modules[name] = module
+    sys.modules[name] = module  # dataclasses look it up while it runs
+    try:
+        with _readable(path):
+            spec.loader.exec_module(module)
+    except ValueError:
+        del sys.modules[name]
+        raise
     _register(module, path.stem)
     return module
 

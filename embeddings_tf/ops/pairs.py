@@ -5,9 +5,9 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
-from embeddings_tf.ops.global_batch import balance_replicas
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
+from embeddings_tf.ops.labelled_batch import single_precision
 
 
 def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
@@ -28,11 +28,9 @@ def set_wise(value: Callable, y_true, y_pred) -> tf.Tensor:
     """
     gaussian.require_points(y_pred)
     labels, local = labelled_batch(y_true, y_pred)
-    if local.dtype != tf.float64:
-        local = tf.cast(local, tf.float32)
+    local = single_precision(local)
     labels, embeddings = gather_global_batch(labels, local)
-    values = tf.fill(tf.shape(local)[:1], value(labels, embeddings))
-    return balance_replicas(values, tf.shape(labels)[0])
+    return tf.fill(tf.shape(local)[:1], value(labels, embeddings))
 
 
 def positive_and_negative(

@@ -201,13 +201,13 @@ def _in_blocks(z, distance, terms, of_row, num_sums, is_symmetric, block, own):
 
     of_rows = []
     if of_row:
-        array = functools.partial(
-            tf.TensorArray,
-            z.dtype,
-            (end - begin - 1) // block + 1,
-            infer_shape=False,
-        )
-        kept, found = loop(add_of_row, array(), array())
+        num_blocks = (end - begin - 1) // block + 1
+        array = functools.partial(tf.TensorArray, z.dtype, infer_shape=False)
+        kept, found = loop(add_of_row, array(num_blocks), array(num_blocks + 1))
+        # A replica may have no rows; a block of none tells their width.
+        none = tf.range(0)
+        of_none = of_row(between(none, everything), none)
+        found = found.write(num_blocks, of_none)
         of_rows = tf.ensure_shape(found.concat(), [None, None])
         if own:
             (of_rows,) = gather_global_batch(of_rows)

@@ -85,7 +85,8 @@ class AdaptiveScoreNormalization:
         top_k = min(self.top_k, len(self.cohort))
         highest = np.partition(scores, -top_k, axis=1)[:, -top_k:]
         deviation = np.std(highest, axis=1)
-        flat = ~(deviation > 0)
+        # A sum rounds, so the deviation of equal scores may be positive.
+        flat = np.ptp(highest, axis=1) == 0
         if flat.any():
             raise ValueError(
                 f"`cohort` must have different scores with each example; row "

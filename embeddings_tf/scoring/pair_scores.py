@@ -29,41 +29,34 @@ def draw_pairs(
     random without repetition.
     """
     rng = np.random.default_rng(seed)
-    same = _same_class_pairs(class_ids, most, rng)
-    length = len(class_ids)
-    every = length * (length - 1) // 2
-    if every <= 4 * most:
-        first, second = np.triu_indices(length, 1)
-    else:
-        # More than enough, because some are drawn twice or of one class.
-        drawn = rng.integers(length, size=(8 * most, 2))
-        drawn = np.unique(np.sort(drawn, axis=1), axis=0)
-        first, second = drawn.T
-    different = np.flatnonzero(class_ids[first] != class_ids[second])
-    if len(different) > most:
-        different = rng.choice(different, most, replace=False)
-    return (
-        np.concatenate([same[:, 0], first[different]]),
-        np.concatenate([same[:, 1], second[different]]),
-    )
-
-
-def _same_class_pairs(class_ids: np.ndarray, most: int, rng) -> np.ndarray:
-    """Returns rows of pairs `(pairs, 2)` of one class, at most `most`.
-
-    Pairs have ranks: class by class, row by row. Only the drawn ranks become
-    pairs, because large classes have more pairs than fit into memory.
-    """
     order = np.argsort(class_ids, kind="stable")
     ids = class_ids[order]
-    # In each class, a row makes pairs with the rows after it.
-    after = np.searchsorted(ids, ids, side="right") - 1 - np.arange(len(ids))
-    ends = np.cumsum(after)
-    total = int(ends[-1]) if len(ends) else 0
+    rows = np.arange(len(ids))
+    after_class = np.searchsorted(ids, ids, side="right")
+    found = np.concatenate(
+        [
+            _drawn(rows + 1, after_class, most, rng),
+            _drawn(after_class, np.full_like(rows, len(ids)), most, rng),
+        ]
+    )
+    first, second = np.sort(order[found], axis=1).T
+    return first, second
+
+
+def _drawn(begins, ends, most: int, rng) -> np.ndarray:
+    """Returns pairs `(pairs, 2)` of a row and its partners, at most `most`.
+
+    The partners of row i are the rows from `begins[i]` to before `ends[i]`.
+    Pairs have ranks, row by row. Only the drawn ranks become pairs, because
+    all pairs may not fit into memory.
+    """
+    counts = ends - begins
+    after = np.cumsum(counts)
+    total = int(after[-1]) if len(after) else 0
     if total <= most:
         ranks = np.arange(total)
     else:
         ranks = rng.choice(total, most, replace=False)
-    first = np.searchsorted(ends, ranks, side="right")
-    second = first + 1 + ranks - (ends[first] - after[first])
-    return np.stack([order[first], order[second]], axis=1)
+    first = np.searchsorted(after, ranks, side="right")
+    second = begins[first] + ranks - (after[first] - counts[first])
+    return np.stack([first, second], axis=1)

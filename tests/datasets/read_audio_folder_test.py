@@ -115,6 +115,20 @@ def test_other_formats_need_a_package(folder, monkeypatch):
         read(folder)
 
 
+def test_loud_samples_do_not_change_their_sign(folder):
+    """Vorbis decodes a square wave of nearly full scale beyond it."""
+    soundfile = pytest.importorskip("soundfile")
+    square = 0.99 * np.sign(np.sin(np.arange(4000) * 0.05))
+    write_wav(folder / "ann" / "1.wav", waveform(0))
+    soundfile.write(folder / "ann" / "2.ogg", square, 16000)
+    exact, _ = soundfile.read(folder / "ann" / "2.ogg", dtype="float32")
+    assert np.abs(exact).max() > 1
+    x, _ = read(folder)
+    np.testing.assert_allclose(
+        x[1], (32767 * exact).clip(-32768, 32767), atol=1
+    )
+
+
 def test_flac_and_ogg(folder):
     soundfile = pytest.importorskip("soundfile")
     samples = waveform(0, 4000).astype(np.int16)

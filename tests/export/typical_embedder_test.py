@@ -41,7 +41,7 @@ def encoder(shape):
 
 
 class Exported:
-    def __init__(self, shape, folder, preprocessing=None):
+    def __init__(self, shape, folder, preprocessing=None, **options):
         """With `preprocessing`, raw inputs are darker by half."""
         keras.utils.set_random_seed(1)
         self.shape, model = shape, encoder(shape)
@@ -51,7 +51,11 @@ class Exported:
         self.gallery.calibrate(strokes(27, shape, 1), others, 0.5)
         self.gallery.typicality = Typicality().fit(strokes(400, shape, 2))
         self.path = export_saved_model(
-            model, folder, gallery=self.gallery, preprocessing=preprocessing
+            model,
+            folder,
+            gallery=self.gallery,
+            preprocessing=preprocessing,
+            **options,
         )
         self.signatures = tf.saved_model.load(self.path).signatures
 
@@ -136,3 +140,29 @@ def test_the_result_of_the_preprocessing_is_checked(tmp_path):
         found.call("identify", image=x / 2)["typical"],
         found.gallery.typicality.predict(x),
     )
+
+
+def test_checks_of_the_preprocessing_run_without_python(tmp_path):
+    """A server has no Python; the range is checked while it is embedded."""
+    image = keras.Input(SMALL, name="image")
+    body = keras.layers.Rescaling(1.0)(layers.PixelRange()(image))
+    found = Exported(
+        SMALL, tmp_path, keras.Model(image, body), unit_range="refuse"
+    )
+    for name, function in found.signatures.items():
+        operations = {
+            operation.type
+            for graph in [
+                function.graph,
+                *(f.graph for f in function.graph._functions.values()),
+            ]
+            for operation in graph.get_operations()
+        }
+        assert not [kind for kind in operations if "PyFunc" in kind], name
+    x = query(SMALL)
+    np.testing.assert_array_equal(
+        found.call("identify", image=x)["typical"],
+        found.gallery.typicality.predict(x),
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError, match="0 to 255"):
+        found.call("identify", image=x / 255)

@@ -81,3 +81,8 @@ def test_labels_as_keras_hands_them_over(dtype):
 def test_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         AdditiveMargin(**{"num_classes": 3, **arguments})
+
+
+def test_embeddings_of_every_frame_are_refused():
+    with pytest.raises(ValueError, match="expected ndim=2, found ndim=3"):
+        AdditiveMargin(3)(np.ones((2, 5, 4), "float32"))

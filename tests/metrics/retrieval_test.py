@@ -884,3 +884,16 @@ def test_progress_of_a_long_search(has_gallery, exclude):
         embeddings, labels, 1, "l2", *others, exclude=exclude
     )
     assert found == expected
+
+
+def test_large_ids_of_two_integer_types():
+    """As floats, 2**60 and 2**60 + 1 are one number."""
+    ids = np.array([2**60, 2**60 + 1])
+    found = recall_at_k(
+        np.array([[1.0]]),
+        ids[1:].astype(np.uint64),
+        1,
+        gallery=np.array([[0.0], [1.0]]),
+        gallery_labels=ids,
+    )
+    assert found == {1: 1.0}

@@ -97,3 +97,9 @@ def test_fpr_refuses():
         out_of_distribution_fpr([0.1], [np.nan])
     with pytest.raises(ValueError, match="true_positive_rate"):
         out_of_distribution_fpr([0.1], [0.2], 1)
+
+
+def test_a_threshold_above_all_float32_scores_accepts_none():
+    scores = np.array([1, 1, 0.2], "float32")
+    threshold = np.nextafter(1.0, 2.0)  # 1 in float32
+    assert error_rates(scores, [1, 0, 0], threshold) == (0.0, 1.0)

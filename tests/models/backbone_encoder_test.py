@@ -71,6 +71,24 @@ def test_a_step_is_the_rate_times_as_large(networks, optimizer, with_objective):
         np.testing.assert_allclose(found, wanted, atol=1e-7)
 
 
+def test_the_rate_of_single_steps(networks):
+    """As Keras's `train_on_batch` takes them."""
+    steps = []
+    for rate in (1.0, 0.25):
+        keras.utils.set_random_seed(0)
+        model = EmbeddingModel(encoder(networks, rate), losses.TripletLoss(9.0))
+        model.compile(keras.optimizers.SGD(1e-3))
+        weights = model.encoder.get_layer("network").layer.trainable_variables
+        before = [weight.numpy() for weight in weights]
+        model.train_on_batch(X, Y)
+        steps.append(
+            [w.numpy() - b for w, b in zip(weights, before, strict=True)]
+        )
+    assert max(np.abs(step).max() for step in steps[0]) > 1e-5
+    for full, lower in zip(*steps, strict=True):
+        np.testing.assert_allclose(lower, full / 4, atol=1e-7)
+
+
 def test_frozen(networks):
     network, head = changes(networks, 0.0, keras.optimizers.Adam, True)
     # With the statistics of batch normalisation.

@@ -75,6 +75,24 @@ class TestPrototypicalNetwork:
                 rtol=1e-5,
             )
 
+    def test_a_failed_fit_changes_nothing(self, identity):
+        classifier = FewShotClassifier(identity).fit(points(7), NAMES)
+        expected = classifier.predict(points(5, seed=1))
+        with pytest.raises(ValueError, match="finite"):
+            classifier.fit(np.full((2, 2), np.nan, "float32"), ["a", "b"])
+        assert classifier.classes_.tolist() == CLASSES
+        np.testing.assert_array_equal(
+            classifier.predict(points(5, seed=1)), expected
+        )
+
+    def test_nan_of_bfloat16_is_refused(self):
+        layer = keras.layers.Dense(2, dtype="mixed_bfloat16")
+        encoder = keras.Sequential([keras.Input((2,)), layer])
+        kernel = np.array([[np.nan, 0], [0, 1]])
+        layer.kernel.assign(kernel)
+        with pytest.raises(ValueError, match="embedding .* not finite"):
+            FewShotClassifier(encoder).fit(points(7), NAMES)
+
     def test_gaussian_encoder_without_the_objective(self):
         """Means are compared, like PrototypicalLoss on means."""
         encoder = n_digit_encoder(2, image_shape=(8, 16, 1))

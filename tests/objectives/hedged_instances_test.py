@@ -128,6 +128,14 @@ def test_points_are_the_contrastive_sigmoid(average):
     np.testing.assert_allclose(values, np.full(8, expected), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "mixed_float16"])
+def test_half_precision_sees_far_pairs(dtype):
+    packed = random_packed(scale=3).astype("float16")
+    expected = HedgedInstances(3, BETA, seed=2)(LABELS, packed.astype("f4"))
+    found = HedgedInstances(3, BETA, seed=2, dtype=dtype)(LABELS, packed)
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
 def test_average_of_loss_is_never_below():
     """Jensen's inequality, sample by sample."""
     values = [

@@ -86,6 +86,14 @@ def test_the_largest_embeddings_have_finite_losses_and_gradients():
     assert np.isfinite(tape.gradient(value, z)).all()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "mixed_float16"])
+def test_half_precision_sees_far_pairs(dtype):
+    z = points().astype("f2")
+    found = SoftContrastive(dtype=dtype)(LABELS, z)
+    expected = SoftContrastive()(LABELS, z.astype("f4"))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 def test_gradient_by_differences():
     """Embeddings, scale and offset, in float64."""
     objective, step = trained(dtype="float64"), 1e-6

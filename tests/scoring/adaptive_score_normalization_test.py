@@ -54,6 +54,8 @@ def test_removes_an_offset_of_an_example():
         ([[1.0, 0.0], [0.0, np.nan]], 5, "cohort"),
         ([[1.0, 0.0], [0.0, 1.0]], 1, "top_k"),
         ([[1.0, 0.0], [1.0, 0.0]], 2, "equal scores"),
+        # Three times a number whose sum is rounded.
+        ([[1.0, 0.7]] * 3, 3, "equal scores"),
     ],
 )
 def test_refused(cohort, top_k, message):

@@ -21,8 +21,10 @@ def every_pair(ids):
 
 
 @pytest.mark.parametrize("most", [1000, 20])
-def test_pairs_by_loop(most):
-    ids = np.random.default_rng(1).integers(5, size=40)
+@pytest.mark.parametrize("sizes", [[8, 3, 9, 1, 19], [120, 5]])
+def test_pairs_by_loop(most, sizes):
+    ids = np.repeat(np.arange(len(sizes)), sizes)
+    ids = np.random.default_rng(1).permutation(ids)
     first, second = draw_pairs(ids, most, 0)
     assert (first != second).all()
     is_same = ids[first] == ids[second]
@@ -34,15 +36,18 @@ def test_pairs_by_loop(most):
 
 
 def test_drawn_pairs_are_uniform():
-    """A class of 3 pairs and one of 6: each is drawn equally often."""
+    """9 pairs of a class, 12 of two classes: each is drawn equally often."""
     ids = np.array([1, 0, 1, 0, 1, 0, 0])
-    count = dict.fromkeys(every_pair(ids)[0], 0)
+    same, different = every_pair(ids)
+    assert (len(same), len(different)) == (9, 12)
+    count = dict.fromkeys(same | different, 0)
     for seed in range(900):
         first, second = draw_pairs(ids, 2, seed)
-        for pair in zip(first[:2].tolist(), second[:2].tolist(), strict=True):
+        for pair in zip(first.tolist(), second.tolist(), strict=True):
             count[tuple(sorted(pair))] += 1
-    # 200 each, with a deviation of 12.5.
-    assert all(150 < number < 250 for number in count.values())
+    # 200 or 150 each, with deviations of 12.5 and 11.
+    assert all(150 < count[pair] < 250 for pair in same)
+    assert all(105 < count[pair] < 195 for pair in different)
 
 
 def test_no_class_has_two_examples():

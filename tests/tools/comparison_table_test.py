@@ -22,7 +22,10 @@ def test_the_page_has_the_tables_of_the_results():
 def test_numbers_follow_from_the_repeats(name):
     result = FOUND[name]
     values = {n: row["values"] for n, row in result["methods"].items()}
-    expected = compare.paired(values, result["higher_is_better"])
+    assert result["test_to_train"] == pytest.approx(1 / 3)
+    expected = compare.paired(
+        values, result["higher_is_better"], result["test_to_train"]
+    )
     assert result["methods"] == expected
     assert [*result["methods"]] == [*expected], "best first"
     assert {len(column) for column in values.values()} == {len(result["seeds"])}

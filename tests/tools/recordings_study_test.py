@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from tools import recordings_study as study
@@ -51,8 +52,11 @@ def test_answers_are_counted(tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text(
         "path,answer,label\n1,a,a\n2,b,a\n3,unknown,a\n4,unknown,c\n5,a,c\n"
+        "data/6,a,a\n"
     )
-    assert study.answers(path, ["a", "b"]) == {
+    gallery = tmp_path / "gallery.npz"
+    np.savez(gallery, names=["from/here/data/6"])
+    assert study.answers(path, ["a", "b"], gallery) == {
         "known": 3,
         "others": 2,
         "identified": 1,

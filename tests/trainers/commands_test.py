@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import zipfile
 
 import pytest
@@ -72,6 +73,9 @@ TYPOS = [
     ("num_epochs=-1", "config.num_epochs must be at least 1"),
     ("patience=0", "config.patience must be at least 1"),
     ("seed=-1", "config.seed must be at least 0"),
+    ("folds.fold=2", "config.folds.fold=2 needs config.folds.num_folds"),
+    ("plateau.patience=3", "config.plateau.factor is 1"),
+    ("optimizer.use_ema=True", "config.optimizer.ema_overwrite_frequency"),
     ("strategy=two", "config.strategy='two' is unknown"),
     ("initial_weights=nowhere", "neither a workdir nor"),
 ]
@@ -129,6 +133,61 @@ def test_a_finished_run_is_left_alone(run, capsys):
     assert train.main([*map(str, tiny(train, run))]) == 0
     assert "trained already" in capsys.readouterr().out
     assert latest.stat().st_mtime_ns == before
+
+
+def test_killed_before_it_wrote_its_results(run, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    (copy / "results.json").unlink()
+    assert train.main([*map(str, tiny(train, copy))]) == 0
+    expected, found = (
+        json.loads((folder / "results.json").read_text())
+        for folder in (run, copy)
+    )
+    for name in ("config", "data_fingerprint", "recipe", "seed"):
+        assert found[name] == expected[name], name
+    for name in ("history", "best_epoch", "epochs"):
+        assert found["training"][name] == expected["training"][name], name
+
+
+def test_checkpoints_of_an_unknown_run(run, tmp_path, capsys):
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    (copy / "config.json").unlink()
+    message = refused(capsys, train, *tiny(train, copy))
+    assert "has no config.json that says of which run" in message
+
+
+def test_a_longer_training_has_no_earlier_evaluation(run, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    assert evaluate.main(["--workdir", str(copy)]) == 0
+    before = json.loads((copy / "results.json").read_text())
+    assert "evaluation" in before
+    # A killed run, continued after it was evaluated.
+    workdirs.drop_evaluations(copy)
+    after = json.loads((copy / "results.json").read_text())
+    assert after == {k: v for k, v in before.items() if k != "evaluation"}
+    whole = load_recipe(TINY, [w.partition("config.")[2] for w in QUICK])
+    assert workdirs.is_evaluated(before, whole)
+    assert not workdirs.is_evaluated(after, whole)
+    other = load_recipe(TINY, ["evaluation.num_samples=4"])
+    assert not workdirs.is_evaluated(before, other)
+
+
+def test_a_finished_run_keeps_its_commit(run, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    workdirs.update_results(
+        copy,
+        training={
+            **json.loads((copy / "results.json").read_text())["training"],
+            "commit": "of its training",
+        },
+    )
+    assert train.main([*map(str, tiny(train, copy))]) == 0
+    results = json.loads((copy / "results.json").read_text())
+    assert results["training"]["commit"] == "of its training"
 
 
 def test_evaluate_and_export(run, tmp_path, capsys):

@@ -1,6 +1,7 @@
 """Comparisons of methods, repeat by repeat."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy import stats
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import compare
+from trainers import evaluate
 from trainers import goal_recipe
 from trainers.config import load_recipe
 from trainers.data import Data
@@ -32,6 +34,17 @@ def test_differences_are_paired(higher_is_better):
     np.testing.assert_allclose(
         found[other]["difference"], np.mean(found[other]["interval"])
     )
+
+
+def test_intervals_of_repeats_that_divide_the_data_anew():
+    """Nadeau & Bengio 2003: 1 / n becomes 1 / n + test / train."""
+    plain, wider = (
+        compare.paired({"a": BETTER, "b": WORSE}, True, ratio)["b"]
+        for ratio in (0.0, 0.25)
+    )
+    ratio = np.ptp(wider["interval"]) / np.ptp(plain["interval"])
+    np.testing.assert_allclose(ratio, np.sqrt(2))  # 1 / 4 twice
+    assert wider["difference"] == plain["difference"]
 
 
 def test_table_says_what_is_not_decided():
@@ -61,6 +74,8 @@ def test_table_says_what_is_not_decided():
         (("--methods", "TripletLoss"), "needs two methods"),
         (("--repeats", 1), "--repeats 2"),
         (("--methods", "TripletLoss", "FStatisticLoss"), "does not fit"),
+        (("--config.seed=1",), "leave out --config.seed"),
+        (("--config.training.patience=1",), "leave out --config.patience"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(words, message, tmp_path, capsys):
@@ -92,7 +107,11 @@ def test_only_own_data_is_divided_anew(
         found.append(load_recipe(goal_recipe.write_recipe(planned)))
         both = {"seconds": 60, "commit": "abc"}
         evaluation = {"test": {"recall_at_1": repeat / 7}, **both}
-        return {"evaluation": evaluation, "training": both}
+        return {
+            "evaluation": evaluation,
+            "training": both,
+            "data_fingerprint": f"of repeat {repeat}" if is_own else "of all",
+        }
 
     monkeypatch.setattr(compare, "_trained", trained)
     dataset = features(tmp_path) if is_own else "n_digit/digits_2_instance"
@@ -103,6 +122,8 @@ def test_only_own_data_is_divided_anew(
     written = json.loads((tmp_path / "runs" / "comparison.json").read_text())
     assert written["commits_of_trainings"] == ["abc"]
     assert written["seeds"] == [0, 1]
+    # A fifth of the classes to test, three fifths to train.
+    assert written["test_to_train"] == pytest.approx(is_own / 3)
     assert {run.data.division.seed for run in found} == seeds
     for run in found:
         assert len(Data(run).split("test")[0])
@@ -162,5 +183,19 @@ def test_two_methods_and_a_second_call(tmp_path, capsys):
             assert results["training"]["epochs"] == 1
         assert found["methods"][method]["values"] == values
     assert (tmp_path / "runs" / "comparison.png").stat().st_size > 1000
+    # Each repeat has its own division: a fifth to test, three to train.
+    assert found["test_to_train"] == pytest.approx(1 / 3)
+    # An evaluation with other settings is not compared.
+    folder = tmp_path / "runs" / "TripletLoss" / "repeat_1"
+    other = ["--workdir", folder, "--config.evaluation.splits=('validation',)"]
+    assert call(evaluate, *other) == 0
+    capsys.readouterr()
     assert call(compare, *words) == 0
-    assert "Epoch" not in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Epoch" not in out and out.count("Evaluating the best epoch") == 1
+    again = json.loads((tmp_path / "runs" / "comparison.json").read_text())
+    assert again["methods"] == found["methods"]
+    # Other data than in the first trainings.
+    np.savez(tmp_path / "data.npz", x=x[::-1].astype("f4"), labels=labels)
+    shutil.rmtree(folder)
+    assert "has other training examples" in refused(capsys, compare, *words)

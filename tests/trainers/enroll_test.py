@@ -189,6 +189,23 @@ def test_another_calibration(gallery, colours, tmp_path):
     assert set(contents(gallery)["calibration_labels"]) == set(TEST[4:8])
 
 
+def test_a_calibration_that_is_too_small_can_be_replaced(
+    gallery, colours, capsys
+):
+    """Most calibration classes are enrolled: two are left."""
+    photos = colours / "photos"
+    words = [
+        "--gallery",
+        gallery,
+        photos,
+        "--classes",
+        *HELD_OUT[:6],
+    ]
+    assert "at least" in refused(capsys, enroll, *words)
+    assert call(enroll, *words, "--false-accept-rate", 0.4) == 0
+    assert set(contents(gallery)["calibration_labels"]) == set(HELD_OUT[6:])
+
+
 def test_a_run_and_a_gallery_can_be_moved_together(colours, tmp_path, capsys):
     folder = tmp_path / "a"
     shutil.copytree(colours / "run", folder / "run")

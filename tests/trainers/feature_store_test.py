@@ -21,6 +21,13 @@ def test_rows_are_found_by_their_keys_in_any_process(tmp_path):
     assert store.missing(KEYS[:0]).shape == (0,)
 
 
+def test_an_unfinished_file_of_another_process_is_not_read(tmp_path):
+    (tmp_path / ".0123.456.npy").write_bytes(b"half")
+    store = FeatureStore(tmp_path, 3)
+    store.add(KEYS, FEATURES)
+    assert FeatureStore(tmp_path, 3).missing(KEYS).tolist() == []
+
+
 def test_damaged_files(tmp_path):
     FeatureStore(tmp_path, 3).add(KEYS, FEATURES)
     (path,) = tmp_path.iterdir()

@@ -1,5 +1,6 @@
 """Inputs of the commands that use a trained run."""
 
+import dataclasses
 import os
 import shutil
 import wave
@@ -58,6 +59,16 @@ def test_the_data_of_the_run_keeps_its_division(run, colours):
     assert not names & set(class_names(run, "train"))
     by_folder = read_inputs(run, [str(colours / "photos")], "test")
     assert by_folder.labels.tolist() == test.labels.tolist()
+
+
+def test_all_examples_of_a_run_with_folds(run, colours):
+    folds = dataclasses.replace(run.data.folds, num_folds=5, split="all")
+    data = dataclasses.replace(run.data, folds=folds)
+    of_fold = dataclasses.replace(run, data=data)
+    photos = str(colours / "photos")
+    found = read_inputs(of_fold, [photos])
+    assert found.names.tolist() == read_inputs(run, [photos]).names.tolist()
+    assert len(read_inputs(of_fold, [photos], "test").names) < len(found.names)
 
 
 @pytest.mark.parametrize("kind", ["folder", "table", "function"])

@@ -22,6 +22,7 @@ from trainers.examples import load
 from trainers.own_code import DATA_KINDS
 from trainers.own_code import own_code_names
 from trainers.own_code import own_object
+from trainers.own_code import run_file
 from trainers.run import Part
 from trainers.run_checks import check_run
 from trainers.run_config import config_of
@@ -199,6 +200,18 @@ def test_a_file_that_cannot_be_read(code, tmp_path):
     wrong.write_text("import nothing_of_this_name\n\ndef f(split):\n    ...\n")
     with pytest.raises(ValueError, match="wrong.py cannot be read: ModuleNot"):
         own_object(f"{wrong}:f")
+
+
+def test_a_file_with_a_data_class(tmp_path):
+    path = tmp_path / "points.py"
+    path.write_text(
+        "from __future__ import annotations\n"
+        "import dataclasses\n"
+        "@dataclasses.dataclass\n"
+        "class Point:\n    x: float = 2.0\n"
+    )
+    assert own_object(f"{path}:Point")().x == 2
+    assert run_file(path, "recipe_points").Point().x == 2
 
 
 def test_a_loss_that_forgets_its_arguments_is_refused(code):

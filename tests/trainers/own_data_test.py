@@ -1,5 +1,6 @@
 """Data of one's own in the commands: names, splits, bad inputs."""
 
+import itertools
 import json
 import re
 import shutil
@@ -16,11 +17,13 @@ from tests.trainers.commands import refused
 from trainers import evaluate
 from trainers import export
 from trainers import train
+from trainers import workdir as workdirs
 from trainers.classes import classes_of
 from trainers.classes import require_same_classes
 from trainers.classes import write_classes as write_classes_of
 from trainers.config import load_recipe
 from trainers.data import Data
+from trainers.fit import fit
 
 RECIPE = "omniglot_retrieval_triplet"
 RNG = np.random.default_rng(0)
@@ -157,6 +160,48 @@ def test_other_files_are_refused_if_examples_are_divided(
     assert "rows" not in by_class
     write_classes_of(workdir, by_class)
     require_same_classes(workdir, found())
+
+
+@pytest.mark.parametrize("way", ["folds", "labels"])
+def test_other_speakers_are_refused_if_speakers_are_divided(tmp_path, way):
+    """The labels, words, stay the same."""
+    fields = ["label.feature=word"]
+    if way == "folds":
+        fields += ["folds.group.feature=class"]
+        fields += ["folds.split=all", "folds.num_folds=2"]
+
+    def found(speakers):
+        rows = ["path,label,word"]
+        for speaker, word, number in itertools.product(
+            speakers, ("yes", "no"), range(3)
+        ):
+            path = f"{speaker}_{word}_{number}.png"
+            write_image(tmp_path / path, RNG.integers(0, 255, (6, 6, 3)))
+            rows.append(f"{path},{speaker},{word}")
+        (tmp_path / "spoken.csv").write_text("\n".join(rows))
+        dataset = f"csv:{tmp_path / 'spoken.csv'}"
+        options = [*words(dataset, "images.size=6"), *fields]
+        options = [w.removeprefix("--config.") for w in options]
+        run = load_recipe(RECIPE, options)
+        return classes_of(run, Data(run))
+
+    speakers = [f"speaker {n}" for n in range(10)]
+    write_classes_of(tmp_path, found(speakers))
+    require_same_classes(tmp_path, found(speakers))
+    with pytest.raises(ValueError, match="divided by other names .*speaker"):
+        require_same_classes(tmp_path, found([*speakers, "another"]))
+
+
+def test_a_claimed_run_that_did_not_train_yet_records_its_classes(
+    arrays, tmp_path
+):
+    """A search claims the workdirs of its trials."""
+    fields = [w.removeprefix("--config.") for w in words(f"arrays:{arrays}")]
+    run = load_recipe(RECIPE, fields)
+    workdirs.claim(tmp_path, RECIPE, run)
+    fit(run, RECIPE, tmp_path)
+    found = json.loads((tmp_path / "classes.json").read_text())
+    assert found == classes_of(run, Data(run))
 
 
 def test_pictures_have_the_names(arrays):

@@ -113,6 +113,20 @@ def test_trials_may_be_added_but_the_space_may_not_change(tmp_path):
         make_oracle(tmp_path, values=(1, 2))
 
 
+def test_a_value_that_was_not_drawn_ends_the_search(tmp_path):
+    """keras-tuner would give it its default, and change the space."""
+
+    def make_run(hyperparameters):
+        if hyperparameters.Choice("x", [1, 2, 3, 4, 5, 6]) > 1:
+            hyperparameters.Float("margin", 0.1, 1.0)
+        # No run: the trial fails.
+
+    objective = keras_tuner.Objective("score", "max")
+    searching = tuner.Tuner(make_run, "own", objective, 6, 0, tmp_path)
+    with pytest.raises(ValueError, match="draws 'margin' only for some"):
+        searching.search()
+
+
 def test_a_space_with_fewer_values_than_trials_ends(tmp_path):
     oracle = make_oracle(tmp_path, num_trials=10, values=(1, 2))
     while (trial := oracle.create_trial("a")).status == RUNNING:

@@ -109,6 +109,28 @@ def test_a_decay_in_steps_is_stretched_with_the_training(tmp_path):
     assert "steps_per_epoch=300" in fields and "num_epochs=20" in fields
 
 
+def test_a_warm_up_keeps_its_length(tmp_path):
+    run = load_recipe("sprites_f_statistic")
+    config = config_of(run)
+    config["optimizer"]["learning_rate"] = {
+        "name": "CosineDecay",
+        "initial_learning_rate": 0.0,
+        "warmup_target": 1e-3,
+        "warmup_steps": 500,
+        "decay_steps": 7_500,
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"recipe": "own", "config": config}))
+    folder = tmp_path / "search"
+    folder.mkdir()
+    values = {"optimizer.learning_rate": 0.002, "share_of_dims": 0.1}
+    search_folder(folder, str(path), values, "disentangling", ())
+    for length in (6_000, 16_000):
+        recipe, fields = winner.winning_overrides(str(folder), length, [])
+        name = "optimizer.learning_rate.decay_steps"
+        assert f"{name}={length - 500}" in fields
+
+
 def test_places_of_the_search_are_kept(tmp_path):
     places = ["data_dir=/somewhere", "data.manual_dir=/else"]
     folder = search_folder(tmp_path, overrides=[*SHORT, *places])

@@ -11,6 +11,7 @@ from embeddings_tf import metrics
 from embeddings_tf.models.method import Method
 from trainers.evaluators import few_shot
 from trainers.evaluators.occluded import variance_and_occlusion
+from trainers.evaluators.rank_correlation import rank_correlation
 
 NAMES = ("first digit", "second digit", "third digit")
 
@@ -83,19 +84,14 @@ def axis_alignment(mean, found) -> dict:
     return result
 
 
-def occlusion_by_digit(variance, occluded) -> list[list[float]]:
+def occlusion_by_digit(variance, occluded) -> list[list[float | None]]:
     """Rank correlation of each dimension's variance and each digit's occlusion.
 
     Args:
         variance: `(n, dim)`.
         occluded: Hidden share of each digit, `(n, count)`.
     """
-    from scipy.stats import spearmanr
-
     return [
-        [
-            float(spearmanr(of_digit, values).statistic)
-            for of_digit in occluded.T
-        ]
+        [rank_correlation(of_digit, values) for of_digit in occluded.T]
         for values in variance.T
     ]

@@ -10,6 +10,7 @@ from embeddings_tf.datasets import corrupt
 from embeddings_tf.datasets import occlusion_mask
 from embeddings_tf.ops import gaussian
 from trainers.embed import embed
+from trainers.evaluators.rank_correlation import rank_correlation
 from trainers.progress import Progress
 
 BLOCK = 1000
@@ -140,8 +141,6 @@ def variance_and_occlusion(splits: list[EmbeddedSplit]):
 
 def uncertainty(splits: list[EmbeddedSplit]) -> tuple[dict, dict]:
     """Measures whether the variance rises with occlusion; adds its curve."""
-    from scipy.stats import spearmanr
-
     variance, occluded = variance_and_occlusion(splits)
     total = variance.sum(-1)
     overall = occluded.mean(-1)
@@ -153,9 +152,7 @@ def uncertainty(splits: list[EmbeddedSplit]) -> tuple[dict, dict]:
         "stddev": [float(np.sqrt(total[bins == b]).mean()) for b in filled],
     }
     result = {
-        "rank_correlation_with_occlusion": float(
-            spearmanr(overall, total).statistic
-        ),
+        "rank_correlation_with_occlusion": rank_correlation(overall, total),
         "median_variance_by_dimension": np.median(variance, 0).tolist(),
         **{f"curve_{name}": values for name, values in curve.items()},
     }

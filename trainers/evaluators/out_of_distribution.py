@@ -29,10 +29,16 @@ def check(run, data) -> None:
     """Checks the section `evaluation` against the data.
 
     Raises:
-        ValueError: If there are too few classes or examples, examples are
-            recordings, or another data set has other examples.
+        ValueError: If there are fewer than two episodes, too few classes or
+            examples, examples are recordings, or another data set has other
+            examples.
     """
     wanted = run.evaluation
+    if wanted.num_episodes < 2:
+        raise ValueError(
+            "config.evaluation.num_episodes must be at least 2, for an "
+            f"interval; received {wanted.num_episodes}"
+        )
     for split in wanted.splits:
         counts = np.bincount(class_ids(data.labels(split)))
         needed = wanted.num_support + wanted.num_query
@@ -216,8 +222,7 @@ def summary(results: dict) -> str:
             lines.append(
                 f"{kind:<20}"
                 + "".join(
-                    f"{row['auroc']:>12.3f} ±{row['auroc_interval']:>5.3f} "
-                    for row in cells
+                    f"{unknown_scores.auroc_text(row):>20}" for row in cells
                 )
             )
     return "\n".join(lines)

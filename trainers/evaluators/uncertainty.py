@@ -6,7 +6,6 @@ and `variance`, the summed predicted variance of a Gaussian embedding.
 
 import numpy as np
 import tensorflow as tf
-from scipy.stats import spearmanr
 
 from embeddings_tf import callbacks
 from embeddings_tf import datasets
@@ -18,6 +17,7 @@ from embeddings_tf.ops import gaussian
 from trainers.embed import split_to_embed
 from trainers.evaluators.episodes import episode_log_prob
 from trainers.evaluators.occluded import BLOCK
+from trainers.evaluators.rank_correlation import rank_correlation
 from trainers.examples import rows_of_classes
 from trainers.folds import class_ids
 from trainers.progress import Progress
@@ -136,7 +136,13 @@ def uncertainties(model, x, embeddings) -> dict[str, np.ndarray]:
     """Each uncertainty of inputs, `(n,)`, by name."""
     found = {}
     if getattr(model, "uncertainty", None) is not None:
-        found["head"] = model.predict_uncertainty(x)
+        # Utterances differ in length, so each is a batch.
+        parts = [x]
+        if isinstance(x, datasets.Utterances):
+            parts = [x[number][np.newaxis] for number in range(len(x))]
+        found["head"] = np.concatenate(
+            [model.predict_uncertainty(part) for part in parts]
+        )
     if Method(model).is_gaussian:
         found["variance"] = gaussian.unpack(embeddings)[1].numpy().sum(-1)
     return found
@@ -253,12 +259,7 @@ def _measures(clean, damaged, strength, wrong) -> dict:
     if strength.any():
         both = np.concatenate([np.zeros(len(clean)), strength])
         values = np.concatenate([clean, damaged])
-        # A constant has no ranks.
-        found["rank_correlation"] = (
-            float(spearmanr(both, values).statistic)
-            if np.ptp(both) and np.ptp(values)
-            else None
-        )
+        found["rank_correlation"] = rank_correlation(both, values)
     return found
 
 

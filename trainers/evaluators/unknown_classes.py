@@ -80,7 +80,7 @@ def lines(results: dict) -> list[str]:
         for score, row in scores.items():
             found.append(
                 f"  {score.replace('_', ' '):<22}"
-                f"AUROC {row['auroc']:.3f} ±{row['auroc_interval']:.3f}"
+                f"AUROC {unknown_scores.auroc_text(row)}"
                 f"   FPR at 95 % TPR {row['fpr_at_95_tpr']:.3f}"
                 + promises.text_of_promise(row)
             )

@@ -53,11 +53,25 @@ def error_rates(known, unknown) -> tuple[float, float]:
 
 
 def mean_rates(rates: list[tuple[float, float]]) -> dict:
-    """Returns means over episodes and half widths of their 95 % intervals."""
+    """Returns means over episodes and half widths of their 95 % intervals.
+
+    The half width of a single episode is None.
+    """
     auroc, fpr = np.array(rates).T
     return {
         "auroc": float(np.mean(auroc)),
-        "auroc_interval": metrics.confidence_interval(auroc),
+        "auroc_interval": _interval(auroc),
         "fpr_at_95_tpr": float(np.mean(fpr)),
-        "fpr_at_95_tpr_interval": metrics.confidence_interval(fpr),
+        "fpr_at_95_tpr_interval": _interval(fpr),
     }
+
+
+def auroc_text(row: dict) -> str:
+    """Returns the AUROC of `mean_rates`, with its interval if it has one."""
+    interval = row["auroc_interval"]
+    more = "" if interval is None else f" ±{interval:.3f}"
+    return f"{row['auroc']:.3f}{more}"
+
+
+def _interval(values) -> float | None:
+    return metrics.confidence_interval(values) if len(values) > 1 else None

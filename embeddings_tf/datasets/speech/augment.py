@@ -119,7 +119,9 @@ def augment(
             rows = rng.permutation(len(noise))
             if noise is x:
                 rows = rows[rows != number]
-            crops = noise.with_num_frames(len(waveform), seed)
+            # Of another place for each recording.
+            place = int(rng.integers(2**31))
+            crops = noise.with_num_frames(len(waveform), place)
             ratios = rng.uniform(quietest, loudest, size=sources)
             waveform = add_noise(waveform, crops[rows[:sources]], ratios)
         return waveform.numpy()

@@ -1,6 +1,7 @@
 """Reads folders of recordings, one subfolder per speaker."""
 
 import os
+import pathlib
 
 import numpy as np
 
@@ -18,11 +19,11 @@ def read_recordings(
     `speaker/video/utterance.wav`, and for other folders sorted by speaker.
     `load("voxceleb1", "test")` calls it. The call reads only file headers;
     samples are read on demand, so the data may be larger than the memory.
+    Hidden files and folders are left out, and links to folders are followed.
 
     Names are as in the trial lists of VoxCeleb, for
     `read_trials(path, names)`. `np.unique(speakers, return_inverse=True)[1]`
     converts speakers to integers.
-    `np.unique(speakers, return_inverse=True)[1]`.
 
     Args:
         folder: The folder of the speakers.
@@ -52,9 +53,7 @@ def read_recordings(
     >>> folder.cleanup()
     """
     folder = arguments.path("folder", folder)
-    names = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*.wav")
-    )
+    names = sorted(_wave_files(folder))
     if not names:
         raise FileNotFoundError(_nothing(folder))
     paths = [folder / name for name in names]
@@ -73,6 +72,22 @@ def read_recordings(
     speakers = np.array([name.partition("/")[0] for name in names])
     x = Utterances(read, lengths, sample_rate=sample_rate)
     return x, speakers, np.array(names)
+
+
+def _wave_files(folder):
+    """Yields the files below a folder, relative to it."""
+    seen = set()
+    for place, folders, files in os.walk(folder, followlinks=True):
+        real = os.path.realpath(place)
+        if real in seen:  # a link to a folder above it
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            if name.lower().endswith(".wav") and not name.startswith("."):
+                path = pathlib.Path(place, name)
+                yield path.relative_to(folder).as_posix()
 
 
 def _nothing(folder):

@@ -98,10 +98,11 @@ def read_trials(
 
 def _trial(path, number, line):
     words = line.split()
-    if len(words) == 3 and words[0] in _TARGET:
-        return words[1], words[2], _TARGET[words[0]]
+    # First, because a recording may be called 0 or 1, but hardly "target".
     if len(words) == 3 and words[2] in _TARGET_LAST:
         return words[0], words[1], _TARGET_LAST[words[2]]
+    if len(words) == 3 and words[0] in _TARGET:
+        return words[1], words[2], _TARGET[words[0]]
     raise ValueError(
         f"{path}, line {number}, is {line.strip()[:80]!r}: expected '1 first "
         "second' or '0 first second', or 'first second target' or 'first "

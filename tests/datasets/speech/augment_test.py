@@ -77,6 +77,16 @@ def test_rooms_and_noise_differ_between_recordings():
     assert np.ptp(ratios) > 5
 
 
+def test_a_long_noise_is_cropped_at_different_places():
+    x = Utterances(np.tile(np.sin(np.arange(200.0)), 9), [200] * 9)
+    noise = recordings([100_000], seed=1)
+    noisy = augment(x, noise, snr=(0.0, 0.0), seed=4)
+    added = np.array([noisy[number] - x[number] for number in range(9)])
+    correlation = np.corrcoef(added) - np.eye(9)
+    assert np.abs(correlation).max() < 0.5
+    np.testing.assert_array_equal(noisy[3], noisy[3])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

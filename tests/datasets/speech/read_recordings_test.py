@@ -46,6 +46,18 @@ def test_reads_the_original_layout(wav, samples):
     np.testing.assert_array_equal(batch[1][400:], samples[NAMES[1]][:100])
 
 
+def test_links_upper_case_and_hidden_files(tmp_path, wav, samples):
+    (wav / NAMES[1]).rename((wav / NAMES[1]).with_suffix(".WAV"))
+    (wav / "id10271").rename(tmp_path / "elsewhere")
+    (wav / "id10271").symlink_to(tmp_path / "elsewhere")
+    (wav / "id10270" / "circle").symlink_to(wav / "id10270")
+    (wav / "id10270" / "._1.wav").write_bytes(b"of a Mac")
+    x, speakers, names = read_recordings(wav)
+    upper = NAMES[1].removesuffix("wav") + "WAV"
+    assert names.tolist() == [NAMES[0], upper, NAMES[2]]
+    np.testing.assert_array_equal(x[2], samples[NAMES[2]])
+
+
 def test_load(tmp_path, samples, monkeypatch):
     monkeypatch.delenv("EMBEDDINGS_TF_MANUAL", raising=False)
     x, speakers = load("voxceleb1", "test", manual_dir=tmp_path)

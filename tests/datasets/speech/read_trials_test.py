@@ -10,6 +10,15 @@ KALDI = "a/x/1.wav a/y/2.wav target\na/x/1.wav b/z/3.wav nontarget\n"
 NAMES = ["b/z/3.wav", "a/y/2.wav", "a/x/1.wav", "not mentioned"]
 
 
+def test_speakers_called_by_numbers(tmp_path):
+    path = tmp_path / "trials.txt"
+    path.write_text("1 utt7 nontarget\n0 utt7 target\n2 utt8 target\n")
+    first, second, is_target = read_trials(path)
+    assert first.tolist() == ["1", "0", "2"]
+    assert second.tolist() == ["utt7", "utt7", "utt8"]
+    assert is_target.tolist() == [False, True, True]
+
+
 @pytest.mark.parametrize("content", [VOXCELEB, KALDI])
 def test_both_forms(tmp_path, content):
     path = tmp_path / "trials.txt"

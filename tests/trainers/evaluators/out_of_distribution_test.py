@@ -14,6 +14,7 @@ from tests.trainers.commands import refused
 from trainers import evaluate
 from trainers import train
 from trainers.evaluators import out_of_distribution
+from trainers.evaluators import unknown_scores
 
 WANTED = types.SimpleNamespace(
     num_classes=2, num_support=3, num_query=4, num_episodes=5, num_samples=20
@@ -63,6 +64,15 @@ def test_variance_of_gaussians():
     assert list(found) == ["other classes", "wide"]
     assert found["wide"]["predicted_variance"]["auroc"] == 1
     assert found["other classes"]["predicted_variance"]["auroc"] < 0.75
+
+
+def test_one_episode_has_no_interval():
+    row = unknown_scores.mean_rates([(0.75, 0.5)])
+    assert row["auroc"] == 0.75 and row["auroc_interval"] is None
+    assert unknown_scores.auroc_text(row) == "0.750"
+    row = unknown_scores.mean_rates([(0.75, 0.5), (0.85, 0.5)])
+    # The standard error is 0.05, times 1.96.
+    assert unknown_scores.auroc_text(row) == "0.800 ±0.098"
 
 
 def test_episodes_take_one_group():

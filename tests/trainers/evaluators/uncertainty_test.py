@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from embeddings_tf import datasets
+from embeddings_tf import layers
+from embeddings_tf import losses
 from embeddings_tf import metrics
 from embeddings_tf.callbacks.variance_shares import variance_shares
+from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models.method import Method
 from tests.datasets.image_folders import write_digits
 from tests.trainers.images import images
@@ -227,6 +231,26 @@ def test_check(trained, override, message):
 def test_runs_that_cannot_start(recipe, overrides, message):
     with pytest.raises(ValueError, match=message):
         load_recipe(recipe, overrides)
+
+
+def test_recordings_of_different_lengths():
+    frames = keras.Input((None, 3))
+    z = keras.layers.Conv1D(4, 1, activation="relu")(frames)
+    z = keras.layers.GlobalAveragePooling1D()(z)
+    model = EmbeddingModel(
+        keras.Model(frames, z),
+        losses.TripletLoss(),
+        uncertainty=layers.UncertaintyHead(),
+    )
+    model(np.zeros((1, 2, 3), "float32"))
+    values = np.random.default_rng(0).normal(size=(9, 3)).astype("float32")
+    x = datasets.Utterances(values, lengths=[4, 3, 2])
+    found = uncertainty.uncertainties(model, x, None)
+    expected = [
+        model.embed_with_uncertainty(x[number][np.newaxis])[1].numpy()[0]
+        for number in range(3)
+    ]
+    np.testing.assert_allclose(found["head"], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("monitor", ["val_recall_auroc_head", "loss"])
