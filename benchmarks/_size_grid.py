@@ -59,10 +59,15 @@ def measure(run, together, cases, functions_of, argument_of, check, always=()):
             with a wrong value a reason in place of its seconds.
         always: Contenders that run on every batch.
     """
-    before = {}
+    measured = {}
+    for case, found in run.all_cases().items():  # of an earlier run
+        if case in cases:
+            name, rows, _, dim = split_case(case)
+            measured.setdefault((name, dim), {})[rows] = found
     for case in run.each(cases):
         name, rows, batch, dim = split_case(case)
-        smaller = before.setdefault((name, dim), {})
+        of_sizes = measured.setdefault((name, dim), {})
+        smaller = costs_of_smaller(of_sizes, rows)
         reasons = {
             contender: reason
             for contender, costs in smaller.items()
@@ -78,20 +83,28 @@ def measure(run, together, cases, functions_of, argument_of, check, always=()):
         )
         found |= {name: {"stopped": why} for name, why in reasons.items()}
         check(case, found)
-        for contender, entry in found.items():
-            if "stopped" in entry:
-                reason = entry["stopped"].partition(" (")[0]
-                smaller[contender] = f"{reason} {SMALLER}"
-            else:
-                seconds = statistics.median(entry["seconds"])
-                point = rows, seconds, entry.get("peak_bytes") or 0
-                smaller.setdefault(contender, []).append(point)
+        of_sizes[rows] = found
         yield case, found
     # Exponents of what was not measured now keep their commit.
     names = {split_case(case)[0] for case in run.cases}
     for case, grown in exponents(run.all_cases()).items():
         if case.partition(",")[0] in names:
             run.add(case, {}, grown)
+
+
+def costs_of_smaller(of_sizes: dict, rows: int) -> dict:
+    """Returns by contender what `too_costly` needs of the smaller batches."""
+    smaller: dict = {}
+    for size in sorted(size for size in of_sizes if size < rows):
+        for contender, entry in of_sizes[size].items():
+            if "stopped" in entry:
+                reason = entry["stopped"].partition(" (")[0]
+                smaller[contender] = f"{reason} {SMALLER}"
+            elif not isinstance(smaller.get(contender), str):
+                seconds = statistics.median(entry["seconds"])
+                point = size, seconds, entry.get("peak_bytes") or 0
+                smaller.setdefault(contender, []).append(point)
+    return smaller
 
 
 def too_costly(before, num_rows):

@@ -68,6 +68,7 @@ def answers(
     known = [row for row in rows if row["label"] in enrolled]
     others = [row for row in rows if row["label"] not in enrolled]
     return {
+        "examples": len(examples),
         "known": len(known),
         "others": len(others),
         "identified": sum(r["answer"] == r["label"] for r in known),
@@ -128,6 +129,7 @@ def text(result: dict) -> str:
             f"| {found['training_seconds']:.0f} | {together:.0f} |"
         )
     spoken, speakers = result["spoken"], result["speakers"]
+    other = "other " if "examples" in spoken else ""
     of_known = 100 / spoken["known"]
     identified = 100 * speakers["identified"] / speakers["known"]
     return "\n".join(
@@ -135,7 +137,7 @@ def text(result: dict) -> str:
             *lines,
             "",
             f"`identify` on the test classes of `runs/spoken`: of "
-            f"{spoken['known']} other recordings of enrolled classes, "
+            f"{spoken['known']} {other}recordings of enrolled classes, "
             f"{of_known * spoken['identified']:.1f} % get their class and "
             f"{of_known * spoken['known_unknown']:.1f} % the answer "
             f'"unknown"; of {spoken["others"]} recordings of other classes, '

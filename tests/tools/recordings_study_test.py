@@ -57,6 +57,7 @@ def test_answers_are_counted(tmp_path):
     gallery = tmp_path / "gallery.npz"
     np.savez(gallery, names=["from/here/data/6"])
     assert study.answers(path, ["a", "b"], gallery) == {
+        "examples": 1,
         "known": 3,
         "others": 2,
         "identified": 1,
