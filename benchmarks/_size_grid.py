@@ -68,12 +68,14 @@ def measure(run, together, cases, functions_of, argument_of, check, always=()):
         name, rows, batch, dim = split_case(case)
         of_sizes = measured.setdefault((name, dim), {})
         smaller = costs_of_smaller(of_sizes, rows)
+        functions = functions_of(name)
         reasons = {
             contender: reason
             for contender, costs in smaller.items()
-            if contender not in always and (reason := too_costly(costs, rows))
+            if contender in functions
+            and contender not in always
+            and (reason := too_costly(costs, rows))
         }
-        functions = functions_of(name)
         found = loss_step.compare(
             together,
             {n: f for n, f in functions.items() if n not in reasons},

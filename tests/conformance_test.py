@@ -1097,8 +1097,8 @@ ENTRIES = [entry for table in TABLES.values() for entry in table]
 
 # Properties that take seconds because they trace or compile graphs. `make test`
 # checks them on the first entry of a class, `make test-all` on its variants and
-# on the copies that are broken on purpose. Of the two properties of replicas,
-# `make test` checks the one that compares values.
+# on the copies that are broken on purpose. `make test` checks the values on
+# replicas, but trains on replicas with no entry.
 GRAPH_HEAVY = {
     "bad_embeddings",
     "bad_labels",

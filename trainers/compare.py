@@ -202,7 +202,7 @@ def paired(
         higher_is_better: Whether a larger number is better.
         test_to_train: Test examples for each training example if every repeat
             divides the data anew, else 0. Such repeats share examples, so their
-            numbers vary less than those of new data (Nadeau & Bengio 2003).
+            numbers vary less than with new data (Nadeau & Bengio 2003).
 
     Returns:
         By method: `values`, `mean`, `difference` (mean of the differences from

@@ -174,10 +174,10 @@ def _of_length(
         f"steps_per_epoch={num_batches // epochs}",
         f"patience={epochs}",
     ]
-    decays = flat(config_of(run)["optimizer"])
-    for field, value in decays.items():
+    numbers = flat(config_of(run)["optimizer"])
+    for field, value in numbers.items():
         if field.endswith("decay_steps"):
-            warmup = decays.get(field.removesuffix("decay_steps") + WARMUP, 0)
+            warmup = numbers.get(field.removesuffix("decay_steps") + WARMUP, 0)
             steps = round((value + warmup) * num_batches / own) - warmup
             steps = max(1, steps)
             found.append(f"optimizer.{field}={steps}")

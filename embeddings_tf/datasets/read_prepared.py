@@ -103,10 +103,10 @@ def read_split(tfds, builder, split, label):
         raise OSError(_damaged(builder)) from error
     if first != num_examples or len(x) != num_examples:
         raise OSError(_damaged(builder))
-    if not is_text:
-        labels = _fitting(labels, label_key, builder)
     if is_text:
         labels = np.char.decode(labels.astype(np.bytes_), "utf-8")
+    else:
+        labels = _fitting(labels, label_key, builder)
     if own_names:
         labels = _names(features[label_key], labels)
     if has_length:

@@ -31,7 +31,7 @@ LOSSES = {
 NUM_ROWS = 12
 # Rows of the first replica; the second replica has the remaining rows.
 SPLITS = (6, 1, 11)
-# Numbers of rows, and of those of the first replica.
+# Numbers of all rows, and of rows of the first replica.
 FEW_ROWS = ((1, 1), (2, 1), (3, 1))
 
 
@@ -73,7 +73,7 @@ def on_replicas(function, split, *arrays):
 def test_losses(monkeypatch, name, block_size):
     """With rows weighted differently, as by a sample weight.
 
-    One graph serves all batches. In those of 1 to 3 rows, which cannot teach,
+    One graph serves all batches. In batches of 1 to 3 rows, which cannot teach,
     all rows have different classes; with one row, a replica has none.
     """
     monkeypatch.setattr(module, "BLOCK_SIZE", block_size)

@@ -88,45 +88,43 @@ def test_values_and_length_are_set(tmp_path):
     assert found == expected
 
 
+def search_with(learning_rate, folder):
+    """A search of `sprites_f_statistic` with another learning rate."""
+    config = config_of(load_recipe("sprites_f_statistic"))
+    config["optimizer"]["learning_rate"] = learning_rate
+    path = folder / "config.json"
+    path.write_text(json.dumps({"recipe": "own", "config": config}))
+    search = folder / "search"
+    search.mkdir()
+    values = {"optimizer.learning_rate": 0.002, "share_of_dims": 0.1}
+    return search_folder(search, str(path), values, "disentangling", ())
+
+
 def test_a_decay_in_steps_is_stretched_with_the_training(tmp_path):
     """`sprites_f_statistic` halved every 1,000 of its 8,000 batches."""
-    run = load_recipe("sprites_f_statistic")
-    config = config_of(run)
-    config["optimizer"]["learning_rate"] = {
+    halved = {
         "name": "ExponentialDecay",
         "initial_learning_rate": 1e-3,
         "decay_steps": 1_000,
         "decay_rate": 0.5,
     }
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({"recipe": "own", "config": config}))
-    folder = tmp_path / "search"
-    folder.mkdir()
-    values = {"optimizer.learning_rate": 0.002, "share_of_dims": 0.1}
-    search_folder(folder, str(path), values, "disentangling", ())
-    _, fields = winner.winning_overrides(str(folder), 6_000, [])
+    search = search_with(halved, tmp_path)
+    _, fields = winner.winning_overrides(search, 6_000, [])
     assert "optimizer.learning_rate.decay_steps=750" in fields
     assert "steps_per_epoch=300" in fields and "num_epochs=20" in fields
 
 
 def test_a_warm_up_keeps_its_length(tmp_path):
-    run = load_recipe("sprites_f_statistic")
-    config = config_of(run)
-    config["optimizer"]["learning_rate"] = {
+    warm = {
         "name": "CosineDecay",
         "initial_learning_rate": 0.0,
         "warmup_target": 1e-3,
         "warmup_steps": 500,
         "decay_steps": 7_500,
     }
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({"recipe": "own", "config": config}))
-    folder = tmp_path / "search"
-    folder.mkdir()
-    values = {"optimizer.learning_rate": 0.002, "share_of_dims": 0.1}
-    search_folder(folder, str(path), values, "disentangling", ())
+    search = search_with(warm, tmp_path)
     for length in (6_000, 16_000):
-        recipe, fields = winner.winning_overrides(str(folder), length, [])
+        _, fields = winner.winning_overrides(search, length, [])
         name = "optimizer.learning_rate.decay_steps"
         assert f"{name}={length - 500}" in fields
 

@@ -76,18 +76,22 @@ def read_recordings(
 
 def _wave_files(folder):
     """Yields the files below a folder, relative to it."""
-    seen = set()
     for place, folders, files in os.walk(folder, followlinks=True):
-        real = os.path.realpath(place)
-        if real in seen:  # a link to a folder above it
-            folders.clear()
+        if os.path.islink(place) and _is_above(os.path.realpath(place), place):
+            folders.clear()  # a link that leads in a circle
             continue
-        seen.add(real)
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
             if name.lower().endswith(".wav") and not name.startswith("."):
                 path = pathlib.Path(place, name)
                 yield path.relative_to(folder).as_posix()
+
+
+def _is_above(real, place):
+    return any(
+        os.path.realpath(parent) == real
+        for parent in pathlib.Path(place).parents
+    )
 
 
 def _nothing(folder):

@@ -50,11 +50,13 @@ def test_links_upper_case_and_hidden_files(tmp_path, wav, samples):
     (wav / NAMES[1]).rename((wav / NAMES[1]).with_suffix(".WAV"))
     (wav / "id10271").rename(tmp_path / "elsewhere")
     (wav / "id10271").symlink_to(tmp_path / "elsewhere")
+    (wav / "id10299").symlink_to(tmp_path / "elsewhere")  # the same again
     (wav / "id10270" / "circle").symlink_to(wav / "id10270")
     (wav / "id10270" / "._1.wav").write_bytes(b"of a Mac")
     x, speakers, names = read_recordings(wav)
     upper = NAMES[1].removesuffix("wav") + "WAV"
-    assert names.tolist() == [NAMES[0], upper, NAMES[2]]
+    again = NAMES[2].replace("id10271", "id10299")
+    assert names.tolist() == [NAMES[0], upper, NAMES[2], again]
     np.testing.assert_array_equal(x[2], samples[NAMES[2]])
 
 
