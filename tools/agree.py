@@ -7,8 +7,8 @@ every number of the evaluation, except durations and settings. Runs on the same
 kind of machine agree to about 1e-6. Other processors round differently, and
 training amplifies the rounding: expect differences of about 0.001 in rates.
 
-`--record` notes a rerun that agrees in `benchmarks/results/sentinels.json`;
-`python -m tools.sentinels` makes a table of it.
+`--record` notes the rerun in `benchmarks/results/sentinels.json`, whether it
+agrees or not; `python -m tools.sentinels` makes a table of it.
 
 Exit code: 0 if all numbers agree, 1 if some do not, 2 if no committed result
 matches.
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--record",
         action="store_true",
-        help="note the runs in benchmarks/results/sentinels.json if all agree",
+        help="note the runs in benchmarks/results/sentinels.json",
     )
     return result
 
@@ -69,10 +69,9 @@ def agree(workdir: pathlib.Path, tolerance: float, record: bool = False) -> int:
         rows = differences(kept, new)
         far = {n: row for n, row in rows.items() if not row[2] <= tolerance}
         largest = max((row[2] for row in rows.values()), default=0.0)
-        if record and not far:
-            folder = pathlib.Path(name)
+        if record:
             found.append(
-                sentinels.sentinel(folder, path, len(rows), largest, tolerance)
+                sentinels.sentinel(pathlib.Path(name), path, rows, tolerance)
             )
         print(
             f"{name} and {path.relative_to(RESULTS)}: {len(rows) - len(far)} "
@@ -92,11 +91,9 @@ def agree(workdir: pathlib.Path, tolerance: float, record: bool = False) -> int:
             file=sys.stderr,
         )
         return 2
-    if worst:
-        return 1
     if found:
         sentinels.record(found)
-    return 0
+    return 1 if worst else 0
 
 
 def runs_of(workdir: pathlib.Path) -> Iterator[tuple[str, str, dict]]:

@@ -1,12 +1,13 @@
 """Writes which tables have a row that was rerun from its printed command.
 
-    python -m tools.agree WORKDIR --record   # notes a rerun that agrees
+    python -m tools.agree WORKDIR --record   # notes a rerun
     python -m tools.sentinels                # writes docs/results/index.md
 
 A table of runs is an experiment, an evaluation and a data set.
 """
 
 import json
+import math
 import pathlib
 
 from tools import agree
@@ -24,18 +25,17 @@ BEGIN, END = "<!-- sentinels: begin -->", "<!-- sentinels: end -->"
 def sentinel(
     folder: pathlib.Path,
     path: pathlib.Path,
-    numbers: int,
-    largest: float,
+    rows: dict[str, tuple[float, float, float]],
     tolerance: float,
 ) -> dict:
-    """Returns what is noted of a rerun that agrees.
+    """Returns what is noted of a rerun.
 
     Args:
         folder: The folder of the rerun.
         path: The committed result file.
-        numbers: Numbers that were compared.
-        largest: The largest difference of two of them.
-        tolerance: The largest difference that was allowed.
+        rows: Both values of each number that was compared, and their
+            difference; NaN for a number that the rerun lacks.
+        tolerance: The largest difference that agrees.
 
     Raises:
         ValueError: If the code of the rerun had changes, or was not a checkout.
@@ -57,8 +57,12 @@ def sentinel(
         "command": rerun_command(
             found["recipe"], config, f"runs/{path.stem}", folds=folds
         ),
-        "numbers": numbers,
-        "largest_difference": largest,
+        "numbers": len(rows),
+        "agree": sum(row[2] <= tolerance for row in rows.values()),
+        "largest_difference": max(
+            (row[2] for row in rows.values() if not math.isnan(row[2])),
+            default=0.0,
+        ),
         "tolerance": tolerance,
         "commit": commit,
         "processor": training["processor"],
@@ -98,15 +102,15 @@ def table(found: list[dict]) -> str:
     """Returns the Markdown between the marks."""
     rerun = {row["table"] for row in found}
     lines = [
-        "| table | rerun | numbers | largest difference | commit |",
+        "| table | rerun | agree | largest difference | commit |",
         "|---|---|---:|---:|---|",
     ]
     for name in every_table():
         if name not in rerun:
             lines.append(f"| {name} | no |  |  |  |")
         lines += [
-            f"| {name} | `{row['command']}` | {row['numbers']} | "
-            f"{row['largest_difference']:.2g} of {row['tolerance']:g} | "
+            f"| {name} | `{row['command']}` | {row['agree']} of "
+            f"{row['numbers']} | {row['largest_difference']:.2g} | "
             f"{row['commit'][:7]} |"
             for row in found
             if row["table"] == name

@@ -66,7 +66,7 @@ def test_a_missing_number_never_agrees():
     assert set(rows) == {"a.x", "a.y"}
 
 
-def test_a_rerun_that_agrees_is_recorded(tmp_path, monkeypatch):
+def test_a_rerun_is_recorded_whether_it_agrees_or_not(tmp_path, monkeypatch):
     monkeypatch.setattr(sentinels, "FILE", tmp_path / "sentinels.json")
     run = rerun(tmp_path / "a", change=0.001)
     file = run / "fold_2" / "results.json"
@@ -75,8 +75,9 @@ def test_a_rerun_that_agrees_is_recorded(tmp_path, monkeypatch):
     file.write_text(json.dumps(results | {"training": training}))
     words = [str(run), "--record", "--tolerance"]
     assert agree.main([*words, "0.0001"]) == 1
-    assert sentinels.load() == [], "it does not agree"
-    for _ in range(2):  # of one command, one is kept
+    (found,) = sentinels.load()
+    assert found["agree"] == found["numbers"] - 1
+    for _ in range(2):  # of one command, the last is kept
         assert agree.main([*words, "0.01"]) == 0
     (found,) = sentinels.load()
     assert found["table"] == (
@@ -86,10 +87,11 @@ def test_a_rerun_that_agrees_is_recorded(tmp_path, monkeypatch):
         "python -m trainers.cross_validate --config sprites_triplet --folds 2 "
     )
     assert found["largest_difference"] == pytest.approx(0.001)
-    assert found["numbers"] > 5 and found["commit"] == "0" * 40
+    assert found["agree"] == found["numbers"] > 5
+    assert found["commit"] == "0" * 40
     text = sentinels.table([found])
     assert f"| {found['table']} | `{found['command']}` | " in text
-    assert " | 0.001 of 0.01 | 0000000 |" in text
+    assert f" | {found['agree']} of {found['numbers']} | 0.001 | " in text
     training["commit"] += "-dirty"
     file.write_text(json.dumps(results | {"training": training}))
     with pytest.raises(ValueError, match="expected a clean checkout"):
@@ -107,7 +109,9 @@ def test_every_table_says_whether_it_was_rerun():
         assert f"| {name} | no |" in between
 
 
-def test_the_recorded_reruns_agree():
+def test_what_is_recorded_of_reruns():
     for found in sentinels.load():
-        assert found["largest_difference"] <= found["tolerance"] <= 0.005
+        far = found["largest_difference"] > found["tolerance"]
+        assert far == (found["agree"] < found["numbers"])
+        assert found["tolerance"] <= 0.005
         assert (agree.RESULTS / found["file"]).is_file()
