@@ -83,7 +83,9 @@ class AdditiveMargin(keras.layers.Layer):
         )
 
     def call(self, inputs, labels=None):
-        kernel = tf.math.l2_normalize(tf.convert_to_tensor(self.kernel), axis=0)
+        kernel = tf.math.l2_normalize(
+            tf.convert_to_tensor(self.kernel), axis=0, epsilon=1e-30
+        )
         inputs = real_floats("Embeddings", inputs, self.compute_dtype)
         if labels is not None:
             labels, inputs = labelled_batch(labels, inputs)

@@ -1,5 +1,7 @@
 """The triplet loss, over all, hard or semi-hard triplets of a batch."""
 
+import math
+
 import keras
 import tensorflow as tf
 
@@ -82,7 +84,9 @@ def _hard(d, positive, negative, margin):
     farthest = tf.reduce_max(tf.where(positive, d, d.dtype.min), 1)
     nearest = tf.reduce_min(tf.where(negative, d, d.dtype.max), 1)
     hinge = tf.nn.relu(margin + tf.where(is_triplet, farthest, 0) - nearest)
-    return hinge, is_triplet
+    # The maximum of XLA leaves NaN out.
+    has_nan = tf.reduce_any(tf.math.is_nan(d), 1)
+    return tf.where(has_nan, tf.constant(math.nan, d.dtype), hinge), is_triplet
 
 
 def _semi_hard(d, positive, negative, margin):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import refuse_missing
 
 # float64 represents every integer up to this one exactly.
 _LARGEST_INTEGER = 2**53
@@ -105,6 +106,8 @@ def numbered_classes(name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         ValueError: Unless classes are integers or strings.
     """
+    if isinstance(value, (list, tuple)):
+        refuse_missing(name, value)
     array = _shaped(name, value, 1, "(n,)")
     if array.dtype.kind not in "iuU":
         raise ValueError(

@@ -1,5 +1,6 @@
 """Error rates of verification at a given threshold."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,14 @@ def error_rates(
     >>> embeddings_tf.metrics.error_rates(scores, is_target, 0.4)
     (0.5, 0.5)
     """
-    threshold = finite_number("threshold", threshold)
+    limit, threshold = threshold, finite_number("threshold", threshold)
     scores, is_target = trials(scores, is_target)
-    # As float32, it could be rounded down to the largest score.
-    accepted = scores >= np.float64(threshold)
+    if scores.dtype.kind in "iu":  # exact also where float64 is not
+        whole = isinstance(limit, (int, np.integer))
+        accepted = scores >= (int(limit) if whole else math.ceil(threshold))
+    else:
+        # As float32, it could be rounded down to the largest score.
+        accepted = scores >= np.float64(threshold)
     # Refuses trials of one kind only; the other threshold accepts everything.
     points = OperatingPoints(
         np.array([np.inf, threshold, -np.inf]),

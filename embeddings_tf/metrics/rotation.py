@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.binned_information import NOTHING
 from embeddings_tf.metrics.codes_and_factors import codes_and_factors
 from embeddings_tf.metrics.information import mutual_information
 from embeddings_tf.ops.arguments import number_at_least
@@ -84,8 +85,12 @@ def best_rotation(
         for angle in _angles(step)
     ]
     unrotated = tried[0][0]
-    # The first of equal values; angles are sorted by size.
-    best, angle = max(tried, key=lambda trial: _aligned_sum(trial[0]))
+    # The first of values that are equal but for rounding; angles are sorted by
+    # size.
+    top = max(_aligned_sum(found) for found, _ in tried) - NOTHING
+    best, angle = next(
+        trial for trial in tried if _aligned_sum(trial[0]) >= top
+    )
     return {
         "angle": angle,
         "aligned_sum": _aligned_sum(best),

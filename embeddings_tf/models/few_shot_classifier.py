@@ -12,6 +12,7 @@ from embeddings_tf.ops.arguments import keras_layer
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import refuse_missing
 from embeddings_tf.ops.arguments import truth
 
 # Numbers of queries times numbers that represent the classes, at once.
@@ -246,11 +247,15 @@ class FewShotClassifier(keras.layers.Layer):
 
 def class_names(labels) -> np.ndarray:
     """Returns labels as an array; ValueError unless they can name classes."""
+    given = labels if isinstance(labels, (list, tuple)) else ()
     labels = array("labels", labels)
     if labels.dtype.kind == "O":  # for example from pandas
-        labels = array("labels", labels.tolist())
-    is_name = labels.dtype.kind in "biuSUMm"  # the last are dates and times
-    if labels.dtype.kind == "f":
+        given = labels.tolist()
+        refuse_missing("labels", given)
+        labels = array("labels", given)
+    refuse_missing("labels", given)
+    is_name = labels.dtype.kind in "biuSU"
+    if labels.dtype.kind in "fMm":  # the last are dates and times
         is_name = np.isfinite(labels).all()
     if not is_name:
         raise ValueError(

@@ -161,7 +161,8 @@ class Method:
 
         def score_row(row):
             rows = tf.broadcast_to(row, tf.shape(second))
-            return self.score_pairs(rows, second, num_samples, seed)
+            scores = self.score_pairs(rows, second, num_samples, seed)
+            return tf.cast(scores, first.dtype)
 
         return tf.map_fn(score_row, first, fn_output_signature=first.dtype)
 

@@ -77,7 +77,8 @@ class NearestClassMean:
         """Minus the squared distance of each row with each row, `(n, m)`."""
         first, dtype = self._compared(first)
         second, _ = self._compared(second)
-        return prototypes.finite(-distances.squared_l2(first, second), dtype)
+        squares = distances.squared_l2_in_pieces(first, second)
+        return prototypes.finite(-squares, dtype)
 
     def reusable_layers(self) -> dict:
         """Empty: nothing besides the encoder."""

@@ -5,6 +5,7 @@ import numbers
 import operator
 import os
 import pathlib
+from collections.abc import Iterable
 
 import keras
 import numpy as np
@@ -148,6 +149,28 @@ def array(name: str, value) -> np.ndarray:
             f"`{name}` must be an array, or lists of one length; received "
             f"{type(value).__name__}, which is not one: {error}"
         ) from error
+
+
+def refuse_missing(name: str, values: Iterable) -> None:
+    """Raises ValueError for None or NaN in a list.
+
+    NumPy would turn them into the strings "None" and "nan" beside strings.
+    """
+    for place, value in enumerate(values):
+        if _is_missing(value):
+            raise ValueError(
+                f"`{name}` must be without missing values; received {value!r} in "
+                f"place {place}. Leave examples without a class out."
+            )
+
+
+def _is_missing(value) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA; or an array
+        return not isinstance(value, np.ndarray)
 
 
 def num_rows(name: str, value) -> int:

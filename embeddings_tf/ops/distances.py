@@ -10,6 +10,8 @@ LARGEST_SQUARE = 1e38
 RESOLUTION = 2e-14
 # Rows whose entries are all smaller count as zero.
 SMALLEST_ENTRY = 1e-30
+# Differences of pairs of rows that are in memory at once.
+_LARGEST_PIECE = 2**24
 
 
 def squared_l2(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
@@ -26,6 +28,20 @@ def squared_l2(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
         :, None
     ] & tf.reduce_all(tf.math.is_finite(b), -1)
     return tf.where(is_finite, square, tf.constant(math.nan, square.dtype))
+
+
+def squared_l2_in_pieces(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+    """As `squared_l2`, with less memory where TensorFlow runs eagerly."""
+    if not tf.executing_eagerly():
+        return squared_l2(a, b)
+    rows = max(1, _LARGEST_PIECE // max(1, math.prod(b.shape)))
+    if len(a) <= rows:
+        return squared_l2(a, b)
+    pieces = [
+        squared_l2(a[first : first + rows], b)
+        for first in range(0, len(a), rows)
+    ]
+    return tf.concat(pieces, axis=0)
 
 
 @tf.custom_gradient
@@ -135,12 +151,15 @@ def unit_rows(z: tf.Tensor) -> tf.Tensor:
     """Divides each row of `z` `(batch, dim)` by its Euclidean norm.
 
     Works for rows of any scale, from 1e-18 to 1e18. A row of zeros stays
-    zero.
+    zero. A row with NaN becomes NaN.
     """
     largest = tf.stop_gradient(tf.reduce_max(tf.abs(z), axis=1, keepdims=True))
     largest = tf.where(
         largest <= SMALLEST_ENTRY, tf.zeros_like(largest), largest
     )
+    # The maximum of XLA leaves NaN out.
+    has_nan = tf.reduce_any(tf.math.is_nan(z), axis=1, keepdims=True)
+    largest = tf.where(has_nan, tf.constant(math.nan, z.dtype), largest)
     z = tf.math.divide_no_nan(z, largest)
     # At least 1, unless the row is zero.
     square = tf.reduce_sum(tf.square(z), axis=1, keepdims=True)

@@ -1,5 +1,7 @@
 """The divergence between positive and negative pairs, from their logits."""
 
+import math
+
 import tensorflow as tf
 
 from embeddings_tf.ops.pairs import mean_over
@@ -71,17 +73,25 @@ def smoothed_cross_entropy(log_prob, labels, smoothing) -> tf.Tensor:
     """Cross-entropy `(rows,)` of log-probabilities `(rows, classes)`.
 
     The target of the label is `1 - smoothing`; the other classes share the
-    rest.
+    rest. The value of a label without a class is NaN where it is no error, as
+    under XLA.
     """
-    elsewhere = smoothing / (log_prob.shape[-1] - 1)
+    num_classes = log_prob.shape[-1]
+    elsewhere = smoothing / (num_classes - 1)
     of_label = tf.gather(log_prob, labels, batch_dims=1)
+    is_class = (labels >= 0) & (labels < num_classes)
+    nan = tf.constant(math.nan, log_prob.dtype)
+    of_label = tf.where(is_class, of_label, nan)
     return -(1 - smoothing - elsewhere) * of_label - elsewhere * (
         tf.reduce_sum(log_prob, -1)
     )
 
 
 def require_classes(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
-    """Returns `labels`; raises for labels outside `[0, num_classes)`."""
+    """Returns `labels`; raises for labels outside `[0, num_classes)`.
+
+    XLA leaves the check out; then `smoothed_cross_entropy` returns NaN.
+    """
     message = (
         f"With an auxiliary classifier, labels must be in [0, {num_classes}). "
         "Number the training classes from 0; score classes that the "

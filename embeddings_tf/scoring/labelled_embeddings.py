@@ -91,6 +91,7 @@ def labelled_embeddings(embeddings, labels, names=None) -> LabelledEmbeddings:
                 f"`labels` must be integers of 64 bits; received "
                 f"{labels.max()}. Convert them to strings."
             )
+    if labels.dtype.kind in "iu":  # an answer for unknown has room
         labels = labels.astype(np.int64)
     if labels.shape != (len(embeddings),) or not len(embeddings):
         raise ValueError(

@@ -97,9 +97,12 @@ class LogisticCalibration:
             prior / num_targets,
             (1 - prior) / num_nontargets,
         )
-        # A penalty far below the precision of the fit.
+        # A penalty far below the precision of the fit. The gradient shrinks
+        # with the rarer of the two kinds.
         regression = LogisticRegression(
-            C=1e12, solver="newton-cholesky", tol=1e-8
+            C=1e12,
+            solver="newton-cholesky",
+            tol=1e-8 * min(prior, 1 - prior),
         )
         regression.fit(
             ((scaled - mean) / unit)[:, np.newaxis],

@@ -24,6 +24,8 @@ def nearest_by_distance(
         Euclidean distances, or 1 minus the cosine for methods that compare by
         cosine.
     """
+    if not len(queries):
+        return np.zeros((0, count)), np.zeros((0, count), np.int64)
     queries, gallery = (method.points(x).numpy() for x in (queries, gallery))
     measure = Distances(queries, gallery, method.distance)
     rows = np.empty((len(queries), count), np.int64)

@@ -141,7 +141,8 @@ class Verifier:
             x: Inputs of held-out classes, on which the model was not trained.
             labels: Their classes, strings or integers `(n,)`.
             false_accept_rate: Share of pairs of two classes that are accepted,
-                between 0 and 1.
+                between 0 and 1; at least 1 / the number of these pairs, of
+                which at most 50,000 are drawn.
             progress: Function called with 1 after each of the `NUM_RESAMPLES`
                 resamples of the interval, which take most of the time.
         """
@@ -320,8 +321,11 @@ def _require_pairs(is_same: np.ndarray, rate: float) -> None:
             "two classes, with two examples in a class."
         )
     if rate * num_different < 1:
+        mend = "Use more examples or a larger rate."
+        if num_different == _MOST_PAIRS:
+            mend = f"At most {_MOST_PAIRS} pairs are drawn: use a larger rate."
         raise ValueError(
             f"{num_different} pairs of different classes cannot measure a "
             f"false-accept rate of {rate}; the smallest is "
-            f"{1 / num_different:.3g}. Use more examples or a larger rate."
+            f"{1 / num_different:.3g}. {mend}"
         )

@@ -37,6 +37,11 @@ def test_promised_rates_are_reached_on_average_over_classes():
     assert np.mean(rates) >= 0.2 - 0.1 - 3 * error  # at most 1 / (N + 1) less
 
 
+def test_missing_classes_are_no_class():
+    with pytest.raises(ValueError, match="missing values.* in place 2"):
+        conformal_threshold([1.0, 2.0, 3.0], ["a", "b", np.nan], 0.5)
+
+
 def test_one_example_per_class_is_split_conformal():
     """The threshold is just above a quantile of the scores."""
     scores = np.arange(19.0)

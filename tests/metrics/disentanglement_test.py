@@ -694,6 +694,12 @@ class TestBestRotation:
             result["mutual_information"], information, atol=0.02
         )
 
+    def test_rounding_does_not_choose_among_equal_angles(self):
+        rng = np.random.default_rng(1)
+        for _ in range(20):
+            factors = rng.integers(0, 2, (37, 2))
+            assert best_rotation(1.0 * factors, factors)["angle"] == 0
+
     def test_is_the_best_of_all_angles(self):
         codes, factors = grid(300, noise=0.5)
         turned = rotate(codes, 20)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.metrics import bootstrap_interval
+from embeddings_tf.metrics import equal_error_rate
 from embeddings_tf.metrics import error_rates
 from embeddings_tf.metrics import out_of_distribution_fpr
 from embeddings_tf.metrics import threshold_at_false_accept_rate
@@ -70,6 +71,14 @@ def test_infinite_scores_are_refused():
         threshold_at_false_accept_rate([1.0, 0.0], [1, 0], 0)
     with pytest.raises(ValueError, match="threshold"):
         error_rates([1.0, 0.0], [1, 0], np.nan)
+
+
+def test_large_integers_are_compared_exactly():
+    """float64 would merge them."""
+    scores = [2**53, 2**53 + 1, 2**53 + 1, 2**53 + 2]
+    threshold = equal_error_rate(scores, [0, 1, 0, 1])[1]
+    assert error_rates(scores, [0, 1, 0, 1], threshold) == (0.5, 0.0)
+    assert error_rates([1, 2, 3, 4], [0, 1, 0, 1], 2.5) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.5, 0.95])

@@ -1,5 +1,8 @@
+import math
+
 import keras
 import numpy as np
+import pandas
 import pytest
 import tensorflow as tf
 from scipy import special
@@ -251,6 +254,23 @@ class TestSaving:
         classifier = FewShotClassifier(identity).fit(points(2), labels)
         with pytest.raises(ValueError, match="numbers or strings can be saved"):
             classifier.save(tmp_path / "classifier.keras")
+
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            ["a", math.nan],
+            np.array(["a", None], object),
+            pandas.Series(["a", None]),
+            pandas.Series(["a", None], dtype="string"),
+        ],
+    )
+    def test_missing_labels_are_no_class(self, identity, labels):
+        """NumPy would turn them into the strings "nan" and "None"."""
+        with pytest.raises(ValueError, match="missing values.* in place 1"):
+            FewShotClassifier(identity).fit(points(2), labels)
+        dates = np.array(["2020-01-01", "NaT"], "datetime64[D]")
+        with pytest.raises(ValueError, match="finite numbers"):
+            FewShotClassifier(identity).fit(points(2), dates)
 
 
 class TestLearnedDistance:

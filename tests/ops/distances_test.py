@@ -16,7 +16,21 @@ def test_squared_l2_by_loop():
     np.testing.assert_allclose(distances.squared_l2(a, b), expected, rtol=1e-5)
 
 
-SQUARED = [distances.squared_l2, distances.squared_l2_between]
+def test_pieces_are_the_whole(monkeypatch):
+    monkeypatch.setattr(distances, "_LARGEST_PIECE", 32)  # 2 rows of 5 x 3
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(5, 3)), rng.normal(size=(5, 3))
+    np.testing.assert_array_equal(
+        distances.squared_l2_in_pieces(tf.constant(a), tf.constant(b)),
+        distances.squared_l2(a, b),
+    )
+
+
+SQUARED = [
+    distances.squared_l2,
+    distances.squared_l2_between,
+    distances.squared_l2_in_pieces,
+]
 
 
 @pytest.mark.parametrize("squared", SQUARED)

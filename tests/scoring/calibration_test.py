@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 from scipy import optimize
+from scipy import special
 
 from embeddings_tf.metrics import cllr
 from embeddings_tf.metrics import min_cllr
@@ -35,6 +36,20 @@ def test_logistic_minimises_the_formula(prior, scale):
     np.testing.assert_allclose(
         found.transform(scale * scores), best[0] * scores + best[1], atol=1e-2
     )
+
+
+@pytest.mark.parametrize("prior", [1e-8, 1 - 1e-8])
+def test_logistic_with_a_rare_kind_has_no_gradient_left(prior):
+    scores, is_target = trials()
+    found = LogisticCalibration(prior).fit(scores, is_target)
+    odds = found.transform(scores) + np.log(prior / (1 - prior))
+    slopes = np.where(is_target, -prior * special.expit(-odds), 0.0)
+    slopes /= is_target.sum()
+    rises = np.where(is_target, 0.0, (1 - prior) * special.expit(odds))
+    slopes += rises / (~is_target).sum()
+    rarer = min(prior, 1 - prior)
+    assert abs(slopes.sum()) < 1e-3 * rarer
+    assert abs(slopes @ scores) < 1e-3 * rarer
 
 
 def test_gaussian_scores_get_their_true_ratio():

@@ -142,6 +142,13 @@ class TestAnswers:
         assert answers.dtype.kind == "i"
         assert set(answers[UNKNOWN]) == {-1}
 
+    def test_small_integers_have_room_for_the_answer_of_unknown(self, identity):
+        numbers = np.repeat(np.arange(12, dtype=np.int8), 6)
+        gallery = Gallery(identity, unknown=300)
+        gallery.enroll(X[ENROLLED], numbers[ENROLLED])
+        gallery.calibrate(X[HELD_OUT], numbers[HELD_OUT], 0.3)
+        assert set(gallery.predict(X[UNKNOWN])) == {300}
+
     def test_without_calibration_nothing_is_unknown(self, identity):
         gallery = Gallery(identity).enroll(X[ENROLLED], LABELS[ENROLLED])
         assert "unknown" not in gallery.predict(X)

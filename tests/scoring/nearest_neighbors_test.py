@@ -5,11 +5,13 @@ import keras
 import numpy as np
 import pytest
 
+from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PairDistance
 from embeddings_tf.losses import TripletLoss
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import LearnedDistance
+from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.scoring import NearestNeighbors
 from embeddings_tf.scoring import approximate_rows
 
@@ -54,6 +56,28 @@ def test_cosine_by_loop():
         np.testing.assert_allclose(
             found, 1 - np.sort(cosines)[::-1][:3], atol=1e-6
         )
+
+
+def test_no_queries_have_no_neighbors():
+    search = NearestNeighbors(points(), embedded=True).fit(X, LABELS)
+    distances, rows = search.kneighbors(QUERIES[:0], 3)
+    assert distances.shape == rows.shape == (0, 3)
+    assert rows.dtype == np.int64
+
+
+def test_scores_of_embeddings_in_float64():
+    encoder = keras.Sequential([keras.Input((4,)), GaussianEmbedding(2)])
+    model = EmbeddingModel(encoder, StochasticPrototypes(1))
+    embedded = np.abs(RNG.normal(size=(12, 4)))
+    found = []
+    for dtype in (np.float32, np.float64):
+        search = NearestNeighbors(
+            model, compare="score", embedded=True, num_neighbors=2
+        )
+        z = embedded.astype(dtype)
+        found.append(search.fit(z).kneighbors(z[:2]))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-5)
+    np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
 @pytest.mark.parametrize("kind", ["learned", "hedged"])

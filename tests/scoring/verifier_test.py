@@ -194,6 +194,9 @@ def test_refusals(verifier):
         new.fit(X, LABELS, 1e-4)
     with pytest.raises(ValueError, match="between 0 and 1"):
         new.fit(X, LABELS, 2.0)
+    rng, many = np.random.default_rng(0), np.repeat(np.arange(300), 2)
+    with pytest.raises(ValueError, match="At most 50000 pairs are drawn"):
+        new.fit(rng.normal(size=(600, 2)).astype("float32"), many, 1e-5)
     assert new.threshold_ is None
     with pytest.raises(ValueError, match="same length"):
         verifier.predict(X[:2], X)
