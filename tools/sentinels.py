@@ -49,7 +49,8 @@ def sentinel(
             f"{folder} was trained at the commit {commit!r}; expected a clean "
             "checkout. Commit the changes and train again"
         )
-    in_folds = config["folds"]["num_folds"] and folder.name[:5] == "fold_"
+    num_folds = config.get("folds", {}).get("num_folds")
+    in_folds = num_folds and folder.name[:5] == "fold_"
     folds = [folder.name.removeprefix("fold_")] if in_folds else []
     return {
         "table": table_of(path, config),

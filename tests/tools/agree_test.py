@@ -6,6 +6,7 @@ import math
 import pytest
 
 from tools import agree
+from tools import n_digit_table
 from tools import sentinels
 from tools.generated_text import read_between
 
@@ -96,6 +97,24 @@ def test_a_rerun_is_recorded_whether_it_agrees_or_not(tmp_path, monkeypatch):
     file.write_text(json.dumps(results | {"training": training}))
     with pytest.raises(ValueError, match="expected a clean checkout"):
         agree.main([*words, "0.01"])
+
+
+def test_a_rerun_of_a_recipe_without_folds_is_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(sentinels, "FILE", tmp_path / "sentinels.json")
+    path = next(
+        (agree.RESULTS / "n_digit").glob("*_prototypical_seed_1_*.json")
+    )
+    kept = json.loads(path.read_text())
+    config = agree.resolved(n_digit_table.config_of(kept))
+    (tmp_path / "config.json").write_text(
+        json.dumps({"recipe": kept["recipe"], "config": config})
+    )
+    kept["training"]["commit"] = "0" * 40
+    (tmp_path / "results.json").write_text(json.dumps(kept))
+    assert agree.main([str(tmp_path), "--record"]) == 0
+    (found,) = sentinels.load()
+    assert found["table"].startswith("n_digit, few_shot, n_digit/")
+    assert found["agree"] == found["numbers"]
 
 
 def test_every_table_says_whether_it_was_rerun():
