@@ -159,8 +159,8 @@ def refuse_missing(name: str, values: Iterable) -> None:
     for place, value in enumerate(values):
         if _is_missing(value):
             raise ValueError(
-                f"`{name}` must be without missing values; received {value!r} in "
-                f"place {place}. Leave examples without a class out."
+                f"`{name}` must be without missing values; received {value!r} "
+                f"in place {place}. Leave examples without a class out."
             )
 
 
