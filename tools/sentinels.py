@@ -83,12 +83,13 @@ def table_of(path: pathlib.Path, config: dict) -> str:
 def record(found: list[dict]) -> None:
     """Adds reruns to the file; of one command, the last is kept."""
     kept = {row["command"]: row for row in [*load(), *found]}
-    write_json(FILE, [kept[command] for command in sorted(kept)])
+    rows = [kept[command] for command in sorted(kept)]
+    write_json(FILE, {"reruns": rows})
 
 
 def load() -> list[dict]:
     """Returns the noted reruns."""
-    return json.loads(FILE.read_text()) if FILE.exists() else []
+    return json.loads(FILE.read_text())["reruns"] if FILE.exists() else []
 
 
 def every_table() -> list[str]:

@@ -249,7 +249,7 @@ def class_names(labels) -> np.ndarray:
     """Returns labels as an array; ValueError unless they can name classes."""
     given = labels if isinstance(labels, (list, tuple)) else ()
     labels = array("labels", labels)
-    if labels.dtype.kind == "O":  # for example from pandas
+    if labels.dtype.kind == "O" and labels.ndim:  # for example from pandas
         given = labels.tolist()
         refuse_missing("labels", given)
         labels = array("labels", given)

@@ -91,6 +91,10 @@ RECIPES = {
         "Learned distance without the classifier",
         words,
         {"method": WITHOUT_CLASSIFIER},
+        results=(
+            "verification/spoken_digit_learned_distance_without_auxiliary"
+            "-seed_*.json",
+        ),
     ),
     "spoken_digit_triplet": Recipe(
         "Triplet loss, the baseline",
