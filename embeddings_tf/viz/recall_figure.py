@@ -73,7 +73,7 @@ def recall_figure(
     if ceiling is not None:
         ceiling = methods.fraction("ceiling", ceiling)
     lines = {name: _same_k(name, runs) for name, runs in recalls.items()}
-    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+    figure = Figure(figsize=(9, 4.6), layout="constrained")
     panel = figure.subplots()
     for index, (name, (k, runs)) in enumerate(lines.items()):
         mean, error = methods.mean_and_error(runs)
@@ -110,7 +110,7 @@ def recall_figure(
         panel.xaxis.set_minor_locator(NullLocator())
     panel.set(xlabel="k, number of nearest neighbours", ylabel="recall@k")
     panel.grid(alpha=0.3)
-    panel.legend()
+    figure.legend(loc="outside right center")
     figure.supxlabel(
         methods.what_is_drawn([len(runs) for _, runs in lines.values()]),
         fontsize=9,

@@ -42,7 +42,7 @@ def test_many_methods_of_different_k(pixels):
     (panel,) = figure.axes
     assert len(panel.lines) == 13
     assert len(bands(panel)) == 12  # the single run has none
-    names = [text.get_text() for text in panel.get_legend().get_texts()]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == list(recalls)
     assert [t.get_text() for t in panel.get_xticklabels()] == ["1", "2", "5"]
     pixels(figure)
