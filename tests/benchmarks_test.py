@@ -331,6 +331,7 @@ def test_beyond_the_largest_measured_batch_the_model_is_quadratic():
     assert "| ~10 s, 768 MiB |" in row
 
 
+@pytest.mark.slow
 def test_pair_by_pair_is_the_f_statistic_loss():
     labels = tf.constant(np.random.default_rng(0).permutation(30) % 4)
     z = tf.constant(np.random.default_rng(1).normal(size=(30, 6)), tf.float32)

@@ -24,7 +24,9 @@ from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import SoftContrastive
 from embeddings_tf.objectives import StochasticPrototypes
 
-# The exported models are shared by all tests of this file.
+# The exported models are shared by all tests of this file. The tests of
+# tests/export, which are not slow, export and load models, too.
+pytestmark = pytest.mark.slow
 
 SHAPE = (8, 16, 1)
 SIZES = (1, 257)

@@ -342,6 +342,7 @@ def test_half_precision(tmp_path):
     assert found == pytest.approx(expected, rel=2e-2)
 
 
+@pytest.mark.slow
 def test_two_replicas_equal_one(strategy, tmp_path):
     def values(name):
         keras.utils.set_random_seed(5)
@@ -354,6 +355,7 @@ def test_two_replicas_equal_one(strategy, tmp_path):
         assert found == pytest.approx(expected, rel=1e-4), name
 
 
+@pytest.mark.slow
 def test_a_resumed_training_continues_the_steps(tmp_path):
     model = model_of("triplet")
     fit(model, callbacks.TrainingDiagnostics(X, LABELS, tmp_path), steps=3)

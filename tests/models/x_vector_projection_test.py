@@ -1,5 +1,6 @@
 import keras
 import numpy as np
+import pytest
 
 from embeddings_tf.layers import PairDistance
 from embeddings_tf.models import EmbeddingModel
@@ -32,6 +33,7 @@ def test_initial_weights():
     assert not np.any(projection.layers[-1].bias)
 
 
+@pytest.mark.slow
 def test_trains_with_the_encoder_and_is_saved(tmp_path):
     objective = LearnedDistance(
         PairDistance((8,)),

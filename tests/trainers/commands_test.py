@@ -158,6 +158,7 @@ def test_checkpoints_of_an_unknown_run(run, tmp_path, capsys):
     assert "has no config.json that says of which run" in message
 
 
+@pytest.mark.slow
 def test_a_longer_training_has_no_earlier_evaluation(run, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(run, copy)

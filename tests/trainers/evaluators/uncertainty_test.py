@@ -58,6 +58,7 @@ def trained(tmp_path_factory):
     return folder, workdir
 
 
+@pytest.mark.slow
 def test_measures_of_a_trained_run(trained):
     _, workdir = trained
     results = json.loads((workdir / "results.json").read_text())
