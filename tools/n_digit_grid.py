@@ -126,8 +126,11 @@ def values(runs, split, condition, rule) -> list[float]:
 
 
 def published_rule(method: str) -> str:
-    """Returns the rule by which the paper's numbers of a method were made."""
-    pairs = method in ("hedged_instances", "soft_contrastive")
+    """Returns the rule by which the paper's numbers of a method were made.
+
+    `method` is a key of METHODS, or the name of a recipe of the method.
+    """
+    pairs = method.endswith(("hedged_instances", "soft_contrastive"))
     return LEAVE_ONE_OUT if pairs else EPISODES
 
 

@@ -17,6 +17,7 @@ import json
 import pathlib
 from collections.abc import Iterator
 
+from tools import n_digit_grid
 from tools import n_digit_table
 from tools.agree import NOT_COMPARED
 from tools.agree import ROOT
@@ -116,13 +117,11 @@ def _protocol(experiment, recipe, config, name, is_fold) -> str:
 
 def _published(recipe: str, number: str) -> float | None:
     """Returns the paper's number, as a fraction."""
-    row = n_digit_table.PUBLISHED.get(recipe)
-    for value, (split, condition) in zip(
-        row or (), n_digit_table.CELLS, strict=False
-    ):
-        if number == f"{split}.{condition}.accuracy":
-            return round(value / 100, 6)
-    return None
+    rule = n_digit_grid.published_rule(recipe)
+    names = [f"{split}.{name}.{rule}" for split, name in n_digit_grid.CELLS]
+    values = n_digit_grid.PUBLISHED.get(recipe, ())
+    published = dict(zip(names, values, strict=False))
+    return round(published[number] / 100, 6) if number in published else None
 
 
 def table():

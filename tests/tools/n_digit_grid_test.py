@@ -96,3 +96,24 @@ def test_a_result_file_is_named_by_what_the_run_changed():
     changed["optimizer"] = changed["config"]["optimizer"]
     assert n_digit_table.other_settings(changed) == ["num_samples=20"]
     assert n_digit_table.other_settings(run(1, **rate(0.01))) == []
+
+
+def runs_with_a_test():
+    """Committed runs of one length and learning rate, tested."""
+    found = n_digit_table.runs()["n_digit_2_dim_2_prototypical", 0.01]
+    return [r for r in found if "test_seen" in r.get("evaluation", {})]
+
+
+def test_the_published_row_names_its_rule():
+    run = runs_with_a_test()[0]
+    rows = {}
+    for method in ("hedged_instances", "prototypical"):
+        key = f"n_digit_2_dim_2_{method}", 0.01
+        text = n_digit_table.table({key: [run]})
+        rows[method] = text.splitlines()[2]
+    assert rows == {
+        "hedged_instances": "| *published, leave one out* | | 87.9 | 87.3 | "
+        "81.6 | 80.8 | 49.9 | 53.5 | | | | |",
+        "prototypical": "| *published* | | 91.1 | 82.0 | 72.7 | 70.9 | 53.1 | "
+        "51.1 | | | | |",
+    }
