@@ -53,16 +53,42 @@ def _mean_difference(chosen, split, condition) -> PairedDifference | None:
         runs_of_shapes.append(by_seed)
     seeds = sorted(set.intersection(*map(set, of_shapes)))
     if len(seeds) == 1:
-        parts = [
-            paired_episodes(spe[seeds[0]], hib[seeds[0]], split, condition)
-            for spe, hib in runs_of_shapes
-        ]
+        pairs = [(spe[seeds[0]], hib[seeds[0]]) for spe, hib in runs_of_shapes]
+        parts = _by_digits(pairs, split, condition)
         if all(parts):
             return mean_over_episodes(parts)
     means = [
         statistics.mean(found[seed] for found in of_shapes) for seed in seeds
     ]
     return of_differences(means) if means else None
+
+
+def _by_digits(pairs, split, condition) -> list[list[float]]:
+    """Differences in each test episode, for each number of digits.
+
+    Two and three dimensions have the same test episodes, so their differences
+    are averaged episode by episode: they are not independent.
+
+    Args:
+        pairs: The runs of two methods for each of SHAPES.
+        split: As in `paired_episodes`.
+        condition: As in `paired_episodes`.
+
+    Returns:
+        A list for each number of digits; empty without shared episodes.
+    """
+    parts = {}
+    for (digits, _), pair in zip(n_digit_grid.SHAPES, pairs, strict=True):
+        found = paired_episodes(*pair, split, condition)
+        parts.setdefault(digits, []).append(found)
+    return [_mean_of_each(of_shapes) for of_shapes in parts.values()]
+
+
+def _mean_of_each(of_shapes: list[list[float]]) -> list[float]:
+    """Means over shapes, episode by episode; empty if numbers differ."""
+    if len(set(map(len, of_shapes))) > 1:
+        return []
+    return [statistics.fmean(each) for each in zip(*of_shapes, strict=True)]
 
 
 def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:

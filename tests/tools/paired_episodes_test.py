@@ -5,6 +5,8 @@ import pytest
 from scipy import stats
 
 from tools import claims
+from tools import n_digit_grid
+from tools.few_shot_claims import _mean_difference
 from tools.paired_difference import cell_of_seeds
 from tools.paired_difference import mean_over_episodes
 from tools.paired_difference import of_differences
@@ -98,6 +100,43 @@ def test_the_mean_of_several_tests():
     # Of one part it is the test of its differences.
     alone = mean_over_episodes(parts[:1])
     assert alone == of_differences(parts[0], over="episodes")
+
+
+def with_shapes(counts):
+    """Runs of one seed for every shape, from counts by number of digits."""
+    chosen = {}
+    for digits, dim in n_digit_grid.SHAPES:
+        for method, correct in counts[digits, dim].items():
+            found = run([correct], num_draws=1) | {"data_fingerprint": digits}
+            cell = found["evaluation"]["test"]["clean"]
+            cell["leave_one_out_accuracy"] = cell["accuracy"]
+            chosen[f"n_digit_{digits}_dim_{dim}_{method}"] = [found]
+    return chosen
+
+
+def test_shapes_that_share_episodes_count_once():
+    """Two equal differences of one test have the standard error of one."""
+    spe, hib = "stochastic_prototypes", "hedged_instances"
+    two = {spe: [10, 12, 14, 16], hib: [8, 13, 14, 12]}
+    three = {spe: [20, 10, 12, 18], hib: [10, 8, 16, 10]}
+    shapes = {(n, d): {2: two, 3: three}[n] for n, d in n_digit_grid.SHAPES}
+    found = _mean_difference(with_shapes(shapes), "test", "clean")
+    # In points of 20 queries.
+    first, second = np.array([[2, -1, 0, 4], [10, 2, -4, 8]]) * 100 / QUERIES
+    squared = (first.var(ddof=1) + second.var(ddof=1)) / 4 / 2**2
+    assert found.over == "episodes" and found.count == 4
+    assert found.mean == pytest.approx((first.mean() + second.mean()) / 2)
+    assert found.standard_error == pytest.approx(squared**0.5)
+    # Of opposite differences on one test, nothing remains.
+    shapes[2, 3] = {spe: two[hib], hib: two[spe]}
+    found = _mean_difference(with_shapes(shapes), "test", "clean")
+    assert found.mean == pytest.approx(second.mean() / 2)
+    error = (second.var(ddof=1) / 4) ** 0.5 / 2
+    assert found.standard_error == pytest.approx(error)
+    # Without the same number of episodes they cannot be averaged.
+    shapes[2, 3] = {spe: [10, 12], hib: [8, 13]}
+    found = _mean_difference(with_shapes(shapes), "test", "clean")
+    assert (found.over, found.p) == ("runs", None)
 
 
 def test_a_cell_of_one_seed_can_hold_and_says_so():
