@@ -34,6 +34,8 @@ from tools import search_table
 from tools import verification_table
 from tools.generated_text import arguments
 from tools.generated_text import read_between
+from trainers.config import load_recipe
+from trainers.workdir import recipe_fields
 
 
 @pytest.mark.parametrize(
@@ -155,18 +157,14 @@ def test_scripts_take_folders_that_exist(tmp_path, monkeypatch, capsys):
         assert word in capsys.readouterr().err
 
 
-RECIPE = "an4_learned_distance"
-
-
 def depth_run(depth, errors, dataset="made_up"):
     """A cross-validation of two folds, as in the results of its workdir."""
     scores = ("cosine", "learned_distance") if depth else ("cosine",)
-    config = {"dataset": dataset}
+    recipe, fields = "an4_triplet", [f"dataset={dataset}"]
     if depth:
-        distance = {"name": "PairDistance", "hidden_units": [256] * depth}
-        config["objective"] = {"name": "LearnedDistance", "distance": distance}
-    else:
-        config["loss"] = {"name": "TripletLoss"}
+        recipe = "an4_learned_distance"
+        fields.append(f"objective.distance.hidden_units={[256] * depth}")
+    config = recipe_fields(load_recipe(recipe, fields))
     folds = {
         str(fold): {
             "training": {"commit": "0123456789"},
@@ -176,7 +174,7 @@ def depth_run(depth, errors, dataset="made_up"):
         }
         for fold, error in enumerate(errors, start=1)
     }
-    return {"config": config}, {"recipe": RECIPE, "folds": folds}
+    return {"config": config}, {"recipe": recipe, "folds": folds}
 
 
 def test_depths_are_collected_tabulated_and_drawn(tmp_path, monkeypatch):

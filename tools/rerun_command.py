@@ -4,8 +4,11 @@ import shlex
 from collections.abc import Mapping
 
 from trainers.config import load_recipe
+from trainers.config import read_run
 from trainers.overrides import overrides
+from trainers.workdir import differing_fields
 from trainers.workdir import recipe_fields
+from trainers.workdir import resolved
 
 
 def rerun_command(
@@ -27,6 +30,9 @@ def rerun_command(
         initial_run: `recipe` and `config` of the run in
             `config["initial_weights"]`, whose training comes first; and its
             own `initial_run`, if it has one.
+
+    Raises:
+        ValueError: If the command would train another run.
     """
     command = _trained(recipe, config, workdir, folds)
     if folds:
@@ -60,6 +66,7 @@ def own_fields(recipe: str, config: dict) -> dict:
 
 def _trained(recipe: str, config: dict, workdir: str, folds) -> str:
     differing = overrides(recipe, config) | own_fields(recipe, config)
+    _require_same_run(recipe, config, differing)
     module = "trainers.cross_validate" if folds else "trainers.train"
     words = ["python", "-m", module, "--config", recipe]
     if folds:
@@ -67,6 +74,20 @@ def _trained(recipe: str, config: dict, workdir: str, folds) -> str:
         words += ["--folds", *folds]
     words += [f"--config.{name}={value}" for name, value in differing.items()]
     return shlex.join([*words, "--workdir", workdir])
+
+
+def _require_same_run(recipe: str, config: dict, differing: dict) -> None:
+    fields = [f"{name}={value}" for name, value in differing.items()]
+    again = recipe_fields(read_run(recipe, fields))
+    changed = differing_fields(resolved(config), again)
+    if changed:
+        field, wanted, received = changed[0]
+        raise ValueError(
+            f"no command repeats this run of {recipe}: {field} of the run is "
+            f"{wanted!r}, and the recipe with overrides has {received!r} "
+            f"({len(changed)} field(s) differ). Restore the recipe, or train "
+            "the run again"
+        )
 
 
 def command_lines(commands: Mapping[str, str]) -> list[str]:

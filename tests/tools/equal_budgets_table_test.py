@@ -9,7 +9,9 @@ from tools import equal_budgets_results
 from tools import equal_budgets_table
 from tools import verification_results
 from tools.generated_text import read_between
+from trainers.config import load_recipe
 from trainers.cross_validate import flat
+from trainers.workdir import recipe_fields
 
 SEARCH = {
     "space": "disentangling",
@@ -109,9 +111,11 @@ def test_verification_of_folds_and_of_a_divided_folder(kept):
     results = {"recipe": "an4_triplet", "folds": folds}
     equal_budgets_table.collect(workdir(kept / "a", results, config))
     single = next(iter(runs.values()))
-    config = config | {"dataset": "image_folder:any/path", "folds": {}}
     for name in ("triplet", "triplet_classifier"):
-        results = {"recipe": f"tiny_images_{name}", **single}
+        recipe = f"tiny_images_{name}"
+        folder = ["dataset=image_folder:any/path"]
+        config = recipe_fields(load_recipe(recipe, folder))
+        results = {"recipe": recipe, **single}
         equal_budgets_table.collect(workdir(kept / name, results, config))
     text = equal_budgets_table.table(equal_budgets_table.load())
     assert "### AN4, speakers\n" in text

@@ -210,12 +210,13 @@ def test_runs_that_differ_in_one_field_have_two_files(tmp_path, kept):
 
 def test_an_objective_of_the_study():
     recipe = "uncertainty_omniglot_dim_64_stochastic_prototypes"
-    config = recipe_fields(load_recipe(recipe))
     name = "benchmarks/_regularised_prototypes.py:RegularisedPrototypes"
-    config["objective"] = {**config["objective"], "name": name, "beta": 0.1}
+    own = [f"objective.name={name}", "objective.beta=0.1"]
+    config = recipe_fields(load_recipe(recipe, own))
     run = {"recipe": recipe, "seed": 0, "config": config}
-    assert uncertainty_table.settings_of(run) == ["beta=0.1"]
+    settings = uncertainty_table.settings_of(run)
+    assert settings == ["beta=0.1", "noise_rate=1.0"]
     command = rerun_command(recipe, config, "runs/x")
-    wanted = f"--config.objective.name={name} --config.objective.beta=0.1 --wo"
+    wanted = f"--config.objective.name={name} --config.objective.beta=0.1 --"
     assert wanted in command
     assert command.count("beta") == 1

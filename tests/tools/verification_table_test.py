@@ -7,6 +7,8 @@ import pytest
 
 from tools import verification_results
 from tools import verification_table
+from trainers.config import load_recipe
+from trainers.workdir import recipe_fields
 
 METHOD = "omniglot_verification_lifted_structure_frozen"
 
@@ -34,7 +36,7 @@ def files(recipes):
         runs = {}
         for number, scores in enumerate(by_fold, start=1):
             fold = copy.deepcopy(run)
-            fold["config"]["dataset"] = "omniglot"
+            fold["config"] = recipe_fields(load_recipe(recipe))
             fold["training"]["steps"] = 100 * number
             test = {"trials": 10, "classes": 3}
             claimed = {name: measures(0.5) for name in scores}
