@@ -8,10 +8,18 @@ from tools import verification_results as of_pairs
 from tools.generated_text import ROOT
 from tools.keep_result import keep_result
 from tools.keep_result import kept_results
+from tuning.winner import of_trials
 
 RESULTS = ROOT / "benchmarks" / "results" / "equal_budgets"
 # What must be equal for every method of a table.
-BUDGET = ("space", "objective", "trials", "batches")
+BUDGET = (
+    "space",
+    "objective",
+    "trials",
+    "trial_batches",
+    "fold",
+    "batches",
+)
 DISENTANGLING = of_folds.METHODS | {"sprites_beta_vae": "beta-VAE, searched"}
 
 
@@ -75,7 +83,8 @@ def searches(found: dict, recipes: list[str], dataset: str) -> dict[str, dict]:
     """Returns the search of each recipe on a data set.
 
     Raises:
-        ValueError: If their budgets differ, or seeds have another search.
+        ValueError: If their budgets differ, if seeds have another search, or
+            if a search chose on another fold than 0.
     """
     by_recipe: dict[str, dict] = {}
     for path, results in found.items():
@@ -83,7 +92,12 @@ def searches(found: dict, recipes: list[str], dataset: str) -> dict[str, dict]:
             (recipe, dataset) for recipe in recipes
         ]:
             continue
-        search = results["search"]
+        search = _search_of(results)
+        if search["fold"] != 0:
+            raise ValueError(
+                f"{path.name}: the search chose on fold {search['fold']}; "
+                "expected fold 0. Search again without --config.folds.fold"
+            )
         if by_recipe.setdefault(results["recipe"], search) != search:
             raise ValueError(
                 f"{path.name}: the seeds of {results['recipe']} come from "
@@ -102,6 +116,14 @@ def searches(found: dict, recipes: list[str], dataset: str) -> dict[str, dict]:
                 "train again with the same numbers"
             )
     return by_recipe
+
+
+def _search_of(results: dict) -> dict:
+    """The search of a result file; older files lack the length of trials."""
+    search = results["search"]
+    if "trial_batches" in search:
+        return search
+    return search | of_trials(results["recipe"], search["overrides"])
 
 
 def _config(results: dict) -> dict:

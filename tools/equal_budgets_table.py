@@ -97,8 +97,10 @@ def _searches(found: dict, rows: dict[str, dict], dataset: str) -> list[str]:
     searches = winners.searches(found, [*names], dataset)
     first = next(iter(searches.values()))
     lines = [
-        f"{first['trials']} trials each over `{first['space']}`, chosen by "
-        f"`{first['objective']}` on fold 0; {first['batches']:,} batches each.",
+        f"{first['trials']} trials each over `{first['space']}`, "
+        f"{first['trial_batches']:,} batches a trial, chosen by "
+        f"`{first['objective']}` on fold 0; {first['batches']:,} batches for "
+        "each winner.",
         "",
         "| winner | of the search | values |",
         "|---|---:|---|",

@@ -19,6 +19,7 @@ import sys
 from trainers import command_line
 from trainers.config import load_function
 from trainers.config import load_recipe
+from trainers.config import read_run
 from trainers.cross_validate import add_folds
 from trainers.cross_validate import cross_validate
 from trainers.cross_validate import flat
@@ -221,10 +222,25 @@ def _origin(arguments: argparse.Namespace) -> dict:
     return {
         **{field: found[field] for field in (*SAME, "overrides")},
         "trials": len(found["trials"]),
+        **of_trials(found["recipe"], found["overrides"]),
         "trial": found["best"]["trial"],
         "values": found["best"]["values"],
         "objective_value": found["best"]["objective"],
         "batches": arguments.batches,
+    }
+
+
+def of_trials(recipe: str, given: list[str]) -> dict:
+    """Returns the batches of each trial of a search, and the trials' fold.
+
+    Args:
+        recipe: The recipe of the search.
+        given: Its overrides.
+    """
+    run = read_run(recipe, given)
+    return {
+        "trial_batches": run.training.num_epochs * run.training.steps_per_epoch,
+        "fold": run.data.folds.fold,
     }
 
 

@@ -18,7 +18,7 @@ SEARCH = {
     "objective": "val_explicitness",
     "direction": "max",
     "search_seed": 0,
-    "overrides": [],
+    "overrides": ["num_epochs=4", "steps_per_epoch=150"],
     "trials": 12,
     "trial": "03",
     "values": {"optimizer.learning_rate": 0.0012345, "share_of_dims": 0.1},
@@ -66,7 +66,7 @@ def test_winners_are_rows_of_tables_of_their_own(kept):
             cross_validation_results.collect(folder)
     found = equal_budgets_table.load()
     text = equal_budgets_table.table(found)
-    assert "12 trials each over `disentangling`" in text
+    assert "12 trials each over `disentangling`, 600 batches a trial" in text
     row = "| F-statistic | 0.7500 | optimizer.learning_rate 0.00123, "
     assert row in text
     folds = json.loads((ours / "results.json").read_text())["folds"]
@@ -82,15 +82,42 @@ def test_winners_are_rows_of_tables_of_their_own(kept):
     ]
 
 
-def test_other_budgets_are_refused(kept):
-    for name, batches in (("f_statistic", 6_000), ("triplet", 8_000)):
-        equal_budgets_table.collect(
-            of_folds(
-                kept, f"sprites_{name}-sprites-all_frames", batches=batches
-            )
-        )
-    with pytest.raises(ValueError, match="8000.* of sprites_triplet; expected"):
-        equal_budgets_table.table(equal_budgets_table.load())
+def two_methods(kept, **second):
+    """Winners of two methods; the search of the second has other fields."""
+    for name, search in (("f_statistic", {}), ("triplet", second)):
+        recipe = f"sprites_{name}-sprites-all_frames"
+        equal_budgets_table.collect(of_folds(kept, recipe, **search))
+    return equal_budgets_table.load()
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ({"batches": 8_000}, "8000.* of sprites_triplet; expected"),
+        (
+            {"overrides": ["num_epochs=5", "steps_per_epoch=150"]},
+            f"'trial_batches': {4 * 150}.*'trial_batches': {5 * 150}",
+        ),
+        (
+            {"overrides": [*SEARCH["overrides"], "folds.fold=2"]},
+            "triplet-.*the search chose on fold 2; expected fold 0",
+        ),
+        (
+            {"trial_batches": 300, "fold": 0},
+            "'trial_batches': 600.*'trial_batches': 300",
+        ),
+    ],
+)
+def test_other_budgets_are_refused(kept, second, message):
+    """Without `trial_batches`, the overrides say how long a trial is."""
+    found = two_methods(kept, **second)
+    with pytest.raises(ValueError, match=message):
+        equal_budgets_table.table(found)
+
+
+def test_trials_of_one_length_by_other_overrides_are_equal(kept):
+    found = two_methods(kept, overrides=["num_epochs=6", "steps_per_epoch=100"])
+    assert "600 batches a trial" in equal_budgets_table.table(found)
 
 
 def test_a_run_without_a_search_is_refused(kept):

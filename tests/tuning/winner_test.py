@@ -226,6 +226,8 @@ def test_the_folds_of_the_winner_are_trained(tmp_path, monkeypatch):
     assert (found["space"], found["trials"]) == ("retrieval", 1)
     assert found["overrides"] == [*SHORT, "encoder.dark_ink=False"]
     assert found["objective_value"] == 0.5
+    steps = config_of(load_recipe(RECIPE))["steps_per_epoch"]
+    assert (found["trial_batches"], found["fold"]) == (5 * steps, 0)
 
 
 def test_folds_of_a_recipe_without_folds_are_refused(tmp_path, capsys):
