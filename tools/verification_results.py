@@ -78,7 +78,7 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
     if (folder / "results.json").is_file():
         results = json.loads((folder / "results.json").read_text())
         refuse_winner(folder, results)
-    runs = {}
+    runs, recipes = {}, set()
     for workdir in sorted(folder.iterdir()):
         if not (workdir / "results.json").is_file():
             continue
@@ -87,13 +87,18 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
             continue
         config = json.loads((workdir / "config.json").read_text())["config"]
         runs[workdir.name] = kept_run(results, config)
-        recipe = results["recipe"]
+        recipes.add(results["recipe"])
     if not runs:
         raise SystemExit(f"{folder} contains no evaluated run")
+    if len(recipes) > 1:
+        raise SystemExit(
+            f"{folder} mixes the recipes {sorted(recipes)}; expected runs of "
+            "one recipe. Move the others to folders of their own"
+        )
     seeds = {run["config"]["seed"] for run in runs.values()}
     if len(seeds) > 1:
         raise SystemExit(f"{folder} mixes the seeds {sorted(seeds)}")
-    seed = seeds.pop()
+    (recipe,), seed = recipes, seeds.pop()
     keep_result(
         RESULTS / f"{recipe}-seed_{seed}.json",
         {"recipe": recipe, "seed": seed, "runs": runs},

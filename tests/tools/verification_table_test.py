@@ -111,3 +111,26 @@ def test_fingerprints_are_kept():
     results = {"training": {}, "evaluation": {}, "data_fingerprint": "01"}
     kept = verification_results.kept_run(results | {"files": []}, {"seed": 0})
     assert kept == {"config": {"seed": 0}, **results}
+
+
+def write_run(folder, recipe):
+    folder.mkdir(parents=True)
+    config = {"recipe": recipe, "config": recipe_fields(load_recipe(recipe))}
+    results = {"recipe": recipe, "training": {}, "evaluation": {"test": {}}}
+    for name, content in ("config", config), ("results", results):
+        (folder / f"{name}.json").write_text(json.dumps(content))
+
+
+def test_a_folder_of_two_recipes_is_refused(tmp_path, monkeypatch):
+    kept = tmp_path / "kept"
+    monkeypatch.setattr(verification_results, "RESULTS", kept)
+    monkeypatch.setattr(verification_results, "FIGURES", tmp_path / "figures")
+    write_run(tmp_path / "runs" / "official", "an4_learned_distance")
+    write_run(tmp_path / "runs" / "speakers_split", "an4_triplet")
+    message = r"mixes the recipes \['an4_learned_distance', 'an4_triplet'\]"
+    with pytest.raises(SystemExit, match=message):
+        verification_results.collect(tmp_path / "runs")
+    assert not kept.exists()
+    write_run(tmp_path / "one" / "official", "an4_triplet")
+    verification_results.collect(tmp_path / "one")
+    assert [path.name for path in kept.iterdir()] == ["an4_triplet-seed_0.json"]
