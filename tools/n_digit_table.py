@@ -72,17 +72,26 @@ def every_run() -> list[dict]:
     ]
 
 
-def runs() -> dict[tuple[str, float], list[dict]]:
-    """Returns results by recipe, changes and learning rate, sorted by seed."""
+def runs() -> dict[tuple, list[dict]]:
+    """Returns results that differ in the seed only, sorted by seed.
+
+    Their key has the recipe with its changes, the learning rate, the number of
+    epochs, and the length of the learning rate's decay.
+    """
     found = {}
     for results in kept_results(RESULTS).values():
-        rate = results["optimizer"]["learning_rate"]["initial_learning_rate"]
-        name = " ".join([results["recipe"], *other_settings(results)])
-        found.setdefault((name, rate), []).append(results)
+        rate = results["optimizer"]["learning_rate"]
+        key = (
+            " ".join([results["recipe"], *other_settings(results)]),
+            rate["initial_learning_rate"],
+            config_of(results)["num_epochs"],
+            rate.get("decay_steps"),
+        )
+        found.setdefault(key, []).append(results)
     return found
 
 
-def table(runs: dict[tuple[str, float], list[dict]]) -> str:
+def table(runs: dict[tuple, list[dict]]) -> str:
     """Returns the Markdown between the marks."""
     found = {
         key: [r for r in results if _is_tested(r)]
@@ -98,7 +107,7 @@ def table(runs: dict[tuple[str, float], list[dict]]) -> str:
     ]
     published = set()
     for key, results in found.items():
-        recipe, _ = key
+        recipe = key[0]
         if recipe in PUBLISHED and recipe not in published:
             published.add(recipe)
             cells = " | ".join(f"{v:.1f}" for v in PUBLISHED[recipe])
@@ -192,8 +201,8 @@ def _held_out_numbers(runs) -> list[str]:
     return lines if len(lines) > 3 else []
 
 
-def _name(key: tuple[str, float]) -> str:
-    recipe, rate = key
+def _name(key: tuple) -> str:
+    recipe, rate, *_ = key
     return f"`{recipe}`, {rate:g}"
 
 
@@ -271,7 +280,7 @@ def _choices(runs) -> list[str]:
         "accuracy |",
         "|---|---|---:|---:|---:|",
     ]
-    for (recipe, _), results in runs.items():
+    for (recipe, *_), results in runs.items():
         for result in results:
             rate = result["optimizer"]["learning_rate"]
             training = result["training"]

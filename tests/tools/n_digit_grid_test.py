@@ -1,6 +1,7 @@
 """The published table of n-digit numbers: transcription, choice, pairs."""
 
 import copy
+import json
 import statistics
 
 import pytest
@@ -11,6 +12,9 @@ from trainers.config import load_recipe
 from trainers.workdir import recipe_fields
 
 SPE = "n_digit_2_dim_2_stochastic_prototypes"
+PN = "n_digit_2_dim_2_prototypical"
+# A tested run of seed 0 and of 8,000 batches.
+COMMITTED = n_digit_table.RESULTS / f"{PN}_seed_0_0.01_8000.json"
 # The last column of the paper's table, in the order of CELLS.
 MEANS = {
     "stochastic_prototypes": (89.1, 86.9, 87.7, 84.2, 50.1, 49.7),
@@ -98,18 +102,32 @@ def test_a_result_file_is_named_by_what_the_run_changed():
     assert n_digit_table.other_settings(run(1, **rate(0.01))) == []
 
 
-def runs_with_a_test():
-    """Committed runs of one length and learning rate, tested."""
-    found = n_digit_table.runs()["n_digit_2_dim_2_prototypical", 0.01]
-    return [r for r in found if "test_seen" in r.get("evaluation", {})]
+def test_runs_of_another_length_are_no_seeds(tmp_path, monkeypatch):
+    """A short run with a test, beside long runs of two seeds."""
+    monkeypatch.setattr(n_digit_table, "RESULTS", tmp_path)
+    for number, (seed, epochs, accuracy) in enumerate(
+        [(0, 8, 0.5), (0, 40, 0.8), (1, 40, 0.9)]
+    ):
+        made = json.loads(COMMITTED.read_text()) | {"seed": seed}
+        made["config"] = n_digit_table.config_of(made)
+        made["config"] |= {"seed": seed, "num_epochs": epochs}
+        made["training"]["steps"] = epochs * made["config"]["steps_per_epoch"]
+        made["evaluation"]["test_seen"]["clean"]["accuracy"] = accuracy
+        (tmp_path / f"{number}.json").write_text(json.dumps(made))
+    rows = [
+        [cell.partition(" (")[0] for cell in line.split(" | ")[1:3]]
+        for line in n_digit_table.table(n_digit_table.runs()).splitlines()
+        if line.startswith(f"| `{PN}`, 0.01 | ") and "**" in line
+    ]
+    mean = 100 * (0.8 + 0.9) / 2
+    assert rows == [["0", "**50.0**"], ["0, 1", f"**{mean:.1f}**"]]
 
 
 def test_the_published_row_names_its_rule():
-    run = runs_with_a_test()[0]
     rows = {}
     for method in ("hedged_instances", "prototypical"):
         key = f"n_digit_2_dim_2_{method}", 0.01
-        text = n_digit_table.table({key: [run]})
+        text = n_digit_table.table({key: [json.loads(COMMITTED.read_text())]})
         rows[method] = text.splitlines()[2]
     assert rows == {
         "hedged_instances": "| *published, leave one out* | | 87.9 | 87.3 | "
