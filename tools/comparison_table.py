@@ -17,6 +17,7 @@ from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 from tools.keep_result import results_by_name
+from trainers.goals import GOALS
 
 RESULTS = ROOT / "benchmarks" / "results" / "comparisons"
 PAGE = ROOT / "docs" / "goals.md"
@@ -36,6 +37,8 @@ def command(name: str, result: dict) -> str:
     words = ["compare", result["data"], "--goal", result["goal"]]
     if result["split"] != "classes":
         words += ["--split", result["split"]]
+    if {*result["methods"]} != {*GOALS[result["goal"]].compare}:
+        words += ["--methods", *result["methods"]]
     words += ["--workdir", f"runs/{name}", "--repeats"]
     fields = [f"--config.{field}" for field in result["overrides"]]
     return shlex.join(
@@ -70,7 +73,8 @@ def text_of(name: str, result: dict) -> list[str]:
     return [
         *lines,
         "",
-        f"![{result['number']} of five methods in every repeat]"
+        f"![{result['number']} of {len(result['methods'])} methods in every "
+        f"repeat]"
         f"(figures/comparison_{name}.png)",
         "",
         f"    {command(name, result)}",

@@ -1,11 +1,14 @@
 """The comparisons of docs/goals.md are those of the result files."""
 
+import shlex
+
 import numpy as np
 import pytest
 
 from tools import comparison_table
 from tools.generated_text import FIGURES
 from tools.generated_text import read_between
+from trainers import command_line
 from trainers import compare
 from trainers import goals
 
@@ -41,3 +44,16 @@ def test_five_methods_of_the_goal_at_one_commit(name):
     (commit,) = result["commits_of_trainings"]
     assert len(commit) == 40, "clean"
     assert (FIGURES / f"comparison_{name}.png").stat().st_size > 1000
+
+
+def test_the_command_names_chosen_methods():
+    (name, result), *_ = FOUND.items()
+    assert "--methods" not in comparison_table.command(name, result)
+    chosen = dict([*result["methods"].items()][:2])
+    result = result | {"methods": chosen}
+    words = shlex.split(comparison_table.command(name, result))
+    arguments = command_line.parse(compare.parser(), words[2:])
+    assert arguments.methods == [*chosen]
+    assert "of 2 methods in every repeat" in "\n".join(
+        comparison_table.text_of(name, result)
+    )
