@@ -6,14 +6,13 @@ cells hold, and not run without results.
 
 import statistics
 
+from tools.paired_difference import LEVEL
 from tools.paired_difference import PairedDifference
 from tools.paired_difference import as_cell
 from tools.paired_episodes import NOTE
 
 # Points below a published number that still count as that number.
 NEAR = 2.0
-# Largest p-value of a difference that counts.
-LEVEL = 0.05
 # A claim, the evidence, and the verdict.
 Claim = tuple[str, str, str]
 

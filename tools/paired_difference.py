@@ -13,6 +13,12 @@ LEGENDS = {
     "seeds": "Differences are paired by seed: mean ± standard error, and in "
     "brackets the p-value of the paired t-test. All seeds have one test set.",
 }
+# Largest p-value of a difference that counts.
+LEVEL = 0.05
+# Smallest p-value that tables show.
+SMALLEST = 0.001
+# Differences that vary by a smaller share of their mean are equal.
+ROUNDING = 1e-9
 # What is divided into folds: characters, digits, identities, or speakers.
 DIVIDED = {
     "an4": 84,
@@ -33,9 +39,11 @@ class PairedDifference:
         count: Number of folds or seeds that both methods have.
         mean: Mean difference.
         standard_error: Its standard error; None for a single pair.
-        p: Two-sided p-value of the paired t-test; None for a single pair.
+        p: Two-sided p-value of the paired t-test; None without a test, that
+            is for a single pair, or if all differences are equal.
         p_corrected: p-value of Nadeau & Bengio's corrected test, for folds
-            that share training data; None without `test_to_train`.
+            that share training data; None without `test_to_train`, or without
+            a test.
         over: `"runs"`, that is folds or seeds, or `"episodes"` of one test.
     """
 
@@ -147,12 +155,13 @@ def mean_over_episodes(
     return PairedDifference(count, mean, error, p, None, "episodes")
 
 
-def _p(mean: float, variance: float, count: int) -> float:
+def _p(mean: float, variance: float, count: int) -> float | None:
     from scipy import stats
 
-    if variance == 0:
-        return float(mean == 0)
-    return float(2 * stats.t.sf(abs(mean) / math.sqrt(variance), count - 1))
+    error = math.sqrt(variance)
+    if error <= ROUNDING * abs(mean):
+        return None
+    return float(2 * stats.t.sf(abs(mean) / error, count - 1))
 
 
 def ratio_of_test_to_train(config: dict) -> float | None:
@@ -185,17 +194,18 @@ def ratio_of_test_to_train(config: dict) -> float | None:
 
 
 def as_cell(found: PairedDifference | None, digits: int, scale=1.0) -> str:
-    """`difference ± standard error (p; corrected p)`; empty for None."""
+    """`difference ± standard error (p; corrected p)`; empty for None.
+
+    Without a test, the brackets are left out.
+    """
     if found is None:
         return ""
     text = f"{scale * found.mean:+.{digits}f}"
     if found.standard_error is None:
         return text
-    tests = [_rounded(found.p)]
-    if found.p_corrected is not None:
-        tests.append(_rounded(found.p_corrected))
-    error = f"{scale * found.standard_error:.{digits}f}"
-    return f"{text} ± {error} ({'; '.join(tests)})"
+    text += f" ± {scale * found.standard_error:.{digits}f}"
+    tests = [p for p in (found.p, found.p_corrected) if p is not None]
+    return f"{text} ({'; '.join(map(_rounded, tests))})" if tests else text
 
 
 def cell_of_seeds(
@@ -208,7 +218,9 @@ def cell_of_seeds(
     found = found or of_differences(differences)
     text = f"**{found.mean:+.1f}**"
     if found.standard_error is not None:
-        text += f" ± {found.standard_error:.1f}, p {_rounded(found.p)}"
+        text += f" ± {found.standard_error:.1f}"
+    if found.p is not None:
+        text += f", p {_rounded(found.p)}"
     if found.over == "episodes":
         return f"{text} (one seed)"
     each = ", ".join(f"{value:+.1f}" for value in differences)
@@ -270,4 +282,7 @@ def fewer(found: PairedDifference | None, most: int, unit: str) -> str:
 
 
 def _rounded(p: float) -> str:
-    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+    """Three digits; `<.050` if a p below the level would round to it."""
+    rounded = max(round(p, 3), SMALLEST)
+    is_below = p < rounded and rounded in (SMALLEST, LEVEL)
+    return "<" * is_below + f"{rounded:.3f}".removeprefix("0")

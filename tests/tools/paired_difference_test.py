@@ -7,9 +7,11 @@ import pytest
 from scipy import stats
 
 from tools import cross_validation_results
+from tools.paired_difference import PairedDifference
 from tools.paired_difference import as_cell
 from tools.paired_difference import cell_of_seeds
 from tools.paired_difference import difference_table
+from tools.paired_difference import of_differences
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train as ratio_of
 from tools.verification_results import paired_by
@@ -61,10 +63,40 @@ def test_one_pair_has_no_test():
     assert as_cell(found, 2) == "+0.25"
 
 
-@pytest.mark.parametrize(("difference", "p"), [(0.5, 0.0), (0.0, 1.0)])
-def test_equal_differences(difference, p):
-    found = paired_difference({1: difference, 2: difference}, {1: 0.0, 2: 0.0})
-    assert (found.standard_error, found.p) == (0, p)
+@pytest.mark.parametrize("difference", [0.5, 0.0])
+def test_equal_differences_have_no_test(difference):
+    found = of_differences([difference] * 3, 0.25)
+    assert (found.mean, found.standard_error) == (difference, 0)
+    assert (found.p, found.p_corrected) == (None, None)
+    assert as_cell(found, 1) == f"+{difference} ± 0.0"
+    each = f"+{difference}"
+    cell = cell_of_seeds([difference] * 2)
+    assert cell == f"**{each}** ± 0.0 [{each}, {each}]"
+
+
+def test_differences_that_are_equal_but_for_rounding_have_no_test():
+    """All are 0.1: 0.3 - 0.2, 0.9 - 0.8, 0.4 - 0.3."""
+    found = paired_difference(
+        {1: 0.3, 2: 0.9, 3: 0.4}, {1: 0.2, 2: 0.8, 3: 0.3}
+    )
+    assert found.standard_error > 0 and found.p is None
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"),
+    [
+        (1e-9, "<.001"),
+        (0.0009, "<.001"),
+        (0.0012, ".001"),
+        (0.0494, ".049"),
+        (0.0499, "<.050"),
+        (0.0501, ".050"),
+        (0.9996, "1.000"),
+    ],
+)
+def test_a_p_below_the_level_is_not_shown_as_the_level(p, shown):
+    found = PairedDifference(3, 1.0, 0.5, p, None)
+    assert as_cell(found, 1) == f"+1.0 ± 0.5 ({shown})"
 
 
 def test_cell():
