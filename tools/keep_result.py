@@ -55,6 +55,13 @@ def results_by_name(folder: pathlib.Path) -> dict[str, dict]:
 
 
 def _together(path: pathlib.Path, kept: dict, new: dict) -> dict:
+    parts, new_parts = ([n for n in PARTS if n in r] for r in (kept, new))
+    if parts != new_parts:
+        raise ValueError(
+            f"{path} contains {_said(parts)}, and the new result contains "
+            f"{_said(new_parts)}; expected the same. Keep it under another "
+            "name, or pass --replace to overwrite the file"
+        )
     merged = dict(kept)
     for name, value in json.loads(json.dumps(new)).items():
         if name in PARTS:
@@ -86,6 +93,10 @@ def _same_config(name: str, kept, new) -> bool:
         return config | {"folds": {**config.get("folds", {}), "fold": 0}}
 
     return comparable(kept) == comparable(new)
+
+
+def _said(parts: list[str]) -> str:
+    return " and ".join(parts) or "a single run"
 
 
 def _error(path: pathlib.Path, what: str) -> ValueError:

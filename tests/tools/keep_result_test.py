@@ -57,3 +57,21 @@ def test_an_equal_result_changes_nothing(tmp_path):
     before = path.read_bytes()
     keep_result(path, result({"1": 0.5}))
     assert path.read_bytes() == before
+
+
+def test_runs_are_not_added_to_folds(tmp_path):
+    path = tmp_path / "r.json"
+    keep_result(path, result({"1": 0.5}))
+    before = path.read_bytes()
+    named = result({})
+    named["runs"] = {"official": named.pop("folds")}
+    single = {"recipe": "r", "evaluation": {}}
+    for other, said in ((named, "runs"), (single, "a single run")):
+        with pytest.raises(
+            ValueError, match=f"contains folds, and the new .* contains {said};"
+        ):
+            keep_result(path, other)
+        assert path.read_bytes() == before
+    keep_result(path, named, replace=True)
+    with pytest.raises(ValueError, match="contains runs, and the new .* folds"):
+        keep_result(path, result({"1": 0.5}))
