@@ -51,6 +51,8 @@ DIFFERENCES = {
     "cllr": ("Cllr", 3, 1),
 }
 ON_TOP = ", distance on top"
+# The row of a distance that trains without a classifier.
+ALONE = "learned distance, no classifier", SCORES["learned_distance"]
 BEGIN, END = "<!-- verification: begin -->", "<!-- verification: end -->"
 
 
@@ -135,6 +137,7 @@ def measured_table(measured: dict, runs: dict) -> list[str]:
 def _differences(measured: dict, runs: dict) -> list[str]:
     """Paired differences of the learned distance to the other rows.
 
+    A distance without the auxiliary classifier is compared with all rows, too.
     A distance on top of the embeddings of another loss is also compared with
     other scores of the same embeddings.
     """
@@ -148,6 +151,16 @@ def _differences(measured: dict, runs: dict) -> list[str]:
         },
         config,
     )
+    if ALONE in others:
+        lines += _difference_tables(
+            " by ".join(ALONE),
+            {
+                " by ".join(other): (measured[ALONE], measured[other])
+                for other in others
+                if other != ALONE
+            },
+            config,
+        )
     on_top = {
         f"{method.removesuffix(ON_TOP)} by {score}": (
             row,
