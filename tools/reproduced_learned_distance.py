@@ -20,6 +20,10 @@ LEARNED = ("learned distance", "learned distance")
 BASELINES = {
     "its own cosine": ("learned distance", "cosine"),
     "its PLDA": ("learned distance", trials.SCORES["plda"]),
+    "the distance without a classifier": (
+        "learned distance, no classifier",
+        "learned distance",
+    ),
     "the triplet loss": ("triplet", "cosine"),
     "the triplet loss with a classifier": ("triplet and classifier", "cosine"),
 }
