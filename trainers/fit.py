@@ -21,7 +21,6 @@ from trainers.backbone_features import require_same_backbone
 from trainers.backbone_features import write_backbone
 from trainers.data import Data
 from trainers.evaluators import evaluator
-from trainers.fingerprint import fingerprint
 from trainers.initial_weights import copy_initial_weights
 from trainers.loop import loop
 from trainers.model import build_model
@@ -36,6 +35,8 @@ from trainers.provenance import provenance
 from trainers.run import Run
 from trainers.run_checks import check_run
 from trainers.run_config import config_of
+from trainers.same_data import FIELD as FINGERPRINT
+from trainers.same_data import require_same_data
 from trainers.steps_per_execution import steps_per_execution
 from trainers.watch import watch
 
@@ -97,11 +98,12 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
             return {}
         print(f"{workdir} is trained already ({state['finished']}).")
         results = workdirs.read_results(workdir)
-        if {"training", "data_fingerprint"} <= set(results):
+        if {"training", FINGERPRINT} <= set(results):
             return results  # with the commit and machine of the training
-        # Killed before it wrote them.
-        more = _identity(run, Data(run))
-        return _write_results(run, recipe, workdir, strategy, state, **more)
+        # Killed before it wrote them; an older state lacks the fingerprint.
+        if FINGERPRINT not in state:
+            require_same_data(workdir, Data(run), state)
+        return _write_results(run, recipe, workdir, strategy, state)
     if state:
         print(f"Going on after epoch {first_epoch}.")
     data = Data(run)
@@ -111,6 +113,8 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
         classes.require_same_classes(workdir, found)
     if workdir is not None:
         require_same_backbone(workdir, run.data)
+    if state:
+        require_same_data(workdir, data, state)
     batches = data.batches(first_epoch * fields.steps_per_epoch)
     plain = restored
     if workdir is not None and plain is None:
@@ -135,6 +139,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
         evaluator(run).check(run, data)
         _check_step(plain, batches, held_out)
     if state is None:  # a search claims the workdirs of its trials
+        require_same_data(workdir, data, saver.state)
         classes.write_classes(workdir, found)
         write_backbone(workdir, run.data)
     else:
@@ -167,25 +172,11 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     ]
     batches = throughput.measured(batches)
     _train(run, model, plain, strategy, batches, first_epoch, callbacks)
-    return _write_results(
-        run,
-        recipe,
-        workdir,
-        strategy,
-        saver.state,
-        **_identity(run, data),
-    )
+    return _write_results(run, recipe, workdir, strategy, saver.state)
 
 
-def _identity(run, data) -> dict:
-    return {
-        "config": workdirs.as_json(run),
-        "data_fingerprint": fingerprint(data),
-    }
-
-
-def _write_results(run, recipe, workdir, strategy, state, **more) -> dict:
-    """Writes the section `training` of `results.json`."""
+def _write_results(run, recipe, workdir, strategy, state) -> dict:
+    """Writes the training and its data to `results.json`."""
     waits = state.get("input_wait")
     return workdirs.update_results(
         workdir,
@@ -205,7 +196,8 @@ def _write_results(run, recipe, workdir, strategy, state, **more) -> dict:
             "replicas": strategy.num_replicas_in_sync,
             **provenance(),
         },
-        **more,
+        config=workdirs.as_json(run),
+        **{FINGERPRINT: state[FINGERPRINT]},
     )
 
 

@@ -14,6 +14,7 @@ from keras_tuner.oracles import RandomSearchOracle
 from embeddings_tf import compat
 from trainers import workdir as workdirs
 from trainers.fit import fit
+from trainers.same_data import OtherDataError
 from tuning.trial_files import objective_value
 from tuning.trial_files import record_failure
 from tuning.trial_files import write_hparams
@@ -202,7 +203,8 @@ class Tuner(keras_tuner.Tuner):
                 or missing data. The trial continues when you start the search
                 again.
             ValueError: If the space draws a value only for some values of
-                others, without saying so.
+                others, without saying so. If an interrupted trial started on
+                other data.
         """
         while True:
             trial = self._ask("create_trial", self.tuner_id)
@@ -213,7 +215,7 @@ class Tuner(keras_tuner.Tuner):
                 continue
             try:
                 value = self.run_trial(trial)
-            except (OSError, OpenSpaceError):
+            except (OSError, OpenSpaceError, OtherDataError):
                 raise
             except Exception as error:
                 record_failure(self._folder(trial), error)

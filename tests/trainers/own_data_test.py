@@ -23,7 +23,10 @@ from trainers.classes import require_same_classes
 from trainers.classes import write_classes as write_classes_of
 from trainers.config import load_recipe
 from trainers.data import Data
+from trainers.fingerprint import fingerprint
 from trainers.fit import fit
+from trainers.same_data import OtherDataError
+from trainers.same_data import require_same_data
 
 RECIPE = "omniglot_retrieval_triplet"
 RNG = np.random.default_rng(0)
@@ -83,6 +86,48 @@ def test_names_of_classes_reach_the_end(arrays, tmp_path, capsys):
     np.savez(arrays, x=X, labels=LABELS, class_names=names)
     error = refused(capsys, evaluate, "--workdir", run)
     assert "has other classes in" in error and "train again" in error
+
+
+def results_of(run):
+    return json.loads((run / "results.json").read_text())
+
+
+def test_a_run_continues_only_on_its_own_data(arrays, tmp_path, capsys):
+    run, checkpoints = tmp_path / "run", tmp_path / "run" / "checkpoints"
+    command = start(run, f"arrays:{arrays}", "num_epochs=2")
+    assert call(train, *command) == 0
+    before = results_of(run)
+
+    def write(x):
+        np.savez(arrays, x=x, labels=LABELS, class_names=NAMES)
+
+    # As if killed before the results were written: they name the old data.
+    write(X + 1)
+    (run / "results.json").unlink()
+    assert call(train, *command) == 0
+    assert results_of(run)["data_fingerprint"] == before["data_fingerprint"]
+    # As if killed in epoch 2.
+    (run / "results.json").unlink()
+    (checkpoints / "previous.keras").replace(checkpoints / "latest.keras")
+    error = refused(capsys, train, *command)
+    assert f"arrays:{arrays} has other training examples" in error
+    assert before["data_fingerprint"] in error and "put the data back" in error
+    write(X)
+    assert call(train, *command) == 0
+    after = results_of(run)
+    assert after["training"]["epochs"] == 2
+    assert after["data_fingerprint"] == before["data_fingerprint"]
+
+
+def test_an_older_run_takes_the_data_that_it_finds(arrays):
+    """Its state has no fingerprint."""
+    fields = [w.removeprefix("--config.") for w in words(f"arrays:{arrays}")]
+    data = Data(load_recipe(RECIPE, fields))
+    state = {"epoch": 1}
+    require_same_data("run", data, state)
+    assert state == {"epoch": 1, "data_fingerprint": fingerprint(data)}
+    with pytest.raises(OtherDataError, match="the run in run started"):
+        require_same_data("run", data, state | {"data_fingerprint": "0123"})
 
 
 def test_every_class_is_divided(arrays, tmp_path, capsys):
