@@ -94,7 +94,7 @@ def compare(
         for method in methods
     }
     values = {method: [] for method in methods}
-    prints: dict[int, str] = {}
+    firsts: dict[int, tuple] = {}
     seconds = {method: 0.0 for method in methods}
     commits, passed = set(), []
     for number, (method, repeat) in enumerate(planned):
@@ -104,13 +104,8 @@ def compare(
             flush=True,
         )
         results = _trained(planned[method, repeat], overrides)
-        found = results["data_fingerprint"]
-        if found != prints.setdefault(repeat, found):
-            raise ValueError(
-                f"{dataset} has other training examples than when the "
-                f"comparison in {workdir} started; put the data back, or "
-                "choose another --workdir"
-            )
+        found = planned[method, repeat].path.parent, results
+        _require_same_data(dataset, found, firsts.setdefault(repeat, found))
         parts = results["training"], results["evaluation"]
         values[method].append(wanted.of_results(parts[1], method))
         seconds[method] += parts[0]["seconds"]
@@ -118,7 +113,8 @@ def compare(
         commits |= {part["commit"] for part in parts}
     from trainers.provenance import provenance
 
-    own_divisions = len(set(prints.values())) > 1
+    prints = {results["data_fingerprint"] for _, results in firsts.values()}
+    own_divisions = len(prints) > 1
     test_to_train = _test_to_train(planned[methods[0], 0].run, own_divisions)
     comparison = {
         "data": dataset,
@@ -163,6 +159,36 @@ def _trained(planned, overrides) -> dict:
     if not is_evaluated(read_results(folder), planned.run):
         evaluate(str(folder), [])
     return read_results(folder)
+
+
+def _require_same_data(dataset: str, found: tuple, first: tuple) -> None:
+    """Checks that two methods of a repeat had the same data.
+
+    Args:
+        dataset: Name of the data.
+        found: Folder and results of a method.
+        first: Folder and results of the first method.
+
+    Raises:
+        ValueError: If they were trained or tested on different examples.
+    """
+    (folder, results), (other, expected) = found, first
+    end = f"examples in {folder} than in {other}; put the data back and"
+    if results["data_fingerprint"] != expected["data_fingerprint"]:
+        raise ValueError(
+            f"{dataset} has other training {end} remove the folder that was "
+            "trained on other data, or choose another --workdir"
+        )
+    tests = {
+        part["evaluation"].get("data_fingerprint")
+        for part in (results, expected)
+    }
+    if len(tests - {None}) > 1:  # evaluations of earlier versions have none
+        raise ValueError(
+            f"{dataset} has other test {end} evaluate both again "
+            f"({command_line.module_command('trainers.evaluate')} --workdir "
+            "FOLDER), or choose another --workdir"
+        )
 
 
 def _test_to_train(run, own_divisions: bool) -> float:

@@ -64,6 +64,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         from trainers.classes import classes_of
         from trainers.classes import require_same_classes
         from trainers.data import Data
+        from trainers.fingerprint import fingerprint
 
         started = time.monotonic()
         print(f"Evaluating the best epoch of {path}.", flush=True)
@@ -84,6 +85,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
             **results,
             "seconds": round(time.monotonic() - started, 1),
             "settings": settings,
+            "data_fingerprint": fingerprint(data, *run.evaluation.splits),
             **provenance(),
         }
         update_results(path, **{section: found})

@@ -7,21 +7,28 @@ import numpy as np
 NUM_EXAMPLES = 32
 
 
-def fingerprint(data) -> str:
-    """Returns sixteen hexadecimal digits for the training split of a run.
+def fingerprint(data, *splits: str) -> str:
+    """Returns sixteen hexadecimal digits for splits of a run's data.
 
-    Two runs with the same fingerprint almost certainly had the same training
-    data. The hash covers the number of training examples, all their labels,
-    and 32 examples spread evenly over the split, before front end, resizing
-    and augmentation. It does not cover other examples, other splits, and the
-    order of examples in batches.
+    Two runs with the same fingerprint almost certainly had the same data. The
+    hash covers the number of examples of each split, all their labels, and 32
+    examples spread evenly over the split, before front end, resizing and
+    augmentation. It does not cover other examples, other splits, and the order
+    of examples in batches.
 
     Args:
         data: The `trainers.data.Data` of the run.
+        *splits: Names of splits; by default the training split.
     """
-    x, labels = data.unprocessed(data.run.data.split)
-    labels = np.asarray(labels)
     digest = hashlib.sha256()
+    for split in splits or (data.run.data.split,):
+        _add(digest, *data.unprocessed(split))
+    return digest.hexdigest()[:16]
+
+
+def _add(digest, x, labels) -> None:
+    """Adds the examples and labels of a split to a hash."""
+    labels = np.asarray(labels)
     digest.update(repr(labels.shape).encode())
     digest.update("\n".join(map(str, labels.ravel())).encode())
     rows = np.unique(np.linspace(0, len(x) - 1, NUM_EXAMPLES).astype(int))
@@ -29,4 +36,3 @@ def fingerprint(data) -> str:
         example = np.ascontiguousarray(x[int(row)])
         digest.update(f"{example.shape} {example.dtype}".encode())
         digest.update(example.tobytes())
-    return digest.hexdigest()[:16]

@@ -87,7 +87,7 @@ def _divided(found: Mapping) -> tuple[dict, dict]:
     """Divides an evaluation into what it measured, and how it was made."""
     from trainers.provenance import provenance
 
-    about = {"seconds", "settings", *provenance()}
+    about = {"seconds", "settings", "data_fingerprint", *provenance()}
     return (
         {name: _measured(v) for name, v in found.items() if name not in about},
         {name: value for name, value in found.items() if name in about},

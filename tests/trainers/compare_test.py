@@ -195,7 +195,21 @@ def test_two_methods_and_a_second_call(tmp_path, capsys):
     assert "Epoch" not in out and out.count("Evaluating the best epoch") == 1
     again = json.loads((tmp_path / "runs" / "comparison.json").read_text())
     assert again["methods"] == found["methods"]
-    # Other data than in the first trainings.
+    # Other test data than in the first trainings, as if killed between them.
+    data = Data(load_recipe(str(folder / "recipe.py")))
+    tested = np.isin(labels, data.labels("test"))
+    noise = np.where(tested[:, None], rng.normal(size=x.shape), x)
+    np.savez(tmp_path / "data.npz", x=noise.astype("f4"), labels=labels)
+    assert call(evaluate, "--workdir", folder) == 0
+    message = refused(capsys, compare, *words)
+    assert "has other test examples in" in message
+    assert f"{folder} than in" in message or f"than in {folder};" in message
+    np.savez(tmp_path / "data.npz", x=x.astype("f4"), labels=labels)
+    assert call(evaluate, "--workdir", folder) == 0
+    assert call(compare, *words) == 0
+    again = json.loads((tmp_path / "runs" / "comparison.json").read_text())
+    assert again["methods"] == found["methods"]
+    # Other training data.
     np.savez(tmp_path / "data.npz", x=x[::-1].astype("f4"), labels=labels)
     shutil.rmtree(folder)
     assert "has other training examples" in refused(capsys, compare, *words)

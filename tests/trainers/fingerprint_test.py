@@ -7,6 +7,9 @@ import numpy as np
 from trainers.fingerprint import fingerprint
 
 
+NUMBERED = (0, "train"), (1, "test")
+
+
 def of(x, labels):
     run = types.SimpleNamespace(data=types.SimpleNamespace(split="train"))
     return fingerprint(
@@ -47,3 +50,18 @@ def test_labels_may_be_text_or_factors():
     assert of(x, np.array(list("abcd"))) != of(x, np.array(list("abce")))
     factors = np.arange(8).reshape(4, 2)
     assert of(x, factors) != of(x, factors.T.reshape(4, 2))
+
+
+def test_splits_can_be_named():
+    splits = {name: (np.full((4, 2), n), np.arange(4)) for n, name in NUMBERED}
+    run = types.SimpleNamespace(data=types.SimpleNamespace(split="train"))
+    data = types.SimpleNamespace(run=run, unprocessed=splits.get)
+    prints = {
+        fingerprint(data, *names)
+        for names in ((), ("train",), ("test",), ("train", "test"))
+    }
+    assert fingerprint(data) == fingerprint(data, "train")
+    assert len(prints) == 3
+    before = fingerprint(data, "train", "test")
+    splits["test"][0][3, 1] += 1
+    assert fingerprint(data, "train", "test") != before

@@ -79,6 +79,7 @@ def test_metrics_are_only_what_was_measured(run):
             "settings": settings,
             "cores": 2,
             "load": 1.5,
+            "data_fingerprint": "4567",
             "commit": "0123",
         },
     )
@@ -92,6 +93,7 @@ def test_metrics_are_only_what_was_measured(run):
         "settings": {"num_episodes": 100, "file": "trials.txt"},
         "cores": 2,
         "load": 1.5,
+        "data_fingerprint": "4567",
         "commit": "0123",
     }
 
