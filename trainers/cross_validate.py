@@ -101,6 +101,9 @@ def cross_validate(
                 check_recipe(load_recipe(recipe, of_fold(fold)))
             claim(path, name, whole)
         missing = [f for f in wanted if not is_evaluated(found[f], whole)]
+        if missing:
+            start(whole.training.strategy)
+            _require_same_data(path, whole)
         seconds: list[float] = []
         for fold in missing:
             run = path / f"fold_{fold}"
@@ -118,6 +121,36 @@ def cross_validate(
         ]
         # Fold 0 is used only if no other fold has run.
         return _collect(path, name, done or [0])
+
+
+def _require_same_data(path: pathlib.Path, whole) -> None:
+    """Checks that every fold divides the same data; records it at the first.
+
+    Folds of other classes would not be parts of one division: a class could be
+    tested twice. A workdir of an earlier version has no record until now.
+
+    Raises:
+        ValueError: If the data has changed since the first fold.
+    """
+    from trainers.data import Data
+    from trainers.fingerprint import fingerprint
+    from trainers.workdir import read_json
+    from trainers.workdir import write_json
+
+    file = path / "folds.json"
+    # The splits of one fold together are all the data.
+    found = fingerprint(Data(whole), "train", "validation", "test")
+    if not file.exists():
+        write_json(file, {"data_fingerprint": found})
+    cure = "start again in another --workdir"
+    expected = read_json(file, cure).get("data_fingerprint")
+    if found != expected:
+        raise ValueError(
+            f"{whole.data.dataset} has other examples than when the folds in "
+            f"{path} started (fingerprint {found}, not {expected}), so the "
+            f"folds would not divide the same data; put the data back, or "
+            f"{cure}"
+        )
 
 
 def _results(run: pathlib.Path) -> dict:

@@ -108,6 +108,32 @@ def test_folds_are_run_once_and_summarised(tmp_path, capsys):
     assert command(cross_validate, *words[:-1], "--config.seed=1") == 1
 
 
+def test_folds_of_other_data_are_refused(tmp_path, capsys, monkeypatch):
+    def killed(*_):
+        raise ValueError("killed in the first fold")
+
+    monkeypatch.setattr(train, "train", killed)
+    words = ("--config", "sprites_retrieval_triplet", *overrides())
+    words += ("--config.batches.num_classes=4", "--workdir", tmp_path / "cv")
+    words += ("--config.batches.num_per_class=3", "--folds", 1)
+    assert command(cross_validate, *words) == 1
+    assert "killed in" in capsys.readouterr().err
+    # Four of twenty classes fewer: the folds divide the others anew.
+    x, factors = squares()
+    rows = factors[:, 2] > 0
+    monkeypatch.setattr(
+        data.datasets, "load", lambda *_, **__: (x[rows], factors[rows])
+    )
+    examples_of_folds.cache_clear()
+    assert command(cross_validate, *words, 2) == 1
+    error = capsys.readouterr().err
+    assert "has other examples than when the folds in" in error
+    # A workdir of an earlier version takes the data that it finds.
+    (tmp_path / "cv" / "folds.json").unlink()
+    assert command(cross_validate, *words, 2) == 1
+    assert "killed in" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_beta_vae_is_chosen_by_likelihood(tmp_path):
     words = ("--config", "sprites_beta_vae_4", "--workdir", tmp_path / "run")

@@ -6,7 +6,6 @@ import numpy as np
 
 from trainers.fingerprint import fingerprint
 
-
 NUMBERED = (0, "train"), (1, "test")
 
 
