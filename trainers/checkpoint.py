@@ -12,6 +12,8 @@ import zipfile
 import keras
 
 from embeddings_tf.ops.atomic_file import atomic_file
+from trainers.best_file import best_file
+from trainers.best_file import unusable
 from trainers.config import build
 from trainers.config import load_function
 from trainers.loop import require_finite
@@ -22,9 +24,10 @@ from trainers.monitor import worst
 from trainers.own_code import import_own_code
 from trainers.plain_copy import random_state
 from trainers.run_config import config_of
+from trainers.training_state import MEMBER as STATE
+from trainers.training_state import training_state
 from trainers.workdir import run_of_workdir
 
-STATE = "training_state.json"
 # State that Keras does not save, and its types.
 STATE_FIELDS = {
     "epoch": int,
@@ -157,17 +160,14 @@ def restore(directory: pathlib.Path):
     """Returns the newest valid checkpoint `(model, state)`, or None.
 
     If the newest checkpoint cannot be read, the function warns on stderr,
-    renames it to `damaged.keras`, and uses the previous checkpoint. Otherwise
-    the next checkpoint would replace the valid one by the damaged one.
+    renames it to `damaged.keras`, and uses the next newest one. Otherwise the
+    next checkpoint would replace the valid one by the damaged one.
 
     Raises:
         ValueError: If there are checkpoints but none can be read.
     """
     found = False
-    for name in ("latest.keras", "previous.keras"):
-        path = directory / name
-        if not path.exists():
-            continue
+    for path in _newest_first(directory):
         found = True
         try:
             with zipfile.ZipFile(path) as archive:
@@ -190,14 +190,15 @@ def restore(directory: pathlib.Path):
                     "in the folder of temporary files (TMPDIR)"
                 ) from error
             print(
-                f"warning: {path} cannot be read ({error}); trying the "
-                "checkpoint before it",
+                f"warning: {path} cannot be read ({error}); trying the next "
+                "newest checkpoint",
                 file=sys.stderr,
             )
             continue
         # A kill between the two writes leaves an older best.keras.
-        if state["best_epoch"] == state["epoch"]:
-            _copy(path, directory / "best.keras")
+        best = directory / "best.keras"
+        if state["best_epoch"] == state["epoch"] and path != best:
+            _copy(path, best)
         newest = directory / "latest.keras"
         if path != newest and newest.exists():
             os.replace(newest, directory / "damaged.keras")
@@ -208,6 +209,23 @@ def restore(directory: pathlib.Path):
             "train from the start"
         )
     return None
+
+
+def _newest_first(directory: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the checkpoints of a run.
+
+    `best.keras` is also a whole checkpoint. It is newer than `previous.keras`
+    if the newest epoch is the best, and then replaces a damaged `latest.keras`.
+    An epoch that is repeated instead might differ from the one in `best.keras`.
+    """
+    latest, previous, best = (
+        directory / f"{name}.keras" for name in ("latest", "previous", "best")
+    )
+    found = [path for path in (latest, previous) if path.exists()]
+    epochs = [training_state(path).get("epoch", 0) for path in (best, previous)]
+    if found and epochs[0] > epochs[1]:
+        found.insert(latest in found, best)
+    return found
 
 
 def _check_state(state) -> None:
@@ -233,15 +251,9 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
         run_recipe: Whether a recipe that is a Python file is run.
 
     Raises:
-        ValueError: If there is no checkpoint yet, its file is damaged, or it
-            contains an unknown class.
+        ValueError: As `best_file`, or if it contains an unknown class.
     """
-    path = workdir / "checkpoints" / "best.keras"
-    if not path.exists():
-        raise ValueError(
-            f"{workdir} has no checkpoint yet; finish an epoch of training "
-            "first"
-        )
+    path = best_file(workdir)
     recipe, run = "", None
     if (workdir / "config.json").exists():
         recipe, run = run_of_workdir(workdir)
@@ -249,19 +261,11 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
     is_file = recipe.endswith(".py")
     if run_recipe and is_file and pathlib.Path(recipe).is_file():
         load_function(recipe, None, "get_config", "recipe", [])
-    damage = f"{path} is damaged ({{}}); train on, or copy latest.keras over it"
-    try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
-    except zipfile.BadZipFile as error:
-        damaged = error
-    if damaged:
-        raise ValueError(damage.format(damaged))
     try:
         # The optimiser of a half-precision run needs the same policy.
         model = keras.saving.load_model(path, compile=False)
     except (KeyError, ValueError) as error:
-        raise ValueError(damage.format(error)) from error
+        raise unusable(workdir, f"is damaged ({error})") from error
     except TypeError as error:
         reason = str(error).rpartition("Exception encountered: ")[2]
         reason = reason.partition("\n")[0]

@@ -19,18 +19,15 @@ def require_trained(workdir: str) -> pathlib.Path:
     """Checks that a workdir has a checkpoint, without importing TensorFlow.
 
     Raises:
-        ValueError: If the folder contains no run, or no checkpoint yet.
+        ValueError: If the folder contains no run, or no usable checkpoint.
     """
+    from trainers.best_file import best_file
     from trainers.workdir import folder_argument
     from trainers.workdir import require_run
 
     path = folder_argument("--workdir", workdir)
     require_run(path)
-    if not (path / "checkpoints" / "best.keras").is_file():
-        raise ValueError(
-            f"{workdir} has no checkpoint yet; finish an epoch of training "
-            "first"
-        )
+    best_file(path)
     return path
 
 

@@ -112,3 +112,99 @@ def test_the_best_model_compares_as_its_loss(saved, recipe, distance):
     )
     model = checkpoint.load_best(workdir)
     assert Method(model).distance == distance
+
+
+@pytest.fixture
+def ended(saved):
+    """A run of two epochs; the first is the best."""
+    model, directory = saved
+    workdir = directory / "run"
+    (workdir / "checkpoints").mkdir(parents=True)
+    for epoch in (1, 2):
+        state = state_of(epoch) | {"finished": "all epochs" * (epoch == 2)}
+        checkpoint.save(model, state, workdir / "checkpoints")
+    assert checkpoint.load_best(workdir)
+    return workdir
+
+
+def test_a_damaged_best_checkpoint_has_a_cure_that_works(ended):
+    folder = ended / "checkpoints"
+    best, previous = folder / "best.keras", folder / "previous.keras"
+    whole = best.read_bytes()
+    for damage in (lambda: best.write_bytes(whole[:999]), best.unlink):
+        damage()
+        with pytest.raises(ValueError, match="copy previous.keras, .* to best"):
+            checkpoint.load_best(ended)
+    previous.replace(best)
+    assert checkpoint.load_best(ended)
+    for damage in (lambda: best.write_bytes(whole[:999]), best.unlink):
+        damage()
+        with pytest.raises(ValueError, match="; train again in another --work"):
+            checkpoint.load_best(ended)
+
+
+def test_a_checkpoint_of_another_epoch_is_not_the_best(ended):
+    folder = ended / "checkpoints"
+    best, latest = folder / "best.keras", folder / "latest.keras"
+    best.write_bytes(latest.read_bytes())
+    expected = "is of epoch 2, but the best epoch is 1; copy previous.keras"
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.load_best(ended)
+    latest.unlink()
+    with pytest.raises(ValueError, match="is of epoch 2, but .* is 1; train"):
+        checkpoint.load_best(ended)
+
+
+def test_a_run_may_train_on_until_an_epoch_is_better(saved):
+    model, directory = saved
+    workdir = directory / "run"
+    (workdir / "checkpoints").mkdir(parents=True)
+    with pytest.raises(ValueError, match="has no checkpoint yet"):
+        checkpoint.load_best(workdir)
+    for epoch in (1, 2, 3):
+        checkpoint.save(model, state_of(epoch), workdir / "checkpoints")
+    (workdir / "checkpoints" / "best.keras").unlink()
+    with pytest.raises(ValueError, match="missing; train on until an epoch"):
+        checkpoint.load_best(workdir)
+
+
+def test_the_best_checkpoint_replaces_a_damaged_newest_one(tmp_path):
+    """An epoch that is repeated differs from the one in `best.keras`."""
+    model = keras.Sequential(
+        [keras.Input((1,)), keras.layers.Dense(1, use_bias=False)]
+    )
+    model.compile("sgd", "mse")
+
+    def train(values, first, state=None):
+        """Epoch N of the first training has the weight N."""
+        callback = checkpoint.Checkpoint(
+            tmp_path, "val_recall_at_1", 10, 5, state
+        )
+        callback.set_model(model)
+        callback.on_train_begin()
+        for epoch, value in enumerate(values, first):
+            weight = epoch + 1 if state is None else 10
+            model.set_weights([np.full((1, 1), weight)])
+            callback.on_epoch_end(epoch, {"val_recall_at_1": value})
+        return callback.state
+
+    train([0.5, 0.4, 0.9], 0)
+    latest = tmp_path / "latest.keras"
+    latest.write_bytes(latest.read_bytes()[:2000])
+    model, state = checkpoint.restore(tmp_path)
+    assert (state["epoch"], state["best_epoch"]) == (3, 3)
+    np.testing.assert_array_equal(model.get_weights(), [[[3]]])
+    # Damaged once more before a better epoch.
+    train([0.3], 3, state)
+    latest.write_bytes(b"damaged")
+    model, state = checkpoint.restore(tmp_path)
+    assert state["epoch"] == 3
+    state = train([0.2, 0.1], 3, state)
+    assert state["finished"]
+    assert (state["best_epoch"], state["best_value"]) == (3, 0.9)
+    best = keras.saving.load_model(tmp_path / "best.keras")
+    np.testing.assert_array_equal(best.get_weights(), [[[3]]])
+    # The checkpoint before it remains the last resort.
+    for name in ("latest", "best"):
+        (tmp_path / f"{name}.keras").write_bytes(b"damaged")
+    assert checkpoint.restore(tmp_path)[1]["epoch"] == 4
