@@ -35,24 +35,29 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def add_folds(to: argparse.ArgumentParser) -> None:
+def add_folds(to: argparse.ArgumentParser, tuning_fold: str = "0") -> None:
     """Adds the argument `--folds`."""
     to.add_argument(
         "--folds",
         type=int,
         nargs="+",
         metavar="K",
-        help="which folds to run, from 0 (default: all but 0)",
+        help=f"which folds to run, from 0 (default: all but {tuning_fold})",
     )
 
 
 def cross_validate(
-    recipe: str, workdir: str, folds: list[int] | None, overrides: list[str]
+    recipe: str,
+    workdir: str,
+    folds: list[int] | None,
+    overrides: list[str],
+    *,
+    tuning_fold: int = 0,
 ) -> dict:
     """Runs the folds that have no result yet; returns the results of all.
 
-    The summary contains all folds in this workdir. It contains fold 0, the
-    tuning fold, only if no other fold has run.
+    The summary contains all folds in this workdir. It contains the tuning fold
+    only if no other fold has run.
     """
     from trainers.evaluate import evaluate
     from trainers.progress import time_left
@@ -83,7 +88,8 @@ def cross_validate(
         return [*overrides, f"folds.fold={fold}"]
 
     every = range(whole.data.folds.num_folds)
-    wanted = list(every[1:]) if folds is None else sorted(set(folds))
+    others = [fold for fold in every if fold != tuning_fold]
+    wanted = others if folds is None else sorted(set(folds))
     unknown = [fold for fold in wanted if fold not in every]
     if unknown:
         raise ValueError(
@@ -116,11 +122,10 @@ def cross_validate(
             seconds.append(time.monotonic() - started)
         done = [
             fold
-            for fold in every[1:]
+            for fold in others
             if is_evaluated(_results(path / f"fold_{fold}"), whole)
         ]
-        # Fold 0 is used only if no other fold has run.
-        return _collect(path, name, done or [0])
+        return _collect(path, name, done or [tuning_fold])
 
 
 def _require_same_data(path: pathlib.Path, whole) -> None:

@@ -4,11 +4,12 @@ The values of the best trial are set in the recipe, and the recipe is trained
 for `--batches N` batches, with its learning rate stretched to this length.
 Searches of several methods with one budget thus give comparable results.
 
-By default folds 1 and higher are trained. The search trained and chose on the
-training and validation classes of fold 0, and these classes are the test
+By default all folds but the fold of the search are trained; this is fold 0, if
+the search had no `--config.folds.fold`. The search trained and chose on the
+training and validation classes of its fold, and these classes are the test
 classes of the other folds. The weights are new in each fold, but the chosen
 values come from classes that are tested here, for every method alike. Only the
-test classes of fold 0 had no part in the search: `--folds 0`.
+test classes of the search's own fold had no part in the search: `--folds 0`.
 """
 
 import argparse
@@ -45,9 +46,10 @@ def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
         prog=command_line.program("tuning.winner"),
         description="Train the best values of a search for a given number of "
-        "batches, by default on all folds but fold 0, and evaluate them. The "
-        "test classes of these folds are the classes on which the search "
-        "trained and chose; only the test classes of fold 0 had no part in it.",
+        "batches, by default on all folds but the search's own, and evaluate "
+        "them. The test classes of these folds are the classes on which the "
+        "search trained and chose; only the test classes of its own fold, 0 "
+        "by default, had no part in it.",
         epilog="Any other field can be set: --config.field=value.",
     )
     result.add_argument(
@@ -63,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--workdir", required=True, help="folder of the training"
     )
-    add_folds(result)
+    add_folds(result, "the fold of the search")
     return result
 
 
@@ -71,6 +73,8 @@ def winning_overrides(
     folder: str, num_batches: int, more: list[str]
 ) -> tuple[str, list[str]]:
     """Returns the recipe of a search, and its winner's values as overrides.
+
+    The fold of the search is left out.
 
     Args:
         folder: Folder of a finished search.
@@ -114,7 +118,8 @@ def winning_overrides(
             f"the winner of {folder} cannot be written as overrides of "
             f"{recipe}; train its best.py instead"
         )
-    found = [*found, *kept_places(given)]
+    found = [field for field in found if not field.startswith("folds.fold=")]
+    found += kept_places(given)
     return recipe, [*found, *_of_length(recipe, full, num_batches, more), *more]
 
 
@@ -204,7 +209,9 @@ def train_winner(arguments: argparse.Namespace) -> dict:
         flush=True,
     )
     if run.data.folds.num_folds:
-        cross_validate(recipe, workdir, folds, fields)
+        searched = _finished(pathlib.Path(arguments.search))
+        own = load_recipe(recipe, searched["overrides"]).data.folds.fold
+        cross_validate(recipe, workdir, folds, fields, tuning_fold=own)
     elif folds is not None:
         raise ValueError(f"{recipe} has no folds; leave out --folds")
     else:

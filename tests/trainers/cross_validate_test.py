@@ -2,6 +2,7 @@
 
 import json
 import math
+import pathlib
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from trainers import cross_validate
 from trainers import data
 from trainers import evaluate
 from trainers import train
+from trainers import workdir
 from trainers.examples import examples_of_folds
 
 NUM_PER_CLASS = 8
@@ -132,6 +134,32 @@ def test_folds_of_other_data_are_refused(tmp_path, capsys, monkeypatch):
     (tmp_path / "cv" / "folds.json").unlink()
     assert command(cross_validate, *words, 2) == 1
     assert "killed in" in capsys.readouterr().err
+
+
+def test_another_tuning_fold(tmp_path, monkeypatch):
+    """The folds of a fold-by-fold training, without its work."""
+    trained, collected = [], []
+    fields = [word.removeprefix("--config.") for word in overrides()]
+
+    def is_trained(results, _):
+        return bool(results)
+
+    def train_fold(recipe, run, _):
+        trained.append(int(run[-1]))
+        workdir.update_results(pathlib.Path(run), training={"history": []})
+
+    monkeypatch.setattr(train, "train", train_fold)
+    monkeypatch.setattr(evaluate, "evaluate", lambda *_: None)
+    monkeypatch.setattr(workdir, "is_evaluated", is_trained)
+    monkeypatch.setattr(
+        cross_validate, "_collect", lambda *words: collected.append(words[2])
+    )
+    for folds in ([2], None):
+        cross_validate.cross_validate(
+            "sprites_f_statistic", str(tmp_path), folds, fields, tuning_fold=2
+        )
+    assert trained == [2, 0, 1, 3]
+    assert collected == [[2], [0, 1, 3]]
 
 
 @pytest.mark.slow

@@ -1,15 +1,20 @@
 """The winner of a search, as overrides of its recipe."""
 
 import json
+import re
+import shlex
 
 import keras_tuner
 import pytest
 
+from trainers import command_line
 from trainers.config import load_function
 from trainers.config import load_recipe
 from trainers.run_config import config_of
 from trainers.workdir import claim
+from tuning import search
 from tuning import winner
+from tuning.progress import say_what_is_next
 from tuning.search import SPACES
 from tuning.search import run_maker
 from tuning.search import space_names
@@ -211,7 +216,7 @@ def test_lengths_that_cannot_be_are_refused(tmp_path, batches, more, message):
 def test_the_folds_of_the_winner_are_trained(tmp_path, monkeypatch):
     called = []
     monkeypatch.setattr(
-        winner, "cross_validate", lambda *words: called.append(words)
+        winner, "cross_validate", lambda *words, **_: called.append(words)
     )
     trained = tmp_path / "winner"
     trained.mkdir()
@@ -228,6 +233,29 @@ def test_the_folds_of_the_winner_are_trained(tmp_path, monkeypatch):
     assert found["objective_value"] == 0.5
     steps = config_of(load_recipe(RECIPE))["steps_per_epoch"]
     assert (found["trial_batches"], found["fold"]) == (5 * steps, 0)
+
+
+def test_the_fold_of_the_search_is_not_tested(tmp_path, monkeypatch, capsys):
+    """The command that a search with another fold prints."""
+    fields = [*SHORT, "folds.fold=1"]
+    folder = search_folder(tmp_path, overrides=fields)
+    words = ["--config", RECIPE, "--space", "retrieval", "--trials", "1"]
+    words += ["--workdir", folder, *(f"--config.{field}" for field in fields)]
+    results = json.loads((tmp_path / "results.json").read_text())
+    arguments = command_line.parse(search.parser(), words)
+    say_what_is_next(arguments, results, [])
+    (line,) = re.findall("tuning.winner (.*)", capsys.readouterr().out)
+    called = []
+
+    def record(*words, **more):
+        called.append((words, more))
+        (tmp_path / "folds").mkdir()
+
+    monkeypatch.setattr(winner, "cross_validate", record)
+    assert winner.main(shlex.split(line)) == 0
+    ((_, _, folds, fields), more) = called[0]
+    assert folds is None and more == {"tuning_fold": 1}
+    assert not [field for field in fields if "folds.fold" in field]
 
 
 def test_folds_of_a_recipe_without_folds_are_refused(tmp_path, capsys):
