@@ -3,6 +3,7 @@
 import csv
 import os
 import pathlib
+import unicodedata
 
 import numpy as np
 
@@ -30,7 +31,8 @@ def read_csv(file: str | os.PathLike) -> Source:
     | `split` | optional: the split of the row |
     | every other column | without `path`, a feature: a number |
 
-    With `path`, `label="COLUMN"` of `load` returns any other column.
+    With `path`, `label="COLUMN"` of `load` returns any other column. Names are
+    read in the normal form NFC of Unicode, as names of folders are.
 
     Args:
         file: The table: text in UTF-8, separated by commas.
@@ -75,6 +77,10 @@ def read_csv(file: str | os.PathLike) -> Source:
         if name in columns and (name == "name" or not is_text):
             raise ValueError(_taken(file, name))
     texts, x = _read(file, columns, features)
+    texts = {
+        name: column if name == _PATH else _normalized(column)
+        for name, column in texts.items()
+    }
     num_rows = len(texts[label[0]])
     if not num_rows:
         raise ValueError(f"{file} has no rows below the names of its columns.")
@@ -108,6 +114,12 @@ def read_csv(file: str | os.PathLike) -> Source:
         {**more, "class": classes, "name": row_names},
         texts.get(_SPLIT),
     )
+
+
+def _normalized(column: np.ndarray) -> np.ndarray:
+    """Returns texts that are equal if they look equal, such as é and e + ´."""
+    texts = [unicodedata.normalize("NFC", text) for text in column.tolist()]
+    return np.array(texts, np.str_)
 
 
 def _pandas():

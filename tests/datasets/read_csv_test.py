@@ -45,6 +45,14 @@ def test_names_of_classes_stay_as_they_are_written(table):
     ]
 
 
+def test_names_that_look_equal_are_one_class(table):
+    composed, combined = "caf\u00e9", "cafe\u0301"
+    text = f"label,x\n{composed},1\n{combined},2\na,3\n"
+    assert read(table, text)[1].tolist() == [1, 1, 0]
+    names = read(table, text, label="class")[1].tolist()
+    assert names == [composed, composed, "a"]
+
+
 def test_split_column(table):
     text = "x,label,split\n1,a,train\n2,b,dev\n3,a,train\n"
     x, labels = read(table, text, "train")
