@@ -216,6 +216,18 @@ def _check(arguments, path) -> None:
                 "name what to enrol: a folder with a subfolder per class, or "
                 "a data set"
             )
+    of_inputs = {
+        "--class": arguments.label,
+        "--classes": arguments.classes,
+        "--examples-per-class": arguments.examples_per_class,
+        "--split": arguments.split,
+    }
+    unused = [flag for flag, value in of_inputs.items() if value]
+    if unused and not arguments.inputs:
+        raise ValueError(
+            f"{unused[0]} chooses among inputs, but there are none; name what "
+            f"to enrol, or leave out {', '.join(unused)}"
+        )
     if arguments.remove and not path.exists():
         raise ValueError(f"--remove: there is no gallery {path}")
     count = arguments.examples_per_class

@@ -40,7 +40,6 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--num-neighbors",
         type=int,
-        default=5,
         metavar="K",
         help="number of neighbours in the signature nearest; default: 5",
     )
@@ -170,6 +169,12 @@ def main(words=None) -> int:
     arguments = parser().parse_args(words)
 
     def run():
+        num_neighbors = arguments.num_neighbors
+        if num_neighbors is not None and arguments.gallery is None:
+            raise ValueError(
+                "--num-neighbors is for the signature nearest, which needs "
+                "--gallery FILE.npz; leave it out, or name a gallery"
+            )
         export(
             arguments.workdir,
             arguments.directory,
@@ -177,7 +182,7 @@ def main(words=None) -> int:
             arguments.label,
             arguments.licence,
             gallery=arguments.gallery,
-            num_neighbors=arguments.num_neighbors,
+            num_neighbors=5 if num_neighbors is None else num_neighbors,
             max_rows=arguments.max_rows or None,
             max_values=arguments.max_values or None,
             unit_range=arguments.unit_range,

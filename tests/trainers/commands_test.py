@@ -294,6 +294,13 @@ def test_evaluation_cannot_change_the_training(run, capsys):
     assert "belongs to the training" in refused(capsys, evaluate, *words)
 
 
+def test_neighbours_need_a_gallery(run, tmp_path, capsys):
+    words = ["--workdir", run, "--directory", tmp_path / "model"]
+    message = refused(capsys, export, *words, "--num-neighbors", 3)
+    assert "needs --gallery" in message
+    assert not (tmp_path / "model").exists()
+
+
 def test_a_damaged_best_checkpoint(run, capsys):
     best = run / "checkpoints" / "best.keras"
     best.write_bytes(best.read_bytes()[:1000])

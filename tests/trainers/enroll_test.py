@@ -319,6 +319,11 @@ class TestRefused:
         photos = colours / "photos"
         for words, message in (
             (["--remove", "nobody"], "'nobody' is not enrolled"),
+            (
+                ["--remove", TEST[0], "--classes", "a", "--split", "b"],
+                "leave out --classes, --split",
+            ),
+            (["--remove", TEST[0], "--class", "a"], "--class chooses among"),
             (["--score", "nearest_distance", photos], "uses the score"),
             ([photos, "--split", "validation"], "is left"),
             ([photos / "c00", "--class", "unknown"], "answer for other"),
