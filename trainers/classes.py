@@ -1,6 +1,7 @@
 """Names and splits of the classes of a run on data of the user's own."""
 
 import pathlib
+import sys
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import is_own_data
 from trainers.run import Run
 from trainers.workdir import read_json
+from trainers.workdir import run_of_workdir
 from trainers.workdir import write_json
 
 FILE = "classes.json"
@@ -75,6 +77,32 @@ def print_classes(run: Run, found: dict) -> None:
             f"  {split}: {sum(classes.values())} examples of {len(classes)} "
             f"classes{in_training}: {listed(list(classes))}",
             flush=True,
+        )
+
+
+def warn_of_initial_weights(run: Run, found: dict) -> None:
+    """Warns if initial weights were trained on classes that this run tests.
+
+    Only classes of the same data are compared, and only if this run does not
+    train on them itself.
+    """
+    folder = pathlib.Path(run.training.initial_weights)
+    if not (folder / FILE).is_file():
+        return
+    before = read_json(folder / FILE, "train that run again")
+    _, other = run_of_workdir(folder)
+    if before.get("dataset") != found["dataset"]:
+        return
+    splits = found["splits"]
+    tested = {name for split in run.evaluation.splits for name in splits[split]}
+    trained = set(before.get("splits", {}).get(other.data.split, ()))
+    shared = sorted(tested & trained - set(splits[run.data.split]))
+    if shared:
+        print(
+            f"warning: the initial weights in {folder} were trained on classes "
+            f"that this run tests ({listed(shared)}), so its results will be "
+            "too good; start from a run with the same division of the data",
+            file=sys.stderr,
         )
 
 

@@ -111,6 +111,8 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     if found:
         classes.print_classes(run, found)
         classes.require_same_classes(workdir, found)
+        if fields.initial_weights:
+            classes.warn_of_initial_weights(run, found)
     if workdir is not None:
         require_same_backbone(workdir, run.data)
     if state:

@@ -20,6 +20,7 @@ from trainers import train
 from trainers import workdir as workdirs
 from trainers.classes import classes_of
 from trainers.classes import require_same_classes
+from trainers.classes import warn_of_initial_weights
 from trainers.classes import write_classes as write_classes_of
 from trainers.config import load_recipe
 from trainers.data import Data
@@ -117,6 +118,28 @@ def test_a_run_continues_only_on_its_own_data(arrays, tmp_path, capsys):
     after = results_of(run)
     assert after["training"]["epochs"] == 2
     assert after["data_fingerprint"] == before["data_fingerprint"]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_initial_weights_of_tested_classes(seed, arrays, tmp_path, capsys):
+    """Warned of if the classes are divided in another way."""
+    before = tmp_path / "before"
+    before.mkdir()
+    runs = []
+    for division in (0, seed):
+        more = (f"division.seed={division}", f"initial_weights={before}")
+        fields = words(f"arrays:{arrays}", *more)
+        run = load_recipe(RECIPE, [w.partition(".")[2] for w in fields])
+        runs.append((run, classes_of(run, Data(run))))
+    workdirs.claim(before, RECIPE, runs[0][0])
+    write_classes_of(before, runs[0][1])
+    (_, trained), (run, found) = runs
+    warn_of_initial_weights(run, found)
+    err = capsys.readouterr().err
+    shared = set(trained["splits"]["train"]) & set(found["splits"]["test"])
+    assert bool(shared) == (seed == 1)
+    assert err.startswith("warning: the initial weights") == bool(shared)
+    assert all(name in err for name in shared)
 
 
 def test_an_older_run_takes_the_data_that_it_finds(arrays):
