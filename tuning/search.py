@@ -29,6 +29,8 @@ from tuning.progress import save_trials_picture
 from tuning.progress import say_what_is_next
 
 SPACES = pathlib.Path(__file__).parent / "spaces"
+# Time that a worker waits for its chief to start.
+WAIT_SECONDS = 3600
 # What must be equal when a search continues, besides the recipe.
 SAME = ("space", "objective", "direction", "search_seed")
 
@@ -162,8 +164,7 @@ def search(arguments, words: list[str]) -> None:
     if role == "worker":
         _check_recipe(run, name)
         path = pathlib.Path(arguments.workdir)
-        while not (path / "config.json").exists():  # the chief writes it
-            time.sleep(0.5)
+        _wait_for_chief(path)
         claim(path, arguments.config, run, search=same)
         make_tuner(path).search()
         return
@@ -188,6 +189,24 @@ def search(arguments, words: list[str]) -> None:
         full = _fields_of_full_length(arguments, space, tuner, results)
         save_trials_picture(path, results)
     say_what_is_next(arguments, results, full)
+
+
+def _wait_for_chief(path: pathlib.Path) -> None:
+    """Waits until the chief has written the config of the search.
+
+    Raises:
+        FileNotFoundError: If it did not within an hour.
+    """
+    file, give_up = path / "config.json", time.monotonic() + WAIT_SECONDS
+    if not file.exists():
+        print(f"Waiting for the chief, which writes {file}.", flush=True)
+    while not file.exists():
+        if time.monotonic() > give_up:
+            raise FileNotFoundError(
+                f"the chief did not write {file} within {WAIT_SECONDS} s; "
+                "start the chief with the same --workdir, then this worker"
+            )
+        time.sleep(0.5)
 
 
 def _fields_of_full_length(arguments, space, tuner, results) -> list[str]:

@@ -9,7 +9,8 @@ the search had no `--config.folds.fold`. The search trained and chose on the
 training and validation classes of its fold, and these classes are the test
 classes of the other folds. The weights are new in each fold, but the chosen
 values come from classes that are tested here, for every method alike. Only the
-test classes of the search's own fold had no part in the search: `--folds 0`.
+test classes of the search's own fold had no part in the search: name this fold
+with `--folds`.
 """
 
 import argparse

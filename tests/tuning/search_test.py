@@ -313,6 +313,19 @@ def test_an_incomplete_environment_is_named(tmp_path, capsys, monkeypatch):
     assert "KERASTUNER_ORACLE_IP" in capsys.readouterr().err
 
 
+def test_a_worker_without_a_chief_says_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(search, "WAIT_SECONDS", 0)
+    for name, value in zip(
+        chief.CHIEF, ("worker", "127.0.0.1", "1"), strict=True
+    ):
+        monkeypatch.setenv(name, value)
+    assert search.main([*WORDS, "--workdir", str(tmp_path / "search")]) == 1
+    out, err = capsys.readouterr()
+    assert f"Waiting for the chief, which writes {tmp_path}" in out
+    assert "start the chief with the same --workdir" in err
+
+
 def test_help_needs_no_tensorflow():
     check = (
         "import sys; sys.argv = ['search', '--help']\n"
