@@ -92,6 +92,7 @@ def use(folder: pathlib.Path, saved_model: str) -> None:
     from embeddings_tf import datasets
     from embeddings_tf import models
     from embeddings_tf import sampling
+    from embeddings_tf.ops.atomic_file import atomic_file
     from trainers.checkpoint import load_best
 
     x, labels = datasets.load("n_digit/digits_2_number", "test_unseen")
@@ -99,13 +100,14 @@ def use(folder: pathlib.Path, saved_model: str) -> None:
     indices = indices.reshape(30, 15)
     support, query = indices[:, :5].ravel(), indices[:, 5:].ravel()
     examples = folder / "examples.npz"
-    np.savez(
-        examples,
-        support=x[support],
-        support_labels=labels[support],
-        query=x[query],
-        query_labels=labels[query],
-    )
+    with atomic_file(examples) as file:
+        np.savez(
+            file,
+            support=x[support],
+            support_labels=labels[support],
+            query=x[query],
+            query_labels=labels[query],
+        )
     # -P: does not import from the script's folder.
     client = subprocess.run(
         [sys.executable, "-P", CLIENT, saved_model, examples],
