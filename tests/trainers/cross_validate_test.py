@@ -139,13 +139,14 @@ def test_folds_of_other_data_are_refused(tmp_path, capsys, monkeypatch):
 def test_another_tuning_fold(tmp_path, monkeypatch):
     """The folds of a fold-by-fold training, without its work."""
     trained, collected = [], []
-    fields = [word.removeprefix("--config.") for word in overrides()]
+    fields = [word.removeprefix("--config.") for word in overrides(FACTORS)]
 
     def is_trained(results, _):
         return bool(results)
 
     def train_fold(recipe, run, _):
         trained.append(int(run[-1]))
+        pathlib.Path(run).mkdir()
         workdir.update_results(pathlib.Path(run), training={"history": []})
 
     monkeypatch.setattr(train, "train", train_fold)
