@@ -238,15 +238,19 @@ def retrieval(rows: dict[str, dict]) -> list[str]:
             + " | ".join(cells)
             + _run_columns(results)
         )
-    cells = [
-        _cell(values(first, f"test_untrained.recall_at_{k}"), 2, 100)
-        for k in ks
-    ]
-    lines.append(
-        f"| *untrained network* | {_folds(first)} | "
-        + " | ".join(cells)
-        + " | | | |"
-    )
+    by_dim = {}  # networks of other dimensions start from another recall
+    for results, _ in rankings(rows).values():
+        by_dim.setdefault(results["config"]["encoder"]["dim"], results)
+    for dim, results in by_dim.items():
+        name = f"untrained network, {dim} dimensions"
+        cells = [
+            _cell(values(results, f"test_untrained.recall_at_{k}"), 2, 100)
+            for k in ks
+        ]
+        lines.append(
+            f"| *{name if len(by_dim) > 1 else 'untrained network'}* | "
+            f"{_folds(results)} | " + " | ".join(cells) + " | | | |"
+        )
     lines.append(
         f"| *ceiling of equal images* | {_folds(first)} | "
         + _cell(values(first, "test.ceiling"), 2, 100)

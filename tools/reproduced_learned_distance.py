@@ -90,7 +90,9 @@ def learned_distance_rows(found: dict) -> list[tuple]:
             not_attempted("cifar10_", "mini_imagenet_"),
             "600 epochs of ResNet-18 need a GPU. In small, EER of the distance "
             "minus, points: "
-            + in_small("omniglot", trials.FOLDS, "Omniglot")
+            + in_small(
+                "omniglot", trials.FOLDS, "Omniglot, trained with a classifier"
+            )
             + ". "
             + in_small("tiny_images", trials.DIVISION, "Tiny ImageNet"),
             "a GPU; recipes `cifar10_*`, `mini_imagenet_*`. In small: "

@@ -66,7 +66,8 @@ class LearnedDistance(PairObjective):
             2; ignored without a classifier.
         auxiliary: Classifier in addition to the distance: None, `"softmax"` (a
             dense layer) or `"additive_margin"` (`layers.AdditiveMargin`).
-            The paper has one; it stabilises the first steps.
+            The paper has one, to stabilise the first steps. It may raise the
+            error (docs/learned_distance.md); compare both.
         projection: None, or a Keras layer before the auxiliary classifier only.
         label_smoothing: s in [0, 1), in training only. The classifier's
             targets are 1 - s for the true class, and s / (num_classes - 1) for

@@ -69,8 +69,8 @@ def hedged_instances(num_digits: int, dim: int):
 
     The paper copies published results. It does not state their learning rate,
     optimiser, length of training and batches.
-    Learning rate and `beta` are those of the best trial of a search
-    (docs/results/n_digit.md), rounded.
+    Learning rate and `beta` are rounded values of the best trial of a search
+    on two digits in two dimensions (docs/results/n_digit.md).
     """
     config = _common(num_digits, dim, gaussian=True, learning_rate=8e-3)
     _batches_of_pairs(config)

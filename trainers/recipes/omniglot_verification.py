@@ -21,7 +21,8 @@ In `triplet_classifier` and `LOSS_frozen` the distance does not change the
 encoder (`train_encoder=False`), so cosine and Euclidean distance score the
 embeddings of that loss alone. The checkpoint has the best validation error of
 the score that the row reports: the distance, or the cosine in `triplet` and
-`triplet_classifier`. The classifier is an additive-margin softmax. Validation
+`triplet_classifier`. The classifier is an additive-margin softmax, without a
+projection. It raises the error here (docs/results/verification.md). Validation
 uses five drawings of each of the validation characters.
 """
 
