@@ -116,7 +116,7 @@ def changed(recipe, *overrides):
 )
 def test_a_setting_of_the_training_names_the_file(overrides, settings):
     recipe = "uncertainty_image_folder_dim_16_stochastic_prototypes"
-    tiny = "dataset=image_folder:/root/tiny_imagenet_32"
+    tiny = "dataset=image_folder:/data/tiny_imagenet_32"
     run = changed(recipe, tiny, *overrides)
     run["config"]["dataset"] = "image_folder:tiny_imagenet_32"
     assert uncertainty_table.settings_of(run) == settings
