@@ -1113,6 +1113,7 @@ GRAPH_HEAVY = {
     "training_lowers_it",
     "xla",
 }
+SLOW_PROPERTIES = {"mixed_precision", "replicas_fit"}
 FIRST = set({entry.make.func: entry for entry in reversed(ENTRIES)}.values())
 
 
@@ -1124,7 +1125,7 @@ def saved_and_loaded():
 
 def case(entry, name):
     is_variant = name in GRAPH_HEAVY and entry not in FIRST
-    marks = [pytest.mark.slow] * (is_variant or name == "replicas_fit")
+    marks = [pytest.mark.slow] * (is_variant or name in SLOW_PROPERTIES)
     return pytest.param(entry, name, id=f"{entry}-{name}", marks=marks)
 
 
@@ -1174,7 +1175,7 @@ def test_a_fresh_process_finds_that_a_class_is_not_registered(
 def test_make_test_has_every_property_of_every_class():
     """`make test-all` runs it for every entry: `CASES` is complete.
 
-    Training on replicas is left to `make test-all`.
+    Training on replicas and in mixed precision is left to `make test-all`.
     """
     assert {case.values for case in CASES} == {
         (entry, name) for entry in ENTRIES for name in entry.properties()
@@ -1191,7 +1192,7 @@ def test_make_test_has_every_property_of_every_class():
         (entry.make.func, name)
         for entry in ENTRIES
         for name in entry.properties()
-        if name != "replicas_fit"
+        if name not in SLOW_PROPERTIES
     }
     assert any(is_slow.values())
 

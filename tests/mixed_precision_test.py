@@ -51,13 +51,9 @@ def learned_distance():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "make",
-    [
-        stochastic_prototypes,
-        pytest.param(learned_distance, marks=pytest.mark.slow),
-        pytest.param(triplets_in_pieces, marks=pytest.mark.slow),
-    ],
+    "make", [stochastic_prototypes, learned_distance, triplets_in_pieces]
 )
 def test_saved_and_exported(make, policy, tmp_path):
     model = make()

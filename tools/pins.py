@@ -270,7 +270,9 @@ def main(words=None) -> int:
         found = measure(pathlib.Path(folder))
     print(f"{len(found)} numbers in {time.monotonic() - started:.0f} s")
     if before is None:
-        arguments.file.write_text(json.dumps(found, indent=1) + "\n")
+        from trainers.workdir import write_json
+
+        write_json(arguments.file, found)
         return 0
     lines = differences(before, found)
     print("\n".join(lines) if lines else "All numbers are the same.")

@@ -68,7 +68,10 @@ def on_replicas(function, split, *arrays):
     return tuple(np.concatenate(results) for results in found)
 
 
-@pytest.mark.parametrize("block_size", [2 * NUM_ROWS, 2**20])
+@pytest.mark.parametrize(
+    "block_size",
+    [2 * NUM_ROWS, pytest.param(2**20, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses(monkeypatch, name, block_size):
     """With rows weighted differently, as by a sample weight.

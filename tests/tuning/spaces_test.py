@@ -23,6 +23,7 @@ RECIPES = {
     "cifar_mini_imagenet": "mini_imagenet_learned_distance",
     "disentangling": "sprites_f_statistic",
     "f_statistic": "sprites_f_statistic",
+    "learning_rate": "omniglot_1_shot_dim_2_prototypical",
     "n_digit": "n_digit_2_dim_2_hedged_instances",
     "retrieval": "omniglot_retrieval_lifted_structure",
     "stochastic_prototypes": "n_digit_2_dim_2_stochastic_prototypes",
@@ -116,6 +117,16 @@ def test_every_method_of_the_n_digit_grid_has_its_constants_drawn(
             assert low <= drawn[constant] <= high
     # Beyond 1e-2, the best rate of prototypical networks so far.
     assert 1e-3 <= min(rates) < 2e-3 and 5e-2 < max(rates) <= 1e-1
+
+
+def test_the_learning_rate_is_all_that_is_drawn():
+    rates = []
+    for values, run in draw("learning_rate", 60):
+        (rate,) = values.values()
+        schedule = run.optimizer.arguments["learning_rate"].arguments
+        assert schedule["initial_learning_rate"] == rate
+        rates.append(rate)
+    assert 3e-4 <= min(rates) < 6e-4 and 1.5e-2 < max(rates) <= 3e-2
 
 
 @pytest.mark.parametrize(

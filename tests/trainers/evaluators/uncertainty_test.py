@@ -162,6 +162,7 @@ def test_damage_has_the_stated_strength():
     assert not zero.any()
 
 
+@pytest.mark.slow
 def test_a_model_without_an_uncertainty(trained):
     run = run_of_workdir(trained[1])[1]
     encoder = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.Flatten()])
