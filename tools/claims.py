@@ -9,7 +9,7 @@ import statistics
 from tools.paired_difference import LEVEL
 from tools.paired_difference import PairedDifference
 from tools.paired_difference import as_cell
-from tools.paired_episodes import NOTE
+from tools.paired_episodes import NOTES
 
 # Points below a published number that still count as that number.
 NEAR = 2.0
@@ -59,7 +59,7 @@ def published_differences(
 ) -> tuple[str, str]:
     """Returns evidence and verdict of differences beside published ones.
 
-    A cell holds if our mean difference is above 0 and its t-test, over seeds or
+    A cell holds if our mean difference is above 0 and its test, over seeds or
     with one seed over test episodes, has a p below `LEVEL`. Without a cell that
     holds, differences that are all above 0 are "in the same direction".
 
@@ -76,18 +76,18 @@ def published_differences(
         for ours, _ in run
     )
     large = sum(ours.mean >= theirs for ours, theirs in run)
-    is_single = [ours.over == "episodes" for ours, _ in run]
+    stars = {name: r"\*" * (1 + n) for n, name in enumerate(NOTES)}
     cells = ", ".join(
-        as_cell(ours, 1) + r"\*" * single
-        for (ours, _), single in zip(run, is_single, strict=True)
+        as_cell(ours, 1) + stars.get(ours.over, "") for ours, _ in run
     )
     text = (
         f"{len(run)} of {len(pairs)} cells run: higher in {positive}, with p "
         f"below {LEVEL:g} in {sure}, in {large} by at least the published "
         f"difference; points, standard error and p over seeds: {cells}"
     )
-    if any(is_single):
-        text += f". \\* {NOTE}"
+    for name, note in NOTES.items():
+        if any(ours.over == name for ours, _ in run):
+            text += f". {stars[name]} {note}"
     found = verdict(sure, len(run), len(pairs))
     if not sure and positive == len(run):
         found = "in the same direction"

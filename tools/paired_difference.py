@@ -44,7 +44,8 @@ class PairedDifference:
         p_corrected: p-value of Nadeau & Bengio's corrected test, for folds
             that share training data; None without `test_to_train`, or without
             a test.
-        over: `"runs"`, that is folds or seeds, or `"episodes"` of one test.
+        over: `"runs"`, that is folds or seeds; `"episodes"` of one test; or
+            `"intervals"` of two tests that were not paired.
     """
 
     count: int
@@ -153,6 +154,24 @@ def mean_over_episodes(
     p = _p(mean, squared_error, count)
     error = math.sqrt(squared_error)
     return PairedDifference(count, mean, error, p, None, "episodes")
+
+
+def of_intervals(
+    parts: Sequence[tuple[float, float]], count: int
+) -> PairedDifference:
+    """Tests the mean of k independent differences from their standard errors.
+
+    With differences m_i and standard errors s_i,
+    z = mean(m_i) / (sqrt(sum of s_i^2) / k), by the normal distribution.
+
+    Args:
+        parts: Difference and standard error of each part.
+        count: Episodes of the smallest test.
+    """
+    mean = statistics.fmean(difference for difference, _ in parts)
+    error = math.sqrt(sum(s**2 for _, s in parts)) / len(parts)
+    p = 2 * statistics.NormalDist().cdf(-abs(mean) / error)
+    return PairedDifference(count, mean, error, p, None, "intervals")
 
 
 def _p(mean: float, variance: float, count: int) -> float | None:

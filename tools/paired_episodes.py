@@ -9,10 +9,13 @@ from tools.paired_difference import PairedDifference
 from tools.paired_difference import of_differences
 from trainers.evaluators.episodes import episodes_of_draws
 
-NOTE = (
-    "One seed: p is over shared test episodes and ignores the variation "
-    "between trainings."
-)
+NOTES = {
+    "episodes": "One seed: p is over shared test episodes and ignores the "
+    "variation between trainings.",
+    "intervals": "One seed, and a result file without single episodes: p is of "
+    "an unpaired test from both 95 % intervals over test episodes, and ignores "
+    "the variation between trainings.",
+}
 
 
 def paired_episodes(

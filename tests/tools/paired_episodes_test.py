@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from embeddings_tf import metrics
 from tools import claims
 from tools import n_digit_grid
 from tools.few_shot_claims import _mean_difference
 from tools.paired_difference import cell_of_seeds
 from tools.paired_difference import mean_over_episodes
 from tools.paired_difference import of_differences
-from tools.paired_episodes import NOTE
+from tools.paired_episodes import NOTES
 from tools.paired_episodes import paired_episodes
 from tools.paired_episodes import paired_runs
 
@@ -23,6 +24,8 @@ def run(correct, seed=0, num_draws=2, **settings):
     cell = {
         "accuracy": float(np.mean(counts)) / QUERIES,
         "queries": QUERIES,
+        "episodes": len(counts),
+        "interval": metrics.confidence_interval(np.array(counts) / QUERIES),
         "correct": " ".join(map(str, counts)),
     }
     settings = {"num_support": 5, "num_query": 4, **settings}
@@ -133,10 +136,34 @@ def test_shapes_that_share_episodes_count_once():
     assert found.mean == pytest.approx(second.mean() / 2)
     error = (second.var(ddof=1) / 4) ** 0.5 / 2
     assert found.standard_error == pytest.approx(error)
-    # Without the same number of episodes they cannot be averaged.
-    shapes[2, 3] = {spe: [10, 12], hib: [8, 13]}
+
+
+def test_without_shared_episodes_the_intervals_of_both_count():
+    """Errors of dimensions add up; digits are independent."""
+    spe, hib = "stochastic_prototypes", "hedged_instances"
+    counts = {spe: [10, 12, 14, 16], hib: [8, 13, 14, 12]}
+    # With other numbers of episodes they cannot be paired.
+    fewer = {spe: [10, 12, 16], hib: [8, 13, 12]}
+    shapes = dict.fromkeys(n_digit_grid.SHAPES, counts) | {(2, 3): fewer}
     found = _mean_difference(with_shapes(shapes), "test", "clean")
-    assert (found.over, found.p) == ("runs", None)
+    errors, means = {}, {}
+    for shape, of_methods in shapes.items():
+        of_spe, of_hib = (
+            100 * np.array(of_methods[m]) / QUERIES for m in (spe, hib)
+        )
+        means[shape] = of_spe.mean() - of_hib.mean()
+        squares = [x.var(ddof=1) / len(x) for x in (of_spe, of_hib)]
+        errors[shape] = sum(squares) ** 0.5
+    two = (errors[2, 2] + errors[2, 3]) / 2
+    expected = (two**2 + errors[3, 2] ** 2) ** 0.5 / 2
+    assert found.over == "intervals" and found.count == 3
+    assert found.mean == pytest.approx(np.mean([*means.values()]))
+    assert found.standard_error == pytest.approx(expected)
+    p = 2 * stats.norm.sf(found.mean / expected)
+    assert found.p == pytest.approx(p)
+    evidence, _ = claims.published_differences([(found, 1.0)])
+    assert evidence.endswith(NOTES["intervals"])
+    assert NOTES["episodes"] not in evidence
 
 
 def test_a_cell_of_one_seed_can_hold_and_says_so():
@@ -149,7 +176,7 @@ def test_a_cell_of_one_seed_can_hold_and_says_so():
     evidence, verdict = claims.published_differences([(found, 1.0)])
     assert verdict == "reproduced"
     assert f"{text} (.{round(1000 * found.p):03d})\\*" in evidence
-    assert evidence.endswith(NOTE)
+    assert evidence.endswith(NOTES["episodes"])
     over_seeds = of_differences([2.0, 3.0, 4.0, 3.0])
     evidence, _ = claims.published_differences([(over_seeds, 1.0)])
-    assert NOTE not in evidence
+    assert not any(note in evidence for note in NOTES.values())

@@ -147,7 +147,10 @@ def few_shot_results(num_support: int, dim: int, method: str):
     """Where the results of a few-shot recipe are, if it was run."""
     name = f"omniglot_{num_support}_shot_dim_{dim}_{method}"
     folders = "omniglot", "out_of_distribution"
-    return tuple(f"{folder}/{name}_seed_*.json" for folder in folders)
+    return (
+        *(f"{folder}/{name}_seed_*.json" for folder in folders),
+        f"searches/{name}-*.json",
+    )
 
 
 METHODS = sections.retrieval_losses(num_dims=20) | {
