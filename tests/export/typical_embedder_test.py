@@ -100,6 +100,7 @@ def test_answers_of_the_export_are_the_answers_of_the_gallery(exported):
     assert (found["answer"][20:] == b"unknown").all()
 
 
+@pytest.mark.slow
 def test_the_form_for_converters_also_refuses(exported):
     x = query(exported.shape)
     found = exported.call("identify_unchecked", image=x)

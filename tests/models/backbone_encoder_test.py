@@ -57,7 +57,9 @@ def changes(networks, rate, optimizer, with_objective):
 @pytest.mark.parametrize(
     ("optimizer", "with_objective"),
     [
-        (lambda: keras.optimizers.SGD(1e-3), False),
+        pytest.param(
+            lambda: keras.optimizers.SGD(1e-3), False, marks=pytest.mark.slow
+        ),
         (lambda: keras.optimizers.Adam(1e-3), True),
     ],
 )

@@ -68,6 +68,7 @@ def test_weights_of_imagenet(tmp_path, monkeypatch):
     np.testing.assert_allclose(found(images).numpy(), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_weights_of_a_file(tmp_path):
     """What a file of ImageNet's weights does, with a file made here."""
     network = keras.applications.MobileNetV2(

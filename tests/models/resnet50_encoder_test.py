@@ -65,6 +65,7 @@ def test_pixels_are_preprocessed_inside(encoder):
     )
 
 
+@pytest.mark.slow
 def test_save_and_load(encoder, tmp_path):
     encoder.save(tmp_path / "encoder.keras")
     loaded = keras.saving.load_model(tmp_path / "encoder.keras")
