@@ -11,6 +11,7 @@ import pathlib
 import statistics
 
 from tools import n_digit_grid
+from tools.generated_text import NOT_RUN
 from tools.generated_text import collect_folders
 from tools.generated_text import hardware
 from tools.generated_text import write_between
@@ -20,6 +21,7 @@ from tools.n_digit_grid import CELLS
 from tools.n_digit_grid import PUBLISHED
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
+from tools.sampler_series import series_of
 from trainers.config import load_recipe
 from trainers.overrides import overrides
 from trainers.workdir import recipe_fields
@@ -28,6 +30,11 @@ ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "n_digit"
 PAGE = ROOT / "docs" / "results" / "n_digit.md"
 BEGIN, END = "<!-- n_digit table: begin -->", "<!-- n_digit table: end -->"
+HELD_OUT_BEGIN, HELD_OUT_END = (
+    "<!-- held-out numbers: begin -->",
+    "<!-- held-out numbers: end -->",
+)
+HELD_OUT = "_held_out_numbers"
 # Fields that every file name and every row of the table contain.
 USUAL = (
     "seed",
@@ -92,7 +99,15 @@ def runs() -> dict[tuple, list[dict]]:
 
 
 def table(runs: dict[tuple, list[dict]]) -> str:
-    """Returns the Markdown between the marks."""
+    """Returns the Markdown between the marks.
+
+    Runs of the two studies have tables of their own and are left out.
+    """
+    runs = {
+        key: kept
+        for key, results in runs.items()
+        if (kept := [run for run in results if not _is_of_a_study(run)])
+    }
     found = {
         key: [r for r in results if _is_tested(r)]
         for key, results in runs.items()
@@ -141,16 +156,66 @@ def table(runs: dict[tuple, list[dict]]) -> str:
             + " |"
         )
     lines += ["", *_axes(found), "", *_trust(found), "", *_choices(runs)]
-    lines += _held_out_numbers(runs)
     training = [r["training"] for results in found.values() for r in results]
     lines += ["", f"Hardware: {hardware(training)}."]
-    commands = {
-        f"{path.stem}": rerun_command(
-            results["recipe"], config_of(results), f"runs/{path.stem}"
-        )
-        for path, results in kept_results(RESULTS).items()
+    kept = kept_results(RESULTS).items()
+    ours = {path.stem: run for path, run in kept if not _is_of_a_study(run)}
+    return "\n".join([*lines, *_commands(ours)])
+
+
+def held_out_table(runs: dict[tuple, list[dict]]) -> str:
+    """Returns accuracies on validation numbers that were not trained on.
+
+    Runs of other recipes are ignored.
+    """
+    found = {
+        f"{_name(key)}, {run['seed']}": run
+        for key, results in runs.items()
+        for run in results
+        if "validation" in run.get("evaluation", {})
     }
-    return "\n".join([*lines, *command_lines(commands)])
+    if not found:
+        return NOT_RUN
+    lines = [
+        "| recipe, learning rate, seed | episodes | clean | corrupt support "
+        "| corrupt query | validation |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, run in found.items():
+        cells, training = run["evaluation"]["validation"], run["training"]
+        lines.append(
+            f"| {name} | {training['steps']} | "
+            + " | ".join(
+                f"{100 * cells[name]['accuracy']:.1f}±"
+                f"{100 * cells[name]['interval']:.1f}"
+                for name in n_digit_grid.CONDITIONS
+            )
+            + f" | {100 * training['best_value']:.1f} |"
+        )
+    training = [run["training"] for run in found.values()]
+    commits = " ".join(sorted({t["commit"][:7] for t in training}))
+    lines += ["", f"Commit {commits}; {hardware(training)}."]
+    kept = kept_results(RESULTS).items()
+    ours = {p.stem: run for p, run in kept if HELD_OUT in run["recipe"]}
+    return "\n".join([*lines, *_commands(ours)])
+
+
+def _commands(runs: dict[str, dict]) -> list[str]:
+    """Lists the command of each run, by the name of its result file."""
+    return command_lines(
+        {
+            name: rerun_command(run["recipe"], config_of(run), f"runs/{name}")
+            for name, run in runs.items()
+        }
+    )
+
+
+def _is_of_a_study(run: dict) -> bool:
+    """Whether a run is of the held-out numbers or of the samplers."""
+    return (
+        HELD_OUT in run["recipe"]
+        or series_of(run | {"config": config_of(run)}) is not None
+    )
 
 
 def _published(recipe: str) -> str:
@@ -173,32 +238,6 @@ def config_of(results: dict) -> dict:
 def _is_tested(run: dict) -> bool:
     """Whether a run was evaluated on the test data."""
     return CELLS[0][0] in run.get("evaluation", {})
-
-
-def _held_out_numbers(runs) -> list[str]:
-    """Accuracy on validation numbers that were not trained on."""
-    lines = [
-        "",
-        "| recipe, learning rate, seed | episodes | clean | corrupt support "
-        "| corrupt query | validation |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-    for key, results in runs.items():
-        for result in results:
-            cells = result.get("evaluation", {}).get("validation")
-            if cells is None:
-                continue
-            training = result["training"]
-            lines.append(
-                f"| {_name(key)}, {result['seed']} | {training['steps']} | "
-                + " | ".join(
-                    f"{100 * cells[name]['accuracy']:.1f}±"
-                    f"{100 * cells[name]['interval']:.1f}"
-                    for name in n_digit_grid.CONDITIONS
-                )
-                + f" | {100 * training['best_value']:.1f} |"
-            )
-    return lines if len(lines) > 3 else []
 
 
 def _name(key: tuple) -> str:
@@ -296,7 +335,9 @@ def write_page() -> None:
     """Writes the tables between the marks of the page."""
     grid = n_digit_grid.table(every_run())
     write_between(PAGE, n_digit_grid.BEGIN, n_digit_grid.END, grid)
-    write_between(PAGE, BEGIN, END, table(runs()))
+    found = runs()
+    write_between(PAGE, HELD_OUT_BEGIN, HELD_OUT_END, held_out_table(found))
+    write_between(PAGE, BEGIN, END, table(found))
 
 
 def main() -> None:

@@ -3,10 +3,13 @@
     python -m tools.samplers_study [FOLDER ...]
 
 Accuracy against the number of samples of a query in training, for both
-samplers, 2,000 episodes each (Scott, Ridgeway & Mozer 2019, Figure 4). A FOLDER
-is a workdir of `n_digit_2_dim_2_stochastic_prototypes` with other values of
-`objective.sampler` and `objective.num_samples`. Its numbers are copied to
-`benchmarks/results/n_digit`; table and figure are made from there.
+samplers, 2,000 episodes each (Scott, Ridgeway & Mozer 2019, Figure 4). The
+naive sampler has two curves: from the default variance of the encoder, and from
+`sampler_series.FIRST_VARIANCE`. A FOLDER is a workdir of
+`n_digit_2_dim_2_stochastic_prototypes` with other values of
+`objective.sampler`, `objective.num_samples` and `encoder.initial_variance`. Its
+numbers are copied to `benchmarks/results/n_digit`; table and figure are made
+from there.
 """
 
 import statistics
@@ -19,6 +22,10 @@ from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
+from tools.sampler_series import EPISODES
+from tools.sampler_series import RECIPE
+from tools.sampler_series import SERIES
+from tools.sampler_series import series_of
 
 PAGE = ROOT / "docs" / "results" / "prototypes.md"
 BEGIN, END = (
@@ -26,28 +33,25 @@ BEGIN, END = (
     "<!-- training samplers: end -->",
 )
 FIGURE = "prototypes_samplers"
-RECIPE, EPISODES = "n_digit_2_dim_2_stochastic_prototypes", 2000
 
 
-def by_sampler(runs: list[dict]) -> dict[str, dict[int, list[dict]]]:
-    """Returns evaluated runs of the study by sampler and by samples.
+def by_series(runs: list[dict]) -> dict[str, dict[int, list[dict]]]:
+    """Returns evaluated runs of the study by curve and by samples.
 
     Args:
         runs: Results with configs.
     """
     found: dict[str, dict[int, list[dict]]] = {}
     for run in runs:
-        config = run["config"]
-        steps = config["num_epochs"] * config["steps_per_epoch"]
-        if run["recipe"] != RECIPE or steps != EPISODES:
-            continue
-        sampler = config["objective"]["sampler"]
-        count = config["objective"]["num_samples"]
-        # Other studies change other fields.
-        ours = {f"sampler={sampler}", f"num_samples={count}"}
-        if set(n_digit_table.other_settings(run)) <= ours:
-            found.setdefault(sampler, {}).setdefault(count, []).append(run)
-    return {name: dict(sorted(of.items())) for name, of in found.items()}
+        series = series_of(run)
+        if series is not None and "evaluation" in run:
+            count = run["config"]["objective"]["num_samples"]
+            found.setdefault(series, {}).setdefault(count, []).append(run)
+    return {
+        name: dict(sorted(found[name].items()))
+        for name in SERIES
+        if name in found
+    }
 
 
 def table(found: dict) -> str:
@@ -64,7 +68,7 @@ def table(found: dict) -> str:
         "|---|---:|---|" + "---:|" * (len(n_digit_table.CELLS) + 2),
     ]
     commands = {}
-    for sampler, by_samples in found.items():
+    for series, by_samples in found.items():
         for count, runs in by_samples.items():
             cells = [
                 statistics.mean(
@@ -76,7 +80,7 @@ def table(found: dict) -> str:
             ]
             training = [run["training"] for run in runs]
             lines.append(
-                f"| {sampler} | {count} | "
+                f"| {series} | {count} | "
                 + " ".join(str(run["seed"]) for run in runs)
                 + " | "
                 + " | ".join(f"{cell:.1f}" for cell in cells)
@@ -88,10 +92,10 @@ def table(found: dict) -> str:
             )
             for run in runs:
                 seed = run["seed"]
-                commands[f"{sampler}, {count}, seed {seed}"] = rerun_command(
-                    RECIPE,
-                    run["config"],
-                    f"runs/{sampler}_{count}_seed_{seed}",
+                name = f"{series}, {count}, seed {seed}"
+                folder = "_".join(name.replace(",", "").split())
+                commands[name] = rerun_command(
+                    RECIPE, run["config"], f"runs/{folder}"
                 )
     training = [
         run["training"]
@@ -117,7 +121,8 @@ def figure(found: dict):
     drawn = Figure((8.5, 4.2), layout="constrained")
     panels = drawn.subplots(1, len(n_digit_grid.SPLITS), sharey=True)
     for panel, split in zip(panels, n_digit_grid.SPLITS, strict=True):
-        for index, (sampler, by_samples) in enumerate(found.items()):
+        for series, by_samples in found.items():
+            index = SERIES.index(series)
             cells = [
                 [run["evaluation"][split]["clean"] for run in runs]
                 for runs in by_samples.values()
@@ -130,9 +135,9 @@ def figure(found: dict):
                 ],
                 [100 * max(c["interval"] for c in of) for of in cells],
                 color=f"C{index}",
-                marker="os"[index],
+                marker="os^"[index],
                 capsize=3,
-                label=sampler,
+                label=series,
             )
         panel.set_xscale("log")
         counts = sorted({n for of in found.values() for n in of})
@@ -152,7 +157,7 @@ def figure(found: dict):
 
 
 def load() -> dict:
-    return by_sampler(n_digit_table.every_run())
+    return by_series(n_digit_table.every_run())
 
 
 def figures(found: dict) -> dict:

@@ -8,6 +8,8 @@ import pytest
 
 from tools import n_digit_grid as grid
 from tools import n_digit_table
+from tools.generated_text import NOT_RUN
+from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.workdir import recipe_fields
 
@@ -135,3 +137,55 @@ def test_the_published_row_names_its_rule():
         "prototypical": "| *published* | | 91.1 | 82.0 | 72.7 | 70.9 | 53.1 | "
         "51.1 | | | | |",
     }
+
+
+@pytest.fixture
+def study_results(tmp_path, monkeypatch):
+    """A tested run, a run of the samplers, and one of held-out numbers."""
+    monkeypatch.setattr(n_digit_table, "RESULTS", tmp_path)
+    held_out = f"{SPE}_held_out_numbers"
+    short = ["num_epochs=10", "optimizer.learning_rate.decay_steps=2000"]
+    for name, recipe, overrides in (
+        ("tested", SPE, []),
+        ("sampler", SPE, [*short, "objective.sampler=naive"]),
+        ("small", SPE, [*short, "encoder.initial_variance=0.05"]),
+        ("held_out", held_out, ["preprocess.probability=0.5"]),
+    ):
+        made = json.loads(COMMITTED.read_text()) | {"recipe": recipe}
+        made["config"] = recipe_fields(load_recipe(recipe, overrides))
+        made["optimizer"] = made["config"]["optimizer"]
+        if name == "small":
+            made["config"]["objective"]["sampler"] = "naive"
+        if name == "held_out":
+            cells = {
+                condition: {"accuracy": 0.4 + n / 10, "interval": 0.01}
+                for n, condition in enumerate(grid.CONDITIONS)
+            }
+            made["evaluation"] = {"validation": cells}
+            made["training"]["best_value"] = 0.7
+        (tmp_path / f"{name}.json").write_text(json.dumps(made))
+    return n_digit_table.runs()
+
+
+def test_runs_of_studies_have_tables_of_their_own(study_results):
+    text = n_digit_table.table(study_results)
+    assert "runs/tested " in text
+    for other in ("sampler=naive", "held_out", "runs/sampler", "runs/small"):
+        assert other not in text
+    text = n_digit_table.held_out_table(study_results)
+    assert (
+        f"| `{SPE}_held_out_numbers probability=0.5`, 0.003, 0 | 8000 | "
+        "40.0±1.0 | 50.0±1.0 | 60.0±1.0 | 70.0 |"
+    ) in text
+    assert text.count("trainers.train") == 1
+    assert "--config.preprocess.probability=0.5" in text
+
+
+def test_the_page_has_the_held_out_numbers():
+    found = read_between(
+        n_digit_table.PAGE,
+        n_digit_table.HELD_OUT_BEGIN,
+        n_digit_table.HELD_OUT_END,
+    )
+    assert found == n_digit_table.held_out_table(n_digit_table.runs())
+    assert n_digit_table.held_out_table({}) == NOT_RUN

@@ -133,10 +133,12 @@ def test_figures_of_colour_and_orientation():
     assert colour_orientation_table.table([]) == NOT_RUN
 
 
-def study_run(sampler, count, accuracy, **changes):
+def study_run(sampler, count, accuracy, first_variance=None, **changes):
     recipe = samplers_study.RECIPE
     config = copy.deepcopy(recipe_fields(load_recipe(recipe)))
     config["objective"] |= {"sampler": sampler, "num_samples": count}
+    if first_variance is not None:
+        config["encoder"] |= {"initial_variance": first_variance}
     config |= {"num_epochs": 10, **changes}
     cells = {
         name: {"accuracy": accuracy, "interval": 0.01}
@@ -159,19 +161,28 @@ def test_the_study_of_the_samplers_ignores_other_runs():
         study_run("naive", 1, 0.1, num_epochs=40),
         study_run("naive", 1, 0.1, patience=3),
         {**study_run("naive", 1, 0.1), "recipe": "another"},
+        study_run("naive", 10, 0.6, 0.05),
+        study_run("naive", 1, 0.1, 0.2),
+        study_run("intersection", 1, 0.1, 0.05),
     ]
-    found = samplers_study.by_sampler(runs)
+    rate = study_run("naive", 1, 0.1)
+    rate["config"]["optimizer"]["learning_rate"]["initial_learning_rate"] = 1
+    found = samplers_study.by_series([*runs, rate])
     assert {name: [*of] for name, of in found.items()} == {
-        "naive": [5, 20],
         "intersection": [1],
+        "naive": [5, 20],
+        "naive, first variance 0.05": [10],
     }
     text = samplers_study.table(found)
     assert "| naive | 5 | 0 | 50.0 | 50.0 |" in text
+    assert "| naive, first variance 0.05 | 10 | 0 | 60.0 | 60.0 |" in text
     assert "# naive, 20, seed 0" in text
+    assert "--config.encoder.initial_variance=0.05" in text
     assert "--config.objective.num_samples=20" in text
     panel = samplers_study.figure(found).axes[0]
-    naive = panel.containers[0].lines[0]
+    _, naive, small = (bars.lines[0] for bars in panel.containers)
     assert naive.get_xydata().tolist() == [[5, 50], [20, 70]]
+    assert small.get_xydata().tolist() == [[10, 60]]
     assert samplers_study.table({}) == NOT_RUN and not samplers_study.figures(
         {}
     )
