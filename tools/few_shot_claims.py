@@ -17,6 +17,8 @@ from tools.paired_difference import of_intervals
 from tools.paired_episodes import paired_episodes
 from tools.paired_episodes import paired_runs
 
+SPE, PN = "stochastic_prototypes", "prototypical"
+
 
 def _n_digit(method: str, chosen) -> dict[tuple, tuple[float | None, float]]:
     """Ours and published of a method by (split, condition, shape)."""
@@ -34,8 +36,12 @@ def _n_digit(method: str, chosen) -> dict[tuple, tuple[float | None, float]]:
     return found
 
 
-def _mean_difference(chosen, split, condition) -> PairedDifference | None:
-    """SPE minus HIB, the mean over shapes, over seeds that all shapes have.
+def _mean_difference(
+    chosen, split, condition, other="hedged_instances"
+) -> PairedDifference | None:
+    """SPE minus another method, the mean over shapes.
+
+    The difference is over seeds that all shapes have.
 
     Both are scored by the rules of the published numbers. With one seed the
     rule is that of episodes for both, and the test is over episodes.
@@ -43,19 +49,22 @@ def _mean_difference(chosen, split, condition) -> PairedDifference | None:
     of_shapes, runs_of_shapes = [], []
     for n, dim in n_digit_grid.SHAPES:
         accuracies, by_seed = [], []
-        for method in ("stochastic_prototypes", "hedged_instances"):
+        for method in ("stochastic_prototypes", other):
             runs = chosen[f"n_digit_{n}_dim_{dim}_{method}"]
             rule = n_digit_grid.published_rule(method)
             ours = values(runs, split, condition, rule)
             seeds = [run["seed"] for run in runs] if ours else []
             accuracies.append(dict(zip(seeds, ours, strict=True)))
             by_seed.append({run["seed"]: run for run in runs})
-        spe, hib = accuracies
-        of_shapes.append({s: spe[s] - hib[s] for s in spe if s in hib})
+        spe, others = accuracies
+        of_shapes.append({s: spe[s] - others[s] for s in spe if s in others})
         runs_of_shapes.append(by_seed)
     seeds = sorted(set.intersection(*map(set, of_shapes)))
     if len(seeds) == 1:
-        pairs = [(spe[seeds[0]], hib[seeds[0]]) for spe, hib in runs_of_shapes]
+        pairs = [
+            tuple(of_method[seeds[0]] for of_method in by_seed)
+            for by_seed in runs_of_shapes
+        ]
         parts = _by_digits(pairs, split, condition)
         if all(parts):
             return mean_over_episodes(parts)
@@ -98,9 +107,9 @@ def _unpaired(pairs, split, condition) -> PairedDifference:
     for (digits, _), pair in zip(n_digit_grid.SHAPES, pairs, strict=True):
         cells = [run["evaluation"][split][condition] for run in pair]
         counts += [cell["episodes"] for cell in cells]
-        spe, hib = (100 * cell[EPISODES] for cell in cells)
+        spe, other = (100 * cell[EPISODES] for cell in cells)
         error = 100 * math.hypot(*(cell["interval"] for cell in cells))
-        found = spe - hib, error / quantile
+        found = spe - other, error / quantile
         parts.setdefault(digits, []).append(found)
     means = [
         tuple(map(statistics.fmean, zip(*of_shapes, strict=True)))
@@ -116,6 +125,14 @@ def _mean_of_each(of_shapes: list[list[float]]) -> list[float]:
     return [statistics.fmean(each) for each in zip(*of_shapes, strict=True)]
 
 
+def _cell(split: str, condition: str) -> str:
+    return f"{split.removeprefix('test_')} {condition.replace('_', ' ')}"
+
+
+def _shape(n: int, dim: int, split: str) -> str:
+    return f"N{n}D{dim} {split.removeprefix('test_')}"
+
+
 def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
     """Claims about Table D.2."""
     chosen = {recipe: choose(recipe, runs) for recipe in n_digit_grid.PUBLISHED}
@@ -123,7 +140,7 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
     pn, hib = (
         _n_digit(m, chosen) for m in ("prototypical", "hedged_instances")
     )
-    corrupt = []
+    corrupt = {}
     for split, condition, (n, dim) in spe:
         if condition != "corrupt_support":
             continue
@@ -136,16 +153,28 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
                 split,
                 condition,
             )
-            corrupt.append((paired, published))
-    means = []
-    for split, condition in n_digit_grid.CELLS:
-        keys = [(split, condition, shape) for shape in n_digit_grid.SHAPES]
-        theirs = statistics.mean(spe[key][1] - hib[key][1] for key in keys)
-        means.append((_mean_difference(chosen, split, condition), theirs))
+            corrupt[_shape(n, dim, split)] = paired, published
+
+    def means(other: str, published: dict) -> dict:
+        """SPE minus another method, and the published difference."""
+        found = {}
+        for split, condition in n_digit_grid.CELLS:
+            keys = [(split, condition, shape) for shape in n_digit_grid.SHAPES]
+            found[_cell(split, condition)] = (
+                _mean_difference(chosen, split, condition, other),
+                statistics.mean(spe[k][1] - published[k][1] for k in keys),
+            )
+        return found
+
     return [
         (
             "SPE classifies numbers as well as published (Table D.2)",
-            *claims.published_cells([*spe.values()]),
+            *claims.published_cells(
+                {
+                    f"{_shape(n, dim, split)} {condition.replace('_', ' ')}": c
+                    for (split, condition, (n, dim)), c in spe.items()
+                }
+            ),
         ),
         (
             "SPE is better than PN if supports are corrupt (Table D.2, where "
@@ -153,8 +182,12 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
             *claims.published_differences(corrupt),
         ),
         (
+            "SPE against PN, means over the four tasks of numbers (Figure 6)",
+            *claims.published_differences(means(PN, pn)),
+        ),
+        (
             "SPE is better than HIB in all six means (Figure 6)",
-            *claims.published_differences(means),
+            *claims.published_differences(means("hedged_instances", hib)),
         ),
     ]
 
@@ -169,26 +202,60 @@ def omniglot_claims(results: list[dict]) -> list[claims.Claim]:
 
     def paired(column, condition, dim=2):
         models = [
-            chosen(column[0], method, condition, dim)
-            for method in ("stochastic_prototypes", "prototypical")
+            chosen(column[0], method, condition, dim) for method in (SPE, PN)
         ]
         return paired_runs(*models, omniglot_table.split(*column), condition)
 
-    cells, corrupt, many = [], [], []
+    def mean_difference(condition) -> PairedDifference | None:
+        """SPE - PN, the mean over the columns, over seeds that all have."""
+        of_columns = []
+        for column in omniglot_table.COLUMNS:
+            models = (
+                chosen(column[0], method, condition) for method in (SPE, PN)
+            )
+            where = omniglot_table.split(*column), condition
+            spe, pn = (
+                {
+                    run["seed"]: value
+                    for run, value in zip(
+                        runs, values(runs, *where, EPISODES), strict=True
+                    )
+                }
+                for runs in models
+            )
+            of_columns.append({s: spe[s] - pn[s] for s in spe if s in pn})
+        seeds = set.intersection(*map(set, of_columns))
+        means = [
+            statistics.mean(column[seed] for column in of_columns)
+            for seed in sorted(seeds)
+        ]
+        return of_differences(means) if means else None
+
+    cells, corrupt, many = {}, {}, []
     for place, column in enumerate(omniglot_table.COLUMNS):
         for condition in n_digit_grid.CONDITIONS:
             pn, spe = (
                 omniglot_table.PUBLISHED[condition, method][place]
                 for method in omniglot_table.METHODS
             )
-            runs = chosen(column[0], "stochastic_prototypes", condition)
+            runs = chosen(column[0], SPE, condition)
             ours = values(
                 runs, omniglot_table.split(*column), condition, EPISODES
             )
-            cells.append((claims.mean_or_none(ours), spe))
+            where = "{}-shot {}-class".format(*column)
+            name = f"{where} {condition.replace('_', ' ')}"
+            cells[name] = claims.mean_or_none(ours), spe
             if condition == "corrupt_support" and spe > pn:
-                corrupt.append((paired(column, condition), spe - pn))
+                corrupt[where] = paired(column, condition), spe - pn
         many.append(paired(column, "clean", omniglot_table.NOT_PUBLISHED_DIM))
+    means = {
+        condition.replace("_", " "): (
+            mean_difference(condition),
+            statistics.mean(omniglot_table.PUBLISHED[condition, SPE])
+            - statistics.mean(omniglot_table.PUBLISHED[condition, PN]),
+        )
+        for condition in n_digit_grid.CONDITIONS
+    }
     run = [found.mean for found in many if found is not None]
     text = f"{len(run)} of {len(many)} cells run"
     if run:
@@ -203,6 +270,11 @@ def omniglot_claims(results: list[dict]) -> list[claims.Claim]:
             "SPE is better than PN if supports are corrupt (Table D.1, where "
             "the paper's is)",
             *claims.published_differences(corrupt),
+        ),
+        (
+            "SPE against PN, means over the four tasks of characters (Figure "
+            "6)",
+            *claims.published_differences(means),
         ),
         (
             "In 64 dimensions SPE and PN are comparable on characters",

@@ -161,7 +161,7 @@ def test_without_shared_episodes_the_intervals_of_both_count():
     assert found.standard_error == pytest.approx(expected)
     p = 2 * stats.norm.sf(found.mean / expected)
     assert found.p == pytest.approx(p)
-    evidence, _ = claims.published_differences([(found, 1.0)])
+    evidence, _ = claims.published_differences({"a cell": (found, 1.0)})
     assert evidence.endswith(NOTES["intervals"])
     assert NOTES["episodes"] not in evidence
 
@@ -173,10 +173,10 @@ def test_a_cell_of_one_seed_can_hold_and_says_so():
     assert cell_of_seeds([3.0], found) == (
         f"**{text[:4]}**{text[4:]}, p .{round(1000 * found.p):03d} (one seed)"
     )
-    evidence, verdict = claims.published_differences([(found, 1.0)])
+    evidence, verdict = claims.published_differences({"a cell": (found, 1.0)})
     assert verdict == "reproduced"
     assert f"{text} (.{round(1000 * found.p):03d})\\*" in evidence
     assert evidence.endswith(NOTES["episodes"])
     over_seeds = of_differences([2.0, 3.0, 4.0, 3.0])
-    evidence, _ = claims.published_differences([(over_seeds, 1.0)])
+    evidence, _ = claims.published_differences({"a cell": (over_seeds, 1.0)})
     assert not any(note in evidence for note in NOTES.values())

@@ -8,6 +8,7 @@ from tests.tools.prototype_figures_test import study_run
 from tools import claims
 from tools import out_of_distribution_table
 from tools import prototype_claims
+from tools import prototype_planes
 from tools import samplers_study
 from tools.generated_text import NOT_RUN
 from tools.generated_text import read_between
@@ -29,15 +30,24 @@ def test_verdicts(cells, expected):
 
 
 def test_cells_beside_published_numbers():
-    pairs = [(50.0, 49.0), (48.0, 50.0), (40.0, 50.0), (None, 70.0)]
-    evidence, verdict = claims.published_cells(pairs)
+    cells = {
+        "a": (50.0, 49.0),
+        "b": (48.0, 50.0),
+        "c": (40.0, 50.0),
+        "d": (None, 70.0),
+    }
+    evidence, verdict = claims.published_cells(cells)
     assert verdict == "in part"
     assert evidence == (
         "3 of 4 cells run: 1 at or above the paper, 1 within 2 points, 1 "
-        "lower; their mean 46.0, published 49.7"
+        "lower; their mean 46.0, published 49.7; below the paper: "
+        "b 48.0 (50.0), c 40.0 (50.0)"
     )
-    assert claims.published_cells(pairs[:2])[1] == "reproduced"
-    assert claims.published_cells(pairs[3:])[1] == "not run"
+    whole = {name: cells[name] for name in "ab"}
+    assert claims.published_cells(whole)[1] == "reproduced"
+    evidence, _ = claims.published_cells({"a": cells["a"]})
+    assert evidence.endswith("published 49.0")
+    assert claims.published_cells({"d": cells["d"]})[1] == "not run"
 
 
 def test_differences_beside_published_ones():
@@ -45,22 +55,27 @@ def test_differences_beside_published_ones():
     first = [2.8, 3.2]
     p = stats.ttest_1samp(first, 0).pvalue
     assert p < 0.05
-    pairs = [
-        (of_differences(first), 2.0),
-        (of_differences([1.0]), 5.0),
-        (of_differences([9.0, -1.0]), -1.0),
-        (None, 4.0),
-    ]
-    evidence, verdict = claims.published_differences(pairs)
+    cells = {
+        "a": (of_differences(first), 2.0),
+        "b": (of_differences([1.0]), 5.0),
+        "c": (of_differences([9.0, -1.0]), -1.0),
+        "d": (None, 4.0),
+    }
+    evidence, verdict = claims.published_differences(cells)
     assert verdict == "in part"
     assert evidence.startswith(
         "3 of 4 cells run: higher in 3, with p below 0.05 in 1, in 2 by at "
         "least the published difference; "
     )
-    assert f"+3.0 ± 0.2 (.0{round(1000 * p)}), +1.0, +4.0 ± 5.0" in evidence
+    text = f"a +3.0 ± 0.2 (.0{round(1000 * p)}), b +1.0, c +4.0 ± 5.0"
+    assert text in evidence
+    assert evidence.endswith("Short of the published difference: b +1.0 (+5.0)")
 
     def verdict_of(*ours):
-        found = [(of_differences(o) if o else None, 1.0) for o in ours]
+        found = {
+            n: (of_differences(o) if o else None, 1.0)
+            for n, o in enumerate(ours)
+        }
         return claims.published_differences(found)[1]
 
     assert verdict_of(first) == "reproduced"
@@ -69,46 +84,74 @@ def test_differences_beside_published_ones():
     assert verdict_of([]) == "not run"
 
 
-@pytest.mark.parametrize(
-    ("best_naive", "expected"),
-    [
-        (0.7, "reproduced"),
-        (0.8, "not reproduced"),  # equal is not better
-        (0.9, "not reproduced"),
-    ],
-)
-def test_the_samplers(best_naive, expected):
-    runs = [
-        study_run("intersection", 1, 0.8),
-        study_run("intersection", 100, 0.95),
-        study_run("naive", 20, best_naive),
-        study_run("naive", 1, 0.1),
+def sampler_runs(sampler, count, accuracies, first_variance=None):
+    """Runs of as many seeds as accuracies."""
+    return [
+        {**study_run(sampler, count, value, first_variance), "seed": seed}
+        for seed, value in enumerate(accuracies)
     ]
-    found = samplers_study.by_sampler(runs)
-    of_ten, of_best = prototype_claims.sampler_claims(found)
-    assert of_best[2] == expected
-    assert f"seen numbers 80.0 beside {100 * best_naive:.1f}" in of_best[1]
-    assert "20 samples, its best" in of_best[1]
-    assert of_ten[1:] == ("", "not run")
+
+
+def sampler_verdicts(naive, small, one=(0.8, 0.802)):
+    """Claims of ten samples, and of the best of both naive curves."""
+    runs = sampler_runs("intersection", 1, one)
+    runs += sampler_runs("intersection", 100, [0.95, 0.95])
+    for count, accuracies in naive.items():
+        runs += sampler_runs("naive", count, accuracies)
+    for count, accuracies in small.items():
+        runs += sampler_runs("naive", count, accuracies, 0.05)
+    return prototype_claims.sampler_claims(samplers_study.by_series(runs))
+
+
+def test_one_sample_beside_the_best_of_the_naive_sampler():
+    naive = {20: (0.7, 0.701), 1: (0.1, 0.1)}
+    _, of_best = sampler_verdicts(naive, {})
+    # Of four cells, the two of the default variance were run.
+    assert of_best[2] == "in part"
+    # Differences of 10 and 10.1 points: mean and standard error.
+    p = stats.ttest_1samp([10.0, 10.1], 0).pvalue
+    assert p < 0.05
+    assert (
+        "seen numbers, minus naive, 20 samples (70.0): +10.1 ± 0.1 "
+        f"(.{round(1000 * p):03d})"
+    ) in of_best[1]
+    small = {20: (0.75, 0.752)}
+    _, of_best = sampler_verdicts(naive, small)
+    assert of_best[2] == "in part", "equal differences have no test"
+    small = {20: (0.75, 0.751)}
+    assert sampler_verdicts(naive, small)[1][2] == "reproduced"
+    # Differences of 1 and 9.2 points are no evidence, but all are above 0.
+    unsure = {5: (0.79, 0.71)}
+    found = sampler_verdicts(unsure, unsure)[1]
+    assert found[2] == "in the same direction"
+    above = {5: (0.9, 0.901)}
+    assert sampler_verdicts(above, above)[1][2] == "not reproduced"
     assert {found[2] for found in prototype_claims.sampler_claims({})} == {
         "not run"
     }
 
 
 @pytest.mark.parametrize(
-    ("ten", "expected"), [(0.8, "reproduced"), (0.81, "not reproduced")]
+    ("ten", "expected"),
+    [
+        ((0.8, 0.8), "reproduced"),
+        ((0.83, 0.782), "reproduced"),  # -3 and +2 points: p is large
+        ((0.9, 0.72), "reproduced"),
+        ((0.81, 0.813), "not reproduced"),  # -1.0 and -1.1: p is small
+        ((0.90, 0.8), "not reproduced"),  # -10 and .2: p is large, but far
+    ],
 )
 def test_one_sample_beside_ten(ten, expected):
-    runs = [
-        study_run("intersection", 1, 0.8),
-        study_run("naive", 10, ten),
-        study_run("naive", 20, 0.9),
-    ]
-    found = samplers_study.by_sampler(runs)
-    (_, evidence, verdict), _ = prototype_claims.sampler_claims(found)
+    points = [100 * (a - b) for a, b in zip((0.8, 0.802), ten, strict=True)]
+    sure = stats.ttest_1samp(points, 0).pvalue < 0.05
+    mean = sum(points) / 2
+    rule = mean >= 0 or (not sure and mean >= -2)
+    assert rule == (expected == "reproduced")
+    runs = {10: ten, 20: (0.9, 0.9)}
+    (_, evidence, verdict), _ = sampler_verdicts(runs, runs)
     assert verdict == expected
-    assert f"80.0 beside {100 * ten:.1f} of the naive sampler, 10" in evidence
-    assert "its best" not in evidence
+    assert f"{mean:+.1f} ± " in evidence
+    assert "20 samples" not in evidence
 
 
 def test_colour_and_orientation():
@@ -147,7 +190,12 @@ def unknown_run(auroc):
     }
     machine = {"commit": "0123456789", "processor": "a processor", "cores": 1}
     section = {
-        "test": {"mnist": {"predicted_variance": row, "log_evidence": row}},
+        "test": {
+            "mnist": {"predicted_variance": row, "log_evidence": row},
+            # Held-out classes are not from elsewhere.
+            "other classes": {"predicted_variance": {**row, "auroc": 0.4}},
+            "other groups": {"predicted_variance": {**row, "auroc": 0.4}},
+        },
         "settings": settings,
         **machine,
     }
@@ -169,13 +217,62 @@ def test_unknown_inputs():
     assert prototype_claims.unknown_claim([run])[2] == "reproduced"
     low = prototype_claims.unknown_claim([unknown_run(0.5)])
     name = "mnist (`colour_orientation_stochastic_prototypes`, seed 0, test)"
-    assert low[1:] == (f"AUROC: {name} 0.50", "not reproduced")
+    assert low[1:] == (
+        f"AUROC, at least 0.8 counts: {name} 0.50",
+        "not reproduced",
+    )
     # Another seed is another cell.
     both = [run, {**unknown_run(0.5), "seed": 1}]
     _, evidence, verdict = prototype_claims.unknown_claim(both)
     assert verdict == "in part" and "0.90; " in evidence
     assert evidence.endswith("seed 1, test) 0.50")
     assert out_of_distribution_table.table([]) == NOT_RUN
+
+
+def step_cost(stochastic, again):
+    """A result file from ratios to prototypical networks."""
+    contenders = {
+        "prototypical": [2.0] * len(stochastic),
+        "stochastic": [2 * ratio for ratio in stochastic],
+        "prototypical again": [2 * ratio for ratio in again],
+    }
+    case = {name: {"seconds": found} for name, found in contenders.items()}
+    return {"cases": {"70 x 10 images": case}}
+
+
+@pytest.mark.parametrize(
+    ("ratios", "expected"),
+    [
+        # Of five numbers, the quartiles are the second and the fourth.
+        ([0.9, 0.98, 1.05, 1.2, 1.3], "reproduced"),
+        ([0.9, 1.01, 1.02, 1.3, 1.4], "reproduced"),  # so is the control
+        ([0.9, 1.02, 1.05, 1.09, 1.4], "in part"),
+        ([0.9, 1.02, 1.05, 1.12, 1.4], "not reproduced"),
+    ],
+)
+def test_the_cost_of_a_step(ratios, expected):
+    again = [0.9, 0.99, 1.03, 1.04, 1.1]
+    _, evidence, verdict = prototype_claims.cost_claim(step_cost(ratios, again))
+    assert verdict == expected
+    _, low, median, high, _ = ratios
+    assert f"{median:.2f} (quartiles {low:.2f} to {high:.2f})" in evidence
+    assert "1.03 (quartiles 0.99 to 1.04)" in evidence
+    assert ("not measurably" in evidence) == (expected == "reproduced")
+    assert prototype_claims.cost_claim(None)[2] == "not run"
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [(5000, "reproduced, our judgement"), (300, "in part, our judgement")],
+)
+def test_a_picture_of_a_short_run_counts_in_part(steps, expected):
+    recipe = "omniglot_1_shot_dim_2_stochastic_prototypes"
+    origin = {"recipe": recipe, "training": {"steps": steps}}
+    name = prototype_planes.CHARACTERS
+    characters, numbers = prototype_claims.plane_claims({name: origin})
+    assert characters[2] == expected
+    assert ("of 5,000" in characters[1]) == (steps < 5000)
+    assert numbers[1:] == ("no picture", "not run")
 
 
 def test_the_pages_are_up_to_date():
