@@ -9,6 +9,8 @@ from tools import n_digit_grid
 from tools import omniglot_table
 from tools.n_digit_grid import EPISODES
 from tools.n_digit_grid import choose
+from tools.n_digit_grid import differences
+from tools.n_digit_grid import mean_differences
 from tools.n_digit_grid import values
 from tools.paired_difference import PairedDifference
 from tools.paired_difference import mean_over_episodes
@@ -208,27 +210,17 @@ def omniglot_claims(results: list[dict]) -> list[claims.Claim]:
 
     def mean_difference(condition) -> PairedDifference | None:
         """SPE - PN, the mean over the columns, over seeds that all have."""
-        of_columns = []
-        for column in omniglot_table.COLUMNS:
-            models = (
-                chosen(column[0], method, condition) for method in (SPE, PN)
-            )
-            where = omniglot_table.split(*column), condition
-            spe, pn = (
-                {
-                    run["seed"]: value
-                    for run, value in zip(
-                        runs, values(runs, *where, EPISODES), strict=True
-                    )
-                }
-                for runs in models
-            )
-            of_columns.append({s: spe[s] - pn[s] for s in spe if s in pn})
-        seeds = set.intersection(*map(set, of_columns))
-        means = [
-            statistics.mean(column[seed] for column in of_columns)
-            for seed in sorted(seeds)
-        ]
+        means = mean_differences(
+            [
+                differences(
+                    chosen(column[0], SPE, condition),
+                    chosen(column[0], PN, condition),
+                    omniglot_table.split(*column),
+                    condition,
+                )
+                for column in omniglot_table.COLUMNS
+            ]
+        )
         return of_differences(means) if means else None
 
     cells, corrupt, many = {}, {}, []

@@ -180,32 +180,59 @@ def _differences(chosen) -> list[str]:
     lines = [
         "| SPE - PN, points | classes | "
         + " | ".join(f"N{n}D{dim}" for n, dim in SHAPES)
-        + " |",
-        "|---|---|" + "---:|" * 4,
+        + " | mean |",
+        "|---|---|" + "---:|" * 5,
     ]
     for split, condition in CELLS:
-        cells = []
+        where = CELLS.index((split, condition))
+        pairs = []
         for n, dim in SHAPES:
             spe, pn = (
                 f"n_digit_{n}_dim_{dim}_{method}"
                 for method in ("stochastic_prototypes", "prototypical")
             )
-            where = CELLS.index((split, condition))
             published = PUBLISHED[spe][where] - PUBLISHED[pn][where]
-            paired = differences(chosen[spe], chosen[pn], split, condition)
-            cell = f"({published:+.1f})"
-            if paired:
-                test = paired_runs(chosen[spe], chosen[pn], split, condition)
-                cell = f"{cell_of_seeds(paired, test)} {cell}"
-            cells.append(cell)
+            pair = chosen[spe], chosen[pn], split, condition
+            pairs.append((pair, published))
         lines.append(
             f"| {condition.replace('_', ' ')} | {split.removeprefix('test_')} "
-            "| " + " | ".join(cells) + " |"
+            "| " + " | ".join(difference_cells(pairs)) + " |"
         )
     return lines
 
 
-def differences(first, second, split, condition) -> list[float]:
+def difference_cells(pairs: list[tuple[tuple, float | None]]) -> list[str]:
+    """Returns the cells of a row of differences, and of their mean.
+
+    A cell is `ours (published)`, and without shared seeds `(published)`. The
+    mean is over the seeds that all cells have.
+
+    Args:
+        pairs: For each cell, the arguments of `differences` and the published
+            difference in points, None if the paper has none.
+    """
+    cells = []
+    for pair, published in pairs:
+        found = [*differences(*pair).values()]
+        ours = cell_of_seeds(found, paired_runs(*pair)) if found else ""
+        cells.append(_beside(ours, published))
+    means = mean_differences([differences(*pair) for pair, _ in pairs])
+    published = [theirs for _, theirs in pairs]
+    return [
+        *cells,
+        _beside(
+            cell_of_seeds(means) if means else "",
+            None if None in published else statistics.mean(published),
+        ),
+    ]
+
+
+def _beside(ours: str, published: float | None) -> str:
+    theirs = "" if published is None else f"({published:+.1f})"
+    return f"{ours} {theirs}".strip()
+
+
+def differences(first, second, split, condition) -> dict[int, float]:
     """Returns first minus second, in points, for each seed of both."""
     by_seed = [
         {
@@ -214,10 +241,16 @@ def differences(first, second, split, condition) -> list[float]:
         }
         for runs in (first, second)
     ]
-    return [
-        by_seed[0][seed] - by_seed[1][seed]
+    return {
+        seed: by_seed[0][seed] - by_seed[1][seed]
         for seed in sorted(set(by_seed[0]) & set(by_seed[1]))
-    ]
+    }
+
+
+def mean_differences(cells: list[dict[int, float]]) -> list[float]:
+    """Returns the mean over cells, for each seed that all cells have."""
+    seeds = sorted(set.intersection(*map(set, cells)))
+    return [statistics.mean(cell[seed] for cell in cells) for seed in seeds]
 
 
 def commands(chosen: dict[str, list[dict]]) -> list[str]:

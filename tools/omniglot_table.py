@@ -19,10 +19,8 @@ from tools.n_digit_grid import EPISODES
 from tools.n_digit_grid import budgets
 from tools.n_digit_grid import choose
 from tools.n_digit_grid import commands
-from tools.n_digit_grid import differences
+from tools.n_digit_grid import difference_cells
 from tools.n_digit_grid import values
-from tools.paired_difference import cell_of_seeds
-from tools.paired_episodes import paired_runs
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "omniglot"
@@ -84,8 +82,10 @@ def table(results: list[dict]) -> str:
         _row(chosen, "clean", method, None, NOT_PUBLISHED_DIM)
         for method in METHODS
     ]
-    lines += ["", f"| SPE - PN, points | {head} |", "|---|" + "---:|" * 4]
+    lines += ["", f"| SPE - PN, points | {head} | mean |"]
+    lines += ["|---|" + "---:|" * 5]
     lines += [_differences(chosen, condition) for condition in CONDITIONS]
+    lines += [_differences(chosen, "clean", NOT_PUBLISHED_DIM)]
     lines += ["", *budgets(chosen)]
     training = [run["training"] for runs in chosen.values() for run in runs]
     if training:
@@ -123,22 +123,24 @@ def _row(chosen, condition, method, published, dim=2) -> str:
     )
 
 
-def _differences(chosen, condition) -> str:
-    cells = []
-    for column, (num_support, num_classes) in enumerate(COLUMNS):
-        pn, spe = (PUBLISHED[condition, method][column] for method in METHODS)
-        cell = f"({spe - pn:+.1f})"
+def _differences(chosen, condition, dim=2) -> str:
+    pairs = []
+    for place, (num_support, num_classes) in enumerate(COLUMNS):
         models = [
-            chosen[recipe(num_support, method, condition)]
+            chosen[recipe(num_support, method, condition, dim)]
             for method in ("stochastic_prototypes", "prototypical")
         ]
-        where = split(num_support, num_classes), condition
-        paired = differences(*models, *where)
-        if paired:
-            test = paired_runs(*models, *where)
-            cell = f"{cell_of_seeds(paired, test)} {cell}"
-        cells.append(cell)
-    return f"| {condition.replace('_', ' ')} | " + " | ".join(cells) + " |"
+        published = None
+        if dim != NOT_PUBLISHED_DIM:
+            pn, spe = (
+                PUBLISHED[condition, method][place] for method in METHODS
+            )
+            published = spe - pn
+        pair = *models, split(num_support, num_classes), condition
+        pairs.append((pair, published))
+    name = condition.replace("_", " ")
+    name += f", {dim} dimensions" if dim != 2 else ""
+    return f"| {name} | " + " | ".join(difference_cells(pairs)) + " |"
 
 
 def load() -> list[dict]:

@@ -82,7 +82,22 @@ def test_differences_are_of_shared_seeds():
     first = [run(seed, accuracy=0.9 + seed / 100) for seed in (0, 1, 2)]
     second = [run(seed, accuracy=0.8) for seed in (2, 0, 5)]
     found = grid.differences(first, second, "test_seen", "clean")
-    assert found == pytest.approx([10, 12])
+    assert found == pytest.approx({0: 10, 2: 12})
+
+
+def test_the_mean_of_differences_is_over_seeds_of_all_cells():
+    cells = [{0: 1.0, 1: 5.0, 2: 9.0}, {2: 3.0, 0: 2.0}]
+    found = grid.mean_differences(cells)
+    assert found == [statistics.mean(v) for v in ((1, 2), (9, 3))]
+    text = grid.table([run(0, accuracy=0.9), run(1, accuracy=0.8)])
+    (row,) = (line for line in text.splitlines() if "| clean | seen |" in line)
+    published = [
+        grid.PUBLISHED[f"n_digit_{n}_dim_{dim}_{method}"][0]
+        for method in ("stochastic_prototypes", "prototypical")
+        for n, dim in grid.SHAPES
+    ]
+    mean = sum(published[:4]) / 4 - sum(published[4:]) / 4
+    assert row.endswith(f"| ({mean:+.1f}) |")
 
 
 def test_cells_contain_our_number_and_the_published_number():

@@ -65,6 +65,7 @@ def test_cells_and_differences():
             run(f"omniglot_5_shot_{spe}", 5, 0.7),
             run("omniglot_1_shot_dim_2_prototypical_corrupted", 1, 0.4),
             run("omniglot_1_shot_dim_64_prototypical", 1, 0.9),
+            run("omniglot_1_shot_dim_64_stochastic_prototypes", 1, 0.93),
         ]
     )
     rows = text.splitlines()
@@ -87,8 +88,33 @@ def test_cells_and_differences():
     # The difference is over the one seed that both methods have.
     assert (
         "| corrupt support | **+10.0** [+10.0] (+0.7) | (+8.0) "
-        "| **+10.0** [+10.0] (+2.0) | (+9.9) |"
+        "| **+10.0** [+10.0] (+2.0) | (+9.9) | (+5.2) |"
     ) in rows
+    # The paper has no numbers for 64 dimensions.
+    assert (
+        "| clean, 64 dimensions | **+3.0** [+3.0] |  | **+3.0** [+3.0] |  |  |"
+    ) in rows
+
+
+def test_the_mean_of_differences():
+    runs = [
+        run(f"omniglot_{shots}_shot_dim_64_{method}", shots, accuracy)
+        for shots, accuracies in {1: (0.9, 0.93), 5: (0.95, 0.96)}.items()
+        for method, accuracy in zip(
+            omniglot_table.METHODS, accuracies, strict=True
+        )
+    ]
+    text = omniglot_table.table(runs)
+    (row,) = (r for r in text.splitlines() if "| clean, 64 dim" in r)
+    # Columns of 3, 1, 3 and 1 points.
+    assert row.endswith("| **+1.0** [+1.0] | **+2.0** [+2.0] |")
+
+
+def test_commands_and_hardware():
+    spe = "dim_2_stochastic_prototypes_corrupted"
+    rows = omniglot_table.table(
+        [run(f"omniglot_1_shot_{spe}", 1, 0.6, seed=1)]
+    ).splitlines()
     assert f"    # omniglot_1_shot_{spe}, seed 1" in rows
     assert "    # omniglot_5_shot_dim_64_prototypical, not run" in rows
     assert "Hardware: a processor, 1 core." in rows
