@@ -4,8 +4,9 @@
 
 A FOLDER is a workdir that was also evaluated with
 `--config.evaluation.name=out_of_distribution`. The script first copies these
-numbers to `benchmarks/results/out_of_distribution`. It then makes the table
-from these files only.
+numbers to `benchmarks/results/out_of_distribution`. The name of a file contains
+what the run changed, its splits and its unknown inputs, so one run can have
+several evaluations. It then makes the table from these files only.
 """
 
 import json
@@ -21,6 +22,7 @@ from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from trainers.evaluators.unknown_scores import auroc_text
+from trainers.overrides import overrides
 
 RESULTS = ROOT / "benchmarks" / "results" / "out_of_distribution"
 PAGE = ROOT / "docs" / "results" / "prototypes.md"
@@ -31,10 +33,13 @@ BEGIN, END = (
 SECTION = "evaluation_out_of_distribution"
 SCORES = {
     "predicted_variance": "predicted variance",
+    "head_uncertainty": "uncertainty of the head",
     "posterior_entropy": "posterior entropy",
     "log_evidence": "density under the prototypes",
     "nearest_distance": "nearest distance",
 }
+# Fields that do not change the name of a training, or that have another place.
+UNNAMED = ("seed", "num_epochs", "optimizer.learning_rate.decay_steps")
 # Settings that a command names.
 NAMED = (
     "splits",
@@ -57,8 +62,6 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
             f"received {', '.join(results)}. Evaluate the run with "
             "--config.evaluation.name=out_of_distribution"
         )
-    steps = config["num_epochs"] * config["steps_per_epoch"]
-    name = f"{results['recipe']}_seed_{results['seed']}_{steps}.json"
     kept = {
         "recipe": results["recipe"],
         "seed": results["seed"],
@@ -66,7 +69,38 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
         "training": results["training"],
         SECTION: results[SECTION],
     }
-    keep_result(RESULTS / name, kept, replace=replace)
+    name = "_".join([trained_name(kept), *evaluated_name(kept)])
+    keep_result(RESULTS / f"{name}.json", kept, replace=replace)
+
+
+def trained_name(run: dict) -> str:
+    """Names a training by recipe, seed, length and changed fields."""
+    words = [run["recipe"], f"seed_{run['seed']}", f"{_steps(run)}"]
+    return "_".join([*words, *_changed(run)])
+
+
+def _steps(run: dict) -> int:
+    return run["config"]["num_epochs"] * run["config"]["steps_per_epoch"]
+
+
+def _changed(run: dict) -> list[str]:
+    """Returns `field=value` for each changed field of the training."""
+    return [
+        f"{name.rpartition('.')[2]}={value}"
+        for name, value in overrides(run["recipe"], run["config"]).items()
+        if name not in UNNAMED and not name.startswith("evaluation.")
+    ]
+
+
+def evaluated_name(run: dict) -> list[str]:
+    """Names an evaluation by its splits, groups and other data sets."""
+    settings = run[SECTION]["settings"]
+    words = ["+".join(settings["splits"])]
+    if settings["group"]:
+        words.append(f"group={settings['group']}")
+    # A folder or a file of the user's has a path.
+    others = [pathlib.PurePath(name).name for name, _ in settings["others"]]
+    return words + [f"others={'+'.join(others)}"] * bool(others)
 
 
 def table(results: list[dict]) -> str:
@@ -74,15 +108,17 @@ def table(results: list[dict]) -> str:
     if not results:
         return NOT_RUN
     lines = [
-        f"| recipe, seed | unknown inputs | {' | '.join(SCORES.values())} |",
-        "|---|---|" + "---:|" * len(SCORES),
+        "| recipe, episodes, seed | split | unknown inputs "
+        f"| {' | '.join(SCORES.values())} |",
+        "|---|---|---|" + "---:|" * len(SCORES),
     ]
     for run in results:
-        (split,) = run[SECTION]["settings"]["splits"]
-        for kind, found in run[SECTION][split].items():
-            cells = " | ".join(_cell(found.get(score)) for score in SCORES)
-            name = f"`{run['recipe']}`, {run['seed']}"
-            lines.append(f"| {name} | {kind} | {cells} |")
+        recipe = " ".join([run["recipe"], *_changed(run)])
+        name = f"`{recipe}`, {_steps(run):,}, {run['seed']}"
+        for split in run[SECTION]["settings"]["splits"]:
+            for kind, found in run[SECTION][split].items():
+                cells = " | ".join(_cell(found.get(score)) for score in SCORES)
+                lines.append(f"| {name} | {split} | {kind} | {cells} |")
     measured = [run[SECTION] for run in results]
     commits = sorted({found["commit"][:7] for found in measured})
     lines += [
@@ -91,7 +127,8 @@ def table(results: list[dict]) -> str:
         f"{' '.join(commits)}; {hardware(measured)}.",
     ]
     commands = {
-        f"{run['recipe']}, {run['seed']}": _command(run) for run in results
+        " ".join([trained_name(run), *evaluated_name(run)]): command(run)
+        for run in results
     }
     return "\n".join([*lines, *command_lines(commands)])
 
@@ -102,9 +139,9 @@ def _cell(found: dict | None) -> str:
     return f"{auroc_text(found)} ({100 * found['fpr_at_95_tpr']:.0f})"
 
 
-def _command(run: dict) -> str:
+def command(run: dict) -> str:
     """Trains, evaluates, and evaluates unknown inputs."""
-    folder = f"runs/{run['recipe']}_{run['seed']}"
+    folder = f"runs/{trained_name(run)}"
     settings = run[SECTION]["settings"]
     words = ["python", "-m", "trainers.evaluate", "--workdir", folder]
     words += ["--config.evaluation.name=out_of_distribution"]

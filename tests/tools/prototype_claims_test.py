@@ -1,5 +1,8 @@
 """Verdicts about the claims of stochastic prototypes."""
 
+import copy
+import json
+
 import pytest
 from scipy import stats
 
@@ -211,7 +214,7 @@ def test_unknown_inputs():
     run = unknown_run(0.9)
     text = out_of_distribution_table.table([run])
     cell = "0.900 ±0.010 (25)"
-    assert f"| mnist | {cell} |  | {cell} |  |" in text
+    assert f"| test | mnist | {cell} |  |  | {cell} |  |" in text
     assert "'--config.evaluation.others=(('\"'\"'mnist'\"'\"'," in text
     assert "evaluation.group" not in text
     assert prototype_claims.unknown_claim([run])[2] == "reproduced"
@@ -227,6 +230,47 @@ def test_unknown_inputs():
     assert verdict == "in part" and "0.90; " in evidence
     assert evidence.endswith("seed 1, test) 0.50")
     assert out_of_distribution_table.table([]) == NOT_RUN
+
+
+def write_unknown_run(folder, run):
+    folder.mkdir()
+    (folder / "results.json").write_text(json.dumps(run))
+    (folder / "config.json").write_text(json.dumps(run))
+    return folder
+
+
+def test_evaluations_of_one_run_have_their_own_files(tmp_path, monkeypatch):
+    table = out_of_distribution_table
+    monkeypatch.setattr(table, "RESULTS", tmp_path / "kept")
+    run = unknown_run(0.9) | {"training": {"steps": 10}}
+    both = copy.deepcopy(run)
+    section = both[table.SECTION]
+    section["settings"]["splits"] = ["test", "validation"]
+    section["validation"] = {
+        "uniform noise": {
+            "head_uncertainty": section["test"]["mnist"]["predicted_variance"]
+        }
+    }
+    changed = copy.deepcopy(run)
+    changed["config"]["objective"]["num_samples"] = 7
+    for number, each in enumerate((run, both, changed)):
+        table.collect(write_unknown_run(tmp_path / f"run_{number}", each))
+    stem = f"{run['recipe']}_seed_0_10000"
+    assert [path.stem for path in sorted((tmp_path / "kept").iterdir())] == [
+        f"{stem}_num_samples=7_test_others=mnist",
+        f"{stem}_test+validation_others=mnist",
+        f"{stem}_test_others=mnist",
+    ]
+    text = table.table(table.load())
+    assert text.count("`, 10,000, 0 | test | mnist |") == 3
+    assert f"| `{run['recipe']} num_samples=7`, 10,000, 0 | test |" in text
+    cell = "0.900 ±0.010 (25)"
+    assert f"| validation | uniform noise |  | {cell} |  |  |  |" in text
+    assert text.count("trainers.train") == 3
+    again = copy.deepcopy(run)
+    again[table.SECTION]["settings"]["num_episodes"] = 3
+    with pytest.raises(ValueError, match="already contains other values"):
+        table.collect(write_unknown_run(tmp_path / "again", again))
 
 
 def step_cost(stochastic, again):

@@ -48,9 +48,9 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     method = Method(model)
     mean = np.concatenate([split.clean for split in splits])
     mean = method.points(mean).numpy()
-    if method.is_gaussian:
+    if "uncertainty" in results:
         results["uncertainty"]["rank_correlation_dimension_digit"] = (
-            occlusion_by_digit(*variance_and_occlusion(splits))
+            occlusion_by_digit(*variance_and_occlusion(method, splits))
         )
     results["axes"] = axis_alignment(mean, found)
     return results, figures

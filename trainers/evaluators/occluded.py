@@ -8,7 +8,7 @@ import tensorflow as tf
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.datasets import corrupt
 from embeddings_tf.datasets import occlusion_mask
-from embeddings_tf.ops import gaussian
+from embeddings_tf.models.method import Method
 from trainers.embed import embed
 from trainers.evaluators.rank_correlation import rank_correlation
 from trainers.progress import Progress
@@ -129,19 +129,22 @@ def _seed(draw: int, first: int) -> tf.Tensor:
     return tf.constant([draw, first], tf.int32)
 
 
-def variance_and_occlusion(splits: list[EmbeddedSplit]):
-    """Variances `(n, dim)` of corrupted Gaussians, and hidden shares.
+def variance_and_occlusion(method: Method, splits: list[EmbeddedSplit]):
+    """Predicted variances `(n, dim)` of corrupted images, and hidden shares.
 
-    Both are over all splits and draws; the second is `(n, num_parts)`.
+    Both are over all splits and draws; the second is `(n, num_parts)`. The
+    method must predict variances.
     """
     embeddings = np.concatenate([e for s in splits for e in s.corrupted])
     occluded = np.concatenate([o for s in splits for o in s.occluded])
-    return gaussian.unpack(embeddings)[1].numpy(), occluded
+    return method.variances(embeddings).numpy(), occluded
 
 
-def uncertainty(splits: list[EmbeddedSplit]) -> tuple[dict, dict]:
+def uncertainty(
+    method: Method, splits: list[EmbeddedSplit]
+) -> tuple[dict, dict]:
     """Measures whether the variance rises with occlusion; adds its curve."""
-    variance, occluded = variance_and_occlusion(splits)
+    variance, occluded = variance_and_occlusion(method, splits)
     total = variance.sum(-1)
     overall = occluded.mean(-1)
     edges = np.linspace(0, overall.max(), 11)

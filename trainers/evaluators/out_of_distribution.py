@@ -11,7 +11,6 @@ from scipy import special
 from embeddings_tf import viz
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops import gaussian
 from trainers.embed import embed
 from trainers.embed import split_to_embed
 from trainers.evaluators import few_shot
@@ -21,6 +20,8 @@ from trainers.progress import Progress
 
 # Examples of a data set, and of noise, that are embedded.
 MOST_EXAMPLES = 2000
+# The test split, among the inputs of `measure`.
+OWN = ""
 
 validation = few_shot.validation
 
@@ -73,13 +74,19 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         groups = np.zeros(len(labels), int)
         if wanted.group:
             groups = class_ids(data.other_labels(split, wanted.group))
-        foreign = {
-            name: embed(model, _other(data, name, part))
-            for name, part in wanted.others
+        others = {
+            name: _other(data, name, part) for name, part in wanted.others
         }
-        foreign["uniform noise"] = embed(model, _noise(x))
+        others["uniform noise"] = _noise(x)
+        foreign = {name: embed(model, other) for name, other in others.items()}
+        head = None
+        if getattr(model, "uncertainty", None) is not None:
+            head = {
+                name: model.predict_uncertainty(rows)
+                for name, rows in {OWN: x, **others}.items()
+            }
         results[split] = measure(
-            model, embed(model, x), labels, groups, foreign, wanted
+            model, embed(model, x), labels, groups, foreign, wanted, head
         )
         figures[f"out_of_distribution_{split}"] = viz.bars_figure(
             {
@@ -94,7 +101,9 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     return results, figures
 
 
-def measure(model, embeddings, labels, groups, foreign, wanted) -> dict:
+def measure(
+    model, embeddings, labels, groups, foreign, wanted, head=None
+) -> dict:
     """Measures the scores over episodes.
 
     Args:
@@ -105,33 +114,50 @@ def measure(model, embeddings, labels, groups, foreign, wanted) -> dict:
             of one group.
         foreign: Embeddings of inputs of no class, by name.
         wanted: Numbers of classes, supports, queries, episodes and samples.
+        head: Uncertainties of an `UncertaintyHead` of the test split, at the
+            key OWN, and of each entry of `foreign`; None without a head.
 
     Returns:
         By kind of unknown inputs and score: mean AUROC and FPR at 95 % TPR,
         each with the half width of its 95 % interval.
     """
     scores, found = _scores(model, wanted.num_samples), {}
+    inputs = {OWN: embeddings, **foreign}
+    alone = {
+        name: _of_inputs(model, rows, None if head is None else head[name])
+        for name, rows in inputs.items()
+    }
     progress = Progress(wanted.num_episodes, "open-set episode")
     for episode in range(wanted.num_episodes):
         rng = np.random.default_rng(episode)
         support, known = _draw(rng, labels, groups, wanted)
         of_group = groups == groups[support[0, 0]]
         is_new = ~np.isin(labels, labels[support[:, 0]])
-        kinds = {"other classes": embeddings[is_new & of_group]}
+        kinds = {"other classes": (OWN, np.flatnonzero(is_new & of_group))}
         if not of_group.all():
-            kinds["other groups"] = embeddings[~of_group]
-        kinds = {k: v for k, v in {**kinds, **foreign}.items() if len(v)}
-        queries = [embeddings[known]]
-        for rows in kinds.values():
+            kinds["other groups"] = OWN, np.flatnonzero(~of_group)
+        kinds |= {
+            name: (name, np.arange(len(foreign[name]))) for name in foreign
+        }
+        kinds = {kind: place for kind, place in kinds.items() if len(place[1])}
+        # Queries of the enrolled classes, then of each kind.
+        drawn = [(OWN, known)]
+        for name, rows in kinds.values():
             chosen = rng.choice(len(rows), min(len(known), len(rows)), False)
-            queries.append(rows[chosen])
+            drawn.append((name, rows[chosen]))
         answers = scores(
             embeddings[support.reshape(-1)],
             np.repeat(np.arange(len(support)), support.shape[1]),
-            np.concatenate(queries),
+            np.concatenate([inputs[name][rows] for name, rows in drawn]),
             len(support),
         )
-        ends = np.cumsum([len(rows) for rows in queries])[:-1]
+        answers |= {
+            score: np.concatenate(
+                [alone[name][score][rows] for name, rows in drawn]
+            )
+            for score in alone[OWN]
+        }
+        ends = np.cumsum([len(rows) for _, rows in drawn])[:-1]
         for name, values in answers.items():
             inside, *outside = np.split(values, ends)
             for kind, unknown in zip(kinds, outside, strict=True):
@@ -175,19 +201,26 @@ def _draw(rng, labels, groups, wanted):
 
 def _scores(model, num_samples: int):
     """Returns a function of an episode: uncertainties of queries by name."""
-    method = Method(model)
     by_method = unknown_scores.score_function(model, num_samples)
 
     def scores(support, labels, query, num_classes):
         found, log_prob = by_method(support, labels, query, num_classes)
         entropy = special.entr(np.exp(log_prob)).sum(axis=-1)
-        found = {"posterior_entropy": entropy, **found}
-        if method.is_gaussian:
-            _, variance = gaussian.unpack(query.astype(np.float64))
-            found["predicted_variance"] = np.log(variance).sum(axis=-1)
-        return found
+        return {"posterior_entropy": entropy, **found}
 
     return scores
+
+
+def _of_inputs(model, embeddings, head) -> dict[str, np.ndarray]:
+    """Uncertainties `(n,)` that need no enrolled classes, by name."""
+    found = {}
+    variances = Method(model).variances(embeddings)
+    if variances is not None:
+        variances = variances.numpy().astype(np.float64)
+        found["predicted_variance"] = np.log(variances).sum(axis=-1)
+    if head is not None:
+        found["head_uncertainty"] = np.asarray(head, np.float64)
+    return found
 
 
 def _other(data, name: str, split: str):

@@ -9,6 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.models.method import Method
+from embeddings_tf.objectives import FullCovariancePrototypes
 from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import SoftContrastive
 from tests.trainers.images import images
@@ -20,6 +22,7 @@ from trainers.evaluators import episodes
 from trainers.evaluators import evaluator
 from trainers.evaluators import few_shot
 from trainers.evaluators import n_digit_few_shot
+from trainers.evaluators import occluded
 from trainers.evaluators.occluded import EmbeddedSplit
 
 TINY = str(pathlib.Path(__file__).parents[1] / "tiny.py")
@@ -140,7 +143,7 @@ def test_leave_one_out_under_each_condition(is_gaussian, monkeypatch):
     monkeypatch.setattr(
         few_shot, "confusion", lambda *a: [np.array(["a"]), np.array(["a"])]
     )
-    monkeypatch.setattr(few_shot, "uncertainty", lambda splits: ({}, {}))
+    monkeypatch.setattr(few_shot, "uncertainty", lambda *_: ({}, {}))
     monkeypatch.setattr(few_shot.viz, "evaluation_figure", lambda *a: None)
     monkeypatch.setattr(few_shot.viz, "embedding_figure", lambda *a, **k: None)
     found, _ = few_shot.measure(run, model, [split], LABELS, {"class": LABELS})
@@ -363,3 +366,25 @@ def test_figures_are_saved_in_one_place_and_emptied(tmp_path):
     assert [path.name for path in tmp_path.glob("*.png")] == ["curve.png"]
     assert any((tmp_path / "tensorboard" / "evaluation").iterdir())
     assert not figure.axes
+
+
+def test_the_occlusion_of_full_covariance():
+    """Variances are a softplus of the embedding, for an objective of points."""
+    rng = np.random.default_rng(0)
+    corrupt = rng.normal(size=(40, 5)).astype("float32")
+    hidden = np.linspace(0, 1, 40)[:, np.newaxis]
+    corrupt[:, 2:4] = 3 * hidden - 1
+    labels = np.arange(40) % 4
+    split = EmbeddedSplit(
+        "test", 4, labels, labels, corrupt, [corrupt], [hidden]
+    )
+    model = EmbeddingModel(
+        identity(5), FullCovariancePrototypes(num_support=2), gaussian=False
+    )
+    found, curve = occluded.uncertainty(Method(model), [split])
+    assert found["rank_correlation_with_occlusion"] == pytest.approx(1)
+    variance = np.log1p(np.exp(3 * hidden - 1))
+    np.testing.assert_allclose(
+        found["median_variance_by_dimension"], np.median(variance), rtol=1e-3
+    )
+    assert len(curve["stddev"]) == 10

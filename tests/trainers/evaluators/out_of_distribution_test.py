@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import FullCovariancePrototypes
 from embeddings_tf.objectives import StochasticPrototypes
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
@@ -66,6 +67,37 @@ def test_variance_of_gaussians():
     assert found["other classes"]["predicted_variance"]["auroc"] < 0.75
 
 
+def test_variances_of_full_covariance():
+    """The objective reads variances from points of width 5."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(64, 5)).astype("float32")
+    # Raw variances of a softplus, apart from the foreign inputs'.
+    foreign = {"wide": z[:40] + np.float32([0, 0, 9, 9, 0])}
+    model = EmbeddingModel(
+        identity(5), FullCovariancePrototypes(num_support=3), gaussian=False
+    )
+    found = out_of_distribution.measure(
+        model, z, LABELS, np.zeros(64, int), foreign, WANTED
+    )
+    assert found["wide"]["predicted_variance"]["auroc"] == 1
+    assert "head_uncertainty" not in found["wide"]
+
+
+def test_the_uncertainty_of_a_head():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(64, 8)).astype("float32")
+    foreign = {"worse": z[:40], "same": z[:40]}
+    own = rng.uniform(size=64)
+    head = {out_of_distribution.OWN: own, "worse": own[:40] + 2}
+    head["same"] = np.full(40, 0.5)
+    found = out_of_distribution.measure(
+        identity(8), z, LABELS, GROUPS, foreign, WANTED, head
+    )
+    assert found["worse"]["head_uncertainty"]["auroc"] == 1
+    # Of one value, the AUROC is the share of known inputs below it.
+    assert 0 < found["same"]["head_uncertainty"]["auroc"] < 1
+
+
 def test_one_episode_has_no_interval():
     row = unknown_scores.mean_rates([(0.75, 0.5)])
     assert row["auroc"] == 0.75 and row["auroc_interval"] is None
@@ -110,6 +142,7 @@ def test_command(tmp_path, capsys):
     words = ["--workdir", tmp_path / "run", "--config.num_epochs=1"]
     goal = [f"arrays:{tmp_path / 'a.npz'}", "--goal", "few_shot"]
     more = ["--config.steps_per_epoch=2", "--config.deterministic=False"]
+    more += ["--config.uncertainty.name=UncertaintyHead"]
     assert call(train, *goal, *words, *more) == 0
     words = [
         "--workdir",
@@ -129,4 +162,5 @@ def test_command(tmp_path, capsys):
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     found = results["evaluation_out_of_distribution"]["test"]
     assert set(found) == {"other classes", other, "uniform noise"}
+    assert all("head_uncertainty" in scores for scores in found.values())
     assert len(list((tmp_path / "run").glob("*out_of_distribution*.png"))) == 1
