@@ -290,7 +290,8 @@ def axes_claims(runs: list[dict]) -> list[claims.Claim]:
 def unknown_claim(results: list[dict]) -> claims.Claim:
     """AUROC of the predicted variance, of other data sets and of noise.
 
-    Held-out classes are of the same kind and do not count.
+    Held-out classes, and other splits of the run's own data set, are of the
+    same kind and do not count.
     """
     claim = "The variance detects inputs from elsewhere (Sections 1 and 4.2)"
     found = [
@@ -302,7 +303,8 @@ def unknown_claim(results: list[dict]) -> claims.Claim:
         for kind, scores in run[out_of_distribution_table.SECTION][
             split
         ].items()
-        if kind not in HELD_OUT_CLASSES and "predicted_variance" in scores
+        if kind not in (*HELD_OUT_CLASSES, run["config"]["dataset"])
+        and "predicted_variance" in scores
     ]
     aurocs = [scores["predicted_variance"]["auroc"] for _, scores in found]
     text = "; ".join(

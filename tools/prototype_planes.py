@@ -4,6 +4,7 @@
 
 Figure 5 of Scott, Ridgeway & Mozer 2019 is the plane of Omniglot, Figure 7 the
 plane of two digits. A FOLDER is a workdir of one of both, in two dimensions.
+Other methods are refused, because the figures are of stochastic prototypes.
 The script draws characters at their embeddings from the best checkpoint, and
 copies the plane of numbers that the evaluation drew. The text in
 `docs/results/prototypes.md` says which run a picture comes from.
@@ -23,6 +24,7 @@ from tools.rerun_command import rerun_command
 PAGE = ROOT / "docs" / "results" / "prototypes.md"
 BEGIN, END = "<!-- planes: begin -->", "<!-- planes: end -->"
 RESULTS = ROOT / "benchmarks" / "results" / "planes"
+METHOD = "StochasticPrototypes"
 CHARACTERS, NUMBERS = "prototypes_omniglot_plane", "prototypes_n_digit_plane"
 PLANE_OF = {"omniglot_rotations": CHARACTERS, "n_digit/2_number": NUMBERS}
 ABOUT = {
@@ -45,6 +47,12 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
             f"{workdir} must be a run in two dimensions on one of "
             f"{[*PLANE_OF]}; received {config['dataset']} in "
             f"{config['encoder']['dim']} dimensions"
+        )
+    method = config.get("objective", {}).get("name", "another method")
+    if method != METHOD:
+        raise ValueError(
+            f"{workdir} must be a run of {METHOD}, which Figures 5 and 7 show; "
+            f"received {method}"
         )
     origin = {
         "recipe": results["recipe"],

@@ -198,6 +198,7 @@ def unknown_run(auroc):
             # Held-out classes are not from elsewhere.
             "other classes": {"predicted_variance": {**row, "auroc": 0.4}},
             "other groups": {"predicted_variance": {**row, "auroc": 0.4}},
+            config["dataset"]: {"predicted_variance": {**row, "auroc": 0.4}},
         },
         "settings": settings,
         **machine,

@@ -244,6 +244,21 @@ def test_only_planes_are_drawn(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("method", "received"),
+    [
+        ("hedged_instances", "HedgedInstances"),
+        ("prototypical", "another method"),
+    ],
+)
+def test_only_planes_of_stochastic_prototypes(tmp_path, method, received):
+    config = recipe_fields(load_recipe(f"n_digit_2_dim_2_{method}"))
+    (tmp_path / "config.json").write_text(json.dumps({"config": config}))
+    (tmp_path / "results.json").write_text("{}")
+    with pytest.raises(ValueError, match=f"received {received}"):
+        prototype_planes.collect(tmp_path)
+
+
+@pytest.mark.parametrize(
     ("module", "text"),
     [
         (colour_orientation_table, colour_orientation_table.table),
