@@ -13,12 +13,15 @@ A line contains:
 """
 
 import collections
+import functools
 import json
 import pathlib
 from collections.abc import Iterator
 
 from tools import n_digit_grid
 from tools import n_digit_table
+from tools import omniglot_table
+from tools import out_of_distribution_table as unknown
 from tools.agree import NOT_COMPARED
 from tools.agree import ROOT
 from tools.one_config import require_one_config
@@ -28,7 +31,13 @@ from trainers.cross_validate import flat
 RESULTS = ROOT / "benchmarks" / "results"
 FILE = ROOT / "docs" / "results" / "results.csv"
 # Experiments of single trainings, which studies repeat with other fields.
-SINGLE_RUNS = ("n_digit", "omniglot", "colour_orientation", "uncertainty")
+SINGLE_RUNS = (
+    "n_digit",
+    "omniglot",
+    "colour_orientation",
+    "uncertainty",
+    "out_of_distribution",
+)
 # Runs with equal values in these columns belong to one line.
 CELL = ["experiment", "recipe", "data", "protocol", "number"]
 
@@ -62,6 +71,11 @@ def _runs(experiment: str, found: dict) -> Iterator[tuple[str, dict, dict]]:
     elif "runs" in found:
         for name, run in found["runs"].items():
             yield name, run["config"], run
+    elif unknown.SECTION in found:
+        section = found[unknown.SECTION]
+        splits = section["settings"]["splits"]
+        evaluation = {split: section[split] for split in splits}
+        yield "run", found["config"], {**found, "evaluation": evaluation}
     elif "evaluation" in found:
         yield "run", n_digit_table.config_of(found), found
 
@@ -80,7 +94,9 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
         "seed": config["seed"],
         "commit": run["training"]["commit"][:7],
         "processor": run["training"]["processor"],
-        "command": rerun_command(
+        "command": unknown.command(found)
+        if unknown.SECTION in found
+        else rerun_command(
             found["recipe"],
             config,
             f"runs/{path.stem}",
@@ -88,6 +104,9 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
             initial_run=run.get("initial_run"),
         ),
     }
+    if unknown.SECTION in found:
+        settings = ", ".join(unknown.evaluated_name(found))
+        row["protocol"] = f"{row['protocol']}, {settings}"
     for number, value in flat(run["evaluation"]).items():
         if number.partition(".")[0] not in NOT_COMPARED:
             published = _published(found["recipe"], number)
@@ -121,7 +140,22 @@ def _published(recipe: str, number: str) -> float | None:
     names = [f"{split}.{name}.{rule}" for split, name in n_digit_grid.CELLS]
     values = n_digit_grid.PUBLISHED.get(recipe, ())
     published = dict(zip(names, values, strict=False))
+    published |= _published_of_characters().get(recipe, {})
     return round(published[number] / 100, 6) if number in published else None
+
+
+@functools.cache
+def _published_of_characters() -> dict[str, dict[str, float]]:
+    """Accuracies in % of Table D.1, by recipe and name of the number."""
+    found = collections.defaultdict(dict)
+    for (condition, method), values in omniglot_table.PUBLISHED.items():
+        for column, value in zip(omniglot_table.COLUMNS, values, strict=True):
+            recipe = omniglot_table.recipe(column[0], method, condition)
+            split = omniglot_table.split(*column)
+            found[recipe][f"{split}.{condition}.{n_digit_grid.EPISODES}"] = (
+                value
+            )
+    return found
 
 
 def table():

@@ -1,10 +1,12 @@
 """The CSV of all results agrees with the result files."""
 
 import csv
+import json
 import statistics
 
 import pytest
 
+from tests.tools.prototype_claims_test import unknown_run
 from tools import cross_validation_results
 from tools import n_digit_grid
 from tools import results_csv
@@ -71,6 +73,41 @@ def test_published_numbers_have_the_rule_of_the_paper(method):
     }
     assert right == pytest.approx(percent[method] / 100)
     assert wrong is None
+
+
+@pytest.mark.parametrize(
+    ("recipe", "number", "percent"),
+    [
+        # Table D.1: clean, 5-shot 20-class; corrupt queries, 1-shot 5-class.
+        ("omniglot_5_shot_dim_2_stochastic_prototypes",
+         "test_20_class_5_shot.clean.accuracy", 55.3),
+        ("omniglot_1_shot_dim_2_prototypical_corrupted",
+         "test.corrupt_query.accuracy", 48.9),
+        # These models are tested on other images, or were not in the table.
+        ("omniglot_1_shot_dim_2_prototypical_corrupted",
+         "test.clean.accuracy", None),
+        ("omniglot_1_shot_dim_64_prototypical", "test.clean.accuracy", None),
+    ],
+)  # fmt: skip
+def test_published_numbers_of_characters(recipe, number, percent):
+    found = results_csv._published(recipe, number)
+    assert found == (percent and pytest.approx(percent / 100))
+
+
+def test_unknown_inputs_have_lines(tmp_path, monkeypatch):
+    (tmp_path / "out_of_distribution").mkdir()
+    run = unknown_run(0.9)
+    machine = {"commit": "0123456789", "processor": "a processor"}
+    run["training"] = machine
+    file = tmp_path / "out_of_distribution" / "run.json"
+    file.write_text(json.dumps(run))
+    monkeypatch.setattr(results_csv, "RESULTS", tmp_path)
+    rows = {row["number"]: row for row in results_csv.numbers()}
+    row = rows["test.mnist.predicted_variance.auroc"]
+    assert row["value"] == 0.9
+    assert row["protocol"].endswith("10000 episodes, test, others=mnist")
+    assert "--config.evaluation.name=out_of_distribution" in row["command"]
+    assert not [name for name in rows if not name.startswith("test.")]
 
 
 def test_every_line_has_a_command(lines):
