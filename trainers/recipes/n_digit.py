@@ -15,11 +15,15 @@ corruption (`--config.preprocess.probability`).
 
 Accuracy against the number of samples in training:
 `--config.objective.sampler=naive --config.objective.num_samples=20` and
-`--config.num_epochs=10 --config.optimizer.learning_rate.decay_steps=2000`.
+`--config.num_epochs=10 --config.optimizer.learning_rate.decay_steps=2000`. The
+naive sampler may need `--config.encoder.initial_variance=0.05` to learn.
 
 The paper does not state the number of supports and queries in training, the
-optimiser, the learning rate and the length of training. The values here were
-chosen on validation data (README.md in this folder).
+optimiser, the learning rate and the length of training. Learning rate and
+schedule were chosen on validation data: the trials are in the last table of
+docs/results/n_digit.md, and in docs/tuning.md. Adam, 5 supports, 5 queries and
+8,000 episodes were not compared with other values on this data.
+`benchmarks/prototype_choices.py` compares 5 with 2 supports on other digits.
 
 Departure from the paper: a fixed number of episodes with cosine decay, instead
 of halving the learning rate until early stopping.

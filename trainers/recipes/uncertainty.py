@@ -82,6 +82,15 @@ def uncertainty(
     )
 
 
+def results(name: str) -> tuple[str, ...]:
+    """Where the results of a recipe are, if it was run."""
+    return (
+        f"uncertainty/{name}_seed_*.json",
+        f"out_of_distribution/{name}_seed_*.json",
+        f"searches/{name}-*.json",
+    )
+
+
 PROTOTYPICAL = sections.loss("PrototypicalLoss", num_support=5)
 METHODS = {
     "prototypical": (PROTOTYPICAL, False, "Prototypical networks"),
@@ -96,7 +105,7 @@ RECIPES = {
         f"{about} with an uncertainty head, {dim} dimensions",
         uncertainty,
         {**fields, "dim": dim, "method": method, "gaussian": gaussian},
-        (f"uncertainty/uncertainty_{data}_dim_{dim}_{name}_seed_*.json",),
+        results(f"uncertainty_{data}_dim_{dim}_{name}"),
     )
     for data, fields in (("image_folder", IMAGE_FOLDER), ("omniglot", OMNIGLOT))
     for dim in (2, 16, 64)
