@@ -19,6 +19,7 @@ from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
 from trainers.overrides import flat
 from trainers.overrides import overrides
+from trainers.recipes.uncertainty import RECIPES
 from trainers.workdir import recipe_fields
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -50,12 +51,18 @@ UNNAMED = (
 # An objective of the study replaces the recipe's, with a seed of its own.
 OWN_OBJECTIVE = ("objective.name", "objective.seed")
 SOURCES = {"head": "head", "variance": "predicted variance"}
+# Condition, measure, and its aim: at least this value.
+AIMS = (
+    ("corrupt", "rank_correlation", 0.5),
+    ("blur", "rank_correlation", 0.3),
+    ("noise", "rank_correlation", 0.3),
+    ("clean", "recall_auroc", 0.62),
+    ("corrupt", "recall_auroc", 0.68),
+)
 HEAD = (
-    """\
-| data | dim | setting | uncertainty | rank: rectangle | blur | noise | \
-R-AUROC: clean | rectangle | AURC: clean | share | variation |
-|---|---:|---|---|"""
-    + "---:|" * 8
+    "| data | dim | setting | uncertainty | rank: rectangle | blur | noise | "
+    "R-AUROC: clean | rectangle | aims met | AURC: clean | share "
+    "| variation |\n|---|---:|---|---|" + "---:|" * 9
 )
 
 
@@ -176,6 +183,7 @@ def table(results: list[dict]) -> str:
         for source in SOURCES
         if source in run["evaluation"]["test"]["clean"]
     ]
+    lines += ["", _aims_text(results), "", *_not_run(results)]
     if results:
         training = [run["training"] for run in results]
         lines += ["", f"Hardware: {hardware(training)}."]
@@ -211,20 +219,58 @@ def _name(run: dict) -> str:
 
 def _row(run: dict, source: str) -> str:
     test = run["evaluation"]["test"]
-    cells = [
-        _number(test[damage][source]["rank_correlation"])
-        for damage in ("corrupt", "blur", "noise")
-    ]
-    cells += [
-        _number(test[condition][source]["recall_auroc"])
-        for condition in ("clean", "corrupt")
-    ]
+    cells = []
+    for condition, measure, aim in AIMS:
+        value = test[condition][source][measure]
+        missed = "" if _is_met(value, aim) else ", missed"
+        cells.append(_number(value) + missed)
+    cells.append(f"{len(met(run, source))} of {len(AIMS)}")
     cells += [
         _number(test["clean"][source]["area_under_risk_coverage"]),
         f"{test['variance_share']:.3f}" if source == "variance" else "",
         _number(test["clean"][source]["variation"]),
     ]
     return f"| {_name(run)} | {SOURCES[source]} | {' | '.join(cells)} |"
+
+
+def met(run: dict, source: str) -> list[tuple]:
+    """Returns the entries of AIMS that an uncertainty of a run meets."""
+    test = run["evaluation"]["test"]
+    return [
+        (condition, measure, aim)
+        for condition, measure, aim in AIMS
+        if _is_met(test[condition][source][measure], aim)
+    ]
+
+
+def _is_met(value: float | None, aim: float) -> bool:
+    return value is not None and value >= aim
+
+
+def _aims_text(results: list[dict]) -> str:
+    """Says how many aims the best uncertainty of each data set meets."""
+    best: dict[str, int] = {}
+    for run in results:
+        data = _name(run).partition(" | ")[0]
+        for source in SOURCES:
+            if source in run["evaluation"]["test"]["clean"]:
+                count = len(met(run, source))
+                best[data] = max(best.get(data, 0), count)
+    found = "; ".join(f"{data} {count}" for data, count in best.items())
+    rank, unseen, _, clean, hidden = (aim for *_, aim in AIMS)
+    return (
+        f"Aims, at least: rank correlation {rank:g} with hidden pixels, and "
+        f"{unseen:g} with blur and noise; R-AUROC {clean:g} on clean and "
+        f"{hidden:g} on occluded images. Most aims of {len(AIMS)} that one "
+        f"uncertainty of one run meets: {found or 'nothing was run'}."
+    )
+
+
+def _not_run(results: list[dict]) -> list[str]:
+    """Lists the recipes without a result file."""
+    run = {result["recipe"] for result in results}
+    names = [f"`{name}`" for name in RECIPES if name not in run]
+    return [f"Recipes that were not run: {', '.join(names)}."] if names else []
 
 
 def _number(value: float | None) -> str:

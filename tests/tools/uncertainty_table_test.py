@@ -74,13 +74,24 @@ def test_a_row_of_each_uncertainty():
         "num_classes=60, seed 1 |"
     )
     assert uncertainty_table._row(run, "head") == (
-        f"{name} head | 0.510 | 0.410 | 0.310 | 0.600 | 0.600 | 0.400 |  | "
-        "0.300 |"
+        f"{name} head | 0.510 | 0.410 | 0.310 | 0.600, missed | 0.600, missed "
+        "| 3 of 5 | 0.400 |  | 0.300 |"
     )
     assert uncertainty_table._row(run, "variance") == (
-        f"{name} predicted variance | 0.120 | 0.220 | -0.320 | 0.600 | 0.600 | "
-        "0.400 | 0.125 | 0.300 |"
+        f"{name} predicted variance | 0.120, missed | 0.220, missed | -0.320, "
+        "missed | 0.600, missed | 0.600, missed | 0 of 5 | 0.400 | 0.125 | "
+        "0.300 |"
     )
+    run["evaluation"]["test"]["clean"]["variance"]["recall_auroc"] = 0.7
+    run["evaluation"]["test"]["blur"]["variance"]["rank_correlation"] = None
+    assert " | - | " not in uncertainty_table._row(run, "variance")
+    met = uncertainty_table.met(run, "variance")
+    assert met == [("clean", "recall_auroc", 0.62)]
+    # The head of the same run meets more.
+    text = uncertainty_table._aims_text([run])
+    assert text.endswith("meets: Tiny ImageNet 3.")
+    (line,) = uncertainty_table._not_run([run])
+    assert f"`{recipe}`" not in line and line.count("`") == 2 * 11
 
 
 def changed(recipe, *overrides):
