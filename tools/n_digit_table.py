@@ -106,7 +106,7 @@ def table(runs: dict[tuple, list[dict]]) -> str:
     runs = {
         key: kept
         for key, results in runs.items()
-        if (kept := [run for run in results if not _is_of_a_study(run)])
+        if (kept := [run for run in results if not is_of_a_study(run)])
     }
     found = {
         key: [r for r in results if _is_tested(r)]
@@ -159,7 +159,7 @@ def table(runs: dict[tuple, list[dict]]) -> str:
     training = [r["training"] for results in found.values() for r in results]
     lines += ["", f"Hardware: {hardware(training)}."]
     kept = kept_results(RESULTS).items()
-    ours = {path.stem: run for path, run in kept if not _is_of_a_study(run)}
+    ours = {path.stem: run for path, run in kept if not is_of_a_study(run)}
     return "\n".join([*lines, *_commands(ours)])
 
 
@@ -210,7 +210,7 @@ def _commands(runs: dict[str, dict]) -> list[str]:
     )
 
 
-def _is_of_a_study(run: dict) -> bool:
+def is_of_a_study(run: dict) -> bool:
     """Whether a run is of the held-out numbers or of the samplers."""
     return (
         HELD_OUT in run["recipe"]

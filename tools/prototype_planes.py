@@ -48,7 +48,7 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
             f"{[*PLANE_OF]}; received {config['dataset']} in "
             f"{config['encoder']['dim']} dimensions"
         )
-    method = config.get("objective", {}).get("name", "another method")
+    method = (config.get("objective") or config["loss"])["name"]
     if method != METHOD:
         raise ValueError(
             f"{workdir} must be a run of {METHOD}, which Figures 5 and 7 show; "

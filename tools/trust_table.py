@@ -124,6 +124,7 @@ def probabilities_table(found: dict[str, dict]) -> list[str]:
 
     From the runs of this page that have measured it, and from the committed
     runs on numbers of several digits, whose unseen numbers are new classes.
+    Runs of studies are left out.
     """
     rows: dict[str, list] = {}
     for result in found.values():
@@ -133,7 +134,8 @@ def probabilities_table(found: dict[str, dict]) -> list[str]:
         test = result.get("evaluation", {}).get("test_unseen", {})
         words = result["recipe"].split("_")
         method = "_".join(words[5:])
-        if "clean" in test and method in FEW_SHOT:
+        is_shown = "clean" in test and method in FEW_SHOT
+        if is_shown and not n_digit_table.is_of_a_study(result):
             name = (
                 f"{words[2]}-digit numbers, {words[4]} dimensions "
                 f"| `{FEW_SHOT[method]}`"

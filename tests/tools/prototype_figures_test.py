@@ -247,7 +247,7 @@ def test_only_planes_are_drawn(tmp_path):
     ("method", "received"),
     [
         ("hedged_instances", "HedgedInstances"),
-        ("prototypical", "another method"),
+        ("prototypical", "PrototypicalLoss"),
     ],
 )
 def test_only_planes_of_stochastic_prototypes(tmp_path, method, received):
