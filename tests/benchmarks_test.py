@@ -29,6 +29,7 @@ from tools import cross_validation_table
 from tools import distance_depth_table as distance_depth
 from tools import n_digit_grid
 from tools import n_digit_table
+from tools import paired_difference
 from tools import scoring_table
 from tools import search_table
 from tools import verification_table
@@ -179,6 +180,7 @@ def depth_run(depth, errors, dataset="made_up"):
 
 def test_depths_are_collected_tabulated_and_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(distance_depth, "RESULTS", tmp_path / "results")
+    monkeypatch.setitem(paired_difference.DIVIDED, "made_up", 10)
     runs = {0: (0.2, 0.2), 1: (0.1, 0.3), 3: (0.05, 0.07)}
     for depth, errors in runs.items():
         folder = tmp_path / f"run_{depth}"
@@ -194,6 +196,10 @@ def test_depths_are_collected_tabulated_and_drawn(tmp_path, monkeypatch):
     assert "| 1 | 20.00 ± 10.00 | 20.00 ± 10.00 | 0123456 |" in lines
     assert "| 3 | 6.00 ± 1.00 | 6.00 ± 1.00 | 0123456 |" in lines
     assert "| triplet loss |  | 20.00 ± 0.00 | 0123456 |" in lines
+    # By fold 5 - 10 and 7 - 30; to the triplet loss, 5 - 20 and 7 - 20.
+    assert "| 3 hidden layers by the distance minus | folds | " in str(lines)
+    assert "| 1 hidden layer | 2 | -14.00 ± 9.00 (" in str(lines)
+    assert "| triplet loss by cosine | 2 | -14.00 ± 1.00 (" in str(lines)
     (axes,) = distance_depth.figure(found).axes
     baseline = axes.lines[-1].get_ydata()
     np.testing.assert_allclose(baseline, 20)

@@ -8,11 +8,12 @@ numbers to `benchmarks/results/cross_validation`. It then makes the tables in
 """
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from tools import num_dims_sweep
 from tools.cross_validation_figures import figures
 from tools.cross_validation_results import DISENTANGLING
+from tools.cross_validation_results import LOSSES
 from tools.cross_validation_results import MEASURES
 from tools.cross_validation_results import METHODS
 from tools.cross_validation_results import RETRIEVAL
@@ -34,7 +35,9 @@ from tools.generated_text import remake_page
 from tools.paired_difference import difference_table
 from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
+from tools.rerun_command import first_command
 from trainers.cross_validate import standard_error
+from trainers.recipes import every_recipe
 
 PAGE = ROOT / "docs" / "results" / "sprites_and_omniglot.md"
 BEGIN, END = (
@@ -54,11 +57,23 @@ SEEDS = (
     "A fold's value is the mean over the seeds that both methods have. An "
     "untrained network is a single random network for each seed."
 )
+# Losses in 500 dimensions that are compared with each other.
+OF_70, INVERTED, WELCH = (
+    LOSSES[f"f_statistic_{name}"]
+    for name in (f"{num_dims_sweep.REFERENCE}_of_500", "merge", "welch")
+)
 CLUSTERS = {
     "k_means": "k-means",
     "learned_distance_to_k_means": "learned distance to k-means centroids",
     "learned_distance_to_class_means": "learned distance to the class means",
 }
+
+
+COMPARED_CLUSTERS = (
+    ("k_means", "learned_distance_to_k_means"),
+    ("learned_distance_to_class_means", "k_means"),
+)
+NOTHING: Mapping[str, str] = {}
 
 
 def table(found: dict[tuple[str, str], dict]) -> str:
@@ -67,7 +82,7 @@ def table(found: dict[tuple[str, str], dict]) -> str:
     for dataset, heading in DISENTANGLING.items():
         if rows := disentangled(found, dataset):
             parts += ["", f"### {heading}: disentangling", ""]
-            parts += disentangling(rows, METHODS.values())
+            parts += disentangling(rows, _not_disentangled(found, dataset))
             name = dataset.replace("/", "_")
             parts += ["", _pictures(name, "plane", "measures")]
             parts += [_pictures(name, "explicitness_curves")]
@@ -75,11 +90,59 @@ def table(found: dict[tuple[str, str], dict]) -> str:
     for dataset, heading in RETRIEVAL.items():
         if rows := retrieved(found, dataset):
             parts += ["", f"### {heading}: recall of held-out classes, %", ""]
-            parts += retrieval(rows)
+            parts += retrieval(rows, _not_retrieved(found, dataset))
             parts += ["", _pictures(dataset.replace("/", "_"), "recall")]
             parts += _clusters(rows, heading)
     parts += num_dims_sweep.section(num_dims_sweep.sweep(found))
     return "\n".join(parts)
+
+
+def _not_disentangled(found: dict, dataset: str) -> dict[str, str]:
+    """Commands of the methods, and of untrained networks, without a result.
+
+    Every data set has the untrained networks of the same seeds.
+    """
+    recipes = {
+        name: (recipe, 0)
+        for recipe, name in METHODS.items()
+        if (recipe, dataset) not in found
+    }
+    of_sets = [disentangled(found, each) for each in DISENTANGLING]
+    firsts = [next(iter(rows.items())) for rows in of_sets if rows]
+    ours = next(iter(disentangled(found, dataset).values()))
+    recipes |= {
+        f"{UNTRAINED}, seed {seed}": (ours["recipe"], seed)
+        for _, results in firsts
+        for seed in seeds_of(results)
+        if seed not in seeds_of(ours)
+    }
+    return _first_commands(recipes, dataset, list(ours["folds"]))
+
+
+def _not_retrieved(found: dict, dataset: str) -> dict[str, str]:
+    """Commands of the losses without a result."""
+    prefix = dataset.partition("/")[0]
+    recipes = {
+        name: (recipe, 0)
+        for loss, name in LOSSES.items()
+        if (recipe := f"{prefix}_retrieval_{loss}") in every_recipe()
+        and (recipe, dataset) not in found
+    }
+    return _first_commands(recipes, dataset, ["1", "2", "3", "4"])
+
+
+def _first_commands(recipes: dict, dataset: str, folds: list[str]) -> dict:
+    """Commands by the name of a row, from its recipe and seed."""
+    return {
+        name: first_command(
+            recipe,
+            f"runs/{recipe}-{dataset.replace('/', '-')}"
+            + f"-seed_{seed}" * (seed > 0),
+            [f"dataset={dataset}", f"seed={seed}"],
+            folds,
+        )
+        for name, (recipe, seed) in recipes.items()
+    }
 
 
 def _folds(results: dict) -> str:
@@ -127,12 +190,14 @@ def _run_columns(results: dict) -> str:
     )
 
 
-def disentangling(rows: dict[str, dict], methods: Iterable[str]) -> list[str]:
+def disentangling(
+    rows: dict[str, dict], missing: Mapping[str, str] = NOTHING
+) -> list[str]:
     """Returns the lines of a table of disentangling, and what is below it.
 
     Args:
         rows: Results by method; differences are of the first to the others.
-        methods: The methods of the table; those without results are named.
+        missing: Commands of the rows without a result.
     """
     measures = [
         name
@@ -146,11 +211,7 @@ def disentangling(rows: dict[str, dict], methods: Iterable[str]) -> list[str]:
         + " | batches | minutes a fold | commit |",
         "|---|---|" + "---:|" * more,
     ]
-    for method in methods:
-        if method not in rows:
-            lines.append(f"| {method} | not run |" + " |" * more)
-            continue
-        results = rows[method]
+    for method, results in rows.items():
         cells = [_of_folds(results, f"test.{name}") for name in measures]
         before = values(results, "test_untrained.modularity")
         cells[0] += f" ({statistics.fmean(before):.3f})"
@@ -181,11 +242,12 @@ def disentangling(rows: dict[str, dict], methods: Iterable[str]) -> list[str]:
             f"| *one dimension for every value* | {', '.join(ideal)} | "
             f"{_cell([*ideal.values()])} |" + " |" * (more - 1)
         )
+    lines += [f"| {name} | not run |" + " |" * more for name in missing]
     compared = [name for name in measures if name in MEASURES]
     lines += _differences(rows, compared)
     if all(method in rows for method in DROPOUT):
         lines += _differences({m: rows[m] for m in DROPOUT}, compared)
-    return lines + _hardware(rows)
+    return lines + _hardware(rows, missing)
 
 
 def _differences(rows: dict[str, dict], measures: list[str]) -> list[str]:
@@ -218,8 +280,13 @@ def _with_shared_seeds(method: str, ours: dict, theirs: dict) -> str:
     return f"{method}, seed {' '.join(map(str, shared))}"
 
 
-def retrieval(rows: dict[str, dict]) -> list[str]:
-    """Returns the lines of a table of recall, and what is below it."""
+def retrieval(
+    rows: dict[str, dict], missing: Mapping[str, str] = NOTHING
+) -> list[str]:
+    """Returns the lines of a table of recall, and what is below it.
+
+    Arguments are as in `disentangling`.
+    """
     first = next(iter(rows.values()))
     ks = first["config"]["evaluation"]["k"]
     lines = [
@@ -256,25 +323,52 @@ def retrieval(rows: dict[str, dict]) -> list[str]:
         + _cell(values(first, "test.ceiling"), 2, 100)
         + " |" * (len(ks) + 3)
     )
-    return lines + _recall_differences(rows, ks) + _hardware(rows)
+    more = len(ks) + 3
+    lines += [f"| {name} | not run |" + " |" * more for name in missing]
+    lines += _recall_differences(rows, ks)
+    return lines + _hardware(rows, missing)
 
 
 def _recall_differences(rows: dict[str, dict], ks) -> list[str]:
     """Paired differences of the first method to the other rankings."""
-    (first, (ours, ranking)), *others = rankings(rows).items()
-    pairs = {
-        method: [
-            paired(
-                (ours, f"{ranking}.recall_at_{k}"),
-                (theirs, f"{other}.recall_at_{k}"),
-            )
-            for k in ks
-        ]
-        for method, (theirs, other) in others
-    }
+    (first, ours), *others = rankings(rows).items()
+    pairs = {method: _recalls(ours, theirs, ks) for method, theirs in others}
     names = [f"recall@{k}" for k in ks]
-    ratio = ratio_of_test_to_train(ours["config"])
-    return difference_table(first, names, pairs, ratio, 2, 100)
+    ratio = ratio_of_test_to_train(ours[0]["config"])
+    lines = difference_table(first, names, pairs, ratio, 2, 100)
+    if chosen := _of_500(rows, ks):
+        lines += difference_table(None, names, chosen, ratio, 2, 100)
+    return lines
+
+
+def _of_500(rows: dict[str, dict], ks) -> dict[str, list]:
+    """Pairs of the losses in 500 dimensions, and of an untrained network."""
+    pairs = {
+        f"{method} minus {OF_70}": _recalls(
+            (rows[method], "test"), (rows[OF_70], "test"), ks
+        )
+        for method in (WELCH, INVERTED)
+        if {method, OF_70} <= {*rows}
+    }
+    if INVERTED in rows:
+        ours = rows[INVERTED]
+        pairs[f"{INVERTED} minus the untrained network"] = _recalls(
+            (ours, "test"), (ours, "test_untrained"), ks
+        )
+    return pairs
+
+
+def _recalls(ours: tuple, theirs: tuple, ks) -> list[tuple[dict, dict]]:
+    """Pairs of recall@k of two rankings, each of results and its name."""
+    return [
+        paired(
+            *(
+                (results, f"{ranking}.recall_at_{k}")
+                for results, ranking in (ours, theirs)
+            )
+        )
+        for k in ks
+    ]
 
 
 def _clusters(rows: dict[str, dict], heading: str) -> list[str]:
@@ -297,10 +391,29 @@ def _clusters(rows: dict[str, dict], heading: str) -> list[str]:
         "| loss | clusters | folds | normalized mutual information |",
         "|---|---|---|---:|",
         *lines,
+        *_cluster_differences(rows),
     ]
 
 
-def _hardware(rows: dict[str, dict]) -> list[str]:
+def _cluster_differences(rows: dict[str, dict]) -> list[str]:
+    """k-means against the learned distance, on the same embeddings."""
+    pairs, ratio = {}, None
+    for method, results in rows.items():
+        for first, second in COMPARED_CLUSTERS:
+            pair = paired(
+                *(
+                    (results, f"test.mutual_information_{clusters}")
+                    for clusters in (first, second)
+                )
+            )
+            name = f"{method}: {CLUSTERS[first]} minus {CLUSTERS[second]}"
+            if all(pair):
+                pairs[name] = [pair]
+                ratio = ratio_of_test_to_train(results["config"])
+    return difference_table(None, ["mutual information"], pairs, ratio, 3)
+
+
+def _hardware(rows: dict[str, dict], missing: Mapping[str, str]) -> list[str]:
     training = [
         run["training"] for results in rows.values() for run in runs_of(results)
     ]
@@ -309,6 +422,7 @@ def _hardware(rows: dict[str, dict]) -> list[str]:
         for name, results in rows.items()
         for seed, command in results["commands"].items()
     }
+    commands |= {f"{name}, not run": line for name, line in missing.items()}
     return ["", f"Hardware: {hardware(training)}.", *command_lines(commands)]
 
 

@@ -17,6 +17,8 @@ import statistics
 from tools.generated_text import ROOT
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
+from tools.paired_difference import difference_table
+from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.verification_results import RESULTS as VERIFICATION
@@ -27,6 +29,8 @@ FIGURE = "distance_depth"
 PAGE = ROOT / "docs" / "results" / "verification.md"
 BEGIN, END = "<!-- distance depth: begin -->", "<!-- distance depth: end -->"
 SCORES = {"learned_distance": "learned distance", "cosine": "cosine"}
+# The recipe's own number of hidden layers, which is compared with the others.
+OWN = 3
 
 
 def collect(folder: pathlib.Path, replace: bool = False) -> None:
@@ -83,8 +87,45 @@ def load() -> dict[int, dict]:
 
 def errors(results: dict, score: str) -> list[float]:
     """Returns the EER of each fold in per cent, or [] without that score."""
-    tests = [run["evaluation"]["test"] for run in results["folds"].values()]
-    return [100 * t[score]["equal_error_rate"] for t in tests if score in t]
+    return [*errors_by_fold(results, score).values()]
+
+
+def errors_by_fold(results: dict, score: str) -> dict[str, float]:
+    """Like `errors`, by fold."""
+    tests = {
+        fold: run["evaluation"]["test"]
+        for fold, run in results["folds"].items()
+    }
+    return {
+        fold: 100 * test[score]["equal_error_rate"]
+        for fold, test in tests.items()
+        if score in test
+    }
+
+
+def differences(found: dict[int, dict]) -> list[str]:
+    """Returns a table of the recipe's depth minus the others, by fold."""
+    if OWN not in found:
+        return []
+    ours = errors_by_fold(found[OWN], "learned_distance")
+    others = {
+        "triplet loss by cosine" if not depth else _layers(depth): (
+            errors_by_fold(results, "learned_distance" if depth else "cosine")
+        )
+        for depth, results in sorted(found.items())
+        if depth != OWN
+    }
+    return difference_table(
+        f"{_layers(OWN)} by the distance",
+        ["EER, points"],
+        {name: [(ours, theirs)] for name, theirs in others.items()},
+        ratio_of_test_to_train(found[OWN]["config"]),
+        2,
+    )
+
+
+def _layers(depth: int) -> str:
+    return f"{depth} hidden layer{'s' * (depth > 1)}"
 
 
 def table(found: dict[int, dict]) -> str:
@@ -116,6 +157,7 @@ def table(found: dict[int, dict]) -> str:
             f"| {depth or 'triplet loss'} | {' | '.join(cells)} | "
             f"{' '.join(commits)} |"
         )
+    lines += differences(found)
     commands = {
         f"hidden layers: {depth}" if depth else "triplet loss": rerun_command(
             results["recipe"],

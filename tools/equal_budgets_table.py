@@ -29,7 +29,7 @@ def table(found: dict) -> str:
     for dataset, title, rows in _disentangled(found):
         parts += ["", f"### {title}: disentangling", ""]
         parts += _searches(found, rows, dataset)
-        parts += cross_validation_table.disentangling(rows, rows)
+        parts += cross_validation_table.disentangling(rows)
         parts += ["", _picture(dataset, "plane")]
     for dataset, title, rows in _retrieved(found):
         parts += ["", f"### {title}: recall of held-out classes, %", ""]

@@ -247,7 +247,7 @@ def cell_of_seeds(
 
 
 def difference_table(
-    first: str,
+    first: str | None,
     names: Sequence[str],
     pairs: Mapping[str, Sequence[tuple[Values, Values]]],
     test_to_train: float | None,
@@ -258,10 +258,11 @@ def difference_table(
     """Returns a Markdown table of differences of one method to others.
 
     Args:
-        first: The method whose numbers come first in each pair.
+        first: The method whose numbers come first in each pair; None for rows
+            that name both methods.
         names: Headings of the measures.
-        pairs: By the name of the other method, a pair of numbers by fold or
-            seed for each measure.
+        pairs: By the name of the row, a pair of numbers by fold or seed for
+            each measure.
         test_to_train: As in `paired_difference`.
         digits: Digits after the point, of all measures or of each.
         scale: Factor of the numbers, such as 100 for per cent, of all measures
@@ -270,9 +271,10 @@ def difference_table(
     """
     digits = _of_each(digits, names)
     scale = _of_each(scale, names)
+    heading = "difference" if first is None else f"{first} minus"
     lines = [
         "",
-        f"| {first} minus | {unit} | " + " | ".join(names) + " |",
+        f"| {heading} | {unit} | " + " | ".join(names) + " |",
         "|---|---:|" + "---:|" * len(names),
     ]
     for method, of_measures in pairs.items():

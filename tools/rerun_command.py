@@ -50,6 +50,21 @@ def rerun_command(
     return f"{command} && {shlex.join(evaluate)}"
 
 
+def first_command(
+    recipe: str, workdir: str, fields: list[str], folds: list[str] = ()
+) -> str:
+    """Returns the command of a recipe that has no result yet.
+
+    Args:
+        recipe: Name of the recipe.
+        workdir: Folder to which the command writes.
+        fields: Overrides `field=value`.
+        folds: As in `rerun_command`.
+    """
+    config = recipe_fields(read_run(recipe, fields))
+    return rerun_command(recipe, config, workdir, folds=folds)
+
+
 def own_fields(recipe: str, config: dict) -> dict:
     """Returns arguments of an objective of the user's, by dotted name.
 
