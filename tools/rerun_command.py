@@ -35,8 +35,6 @@ def rerun_command(
         ValueError: If the command would train another run.
     """
     command = _trained(recipe, config, workdir, folds)
-    if folds:
-        return command
     if initial_run is not None:
         first = rerun_command(
             initial_run["recipe"],
@@ -46,6 +44,8 @@ def rerun_command(
         )
         training = first.rpartition(" && ")[0]
         command = f"{training} && {command}"
+    if folds:
+        return command
     evaluate = ["python", "-m", "trainers.evaluate", "--workdir", workdir]
     return f"{command} && {shlex.join(evaluate)}"
 

@@ -13,6 +13,10 @@ from tools.keep_result import kept_results
 from tools.keep_result import refuse_winner
 from tools.one_config import require_one_config
 from tools.paired_difference import means_of_shared_seeds
+from tools.uncertainty_table import run_of
+from trainers.config import load_recipe
+from trainers.recipes import every_recipe
+from trainers.workdir import recipe_fields
 
 RESULTS = ROOT / "benchmarks" / "results" / "verification"
 METHODS = {
@@ -87,6 +91,10 @@ def collect(folder: pathlib.Path, replace: bool = False) -> None:
             continue
         config = json.loads((workdir / "config.json").read_text())["config"]
         runs[workdir.name] = kept_run(results, config)
+        if config.get("initial_weights"):
+            started = run_of(workdir)
+            config["initial_weights"] = started["config"]["initial_weights"]
+            runs[workdir.name]["initial_run"] = started["initial_run"]
         recipes.add(results["recipe"])
     if not runs:
         raise SystemExit(f"{folder} contains no evaluated run")
@@ -117,6 +125,37 @@ def kept_run(results: dict, config: dict) -> dict:
     parts = ("training", "evaluation", "data_fingerprint")  # older runs lack it
     found = {name: results[name] for name in parts if name in results}
     return {"config": config, **found}
+
+
+def initial_run_of(run: dict) -> dict | None:
+    """Returns recipe and config of the run from which a run started.
+
+    Older result files lack them; the folder then has the recipe's name.
+    """
+    recipe = pathlib.PurePath(run["config"].get("initial_weights", "")).name
+    if "initial_run" in run or recipe not in every_recipe():
+        return run.get("initial_run")
+    return {"recipe": recipe, "config": recipe_fields(load_recipe(recipe))}
+
+
+def missing(found: dict, dataset: str, protocol: str) -> dict[str, str]:
+    """Returns the recipes of a table without a result, by method."""
+    if protocol not in (FOLDS, DIVISION):
+        return {}
+    recipes = {}
+    for recipe in every_recipe():
+        if not any(recipe.endswith(f"_{name}") for name in METHODS):
+            continue
+        fields = recipe_fields(load_recipe(recipe))
+        if (
+            fields["evaluation"]["name"] == "verification"
+            and data_of(recipe, fields) == dataset
+            and recipe not in TASKS
+            and (dataset, protocol, recipe) not in found
+        ):
+            recipes[method_of(recipe)] = recipe
+    order = [*METHODS.values()]
+    return dict(sorted(recipes.items(), key=lambda row: order.index(row[0])))
 
 
 def load() -> dict[tuple[str, str, str], dict]:

@@ -11,6 +11,7 @@ it then makes the tables in `docs/results` and the figures in `docs/figures`.
 
 import collections
 import statistics
+from collections.abc import Mapping
 
 from tools.generated_text import ROOT
 from tools.generated_text import hardware
@@ -18,15 +19,21 @@ from tools.generated_text import remake_page
 from tools.paired_difference import difference_table
 from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
+from tools.rerun_command import first_command
 from tools.rerun_command import rerun_command
 from tools.verification_figures import figures
 from tools.verification_results import DATASETS
+from tools.verification_results import DIVISION
+from tools.verification_results import FOLDS
+from tools.verification_results import METHODS
 from tools.verification_results import SCORES
 from tools.verification_results import TASKS
 from tools.verification_results import by_run
 from tools.verification_results import by_seed
 from tools.verification_results import collect
+from tools.verification_results import initial_run_of
 from tools.verification_results import load
+from tools.verification_results import missing
 from tools.verification_results import name_of_figure
 from tools.verification_results import of_test_split
 from tools.verification_results import paired_by
@@ -50,9 +57,15 @@ DIFFERENCES = {
     "one_minus_auc": ("1 - AUC", 2, 100),
     "cllr": ("Cllr", 3, 1),
 }
-ON_TOP = ", distance on top"
+ON_TOP, JOINT = ", distance on top", ", together with the distance"
+# Methods whose distance scores embeddings that another loss trains.
+BOTH = [name for name in METHODS.values() if name.endswith((ON_TOP, JOINT))]
+BASELINES = METHODS["triplet"], METHODS["triplet_classifier"]
 # The row of a distance that trains without a classifier.
 ALONE = "learned distance, no classifier", SCORES["learned_distance"]
+# The folder of a data set whose recipes name no folder.
+FOLDER = {"tiny_images": "image_folder:tiny_imagenet_32"}
+NOTHING: Mapping[str, str] = {}
 BEGIN, END = "<!-- verification: begin -->", "<!-- verification: end -->"
 
 
@@ -78,12 +91,15 @@ def _optional(measures: dict, name: str) -> str:
     return f"{statistics.fmean(numbers):.3f}"
 
 
-def measured_table(measured: dict, runs: dict) -> list[str]:
+def measured_table(
+    measured: dict, runs: dict, not_run: Mapping[str, str] = NOTHING
+) -> list[str]:
     """Returns the lines of a table of errors, and what is below it.
 
     Args:
         measured: As from `verification_results.rows`.
         runs: The same runs with their configs, by (key of `load`, run, seed).
+        not_run: Commands of the methods without a result.
     """
     more = {
         name: heading
@@ -117,6 +133,12 @@ def measured_table(measured: dict, runs: dict) -> list[str]:
             f"{_per_cent(auc, standard_error(auc))} | {cost:.3f} |"
             + "".join(f" {_optional(measures, name)} |" for name in more)
         )
+    lines += [
+        f"| {method} | | not run |" + " |" * (5 + len(more))
+        for method in not_run
+    ]
+    if not measured:
+        return [*lines, *_commands_below(not_run)]
     lines += _differences(measured, runs)
     training = [run["training"] for run in runs.values()]
     tests = [of_test_split(run) for run in runs.values()]
@@ -129,17 +151,21 @@ def measured_table(measured: dict, runs: dict) -> list[str]:
         f"{_span(round(m, 1) for m in minutes)} minutes. Commits "
         + ", ".join(sorted({t["commit"][:7] for t in training}))
         + f"; {hardware(training)}.",
-        *command_lines(_commands(runs)),
+        *_commands_below(not_run, _commands(runs)),
     ]
     return lines
+
+
+def _commands_below(not_run: Mapping[str, str], commands=NOTHING) -> list[str]:
+    later = {f"{method}, not run": line for method, line in not_run.items()}
+    return command_lines({**commands, **later})
 
 
 def _differences(measured: dict, runs: dict) -> list[str]:
     """Paired differences of the learned distance to the other rows.
 
     A distance without the auxiliary classifier is compared with all rows, too.
-    A distance on top of the embeddings of another loss is also compared with
-    other scores of the same embeddings.
+    Another table has chosen pairs.
     """
     config = next(iter(runs.values()))["config"]
     first, *others = measured
@@ -161,20 +187,63 @@ def _differences(measured: dict, runs: dict) -> list[str]:
             },
             config,
         )
-    on_top = {
-        f"{method.removesuffix(ON_TOP)} by {score}": (
-            row,
-            measured[method, score],
+    pairs = {
+        f"{_named(*first)} minus {_named(*second)}": (
+            measured[first],
+            measured[second],
         )
-        for (method, by), row in measured.items()
-        if method.endswith(ON_TOP) and by == SCORES["learned_distance"]
-        for score in (SCORES["l2"], SCORES["cosine"])
-        if (method, score) in measured
+        for first, second in _chosen(measured)
+        if {first, second} <= {*measured}
     }
-    return lines + _difference_tables("the distance on top", on_top, config)
+    return lines + _difference_tables(
+        None, pairs | _calibrations(measured), config
+    )
 
 
-def _difference_tables(first: str, pairs: dict, config: dict) -> list[str]:
+def _chosen(measured: dict) -> list[tuple]:
+    """Pairs of rows that are compared with each other.
+
+    The triplet loss with and without a classifier; a distance of embeddings
+    that another loss trains, and other scores of the same embeddings; such a
+    distance trained with the encoder, and after it.
+    """
+    distance = SCORES["learned_distance"]
+    chosen = [
+        tuple((method, SCORES[score]) for method in BASELINES)
+        for score in ("cosine", "plda")
+    ]
+    chosen += [
+        ((method, distance), (method, SCORES[score]))
+        for method in (METHODS["triplet_classifier"], *BOTH)
+        for score in ("cosine", "plda", "l2")
+    ]
+    chosen += [
+        ((method, distance), (method.replace(JOINT, ON_TOP), distance))
+        for method in BOTH
+        if method.endswith(JOINT)
+    ]
+    return chosen
+
+
+def _named(method: str, score: str) -> str:
+    return f"{method} by {score}"
+
+
+def _calibrations(measured: dict) -> dict[str, tuple]:
+    """Pairs of the Cllr of a row before and after calibration."""
+    return {
+        f"{_named(*row)}, before minus after calibration": tuple(
+            {run: {"cllr": found[name]} for run, found in measures.items()}
+            for name in ("cllr", "cllr_logistic")
+        )
+        for row, measures in measured.items()
+        if _have("cllr", measures) and _have("cllr_logistic", measures)
+    }
+
+
+def _difference_tables(
+    first: str | None, pairs: dict, config: dict
+) -> list[str]:
     """A table of differences paired by fold, and one of those by seed."""
     measures = {
         name: how
@@ -209,9 +278,9 @@ def _have(name: str, *rows: dict) -> bool:
 
 def _commands(runs: dict) -> dict[str, str]:
     """Commands by recipe and seed; one command per cross-validation."""
-    configs, names = {}, collections.defaultdict(list)
+    last, names = {}, collections.defaultdict(list)
     for ((_, _, recipe), name, seed), run in runs.items():
-        configs[recipe, seed] = run["config"]
+        last[recipe, seed] = run
         names[recipe, seed].append(name)
     commands = {}
     for (recipe, seed), of_run in sorted(names.items()):
@@ -219,10 +288,31 @@ def _commands(runs: dict) -> dict[str, str]:
         workdir = f"runs/{recipe}-seed_{seed}"
         if not folds or recipe in TASKS:
             folds, workdir = [], f"{workdir}/{of_run[0]}"
+        run = last[recipe, seed]
         commands[f"{recipe}, seed {seed}"] = rerun_command(
-            recipe, configs[recipe, seed], workdir, folds=folds
+            recipe,
+            run["config"],
+            workdir,
+            folds=folds,
+            initial_run=initial_run_of(run),
         )
     return commands
+
+
+def _first_commands(found: dict, dataset: str, protocol: str) -> dict[str, str]:
+    """Commands of the methods without a result, with the folds of others."""
+    names = {run for _, run, _ in runs_of(found, dataset, protocol)}
+    folds = sorted(name.removeprefix("fold_") for name in names)
+    fields, below = [], ""
+    if protocol == DIVISION:
+        folds, fields = [], [f"dataset={FOLDER[dataset]}"]
+        below = f"/{DIVISION}"
+    return {
+        method: first_command(
+            recipe, f"runs/{recipe}-seed_0{below}", fields, folds
+        )
+        for method, recipe in missing(found, dataset, protocol).items()
+    }
 
 
 def runs_of(found: dict, dataset: str, protocol: str) -> dict:
@@ -244,13 +334,15 @@ def table(found: dict) -> str:
             f"{[*DATASETS]}. Add the data set to tools/verification_results.py"
         )
     for dataset in DATASETS:
-        protocols = dict.fromkeys(key[1] for key in found if key[0] == dataset)
-        for protocol in protocols:
+        protocols = [key[1] for key in found if key[0] == dataset]
+        own = DIVISION if dataset in FOLDER else FOLDS
+        for protocol in dict.fromkeys(protocols or [own]):
             measured = rows(found, dataset, protocol)
             runs = runs_of(found, dataset, protocol)
             parts += ["", f"### {title_of(dataset, protocol)}", ""]
-            parts += measured_table(measured, runs)
-            if protocol not in TASKS.values():
+            not_run = _first_commands(found, dataset, protocol)
+            parts += measured_table(measured, runs, not_run)
+            if measured and protocol not in TASKS.values():
                 picture = f"{name_of_figure(dataset, protocol)}.png"
                 parts += ["", f"![EER](../figures/{picture})"]
     return "\n".join(parts)

@@ -72,12 +72,11 @@ def test_a_distance_on_top_is_compared_with_the_scores_below_it():
         }
     )
     text = verification_table.table(found)
-    assert (
-        "| the distance on top minus | folds | EER, points | claims: EER, "
-        "points | 1 - AUC |" in text
-    )
-    assert "| lifted structure by Euclidean distance | 2 | -1.00 ± 0.00" in text
-    assert "| lifted structure by cosine | 2 | -3.00 ± 1.00" in text
+    assert "| difference | folds | EER, points | claims: EER, points" in text
+    frozen = "lifted structure, distance on top by"
+    ours = f"| {frozen} learned distance minus {frozen}"
+    assert f"{ours} Euclidean distance | 2 | -1.00 ± 0.00" in text
+    assert f"{ours} cosine | 2 | -3.00 ± 1.00" in text
     # Cllr only where both have it: .25 - .125 and .35 - .225.
     heading = "claims: EER, points | 1 - AUC | Cllr |"
     assert "| learned distance by learned distance minus | folds | " in text
@@ -90,6 +89,95 @@ def test_a_distance_on_top_is_compared_with_the_scores_below_it():
     cells = row.split(" | ")
     assert cells[2].startswith("+4.00 ± 1.00") and "+0.125 ± 0.000" in cells[5]
     assert "; 200 batches at most" in text, "the longest run's"
+
+
+def test_chosen_rows_are_compared_with_each_other():
+    """EER .04 and .06 against .03 and .03, and so on; Cllr .3 against .2."""
+    prefix = "omniglot_verification"
+    text = verification_table.table(
+        files(
+            {
+                f"{prefix}_triplet": [
+                    {"cosine": measures(0.04), "plda": measures(0.03)},
+                    {"cosine": measures(0.06), "plda": measures(0.03)},
+                ],
+                f"{prefix}_triplet_classifier": [
+                    {"cosine": measures(0.03), "plda": measures(0.05)},
+                    {"cosine": measures(0.03), "plda": measures(0.07)},
+                ],
+                METHOD: [
+                    {"learned_distance": measures(0.05)},
+                    {"learned_distance": measures(0.05)},
+                ],
+                METHOD.replace("frozen", "joint"): [
+                    {
+                        "learned_distance": measures(
+                            0.06, cllr=cllr, cllr_logistic=0.2
+                        )
+                    }
+                    for cllr in (0.3, 0.32)
+                ],
+            }
+        )
+    )
+    for name, number in (
+        (
+            "triplet by cosine minus triplet and classifier by cosine",
+            "+2.00 ± 1.00 (",
+        ),
+        (
+            "triplet by PLDA minus triplet and classifier by PLDA",
+            "-3.00 ± 1.00 (",
+        ),
+        (
+            "lifted structure, together with the distance by learned distance "
+            "minus lifted structure, distance on top by learned distance",
+            "+1.00 ± 0.00 ",
+        ),
+        (
+            "lifted structure, together with the distance by learned distance, "
+            "before minus after calibration",
+            " |  |  | +0.110 ± 0.010 (",
+        ),
+    ):
+        assert f"| {name} | 2 | {number}" in text
+
+
+def test_recipes_without_a_result_have_a_row_and_a_command():
+    text = verification_table.table(files({METHOD: [{"l2": measures(0.1)}]}))
+    assert "| symmetric learned distance | | not run | | " in text
+    assert (
+        "| lifted structure, distance on top | | not run"
+        in (text.partition("### Tiny ImageNet")[2])
+    ), "the recipe of the other data set has a result"
+    lines = text.splitlines()
+    place = lines.index("    # symmetric learned distance, not run")
+    assert lines[place + 1] == (
+        "    python -m trainers.cross_validate --config "
+        "omniglot_verification_symmetric --folds 1 --workdir "
+        "runs/omniglot_verification_symmetric-seed_0"
+    )
+
+
+def test_the_command_trains_the_run_that_was_fine_tuned():
+    """Older files do not have the first run; its folder names the recipe."""
+    start = "omniglot_retrieval_learned_distance"
+    recipe = "mnist_unseen_digits_fine_tuned"
+    seed = {"recipe": start, "config": recipe_fields(load_recipe(start))}
+    seed["config"]["seed"] = 3
+    path = verification_results.RESULTS / f"{recipe}-seed_0.json"
+    kept = json.loads(path.read_text())
+    for changed, first in (
+        ({}, ""),
+        ({"initial_run": seed}, " --config.seed=3"),
+    ):
+        runs = {name: run | changed for name, run in kept["runs"].items()}
+        found = verification_results.together({path: kept | {"runs": runs}})
+        assert (
+            f"    python -m trainers.train --config {start}{first} --workdir "
+            f"runs/{start} && python -m trainers.cross_validate --config "
+            f"{recipe} --folds 0 1 2 3 4 " in verification_table.table(found)
+        )
 
 
 def test_a_data_set_that_the_tables_do_not_know_is_an_error():
@@ -134,3 +222,22 @@ def test_a_folder_of_two_recipes_is_refused(tmp_path, monkeypatch):
     write_run(tmp_path / "one" / "official", "an4_triplet")
     verification_results.collect(tmp_path / "one")
     assert [path.name for path in kept.iterdir()] == ["an4_triplet-seed_0.json"]
+
+
+def test_the_run_that_was_fine_tuned_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(verification_results, "RESULTS", tmp_path / "kept")
+    start = "omniglot_retrieval_learned_distance"
+    write_run(tmp_path / "start", start)
+    recipe = "mnist_unseen_digits_fine_tuned"
+    fold = tmp_path / "runs" / "fold_0"
+    write_run(fold, recipe)
+    written = json.loads((fold / "config.json").read_text())
+    written["config"]["initial_weights"] = str(tmp_path / "start")
+    (fold / "config.json").write_text(json.dumps(written))
+    verification_results.collect(tmp_path / "runs")
+    (path,) = (tmp_path / "kept").iterdir()
+    run = json.loads(path.read_text())["runs"]["fold_0"]
+    assert run["config"]["initial_weights"] == "runs/start"
+    assert run["initial_run"]["recipe"] == start
+    config = json.loads(json.dumps(recipe_fields(load_recipe(start))))
+    assert run["initial_run"]["config"] == config
