@@ -3,9 +3,15 @@
     python -m tools.audit_table
 
 The state of each line in `docs/results/reproduced.md` is read from the result
-files: how many there are, of those that the line needs.
+files: how many there are, of those that the line needs. Lines about the code
+alone need none.
 """
 
+import csv
+from collections.abc import Callable
+
+from tools import agree
+from tools import cross_validation_results as folds
 from tools import reproduced_verdicts
 from tools import sentinels
 from tools.generated_text import ROOT
@@ -13,10 +19,74 @@ from tools.generated_text import write_between
 
 PAGE = ROOT / "docs" / "results" / "reproduced.md"
 BEGIN, END = "<!-- audit: begin -->", "<!-- audit: end -->"
-# What was found, what was done, and the result files that it needs: patterns
-# below `benchmarks/results`, each of which must be there. `reruns`: every table
-# needs a rerun.
-LINES = (
+SPEED = ROOT / "benchmarks" / "results" / "speed.csv"
+LEAST_ROUNDS = 5
+# How many of something there are, how many are needed, and what they are.
+Count = tuple[int, int, str]
+
+
+def reruns() -> Count:
+    """Tables with a row that was rerun and agrees with its result."""
+    tables = sentinels.every_table()
+    found = {
+        row["table"] for row in sentinels.load() if sentinels.is_equal(row)
+    }
+    return len(found.intersection(tables)), len(tables), "tables agree"
+
+
+def corrected() -> Count:
+    """Results of Sprites with the modularity that is corrected for chance."""
+    results = [
+        found
+        for (_, dataset), found in folds.load().items()
+        if dataset in folds.DISENTANGLING
+        and found["config"]["evaluation"]["name"] == "disentanglement"
+    ]
+    name = "test.modularity_corrected"
+    found = [each for each in results if folds.by_fold(each, name)]
+    return len(found), len(results), "results have the corrected one"
+
+
+def class_oracle() -> Count:
+    """Results of the class oracle whose runs trained to the end."""
+    found = folds.load()
+    ended = [
+        all(
+            run["training"]["steps"]
+            == results["config"]["num_epochs"]
+            * results["config"]["steps_per_epoch"]
+            for run in folds.runs_of(results)
+        )
+        for dataset in folds.DISENTANGLING
+        if (results := found.get(("sprites_f_statistic_class_oracle", dataset)))
+    ]
+    return sum(ended), len(folds.DISENTANGLING), "trained to the end"
+
+
+def fingerprints() -> Count:
+    """Result files whose runs all name the fingerprint of their data."""
+    by_file: dict = {}
+    for path, _, _, run in agree.committed():
+        by_file.setdefault(path, []).append("data_fingerprint" in run)
+    return sum(map(all, by_file.values())), len(by_file), "files have one"
+
+
+def quartiles() -> Count:
+    """Times of the speed tables with quartiles of at least five rounds."""
+    with SPEED.open() as file:
+        rows = [
+            row
+            for row in csv.DictReader(file)
+            if row["unit"] == "s" and row["median"]
+        ]
+    found = [row for row in rows if int(row["rounds"] or 0) >= LEAST_ROUNDS]
+    return len(found), len(rows), "times have them"
+
+
+# What was found, what was done, and what it needs: patterns of result files
+# below `benchmarks/results`, each of which must be there; or a function that
+# counts what is there.
+LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     (
         "Hyper-parameters were tried by hand, unrecorded, for some methods",
         "one random search for every method, whose trials, winners and "
@@ -41,7 +111,12 @@ LINES = (
             ),
             *(
                 f"equal_budgets/an4_{method}-*.json"
-                for method in ("learned_distance", "triplet_classifier")
+                for method in (
+                    "learned_distance",
+                    "learned_distance_without_auxiliary",
+                    "triplet",
+                    "triplet_classifier",
+                )
             ),
         ),
     ),
@@ -68,13 +143,13 @@ LINES = (
         "Modularity of an untrained network is close to a trained one's",
         "the page says so; a picture has modularity, plain and corrected, "
         "against explicitness",
-        (),
+        corrected,
     ),
     (
         "Early stopping ended the class oracle after its first epochs",
         "the recipe trains to the end; runs that stopped early say so in "
         "their command",
-        (),
+        class_oracle,
     ),
     (
         "The F-statistic loss was last in retrieval, with one `num_dims`",
@@ -132,39 +207,37 @@ LINES = (
     ),
     (
         "Fingerprints of the data were dropped, or not recorded",
-        "new result files keep them; older ones have none",
-        (),
+        "new result files keep them; older ones lack some until they are run "
+        "again",
+        fingerprints,
     ),
     (
         "No printed command had been run again",
         "each table says which of its commands was run again, and how many "
         "numbers agree: [reruns](index.md#rows-that-were-rerun)",
-        "reruns",
+        reruns,
     ),
     (
         "Speed tables hid their spread and the load",
         "they print quartiles, where results have them, and the load",
-        (),
+        quartiles,
     ),
 )
 
 
-def state(needs: tuple[str, ...] | str) -> str:
+def state(needs: tuple[str, ...] | Callable[[], Count]) -> str:
     """`done` if no result is needed; else how many there are."""
-    if needs == "reruns":
-        rerun = {row["table"] for row in sentinels.load()}
-        tables = sentinels.every_table()
-        return _counted(len(rerun.intersection(tables)), len(tables))
     if not needs:
         return "done"
-    results = reproduced_verdicts.RESULTS
-    found = sum(any(results.glob(pattern)) for pattern in needs)
-    return _counted(found, len(needs))
-
-
-def _counted(found: int, needed: int) -> str:
+    found, needed, what = needs() if callable(needs) else _files(needs)
     done = "done, " if found == needed else ""
-    return f"{done}{found} of {needed} run"
+    return f"{done}{found} of {needed} {what}"
+
+
+def _files(patterns: tuple[str, ...]) -> Count:
+    results = reproduced_verdicts.RESULTS
+    found = sum(any(results.glob(pattern)) for pattern in patterns)
+    return found, len(patterns), "run"
 
 
 def table() -> str:

@@ -3,9 +3,11 @@
     python -m tools.agree WORKDIR --record   # notes a rerun
     python -m tools.sentinels                # writes docs/results/index.md
 
-A table of runs is an experiment, an evaluation and a data set.
+A table of runs is an experiment, an evaluation and a data set. Result files
+that are not evaluations of single runs are listed below it.
 """
 
+import collections
 import json
 import math
 import pathlib
@@ -19,12 +21,14 @@ from trainers.workdir import write_json
 
 FILE = ROOT / "benchmarks" / "results" / "sentinels.json"
 PAGE = ROOT / "docs" / "results" / "index.md"
+UNKNOWN = "not noted"
 BEGIN, END = "<!-- sentinels: begin -->", "<!-- sentinels: end -->"
 
 
 def sentinel(
     folder: pathlib.Path,
     path: pathlib.Path,
+    committed: dict,
     rows: dict[str, tuple[float, float, float]],
     tolerance: float,
 ) -> dict:
@@ -33,6 +37,7 @@ def sentinel(
     Args:
         folder: The folder of the rerun.
         path: The committed result file.
+        committed: What this file has about the training.
         rows: Both values of each number that was compared, and their
             difference; NaN for a number that the rerun lacks.
         tolerance: The largest difference that agrees.
@@ -67,6 +72,8 @@ def sentinel(
         "tolerance": tolerance,
         "commit": commit,
         "processor": training["processor"],
+        "cores": training["cores"],
+        "cores_of_result": committed["cores"],
     }
 
 
@@ -92,6 +99,11 @@ def load() -> list[dict]:
     return json.loads(FILE.read_text())["reruns"] if FILE.exists() else []
 
 
+def is_equal(row: dict) -> bool:
+    """Whether all numbers of a rerun agree within its tolerance."""
+    return row["agree"] == row["numbers"]
+
+
 def every_table() -> list[str]:
     """Returns the names of all tables with committed runs."""
     found = {
@@ -103,21 +115,76 @@ def every_table() -> list[str]:
 def table(found: list[dict]) -> str:
     """Returns the Markdown between the marks."""
     rerun = {row["table"] for row in found}
+    tables = every_table()
     lines = [
-        "| table | rerun | agree | largest difference | commit |",
-        "|---|---|---:|---:|---|",
+        "| table | rerun | agree | largest difference | cores: result | rerun "
+        "| commit |",
+        "|---|---|---:|---:|---:|---:|---|",
     ]
-    for name in every_table():
+    for name in tables:
         if name not in rerun:
-            lines.append(f"| {name} | no |  |  |  |")
+            lines.append(f"| {name} | no |  |  |  |  |  |")
         lines += [
             f"| {name} | `{row['command']}` | {row['agree']} of "
             f"{row['numbers']} | {row['largest_difference']:.2g} | "
+            f"{_cores_of_result(row)} | {row.get('cores', UNKNOWN)} | "
             f"{row['commit'][:7]} |"
             for row in found
             if row["table"] == name
         ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_summary(found, tables)])
+
+
+def _cores_of_result(row: dict) -> str:
+    """The number of the run, or in older reruns the numbers of the file."""
+    if "cores_of_result" in row:
+        return str(row["cores_of_result"])
+    path = agree.RESULTS / row["file"]
+    numbers = {
+        run["training"]["cores"]
+        for each, _, _, run in agree.committed()
+        if each == path
+    }
+    return " or ".join(map(str, sorted(numbers)))
+
+
+def _summary(found: list[dict], tables: list[str]) -> list[str]:
+    """What the table shows, and which results it leaves out."""
+    rerun = {row["table"] for row in found}.intersection(tables)
+    equal = {row["table"] for row in found if is_equal(row)}.intersection(
+        tables
+    )
+    apart = [name for name in tables if name in rerun - equal]
+    lines = [
+        "",
+        f"{len(rerun)} of {len(tables)} tables have a rerun. In {len(equal)} "
+        "of them, a rerun agrees in all numbers.",
+    ]
+    if apart:
+        lines[-1] += f" In these it does not: {'; '.join(apart)}."
+    if older := sum("cores" not in row for row in found):
+        lines[-1] += (
+            f" {older} of {len(found)} reruns were noted before the number of "
+            "cores was, and before extremes were left out."
+        )
+    counts = ", ".join(f"`{n}` ({c})" for n, c in not_covered().items())
+    return [
+        *lines,
+        "",
+        "The table leaves out result files that are not the evaluation of a "
+        f"single run, by folder: {counts}; and the files of measurements.",
+    ]
+
+
+def not_covered() -> dict[str, int]:
+    """Counts result files that no table has, by folder."""
+    covered = {path for path, _ in agree.committed_configs()}
+    others = collections.Counter(
+        path.parent.name
+        for path in sorted(agree.RESULTS.glob("*/*.json"))
+        if path not in covered
+    )
+    return dict(others)
 
 
 def main() -> None:

@@ -62,6 +62,8 @@ def test_a_missing_number_never_agrees():
     rows = agree.differences(
         {"a": {"x": 1.0, "y": 2}, "seconds": 3.0}, {"a": {"x": 1.5}, "b": 4}
     )
+    extremes = {"test": {"largest_triangle_excess": 1.0, "mean": 0.5}}
+    assert set(agree.differences(extremes, extremes)) == {"test.mean"}
     assert rows["a.x"] == (1.0, 1.5, 0.5)
     assert math.isnan(rows["a.y"][2])
     assert set(rows) == {"a.x", "a.y"}
@@ -72,7 +74,7 @@ def test_a_rerun_is_recorded_whether_it_agrees_or_not(tmp_path, monkeypatch):
     run = rerun(tmp_path / "a", change=0.001)
     file = run / "fold_2" / "results.json"
     results = json.loads(file.read_text())
-    training = {"commit": "0" * 40, "processor": "P"}
+    training = {"commit": "0" * 40, "processor": "P", "cores": 7}
     file.write_text(json.dumps(results | {"training": training}))
     words = [str(run), "--record", "--tolerance"]
     assert agree.main([*words, "0.0001"]) == 1
@@ -92,7 +94,13 @@ def test_a_rerun_is_recorded_whether_it_agrees_or_not(tmp_path, monkeypatch):
     assert found["commit"] == "0" * 40
     text = sentinels.table([found])
     assert f"| {found['table']} | `{found['command']}` | " in text
-    assert f" | {found['agree']} of {found['numbers']} | 0.001 | " in text
+    kept = json.loads(PATH.read_text())["folds"]["2"]["training"]["cores"]
+    shown = f" | {found['agree']} of {found['numbers']} | 0.001 | {kept} | 7 | "
+    assert shown in text
+    assert "1 of " in text and "In 1 of them, a rerun agrees" in text
+    assert "does not" not in text and "noted before" not in text
+    apart = sentinels.table([found | {"agree": found["agree"] - 1}])
+    assert f"In these it does not: {found['table']}." in apart
     training["commit"] += "-dirty"
     file.write_text(json.dumps(results | {"training": training}))
     with pytest.raises(ValueError, match="expected a clean checkout"):
@@ -126,6 +134,8 @@ def test_every_table_says_whether_it_was_rerun():
     assert rerun <= {*names}
     for name in {*names} - rerun:
         assert f"| {name} | no |" in between
+    for folder in sentinels.not_covered():
+        assert f"`{folder}` (" in between
 
 
 def test_what_is_recorded_of_reruns():

@@ -27,11 +27,66 @@ def test_a_line_is_done_when_all_its_results_are_there(tmp_path, monkeypatch):
     assert audit_table.state(patterns) == "done, 2 of 2 run"
 
 
+def test_fingerprints_are_counted_by_file(monkeypatch):
+    runs = [
+        ("a", {"data_fingerprint": "01"}),
+        ("a", {}),
+        ("b", {"data_fingerprint": "01"}),
+        ("c", {}),
+    ]
+    monkeypatch.setattr(
+        audit_table.agree,
+        "committed",
+        lambda: [(path, "", {}, run) for path, run in runs],
+    )
+    assert (
+        audit_table.state(audit_table.fingerprints) == "1 of 3 files have one"
+    )
+
+
+def of_folds(evaluation, **test):
+    """Results of one fold that trained for 30 of 2 x 20 steps."""
+    run = {
+        "seed": 0,
+        "training": {"steps": 30},
+        "evaluation": {"test": test},
+    }
+    config = {
+        "num_epochs": 2,
+        "steps_per_epoch": 20,
+        "evaluation": {"name": evaluation},
+    }
+    return {"config": config, "folds": {"1": [run]}}
+
+
+def test_what_the_results_of_sprites_have_is_counted(monkeypatch):
+    weapon, every = "sprites/weapon_visible", "sprites/all_frames"
+    oracle = "sprites_f_statistic_class_oracle"
+    found = {
+        (oracle, weapon): of_folds("disentanglement", modularity=0.5),
+        (oracle, every): of_folds(
+            "disentanglement", modularity=0.5, modularity_corrected=0.25
+        ),
+        ("sprites_retrieval_triplet", every): of_folds("retrieval"),
+    }
+    (run,) = found[oracle, every]["folds"]["1"]
+    run["training"]["steps"] = 40
+    monkeypatch.setattr(audit_table.folds, "load", lambda: found)
+    state = audit_table.state
+    assert state(audit_table.corrected) == (
+        "1 of 2 results have the corrected one"
+    )
+    assert state(audit_table.class_oracle) == "1 of 2 trained to the end"
+    run["training"]["steps"] = 30
+    assert state(audit_table.class_oracle) == "0 of 2 trained to the end"
+
+
 def test_the_results_are_of_recipes():
     recipes = every_recipe()
     named = [
         re.match(r"[a-z_]+/(\w+)-", pattern)[1]
         for _, _, patterns in audit_table.LINES
+        if not callable(patterns)
         for pattern in patterns
         if "/" in pattern
     ]
