@@ -17,35 +17,51 @@ from tools.reproduced_verdicts import not_attempted
 
 EER = "equal_error_rate"
 LEARNED = ("learned distance", "learned distance")
+ALONE = ("learned distance, no classifier", "learned distance")
+# Other scores of the same embeddings, and other methods.
+OWN_SCORES = {
+    "its own cosine": trials.SCORES["cosine"],
+    "its PLDA": trials.SCORES["plda"],
+    "its Euclidean distance": trials.SCORES["l2"],
+}
 BASELINES = {
-    "its own cosine": ("learned distance", "cosine"),
-    "its PLDA": ("learned distance", trials.SCORES["plda"]),
-    "the distance without a classifier": (
-        "learned distance, no classifier",
-        "learned distance",
-    ),
+    "the distance without a classifier": ALONE,
     "the triplet loss": ("triplet", "cosine"),
+    "the triplet loss by PLDA": ("triplet", trials.SCORES["plda"]),
     "the triplet loss with a classifier": ("triplet and classifier", "cosine"),
 }
+# Distances that score the embeddings of another loss.
+OVER_ANOTHER = [
+    (name, "learned distance")
+    for recipe, name in trials.METHODS.items()
+    if recipe.endswith(("_frozen", "_joint"))
+]
 PLANE = "mnist_learned_distance"
 CLUSTERS = "omniglot_retrieval_learned_distance"
 _mean = statistics.fmean
 
 
-def learned_distance_rows(found: dict) -> list[tuple]:
-    """Figures and tables of Monteiro et al. 2020."""
+def learned_distance_rows(found: dict, searched: dict) -> list[tuple]:
+    """Figures and tables of Monteiro et al. 2020.
+
+    Args:
+        found: Runs, as from `verification_results.load`.
+        searched: The winners of searches with equal budgets, in the same form.
+    """
 
     def of(dataset, protocol):
         return trials.rows(found, dataset, protocol)
 
-    def difference(dataset, other, protocol=trials.FOLDS):
-        rows = of(dataset, protocol)
-        if LEARNED not in rows or other not in rows:
+    def difference(
+        dataset, other, protocol=trials.FOLDS, ours=LEARNED, runs=found
+    ):
+        rows = trials.rows(runs, dataset, protocol)
+        if ours not in rows or other not in rows:
             return None
-        both = rows[LEARNED], rows[other]
+        both = rows[ours], rows[other]
         pair = trials.paired_numbers(*both, EER)
-        key = next(key for key in found if key[:2] == (dataset, protocol))
-        config = next(iter(found[key].values()))["config"]
+        key = next(key for key in runs if key[:2] == (dataset, protocol))
+        config = next(iter(runs[key].values()))["config"]
         by_fold = trials.paired_by(*both) == "folds"
         ratio = ratio_of_test_to_train(config) if by_fold else None
         return paired_difference(*pair, ratio)
@@ -53,18 +69,32 @@ def learned_distance_rows(found: dict) -> list[tuple]:
     def minus(dataset, other) -> str:
         return as_cell(difference(dataset, other), 2, 100)
 
-    def in_small(dataset, protocol, name) -> str:
-        """Differences to every baseline that was run, or that none was."""
+    def to_baselines(dataset, protocol, ours, runs=found) -> str:
+        """Differences to every baseline that was run; empty for none."""
+        method, _ = ours
+        baselines = {w: (method, score) for w, score in OWN_SCORES.items()}
+        if ours not in OVER_ANOTHER:
+            baselines |= {w: r for w, r in BASELINES.items() if r != ours}
         cells = {
-            what: difference(dataset, row, protocol)
-            for what, row in BASELINES.items()
+            what: difference(dataset, row, protocol, ours, runs)
+            for what, row in baselines.items()
         }
-        shown = "; ".join(
+        return ", ".join(
             f"{what} {as_cell(each, 2, 100)}"
             for what, each in cells.items()
             if each is not None
         )
-        return f"{name}: {shown or 'not run'}"
+
+    def in_small(dataset, protocol, runs=found) -> str:
+        """The differences of each distance that was run, or that none was."""
+        parts = {
+            method: to_baselines(dataset, protocol, (method, score), runs)
+            for method, score in (LEARNED, ALONE, *OVER_ANOTHER)
+        }
+        shown = "; ".join(
+            f"{m} minus {cells}" for m, cells in parts.items() if cells
+        )
+        return shown or "not run"
 
     def eer(rows, *row) -> str:
         return f"{100 * _mean(trials.by_run(rows[row], EER)):.2f} %"
@@ -88,13 +118,10 @@ def learned_distance_rows(found: dict) -> list[tuple]:
             "Table 1: CIFAR-10 and mini-ImageNet, distance against cosine and "
             "triplet loss",
             not_attempted("cifar10_", "mini_imagenet_"),
-            "600 epochs of ResNet-18 need a GPU. In small, EER of the distance "
-            "minus, points: "
-            + in_small(
-                "omniglot", trials.FOLDS, "Omniglot, trained with a classifier"
-            )
-            + ". "
-            + in_small("tiny_images", trials.DIVISION, "Tiny ImageNet"),
+            "600 epochs of ResNet-18 need a GPU. In small, EER of a distance, "
+            "points. Omniglot: "
+            f"{in_small('omniglot', trials.FOLDS)}. Tiny ImageNet: "
+            f"{in_small('tiny_images', trials.DIVISION)}",
             "a GPU; recipes `cifar10_*`, `mini_imagenet_*`. In small: "
             "`tiny_images_*` (Tiny ImageNet, 32 x 32) and "
             "`omniglot_verification_*`",
@@ -114,7 +141,8 @@ def learned_distance_rows(found: dict) -> list[tuple]:
             f"points: AN4 {minus('an4', own)}, spoken digits "
             f"{minus('spoken_digit', own)}; minus the triplet loss: AN4 "
             f"{minus('an4', triplet)}, spoken digits "
-            f"{minus('spoken_digit', triplet)}",
+            f"{minus('spoken_digit', triplet)}. AN4 with equal budgets: "
+            f"{in_small('an4', trials.FOLDS, searched)}",
             "VoxCeleb 1 and 2, and a GPU for 2 million batches (`voxceleb_*`)",
         ),
         (

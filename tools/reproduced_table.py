@@ -7,6 +7,7 @@ result files in `benchmarks/results`.
 """
 
 from tools import cross_validation_results as folds
+from tools import equal_budgets_results as winners
 from tools import num_dims_sweep
 from tools import verification_results as trials
 from tools.generated_text import ROOT
@@ -29,7 +30,15 @@ MARKS = {
     for name in ("F-statistic", "learned distance")
 }
 WEAPON, EVERY = "sprites/weapon_visible", "sprites/all_frames"
+SETS = {WEAPON: "weapon visible", EVERY: "all frames"}
 LOSSES = ("triplet", "histogram")
+SHOWN = (
+    "modularity",
+    "modularity_corrected",
+    "explicitness",
+    "single_dimension_auc",
+)
+NO_RUN: dict = {"folds": {}}
 BETAS = (1, 2, 4, 8)
 
 
@@ -46,13 +55,21 @@ def table(rows: list[tuple]) -> str:
     return "\n".join(lines)
 
 
-def f_statistic_rows(found: dict) -> list[tuple]:
-    """Figures and tables of Ridgeway & Mozer 2018, and of their workshop."""
+def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
+    """Figures and tables of Ridgeway & Mozer 2018, and of their workshop.
 
-    def difference(rival: str, data: str, name: str, prefix="sprites"):
+    Args:
+        found: Results by recipe and data set.
+        searched: The winners of searches with equal budgets, in the same form.
+            Where both methods of a difference have one, its verdict is theirs.
+    """
+
+    def difference(
+        results: dict, rival: str, data: str, name: str, prefix="sprites"
+    ):
         """The F-statistic loss minus a rival, or minus an untrained network."""
-        ours = found.get((f"{prefix}_f_statistic", data))
-        theirs = found.get((f"{prefix}_{rival}", data))
+        ours = results.get((f"{prefix}_f_statistic", data))
+        theirs = results.get((f"{prefix}_{rival}", data))
         section = "test"
         if rival == "untrained":
             theirs, section = ours, "test_untrained"
@@ -64,44 +81,63 @@ def f_statistic_rows(found: dict) -> list[tuple]:
         ratio = ratio_of_test_to_train(ours["config"])
         return paired_difference(*pair, ratio)
 
-    def minus(rival: str, data: str, name: str) -> str:
-        return as_cell(difference(rival, data, name), 3)
+    def judged_by(*words):
+        return difference(searched, *words) or difference(found, *words)
 
-    def recall(prefix: str, data: str) -> str:
-        rivals = {
-            loss: difference(loss, data, "recall_at_1", f"{prefix}_retrieval")
-            for loss in ("histogram", "triplet", "lifted_structure")
+    def minus(results: dict, rivals: dict, data: str, name: str) -> str:
+        """Differences of the rivals that have the measure, by their names."""
+        cells = {
+            shown: as_cell(difference(results, rival, data, name), 3)
+            for rival, shown in rivals.items()
         }
         return ", ".join(
-            f"{loss.replace('_', ' ')} {as_cell(each, 1, 100)}"
-            for loss, each in rivals.items()
+            f"{rival} {cell}" for rival, cell in cells.items() if cell
         )
 
-    def measured(name: str) -> str:
-        return "; ".join(
-            f"{where}, {rival}: {minus(rival, data, name)}"
-            for data, where in (
-                (WEAPON, "weapon visible"),
-                (EVERY, "all frames"),
+    def measures(results: dict, rivals: dict, names) -> str:
+        """All differences of some measures, by data set."""
+        parts = [
+            f"{where}, {folds.MEASURES[name]}: {text}"
+            for data, where in SETS.items()
+            for name in names
+            if (text := minus(results, rivals, data, name))
+        ]
+        return "; ".join(parts)
+
+    def recall(results: dict) -> str:
+        parts = []
+        for prefix, data in (("sprites", WEAPON), ("omniglot", "omniglot")):
+            rivals = {
+                loss: difference(
+                    results, loss, data, "recall_at_1", f"{prefix}_retrieval"
+                )
+                for loss in ("histogram", "triplet", "lifted_structure")
+            }
+            cells = ", ".join(
+                f"{loss.replace('_', ' ')} {as_cell(each, 1, 100)}"
+                for loss, each in rivals.items()
+                if each is not None
             )
-            for rival in (*LOSSES, "untrained")
+            if cells:
+                parts.append(f"{prefix.title()} {cells}")
+        return "; ".join(parts)
+
+    def both(text_of, *words) -> str:
+        """Differences of the tables, and of the equal budgets."""
+        return (
+            f"{text_of(found, *words)}. Equal budgets: "
+            f"{text_of(searched, *words) or 'not run'}"
         )
 
-    vaes = "; ".join(
-        f"beta = {beta}: modularity "
-        f"{minus(f'beta_vae_{beta}', EVERY, 'modularity')}, explicitness "
-        f"{minus(f'beta_vae_{beta}', EVERY, 'explicitness')}"
-        for beta in BETAS
-    )
     norb = "small_norb"
     of_sets = ("sprites", WEAPON), ("sprites", EVERY), (norb, norb)
     higher = [
-        difference(rival, data, "modularity", prefix)
+        judged_by(rival, data, "modularity", prefix)
         for rival in LOSSES
         for prefix, data in of_sets
-    ] + [difference(rival, norb, "explicitness", norb) for rival in LOSSES]
+    ] + [judged_by(rival, norb, "explicitness", norb) for rival in LOSSES]
     level = [
-        difference(rival, data, "explicitness")
+        judged_by(rival, data, "explicitness")
         for rival in LOSSES
         for data in (WEAPON, EVERY)
     ]
@@ -111,22 +147,21 @@ def f_statistic_rows(found: dict) -> list[tuple]:
         for num_dims, each in num_dims_sweep.differences(sweep).items()
     )
     of_vaes = [
-        difference(f"beta_vae_{beta}", EVERY, name)
+        difference(searched, "beta_vae", data, name)
+        or difference(found, f"beta_vae_{beta}", data, name)
         for beta in BETAS
+        for data in SETS
         for name in ("modularity", "explicitness")
     ]
-    run = {
-        fold
-        for beta in BETAS
-        for fold in found[f"sprites_beta_vae_{beta}", EVERY]["folds"]
-    }
-    # Fold 0 is for tuning.
-    number = found["sprites_f_statistic", EVERY]["config"]["folds"]["num_folds"]
-    left = {str(fold) for fold in range(1, number)} - run
-    auc = "; ".join(
-        f"{rival}: {minus(rival, EVERY, 'single_dimension_auc')}"
-        for rival in ("triplet", "histogram", "untrained")
+    run = {data: _folds_of_vaes(found, data) for data in SETS}
+    shown = ", ".join(
+        f"{where} {named_folds(run[data])}"
+        for data, where in SETS.items()
+        if run[data]
     )
+    rivals = {loss: loss for loss in (*LOSSES, "untrained")}
+    searches = "" if measures(searched, rivals, SHOWN) else "equal searches; "
+    vaes = {f"beta_vae_{beta}": f"beta = {beta}" for beta in BETAS}
     return [
         (
             "Figure 1: how the loss moves points",
@@ -141,10 +176,9 @@ def f_statistic_rows(found: dict) -> list[tuple]:
             "and CUB-200, level with or ahead of four losses",
             not_attempted("cuhk03_", "market1501_", "cub200_f_statistic"),
             f"{NO_DATA}; on other data the F-statistic minus, in points: "
-            f"Sprites {recall('sprites', WEAPON)}; Omniglot "
-            f"{recall('omniglot', 'omniglot')}",
-            "the three sets and a GPU; [recipes](recipes_not_run.md). On "
-            "Omniglot, the search over dimensions and `num_dims`",
+            f"{both(recall)}",
+            "the three sets and a GPU; [recipes](recipes_not_run.md)"
+            + "; equal searches" * (not recall(searched)),
         ),
         (
             "Section 2: all `num_dims` from 2 to 100 of 500 work about as well",
@@ -152,26 +186,29 @@ def f_statistic_rows(found: dict) -> list[tuple]:
             over_dims
             and "Omniglot, recall@1 minus that of 70 of 500, in "
             f"points: {over_dims}",
-            "`omniglot_retrieval_f_statistic_K_of_500`, eight values of K, "
-            "about 7 minutes of one core each",
+            "`omniglot_retrieval_f_statistic_K_of_500`, eight values of K on "
+            "four folds: about 7 minutes of one core a fold, under 4 hours in "
+            "all",
         ),
         (
             "Figure 3: modularity of three losses on Sprites and small NORB, "
             "the F-statistic's the highest; explicitness, level on Sprites and "
             "its the highest on small NORB",
             of_differences(higher, level),
-            "Sprites, the F-statistic minus, modularity: "
-            f"{measured('modularity')}; explicitness: "
-            f"{measured('explicitness')}",
-            "equal searches on Sprites; small NORB's files (`small_norb_*`)",
+            "Sprites, the F-statistic minus, "
+            f"{both(measures, rivals, SHOWN[:-1])}",
+            f"{searches}small NORB's files (`small_norb_*`)",
         ),
         (
             "Figure 4: modularity and explicitness of beta-VAEs on Sprites, "
             "both below the F-statistic's",
             of_differences(of_vaes),
-            f"{named_folds(run)}, all frames, the F-statistic minus {vaes}",
-            f"{named_folds(left)}, and frames that show the weapon: 20 minutes "
-            "a fold for each beta",
+            f"{shown}; the F-statistic minus, "
+            f"{measures(found, vaes, SHOWN)}. Equal budgets: "
+            + (
+                measures(searched, {"beta_vae": "beta-VAE"}, SHOWN) or "not run"
+            ),
+            _left_of_vaes(found, run),
         ),
         (
             "Workshop, Figure 1: three embeddings of one data set",
@@ -188,18 +225,54 @@ def f_statistic_rows(found: dict) -> list[tuple]:
         (
             "Workshop, Figure 3: AUC of single dimensions on Sprites",
             judged("in part"),
-            f"all frames, the F-statistic minus {auc}; "
+            "the F-statistic minus, "
+            f"{both(measures, rivals, SHOWN[-1:])}; "
             "[figure](sprites_and_omniglot.md)",
-            "equal searches; the paper prints a figure without numbers",
+            f"{searches}the paper prints a figure without numbers",
         ),
     ]
 
 
+def _folds_of_vaes(found: dict, data: str) -> set[str]:
+    """The folds on which beta-VAEs were run."""
+    return {
+        fold
+        for beta in BETAS
+        for fold in found.get((f"sprites_beta_vae_{beta}", data), NO_RUN)[
+            "folds"
+        ]
+    }
+
+
+def _left_of_vaes(found: dict, run: dict[str, set[str]]) -> str:
+    """What is left to run; fold 0 is for tuning."""
+    number = found["sprites_f_statistic", EVERY]["config"]["folds"]["num_folds"]
+    every = {str(fold) for fold in range(1, number)}
+    left = [
+        f"{where} {named_folds(every - run[data])}"
+        for data, where in SETS.items()
+        if every - run[data]
+    ]
+    return ", ".join(left) + ": 20 minutes a fold for each beta" * bool(left)
+
+
+def searched_results() -> dict:
+    """Returns the winners of equal searches, as `folds.load` does."""
+    every = winners.load()
+    return folds.together(
+        winners.of_evaluation(every, "disentanglement")
+        | winners.of_evaluation(every, "retrieval")
+    )
+
+
 def tables() -> dict[str, str]:
     """Returns the text of both tables by name."""
+    pairs = trials.load(), winners.verified(winners.load())
     return {
-        "F-statistic": table(f_statistic_rows(folds.load())),
-        "learned distance": table(learned_distance_rows(trials.load())),
+        "F-statistic": table(
+            f_statistic_rows(folds.load(), searched_results())
+        ),
+        "learned distance": table(learned_distance_rows(*pairs)),
     }
 
 

@@ -1,7 +1,11 @@
 """The page of what was reproduced comes from the result files."""
 
+import copy
+import statistics
+
 import pytest
 
+from tools import reproduced_learned_distance
 from tools import reproduced_table
 from tools import reproduced_verdicts
 from tools.generated_text import read_between
@@ -70,3 +74,91 @@ def test_a_cell_is_level_within_two_points():
 
 def test_named_folds():
     assert reproduced_verdicts.named_folds(["2", "1"]) == "folds 1, 2"
+
+
+def row(rows, start):
+    (found,) = [each for each in rows if each[0].startswith(start)]
+    return found
+
+
+def test_equal_budgets_are_shown_and_decide():
+    """The winners of two methods: ours is lower by .1 in every fold."""
+    found = reproduced_table.folds.load()
+    every = reproduced_table.EVERY
+    names = "sprites_f_statistic", "sprites_triplet"
+    searched = {(name, every): found[name, every] for name in names}
+    searched = copy.deepcopy(searched)
+    for name, modularity in zip(names, (0.7, 0.8), strict=True):
+        for number, runs in enumerate(searched[name, every]["folds"].values()):
+            shift = number / 500 if name == names[0] else 0.0
+            runs[0]["evaluation"]["test"]["modularity"] = modularity + shift
+    without = row(reproduced_table.f_statistic_rows(found, {}), "Figure 3")
+    assert without[2].endswith(". Equal budgets: not run")
+    assert without[3].startswith("equal searches; ")
+    with_them = row(
+        reproduced_table.f_statistic_rows(found, searched), "Figure 3"
+    )
+    # -.1, -.098, -.096 and -.094.
+    shown = "Equal budgets: all frames, modularity: triplet -0.097 ± 0.001"
+    assert shown in with_them[2]
+    assert not with_them[3].startswith("equal searches")
+
+
+def test_the_folds_that_beta_vaes_lack():
+    found = dict(reproduced_table.folds.load())
+    weapon, every = reproduced_table.SETS
+    for beta in reproduced_table.BETAS:
+        recipe = f"sprites_beta_vae_{beta}"
+        found.pop((recipe, weapon), None)
+        results = found[recipe, every]
+        folds = {fold: results["folds"][fold] for fold in ("1", "2")}
+        found[recipe, every] = results | {"folds": folds}
+    takes = row(reproduced_table.f_statistic_rows(found, {}), "Figure 4")[3]
+    assert takes == (
+        "weapon visible folds 1, 2, 3, 4, all frames folds 3, 4: 20 minutes a "
+        "fold for each beta"
+    )
+    folds = ("1", "2", "3", "4")
+    for beta in reproduced_table.BETAS:
+        recipe = f"sprites_beta_vae_{beta}"
+        results = found[recipe, every]
+        runs = results["folds"]["1"]
+        for data in reproduced_table.SETS:
+            of_data = {"folds": {fold: runs for fold in folds}}
+            found[recipe, data] = results | of_data
+    figure_4 = row(reproduced_table.f_statistic_rows(found, {}), "Figure 4")
+    assert figure_4[3] == ""
+    assert figure_4[2].startswith(
+        "weapon visible folds 1, 2, 3, 4, all frames folds 1, 2, 3, 4; "
+    )
+    assert "weapon visible, single-dimension AUC: beta = 1 +0." in figure_4[2]
+
+
+def test_distances_are_compared_with_their_own_scores_and_the_baselines():
+    found = reproduced_table.trials.load()
+    rows = reproduced_learned_distance.learned_distance_rows(found, {})
+    table_1, table_2 = row(rows, "Table 1"), row(rows, "Table 2")
+    assert table_2[2].endswith("AN4 with equal budgets: not run")
+    key = "omniglot", "folds", "omniglot_verification_without_classifier"
+    scores = [run["evaluation"]["test"] for run in found[key].values()]
+    ours, plda = (
+        statistics.fmean(test[score]["equal_error_rate"] for test in scores)
+        for score in ("learned_distance", "plda")
+    )
+    alone = table_1[2].partition("learned distance, no classifier minus ")[2]
+    assert f"its PLDA {100 * (ours - plda):+.2f} ± " in alone
+    assert "the triplet loss by PLDA +" in alone
+    assert "the distance without" not in alone
+    rows = reproduced_learned_distance.learned_distance_rows(found, found)
+    text = row(rows, "Table 2")[2].partition("AN4 with equal budgets: ")[2]
+    by_fold = {}
+    for (fold, _), run in found["an4", "folds", "an4_learned_distance"].items():
+        test = run["evaluation"]["test"]
+        distance, cosine = (
+            test[score]["equal_error_rate"]
+            for score in ("learned_distance", "cosine")
+        )
+        by_fold.setdefault(fold, []).append(100 * (distance - cosine))
+    mean = statistics.fmean(map(statistics.fmean, by_fold.values()))
+    start = f"learned distance minus its own cosine {mean:+.2f} ± "
+    assert text.startswith(start)
