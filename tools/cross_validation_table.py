@@ -332,7 +332,7 @@ def retrieval(
 def _recall_differences(rows: dict[str, dict], ks) -> list[str]:
     """Paired differences of the first method to the other rankings."""
     (first, ours), *others = rankings(rows).items()
-    pairs = {method: _recalls(ours, theirs, ks) for method, theirs in others}
+    pairs = {method: recalls(ours, theirs, ks) for method, theirs in others}
     names = [f"recall@{k}" for k in ks]
     ratio = ratio_of_test_to_train(ours[0]["config"])
     lines = difference_table(first, names, pairs, ratio, 2, 100)
@@ -344,7 +344,7 @@ def _recall_differences(rows: dict[str, dict], ks) -> list[str]:
 def _of_500(rows: dict[str, dict], ks) -> dict[str, list]:
     """Pairs of the losses in 500 dimensions, and of an untrained network."""
     pairs = {
-        f"{method} minus {OF_70}": _recalls(
+        f"{method} minus {OF_70}": recalls(
             (rows[method], "test"), (rows[OF_70], "test"), ks
         )
         for method in (WELCH, INVERTED)
@@ -352,13 +352,13 @@ def _of_500(rows: dict[str, dict], ks) -> dict[str, list]:
     }
     if INVERTED in rows:
         ours = rows[INVERTED]
-        pairs[f"{INVERTED} minus the untrained network"] = _recalls(
+        pairs[f"{INVERTED} minus the untrained network"] = recalls(
             (ours, "test"), (ours, "test_untrained"), ks
         )
     return pairs
 
 
-def _recalls(ours: tuple, theirs: tuple, ks) -> list[tuple[dict, dict]]:
+def recalls(ours: tuple, theirs: tuple, ks) -> list[tuple[dict, dict]]:
     """Pairs of recall@k of two rankings, each of results and its name."""
     return [
         paired(

@@ -15,6 +15,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "equal_budgets"
 BUDGET = (
     "space",
     "objective",
+    "monitor",
     "trials",
     "trial_batches",
     "fold",
@@ -118,12 +119,20 @@ def searches(found: dict, recipes: list[str], dataset: str) -> dict[str, dict]:
     return by_recipe
 
 
+def run_of(found: dict, recipe: str, dataset: str) -> tuple[dict, list[str]]:
+    """Returns config and folds of a winner, of its first seed."""
+    results = next(
+        each
+        for each in found.values()
+        if (each["recipe"], each["dataset"]) == (recipe, dataset)
+    )
+    return _config(results), list(results.get("folds", ()))
+
+
 def _search_of(results: dict) -> dict:
-    """The search of a result file; older files lack the length of trials."""
+    """The search of a result file; older files lack fields of its trials."""
     search = results["search"]
-    if "trial_batches" in search:
-        return search
-    return search | of_trials(results["recipe"], search["overrides"])
+    return of_trials(results["recipe"], search["overrides"]) | search
 
 
 def _config(results: dict) -> dict:

@@ -8,9 +8,12 @@ A FOLDER is a workdir of `tuning.winner`. The script first copies its numbers to
 methods had different budgets.
 """
 
+import statistics
+
 from tools import cross_validation_results as of_folds
 from tools import cross_validation_table
 from tools import equal_budgets_results as winners
+from tools import search_table
 from tools import verification_results as of_pairs
 from tools import verification_table
 from tools.equal_budgets_results import collect
@@ -18,8 +21,17 @@ from tools.equal_budgets_results import load
 from tools.generated_text import NOT_RUN
 from tools.generated_text import ROOT
 from tools.generated_text import remake_page
+from tools.paired_difference import difference_table
+from tools.paired_difference import ratio_of_test_to_train
+from tools.rerun_command import command_lines
 
 PAGE = ROOT / "docs" / "results" / "equal_budgets.md"
+OURS = of_folds.LOSSES["f_statistic"]
+BEFORE = (
+    "Before the search are the rows of [disentangling and retrieval]"
+    "(sprites_and_omniglot.md), which have their own numbers of batches. The "
+    "rival is the loss with the highest mean recall@1."
+)
 BEGIN, END = "<!-- equal budgets: begin -->", "<!-- equal budgets: end -->"
 
 
@@ -35,6 +47,7 @@ def table(found: dict) -> str:
         parts += ["", f"### {title}: recall of held-out classes, %", ""]
         parts += _searches(found, rows, dataset)
         parts += cross_validation_table.retrieval(rows)
+        parts += gap(of_folds.retrieved(of_folds.load(), dataset), rows)
         parts += ["", _picture(dataset, "recall")]
     runs = winners.verified(found)
     for dataset, protocol in dict.fromkeys(key[:2] for key in runs):
@@ -99,22 +112,93 @@ def _searches(found: dict, rows: dict[str, dict], dataset: str) -> list[str]:
     lines = [
         f"{first['trials']} trials each over `{first['space']}`, "
         f"{first['trial_batches']:,} batches a trial, chosen by "
-        f"`{first['objective']}` on fold 0; {first['batches']:,} batches for "
-        "each winner.",
+        f"`{first['objective']}` on fold 0; `{first['monitor']}` chose the "
+        f"epoch of a trial. {first['batches']:,} batches for each winner.",
         "",
-        "| winner | of the search | values |",
-        "|---|---:|---|",
+        "| winner | of the search | values | trials |",
+        "|---|---:|---|---|",
     ]
+    commands = {}
     for recipe, search in searches.items():
-        values = ", ".join(
-            f"{name} {value:.3g}" if isinstance(value, float) else
-            f"{name} {value}"
-            for name, value in search["values"].items()
-        )  # fmt: skip
+        name = names[recipe]
+        config, folds = winners.run_of(found, recipe, dataset)
         lines.append(
-            f"| {names[recipe]} | {search['objective_value']:.4f} | {values} |"
+            f"| {name} | {search['objective_value']:.4f} | "
+            f"{_values(search['values'], config)} | {_trials(recipe, search)} |"
         )
-    return [*lines, ""]
+        commands[f"{name}, search"] = search_table.command(
+            recipe, search, search["trials"], f"runs/search_{recipe}"
+        )
+        commands[f"{name}, winner"] = (
+            f"python -m tuning.winner --search runs/search_{recipe} "
+            f"--batches {search['batches']} "
+            + f"--folds {' '.join(folds)} " * bool(folds)
+            + f"--workdir runs/winner_{recipe}"
+        )
+    return [*lines, *command_lines(commands), ""]
+
+
+def _values(drawn: dict, config: dict) -> str:
+    """The values of a winner, with the `num_dims` that its share gives."""
+    shown = {
+        name: f"{value:.3g}" if isinstance(value, float) else str(value)
+        for name, value in drawn.items()
+    }
+    objective = config.get("objective", {})
+    loss = config.get("loss") or objective.get("encoder_loss") or {}
+    if "share_of_dims" in shown and "num_dims" in loss:
+        shown["num_dims"] = f"{loss['num_dims']} of {config['encoder']['dim']}"
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
+
+
+def _trials(recipe: str, search: dict) -> str:
+    """A link to the trials of a search, or that they were not kept."""
+    name = search_table.name_of_kept(recipe, search)
+    if name is None:
+        return "not kept"
+    folder = search_table.RESULTS.relative_to(ROOT)
+    return f"[{name}.json](../../{folder}/{name}.json)"
+
+
+def gap(before: dict[str, dict], after: dict[str, dict]) -> list[str]:
+    """Returns a table of our gap to the best rival, without and with searches.
+
+    Args:
+        before: Results of retrieval by loss, without a search.
+        after: The same of the winners.
+    """
+    if OURS not in before or OURS not in after:
+        return []
+    ks = after[OURS]["config"]["evaluation"]["k"]
+    recalls = cross_validation_table.recalls
+    pairs = {
+        f"{OURS}, after minus before": recalls(
+            (after[OURS], "test"), (before[OURS], "test"), ks
+        )
+    }
+    gaps = []
+    for when, rows in (("before", before), ("after", after)):
+        rivals = [name for name in rows if not name.startswith(OURS)]
+        if not rivals:
+            return []
+        best = max(rivals, key=lambda name: _recall_at_1(rows[name]))
+        found = recalls((rows[best], "test"), (rows[OURS], "test"), ks)
+        pairs[f"{when}: {best} minus {OURS}"] = found
+        gaps.append([_by_fold(*pair) for pair in found])
+    pairs["gap before minus gap after"] = [*zip(*gaps, strict=True)]
+    ratio = ratio_of_test_to_train(after[OURS]["config"])
+    names = [f"recall@{k}" for k in ks]
+    lines = difference_table(None, names, pairs, ratio, 2, 100)
+    return [*lines, "", BEFORE]
+
+
+def _recall_at_1(results: dict) -> float:
+    return statistics.fmean(of_folds.values(results, "test.recall_at_1"))
+
+
+def _by_fold(first: dict, second: dict) -> dict:
+    """Differences by fold."""
+    return {fold: first[fold] - second[fold] for fold in first}
 
 
 def _name(dataset: str, what: str) -> str:

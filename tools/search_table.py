@@ -102,20 +102,10 @@ def _section(name: str, results: dict) -> list[str]:
     commits = sorted({row["commit"][:7] for row in completed})
     prints = sorted({row.get("data_fingerprint", "") for row in completed})
     data = f"data {' '.join(prints)}; " if any(prints) else ""
-    overrides = "".join(
-        f" {shlex.quote(f'--config.{field}')}" for field in results["overrides"]
-    )
-    workers = results.get("workers")
-    with_workers = f" --workers {workers}" if workers else ""
     folder = RESULTS.relative_to(ROOT)
     lines += [
         "",
-        "    " + f"python -m tuning.search --config {results['recipe']} "
-        f"--space {results['space']} --trials {len(trials)} "
-        f"--objective {results['objective']} "
-        f"--direction {results['direction']} "
-        f"--seed {results['search_seed']}{with_workers} "
-        f"--workdir DIR{overrides}",
+        f"    {command(results['recipe'], results, len(trials), 'DIR')}",
         "",
         f"Seed of the trainings {results['seed']}; "
         f"{results['seconds'] / 60:.0f} minutes in all; {data}commit "
@@ -124,6 +114,41 @@ def _section(name: str, results: dict) -> list[str]:
         f"[{name}_best.py](../{folder}/{name}_best.py).",
     ]
     return lines
+
+
+def command(recipe: str, search: dict, num_trials: int, workdir: str) -> str:
+    """Returns the command of a search.
+
+    Args:
+        recipe: Its recipe.
+        search: What `results.json` has about it.
+        num_trials: Number of trials.
+        workdir: Folder of the search.
+    """
+    overrides = "".join(
+        f" {shlex.quote(f'--config.{field}')}" for field in search["overrides"]
+    )
+    workers = search.get("workers")
+    with_workers = f" --workers {workers}" if workers else ""
+    return (
+        f"python -m tuning.search --config {recipe} "
+        f"--space {search['space']} --trials {num_trials} "
+        f"--objective {search['objective']} "
+        f"--direction {search['direction']} "
+        f"--seed {search['search_seed']}{with_workers} "
+        f"--workdir {workdir}{overrides}"
+    )
+
+
+def name_of_kept(recipe: str, search: dict) -> str | None:
+    """Returns the name of the result file of a winner's search, if kept."""
+    same = ("space", "objective", "search_seed", "overrides")
+    for name, results in load().items():
+        if results["recipe"] == recipe and all(
+            results[field] == search[field] for field in same
+        ):
+            return name
+    return None
 
 
 def _unusual(name: str, results: dict) -> str:

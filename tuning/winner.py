@@ -239,7 +239,7 @@ def _origin(arguments: argparse.Namespace) -> dict:
 
 
 def of_trials(recipe: str, given: list[str]) -> dict:
-    """Returns the batches of each trial of a search, and the trials' fold.
+    """Returns the batches, the fold and the monitor of a search's trials.
 
     Args:
         recipe: The recipe of the search.
@@ -249,6 +249,7 @@ def of_trials(recipe: str, given: list[str]) -> dict:
     return {
         "trial_batches": run.training.num_epochs * run.training.steps_per_epoch,
         "fold": run.data.folds.fold,
+        "monitor": run.training.monitor,
     }
 
 

@@ -1,5 +1,6 @@
 """Winners of searches have tables of their own, with equal budgets."""
 
+import copy
 import json
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tools import cross_validation_results
 from tools import equal_budgets_results
 from tools import equal_budgets_table
+from tools import search_table
 from tools import verification_results
 from tools.generated_text import read_between
 from trainers.config import load_recipe
@@ -18,7 +20,11 @@ SEARCH = {
     "objective": "val_explicitness",
     "direction": "max",
     "search_seed": 0,
-    "overrides": ["num_epochs=4", "steps_per_epoch=150"],
+    "overrides": [
+        "num_epochs=4",
+        "steps_per_epoch=150",
+        "monitor=val_explicitness",
+    ],
     "trials": 12,
     "trial": "03",
     "values": {"optimizer.learning_rate": 0.0012345, "share_of_dims": 0.1},
@@ -67,8 +73,24 @@ def test_winners_are_rows_of_tables_of_their_own(kept):
     found = equal_budgets_table.load()
     text = equal_budgets_table.table(found)
     assert "12 trials each over `disentangling`, 600 batches a trial" in text
-    row = "| F-statistic | 0.7500 | optimizer.learning_rate 0.00123, "
-    assert row in text
+    config = json.loads((ours / "config.json").read_text())["config"]
+    num_dims, dim = config["loss"]["num_dims"], config["encoder"]["dim"]
+    assert (
+        "| F-statistic | 0.7500 | optimizer.learning_rate 0.00123, "
+        f"share_of_dims 0.1, num_dims {num_dims} of {dim} | not kept |" in text
+    )
+    assert (
+        "    python -m tuning.search --config sprites_f_statistic --space "
+        "disentangling --trials 12 --objective val_explicitness --direction "
+        "max --seed 0 --workdir runs/search_sprites_f_statistic "
+        "--config.num_epochs=4 --config.steps_per_epoch=150 "
+        "--config.monitor=val_explicitness\n" in text
+    )
+    assert (
+        "    python -m tuning.winner --search runs/search_sprites_f_statistic "
+        "--batches 6000 --folds 1 2 3 4 --workdir "
+        "runs/winner_sprites_f_statistic\n" in text
+    )
     folds = json.loads((ours / "results.json").read_text())["folds"]
     modularity = [
         flat(run["evaluation"])["test.modularity"] for run in folds.values()
@@ -103,6 +125,10 @@ def two_methods(kept, **second):
             "triplet-.*the search chose on fold 2; expected fold 0",
         ),
         (
+            {"overrides": [*SEARCH["overrides"], "monitor=val_modularity"]},
+            "'monitor': 'val_explicitness'.*'monitor': 'val_modularity'",
+        ),
+        (
             {"trial_batches": 300, "fold": 0},
             "'trial_batches': 600.*'trial_batches': 300",
         ),
@@ -118,6 +144,60 @@ def test_other_budgets_are_refused(kept, second, message):
 def test_trials_of_one_length_by_other_overrides_are_equal(kept):
     found = two_methods(kept, overrides=["num_epochs=6", "steps_per_epoch=100"])
     assert "600 batches a trial" in equal_budgets_table.table(found)
+
+
+def test_the_trials_of_a_winner_are_linked(kept, monkeypatch):
+    search = SEARCH | {"recipe": "sprites_triplet"}
+    monkeypatch.setattr(search_table, "load", lambda: {"triplet-x": search})
+    text = equal_budgets_table.table(two_methods(kept))
+    link = "[triplet-x.json](../../benchmarks/results/searches/triplet-x.json)"
+    lines = text.splitlines()
+    (ours,) = [line for line in lines if line.startswith("| triplet | 0.7")]
+    assert ours.endswith(f" | {link} |")
+    assert text.count(link) == 1
+
+
+def of_retrieval(recalls):
+    """Results of retrieval by loss, with recall@1 of folds 1 and 2."""
+    path = cross_validation_results.RESULTS
+    path /= "omniglot_retrieval_f_statistic-omniglot.json"
+    kept = json.loads(path.read_text())
+    found = {}
+    for loss, of_folds in recalls.items():
+        results = copy.deepcopy(kept)
+        results["folds"] = {
+            fold: [{"seed": 0, **results["folds"][fold]}] for fold in "12"
+        }
+        for recall, (run,) in zip(
+            of_folds, results["folds"].values(), strict=True
+        ):
+            run["evaluation"]["test"]["recall_at_1"] = recall
+        found[loss] = results
+    return found
+
+
+def test_how_much_of_the_gap_closes():
+    """The rival's lead is 20 and 22 points before, 5 and 3 points after."""
+    before = of_retrieval(
+        {
+            "F-statistic": (0.6, 0.62),
+            "triplet": (0.5, 0.5),
+            "histogram": (0.8, 0.84),
+        }
+    )
+    after = of_retrieval(
+        {"F-statistic": (0.7, 0.74), "triplet": (0.75, 0.77)}
+        | {"F-statistic, 70 of 500 dimensions": (0.9, 0.9)}
+    )
+    lines = equal_budgets_table.gap(before, after)
+    for start in (
+        "| F-statistic, after minus before | 2 | +11.00 ± 1.00 (",
+        "| before: histogram minus F-statistic | 2 | +21.00 ± 1.00 (",
+        "| after: triplet minus F-statistic | 2 | +4.00 ± 1.00 (",
+        "| gap before minus gap after | 2 | +17.00 ± 2.00 (",
+    ):
+        assert any(line.startswith(start) for line in lines), start
+    assert equal_budgets_table.gap({}, after) == []
 
 
 def test_a_run_without_a_search_is_refused(kept):

@@ -233,6 +233,7 @@ def test_the_folds_of_the_winner_are_trained(tmp_path, monkeypatch):
     assert found["objective_value"] == 0.5
     steps = config_of(load_recipe(RECIPE))["steps_per_epoch"]
     assert (found["trial_batches"], found["fold"]) == (5 * steps, 0)
+    assert found["monitor"] == "val_recall_at_1"
 
 
 def test_the_fold_of_the_search_is_not_tested(tmp_path, monkeypatch, capsys):
