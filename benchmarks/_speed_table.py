@@ -122,13 +122,28 @@ def cell(row):
     return text + (f"; {row['note']}" if row["note"] else "")
 
 
+def time_with_quartiles(row):
+    """Returns a time with its quartiles, in one unit."""
+    size, name = _unit_of_time(row["median"])
+    median, low, high = (
+        f"{number:.3g}" if number < 1000 else f"{number:,.0f}"
+        for number in (row[end] / size for end in ("median", "low", "high"))
+    )
+    return f"{median} {name} ({low} to {high})"
+
+
+def _unit_of_time(seconds):
+    for size, name in ((1, "s"), (1e-3, "ms")):
+        if seconds >= size:
+            return size, name
+    return 1e-6, "us"
+
+
 def value(number, unit):
     """Returns a number with a unit that suits its size."""
     if unit == "s":
-        for size, name in ((1, "s"), (1e-3, "ms")):
-            if number >= size:
-                return f"{number / size:.3g} {name}"
-        return f"{number * 1e6:.3g} us"
+        size, name = _unit_of_time(number)
+        return f"{number / size:.3g} {name}"
     if unit == "bytes":
         gib = number >= 2**30
         return f"{number / 2 ** (30 if gib else 20):.3g} {'GM'[not gib]}iB"

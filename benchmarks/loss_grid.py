@@ -20,6 +20,7 @@ import json
 from benchmarks import _loss_step as loss_step
 from benchmarks import _side_by_side as side_by_side
 from benchmarks import _size_grid as size_grid
+from benchmarks import _speed_table as speed_table
 from benchmarks import f_statistic_loss
 from benchmarks import machine_limits
 from benchmarks import rival_losses
@@ -110,8 +111,9 @@ def text_of(result, rows):
     def text(case, cell):
         found = size_grid.time_of(case, cell)
         if factor := factors.get(case):
-            found += f", {factor['median']:.3g} times as fast"
-            found += "" if factor["met"] else " (short)"
+            shown = speed_table.cell(factor | {"aim": "", "note": ""})
+            found += f", {shown} times as fast"
+            found += "" if factor["met"] else ", short"
         peers = result["cases"].get(case, {})
         if any("stopped" in peers.get(peer, {}) for peer in THEIRS):
             found += STAR
@@ -138,7 +140,8 @@ BENCHMARK = Benchmark(
     packages=("pytorch-metric-learning", "torch"),
     table=table,
     note="Our time as a plain graph, and how many times faster it is than the "
-    "fastest peer at this size; every contender is in `speed.csv`. "
+    "fastest peer at this size, each with quartiles over the rounds; every "
+    "contender is in `speed.csv`. *short*: below the aim. "
     "\\*: a peer was stopped at this size, or not run because it would take "
     "over 10 s.",
 )

@@ -130,7 +130,8 @@ BENCHMARK = Benchmark(
     minutes=21,
     comparisons=(Comparison(OURS, XLA, by_time=True),),
     table=table,
-    note="Our time as a plain graph; with XLA.",
+    note="Our time as a plain graph; with XLA. In parentheses: quartiles over "
+    "the rounds.",
     limits_are_results=True,
 )
 

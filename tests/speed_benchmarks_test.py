@@ -241,6 +241,16 @@ def test_a_contender_that_would_cost_too_much_is_not_run():
     assert size_grid.too_costly(stopped, 1024) == stopped
 
 
+def test_times_of_a_grid_have_quartiles_in_the_unit_of_the_time():
+    row = {"unit": "s", "median": 0.0012, "low": 0.0009, "high": 0.00134}
+    found = speed_table.time_with_quartiles(row)
+    assert found == "1.2 ms (0.9 to 1.34)"
+    row = {"unit": "s", "median": 2.5, "low": 2.25, "high": 3.0}
+    assert speed_table.time_with_quartiles(row) == "2.5 s (2.25 to 3)"
+    row = {"unit": "s", "median": 5e-5, "low": 4e-5, "high": 2e-3}
+    assert speed_table.time_with_quartiles(row) == "50 us (40 to 2,000)"
+
+
 def test_limits_of_a_grid_are_no_failure():
     made = Benchmark(
         "made", 1.0, [Comparison("ours", "variant")], limits_are_results=True

@@ -109,7 +109,7 @@ def plane_figure(rows: dict[str, dict], title: str):
         for name, heading in MODULARITIES.items()
         if any(by_fold(results, f"test.{name}") for results in rows.values())
     }
-    figure = Figure(figsize=(1 + 5.5 * len(kinds), 5), layout="constrained")
+    figure = Figure(figsize=(3.2 + 5.5 * len(kinds), 5), layout="constrained")
     panels = figure.subplots(1, len(kinds), squeeze=False)[0]
     first = next(iter(rows.values()))
     shown = {
@@ -133,7 +133,16 @@ def plane_figure(rows: dict[str, dict], title: str):
             )
         panel.set(xlabel="explicitness", ylabel=heading)
         panel.grid(alpha=0.3)
-    panels[0].legend(fontsize=8)
+    # Beside the axes, where it hides no point; a method may be in one panel.
+    handles = {}
+    for panel in panels:
+        for handle, method in zip(
+            *panel.get_legend_handles_labels(), strict=True
+        ):
+            handles.setdefault(method, handle)
+    figure.legend(
+        [*handles.values()], [*handles], fontsize=8, loc="outside right upper"
+    )
     figure.suptitle(f"{title}:\nmean and standard error over folds")
     return figure
 

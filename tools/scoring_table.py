@@ -27,14 +27,14 @@ def table(found: dict[str, dict]) -> str:
     trials = found["all_trials"]
     subset = trials["subset"]
     lines = ["| what | measured | commit |", "|---|---|---|"]
-    machines = [trials]
+    machines = {"all_trials": trials}
 
     def row(what, measured, result):
         lines.append(f"| {what} | {measured} | {result['commit'][:7]} |")
 
     if pairs := found.get("pair_distance"):
         (made,) = pairs["made"].values()
-        machines.append(made)
+        machines["pair_distance"] = made
         for what, measured in _pairs(pairs):
             row(what, measured, made)
     row(
@@ -57,7 +57,12 @@ def table(found: dict[str, dict]) -> str:
         f"{100 * subset['equal_error_rate_scikit_learn']:.4f} %",
         trials,
     )
-    lines += ["", f"Hardware: {hardware(machines)}."]
+    loads = ", ".join(
+        f"{machine['load_average_before']:.1f} (`{name}`)"
+        for name, machine in machines.items()
+    )
+    machine = hardware(machines.values())
+    lines += ["", f"Hardware: {machine}; load before: {loads}."]
     return "\n".join(lines)
 
 

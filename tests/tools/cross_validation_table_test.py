@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from tools import cross_validation_figures
 from tools import cross_validation_results
 from tools import cross_validation_table
 
@@ -116,3 +117,13 @@ def test_clusters_are_compared_by_fold():
     assert "| 2 | +0.020 ± 0.010 (" in row(text, to_k_means)
     to_means = f"{start}learned distance to the class means minus k-means"
     assert "| 2 | +0.060 ± 0.010 (" in row(text, to_means)
+
+
+def test_the_legend_of_the_plane_is_beside_the_axes():
+    every = cross_validation_results.load()
+    rows = cross_validation_results.disentangled(every, "sprites/all_frames")
+    figure = cross_validation_figures.plane_figure(rows, "Sprites")
+    assert all(axes.get_legend() is None for axes in figure.axes)
+    (legend,) = figure.legends
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert shown == [*rows, "untrained network"]
