@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Mapping
 
 from tools import num_dims_sweep
+from tools import untrained_networks
 from tools.cross_validation_figures import figures
 from tools.cross_validation_results import DISENTANGLING
 from tools.cross_validation_results import LOSSES
@@ -87,6 +88,14 @@ def table(found: dict[tuple[str, str], dict]) -> str:
             parts += ["", _pictures(name, "plane", "measures")]
             parts += [_pictures(name, "explicitness_curves")]
             parts += [_pictures(name, "modularity_curves", "auc_distribution")]
+    parts += untrained_networks.section(
+        untrained_networks.load(),
+        {
+            dataset: found[untrained_networks.RECIPE, dataset]
+            for dataset in DISENTANGLING
+            if (untrained_networks.RECIPE, dataset) in found
+        },
+    )
     for dataset, heading in RETRIEVAL.items():
         if rows := retrieved(found, dataset):
             parts += ["", f"### {heading}: recall of held-out classes, %", ""]

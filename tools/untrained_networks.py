@@ -1,0 +1,186 @@
+"""Evaluates untrained networks of several seeds on Sprites.
+
+    python -m tools.untrained_networks [--seeds 10]
+
+The encoder of `sprites_f_statistic` embeds the test identities of folds 1 to 4
+with the random weights of each seed, as `trainers.evaluate` does for one seed.
+Writes `benchmarks/results/untrained_networks.json` after each fold, and
+continues an interrupted run. `python -m tools.cross_validation_table` then
+makes the table in `docs/results/sprites_and_omniglot.md`.
+"""
+
+import argparse
+import json
+import statistics
+
+from tools.cross_validation_results import DISENTANGLING
+from tools.cross_validation_results import MEASURES
+from tools.cross_validation_results import by_fold
+from tools.generated_text import ROOT
+from tools.paired_difference import difference_table
+from tools.paired_difference import ratio_of_test_to_train
+from trainers.workdir import write_json
+
+RESULT = ROOT / "benchmarks" / "results" / "untrained_networks.json"
+RECIPE = "sprites_f_statistic"
+FOLDS = ("1", "2", "3", "4")
+COMMAND = "    python -m tools.untrained_networks"
+
+
+def measures(codes, factors) -> dict[str, float]:
+    """Returns the measures of the tables, as `trainers.evaluate` does."""
+    import numpy as np
+
+    from embeddings_tf import metrics
+
+    by_value = metrics.explicitness_by_value(codes, factors)
+    single = metrics.single_dimension_auc_by_value(codes, factors)
+    return {
+        "modularity": metrics.modularity(codes, factors),
+        "modularity_corrected": metrics.modularity(
+            codes, factors, correction="permutation"
+        ),
+        "explicitness": float(np.mean(by_value["auc"])),
+        "single_dimension_auc": float(np.mean(single["auc"])),
+    }
+
+
+def evaluate(dataset: str, fold: str, seeds: range) -> dict:
+    """Returns the measures of the network of each seed on one fold."""
+    import keras
+
+    from trainers.config import load_recipe
+    from trainers.data import Data
+    from trainers.embed import embed_points
+    from trainers.embed import split_to_embed
+    from trainers.fingerprint import fingerprint
+    from trainers.model import build_model
+    from trainers.provenance import provenance
+
+    fields = [f"dataset={dataset}", f"folds.fold={fold}"]
+    data = Data(load_recipe(RECIPE, fields))
+    x, factors = split_to_embed(data, "test")
+    networks = {}
+    for seed in seeds:
+        run = load_recipe(RECIPE, [*fields, f"seed={seed}"])
+        keras.utils.set_random_seed(seed)
+        network = build_model(run, num_classes=data.num_classes)
+        networks[str(seed)] = measures(embed_points(network, x), factors)
+        print(f"{dataset}, fold {fold}, seed {seed}", flush=True)
+        keras.backend.clear_session()
+    return {
+        "networks": networks,
+        "data_fingerprint": fingerprint(data, "test"),
+        **provenance(),
+    }
+
+
+def study(num_seeds: int) -> None:
+    """Evaluates the folds that have no result with as many seeds."""
+    found = load()
+    for dataset in DISENTANGLING:
+        for fold in FOLDS:
+            kept = found.setdefault(dataset, {})
+            if len(kept.get(fold, {}).get("networks", ())) != num_seeds:
+                kept[fold] = evaluate(dataset, fold, range(num_seeds))
+                write_json(RESULT, found)
+
+
+def load() -> dict[str, dict]:
+    """Returns the result by data set and fold; empty if there is none."""
+    return json.loads(RESULT.read_text()) if RESULT.exists() else {}
+
+
+def section(found: dict[str, dict], ours: dict[str, dict]) -> list[str]:
+    """Returns the lines of the tables of untrained networks.
+
+    Args:
+        found: As from `load`.
+        ours: Results of the F-statistic loss by data set.
+    """
+    lines = ["", "### Sprites: untrained networks of several seeds", ""]
+    if not found:
+        return [*lines, "Not run:", "", COMMAND]
+    names = [*MEASURES.values()]
+    lines += [
+        "| frames | networks | folds | " + " | ".join(names) + " | of these "
+        "above the F-statistic's modularity |",
+        "|---|---:|---|" + "---:|" * (len(names) + 1),
+    ]
+    pairs, config = {}, None
+    for dataset, folds in found.items():
+        if dataset not in ours:
+            continue
+        config = ours[dataset]["config"]
+        trained = {
+            name: by_fold(ours[dataset], f"test.{name}") for name in MEASURES
+        }
+        of_networks = {name: _of_networks(folds, name) for name in MEASURES}
+        cells = [_spread(numbers) for numbers in of_networks.values()]
+        modularity = of_networks["modularity"]
+        shared = [f for f in folds if f in trained["modularity"]]
+        mean = statistics.fmean(trained["modularity"][f] for f in shared)
+        above = sum(number > mean for number in modularity)
+        lines.append(
+            f"| {DISENTANGLING[dataset]} | {len(modularity)} | "
+            f"{', '.join(folds)} | {' | '.join(cells)} | {above} |"
+        )
+        pairs[f"the mean network, {DISENTANGLING[dataset]}"] = [
+            (trained[name], _by_fold(folds, name)) for name in MEASURES
+        ]
+    if config:
+        ratio = ratio_of_test_to_train(config)
+        lines += difference_table("F-statistic", names, pairs, ratio, 3)
+    runs = [run for folds in found.values() for run in folds.values()]
+    commits = " ".join(sorted({run["commit"][:7] for run in runs}))
+    return [
+        *lines,
+        "",
+        "Mean over networks, and the lowest to the highest network; the value "
+        f"of a network is the mean over folds. Commit {commits}.",
+        "",
+        f"{COMMAND} --seeds {len(runs[0]['networks'])}",
+    ]
+
+
+def _of_networks(folds: dict, name: str) -> list[float]:
+    """The measure of each network, the mean over folds."""
+    first = next(iter(folds.values()))["networks"]
+    return [
+        statistics.fmean(run["networks"][seed][name] for run in folds.values())
+        for seed in first
+    ]
+
+
+def _by_fold(folds: dict, name: str) -> dict[str, float]:
+    """The measure of each fold, the mean over networks."""
+    return {
+        fold: statistics.fmean(of[name] for of in run["networks"].values())
+        for fold, run in folds.items()
+    }
+
+
+def _spread(numbers: list[float]) -> str:
+    ends = f"{min(numbers):.3f} to {max(numbers):.3f}"
+    return f"{statistics.fmean(numbers):.3f} ({ends})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=10,
+        metavar="N",
+        help="seeds 0 to N - 1 (%(default)s)",
+    )
+    arguments = parser.parse_args()
+    from trainers.quiet import import_tensorflow
+
+    import_tensorflow()
+    study(arguments.seeds)
+    print(f"wrote {RESULT.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
