@@ -29,7 +29,7 @@ FIGURE = "distance_depth"
 PAGE = ROOT / "docs" / "results" / "verification.md"
 BEGIN, END = "<!-- distance depth: begin -->", "<!-- distance depth: end -->"
 SCORES = {"learned_distance": "learned distance", "cosine": "cosine"}
-# The recipe's own number of hidden layers, which is compared with the others.
+# The recipe's own number of hidden layers; it is compared with all rows.
 OWN = 3
 
 
@@ -104,7 +104,7 @@ def errors_by_fold(results: dict, score: str) -> dict[str, float]:
 
 
 def differences(found: dict[int, dict]) -> list[str]:
-    """Returns a table of the recipe's depth minus the others, by fold."""
+    """Returns a table of the recipe's depth minus each other depth, by fold."""
     if OWN not in found:
         return []
     ours = errors_by_fold(found[OWN], "learned_distance")

@@ -37,7 +37,7 @@ def sentinel(
     Args:
         folder: The folder of the rerun.
         path: The committed result file.
-        committed: What this file has about the training.
+        committed: The section `training` of the run in this file.
         rows: Both values of each number that was compared, and their
             difference; NaN for a number that the rerun lacks.
         tolerance: The largest difference that agrees.

@@ -91,7 +91,8 @@ def test_equal_budgets_are_shown_and_decide():
     for name, modularity in zip(names, (0.7, 0.8), strict=True):
         for number, runs in enumerate(searched[name, every]["folds"].values()):
             shift = number / 500 if name == names[0] else 0.0
-            runs[0]["evaluation"]["test"]["modularity"] = modularity + shift
+            for run in runs:
+                run["evaluation"]["test"]["modularity"] = modularity + shift
     without = row(reproduced_table.f_statistic_rows(found, {}), "Figure 3")
     assert without[2].endswith(". Equal budgets: not run")
     assert without[3].startswith("equal searches; ")
