@@ -1113,7 +1113,7 @@ GRAPH_HEAVY = {
     "training_lowers_it",
     "xla",
 }
-SLOW_PROPERTIES = {"mixed_precision", "replicas_fit"}
+SLOW_PROPERTIES = {"mixed_precision", "replicas_fit", "xla"}
 FIRST = set({entry.make.func: entry for entry in reversed(ENTRIES)}.values())
 
 
@@ -1175,7 +1175,8 @@ def test_a_fresh_process_finds_that_a_class_is_not_registered(
 def test_make_test_has_every_property_of_every_class():
     """`make test-all` runs it for every entry: `CASES` is complete.
 
-    Training on replicas and in mixed precision is left to `make test-all`.
+    Training on replicas, in mixed precision and with XLA is left to
+    `make test-all`.
     """
     assert {case.values for case in CASES} == {
         (entry, name) for entry in ENTRIES for name in entry.properties()

@@ -165,6 +165,7 @@ def test_images_of_several_sizes(words, folder):
         features(words, "all", "images.size=5")
 
 
+@pytest.mark.slow
 def test_trained_evaluated_and_exported(words, folder, tmp_path, capsys):
     run, model = tmp_path / "run", tmp_path / "model"
     command = ["--config", RECIPE, "--workdir", run]

@@ -51,6 +51,7 @@ SHORT = (
 SMALL = "encoder.image_shape=(8, 8, 3)"
 
 
+@pytest.mark.slow
 def test_digits_are_trained_and_evaluated(digits, tmp_path, capsys):
     """Digits that were never trained on find each other."""
     arguments = ["--config", RECIPE, "--workdir", str(tmp_path / "run")]

@@ -93,6 +93,7 @@ def results_of(run):
     return json.loads((run / "results.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_run_continues_only_on_its_own_data(arrays, tmp_path, capsys):
     run, checkpoints = tmp_path / "run", tmp_path / "run" / "checkpoints"
     command = start(run, f"arrays:{arrays}", "num_epochs=2")

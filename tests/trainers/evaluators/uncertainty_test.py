@@ -49,8 +49,12 @@ def run_words(folder, workdir, *overrides):
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = write_digits(tmp_path_factory.mktemp("digits"))
+def folder(tmp_path_factory):
+    return write_digits(tmp_path_factory.mktemp("digits"))
+
+
+@pytest.fixture(scope="module")
+def trained(folder, tmp_path_factory):
     workdir = tmp_path_factory.mktemp("runs") / "run"
     words = ["--config", RECIPE, *run_words(folder, workdir)]
     assert train.main(words) == 0
@@ -206,8 +210,7 @@ def test_a_head_is_added_after_training(trained, tmp_path):
         ("evaluation.num_classes=3", "does not fit the split 'test'"),
     ],
 )
-def test_check(trained, override, message):
-    folder, _ = trained
+def test_check(folder, override, message):
     overrides = [f"dataset=image_folder:{folder}", *SHORT, override]
     run = load_recipe(RECIPE, overrides)
     with pytest.raises(ValueError, match=message):
