@@ -13,13 +13,13 @@ from tools.n_digit_grid import differences
 from tools.n_digit_grid import mean_differences
 from tools.n_digit_grid import values
 from tools.paired_difference import PairedDifference
+from tools.paired_difference import mean_of_parts
 from tools.paired_difference import mean_over_episodes
 from tools.paired_difference import of_differences
-from tools.paired_difference import of_intervals
 from tools.paired_episodes import paired_episodes
 from tools.paired_episodes import paired_runs
 
-SPE, PN = "stochastic_prototypes", "prototypical"
+SPE, PN, HIB = "stochastic_prototypes", "prototypical", "hedged_instances"
 
 
 def _n_digit(method: str, chosen) -> dict[tuple, tuple[float | None, float]]:
@@ -39,19 +39,18 @@ def _n_digit(method: str, chosen) -> dict[tuple, tuple[float | None, float]]:
 
 
 def _mean_difference(
-    chosen, split, condition, other="hedged_instances"
+    chosen, split, condition, other
 ) -> PairedDifference | None:
     """SPE minus another method, the mean over shapes.
 
-    The difference is over seeds that all shapes have.
-
-    Both are scored by the rules of the published numbers. With one seed the
-    rule is that of episodes for both, and the test is over episodes.
+    The difference is over seeds that all shapes have. Both are scored by the
+    rules of the published numbers. With one seed both are scored by episodes,
+    and the test is over episodes.
     """
     of_shapes, runs_of_shapes = [], []
     for n, dim in n_digit_grid.SHAPES:
         accuracies, by_seed = [], []
-        for method in ("stochastic_prototypes", other):
+        for method in (SPE, other):
             runs = chosen[f"n_digit_{n}_dim_{dim}_{method}"]
             rule = n_digit_grid.published_rule(method)
             ours = values(runs, split, condition, rule)
@@ -117,7 +116,7 @@ def _unpaired(pairs, split, condition) -> PairedDifference:
         tuple(map(statistics.fmean, zip(*of_shapes, strict=True)))
         for of_shapes in parts.values()
     ]
-    return of_intervals(means, min(counts))
+    return mean_of_parts(means, min(counts), "intervals")
 
 
 def _mean_of_each(of_shapes: list[list[float]]) -> list[float]:
@@ -138,10 +137,7 @@ def _shape(n: int, dim: int, split: str) -> str:
 def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
     """Claims about Table D.2."""
     chosen = {recipe: choose(recipe, runs) for recipe in n_digit_grid.PUBLISHED}
-    spe = _n_digit("stochastic_prototypes", chosen)
-    pn, hib = (
-        _n_digit(m, chosen) for m in ("prototypical", "hedged_instances")
-    )
+    spe, pn, hib = (_n_digit(method, chosen) for method in (SPE, PN, HIB))
     corrupt = {}
     for split, condition, (n, dim) in spe:
         if condition != "corrupt_support":
@@ -189,7 +185,7 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
         ),
         (
             "SPE is better than HIB in all six means (Figure 6)",
-            *claims.published_differences(means("hedged_instances", hib)),
+            *claims.published_differences(means(HIB, hib)),
         ),
     ]
 

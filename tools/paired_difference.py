@@ -147,31 +147,36 @@ def mean_over_episodes(
     parts, t = mean(m_i) / (sqrt(sum of s_i^2 / n_i) / k), with as many degrees
     of freedom as the smallest part.
     """
-    mean = statistics.fmean(map(statistics.fmean, parts))
-    squares = [statistics.variance(part) / len(part) for part in parts]
-    squared_error = sum(squares) / len(parts) ** 2
-    count = min(map(len, parts))
-    p = _p(mean, squared_error, count)
-    error = math.sqrt(squared_error)
-    return PairedDifference(count, mean, error, p, None, "episodes")
+    found = [
+        (
+            statistics.fmean(part),
+            math.sqrt(statistics.variance(part) / len(part)),
+        )
+        for part in parts
+    ]
+    return mean_of_parts(found, min(map(len, parts)), "episodes")
 
 
-def of_intervals(
-    parts: Sequence[tuple[float, float]], count: int
+def mean_of_parts(
+    parts: Sequence[tuple[float, float]], count: int, over: str
 ) -> PairedDifference:
     """Tests the mean of k independent differences from their standard errors.
 
     With differences m_i and standard errors s_i,
-    z = mean(m_i) / (sqrt(sum of s_i^2) / k), by the normal distribution.
+    t = mean(m_i) / (sqrt(sum of s_i^2) / k), with `count - 1` degrees of
+    freedom.
 
     Args:
         parts: Difference and standard error of each part.
-        count: Episodes of the smallest test.
+        count: Episodes of the smallest part.
+        over: As in `PairedDifference`.
     """
     mean = statistics.fmean(difference for difference, _ in parts)
-    error = math.sqrt(sum(s**2 for _, s in parts)) / len(parts)
-    p = 2 * statistics.NormalDist().cdf(-abs(mean) / error)
-    return PairedDifference(count, mean, error, p, None, "intervals")
+    squared_error = sum(s**2 for _, s in parts) / len(parts) ** 2
+    p = _p(mean, squared_error, count)
+    return PairedDifference(
+        count, mean, math.sqrt(squared_error), p, None, over
+    )
 
 
 def _p(mean: float, variance: float, count: int) -> float | None:

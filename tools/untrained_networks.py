@@ -165,7 +165,7 @@ def _spread(numbers: list[float]) -> str:
     return f"{statistics.fmean(numbers):.3f} ({ends})"
 
 
-def main() -> None:
+def main(words=None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--seeds",
@@ -174,7 +174,9 @@ def main() -> None:
         metavar="N",
         help="seeds 0 to N - 1 (%(default)s)",
     )
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
+    if arguments.seeds < 1:
+        parser.error(f"--seeds must be at least 1; received {arguments.seeds}")
     from trainers.quiet import import_tensorflow
 
     import_tensorflow()

@@ -56,3 +56,9 @@ def test_the_measures_are_those_of_the_tables():
     assert found["modularity"] == metrics.modularity(codes, factors)
     assert found["explicitness"] == pytest.approx(1, abs=0.01)
     assert found["modularity_corrected"] > 0.9
+
+
+def test_no_network_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        untrained_networks.main(["--seeds", "0"])
+    assert "--seeds must be at least 1; received 0" in capsys.readouterr().err

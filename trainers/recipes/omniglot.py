@@ -19,11 +19,11 @@ The paper's text does not state the sizes of episodes, the probability of
 corruption, the number of test episodes, the learning rate and the length of
 training. Sizes of episodes are those in Snell et al. 2017. The learning rate
 comes from a search of six trials for each method, with one support in two
-dimensions (docs/results/omniglot.md); all recipes take it over. Departure from
-the paper: 5,000 episodes with cosine decay, instead of halving the learning
-rate until early stopping. An episode of 60 classes takes 0.3 s on one core with
-1 support and 0.5 s with 5, so a training takes about 25 or 40 minutes on one
-core with every method.
+dimensions (docs/results/omniglot.md); all of these recipes take it over.
+Departure from the paper: 5,000 episodes with cosine decay, instead of halving
+the learning rate until early stopping. An episode of 60 classes takes 0.3 s on
+one core with 1 support and 0.5 s with 5, so a training takes about 25 or 40
+minutes on one core with every method.
 
 `omniglot_retrieval_*` are not in the papers. They use the papers' protocol on a
 public data set. The classes are the 1,623 characters of both parts of Omniglot,
