@@ -170,15 +170,21 @@ def _require_same_data(dataset: str, found: tuple, first: tuple) -> None:
         first: Folder and results of the first method.
 
     Raises:
-        ValueError: If they were trained or tested on different examples.
+        ValueError: If they were trained, validated or tested on different
+            examples.
     """
+    from trainers.same_data import KINDS
+
     (folder, results), (other, expected) = found, first
     end = f"examples in {folder} than in {other}; put the data back and"
-    if results["data_fingerprint"] != expected["data_fingerprint"]:
-        raise ValueError(
-            f"{dataset} has other training {end} remove the folder that was "
-            "trained on other data, or choose another --workdir"
-        )
+    for name, kind in KINDS.items():
+        # Trainings of earlier versions have no print of validation data.
+        prints = {part.get(name) for part in (results, expected)}
+        if len(prints - {None}) > 1:
+            raise ValueError(
+                f"{dataset} has other {kind} {end} remove the folder that was "
+                "trained with other data, or choose another --workdir"
+            )
     tests = {
         part["evaluation"].get("data_fingerprint")
         for part in (results, expected)

@@ -1,21 +1,25 @@
-"""Keeps a run on the training data with which it started."""
+"""Keeps a run on the data with which it started."""
 
 import pathlib
 
 from trainers.fingerprint import fingerprint
 
-FIELD = "data_fingerprint"
+TRAINING = "data_fingerprint"
+VALIDATION = "validation_fingerprint"
+# What the examples of each fingerprint are called in messages.
+KINDS = {TRAINING: "training", VALIDATION: "validation"}
 
 
 class OtherDataError(ValueError):
-    """The training data has changed since the run started."""
+    """The training or validation data has changed since the run started."""
 
 
 def require_same_data(workdir: pathlib.Path, data, state: dict) -> None:
-    """Checks the training data of a run that continues.
+    """Checks the training and validation data of a run that continues.
 
-    The state of a new run, or of an older one without a fingerprint, gets the
-    fingerprint of today's data.
+    The validation data chooses the best epoch, so a change of it would compare
+    epochs by different tasks. The state of a new run, or of an older one
+    without a fingerprint, gets the fingerprint of today's data.
 
     Args:
         workdir: Folder of the run.
@@ -25,11 +29,17 @@ def require_same_data(workdir: pathlib.Path, data, state: dict) -> None:
     Raises:
         OtherDataError: If the data has another fingerprint than the state.
     """
-    found = fingerprint(data)
-    expected = state.setdefault(FIELD, found)
-    if found != expected:
-        raise OtherDataError(
-            f"{data.run.data.dataset} has other training examples than when "
-            f"the run in {workdir} started (fingerprint {found}, not "
-            f"{expected}); put the data back, or train in another --workdir"
-        )
+    fields = data.run
+    splits = {
+        TRAINING: fields.data.split,
+        VALIDATION: fields.evaluation.validation.split,
+    }
+    for name, split in splits.items():
+        found = fingerprint(data, split)
+        expected = state.setdefault(name, found)
+        if found != expected:
+            raise OtherDataError(
+                f"{fields.data.dataset} has other {KINDS[name]} examples than "
+                f"when the run in {workdir} started (fingerprint {found}, not "
+                f"{expected}); put the data back, or train in another --workdir"
+            )

@@ -10,6 +10,7 @@ from keras_tuner.engine.trial import TrialStatus
 from trainers.cross_validate import flat
 from trainers.provenance import provenance
 from trainers.run_config import config_of
+from trainers.same_data import KINDS
 from trainers.workdir import PLACE_FIELDS
 from trainers.workdir import read_results
 from trainers.workdir import update_results
@@ -18,7 +19,6 @@ from tuning.trial_files import objective_value
 
 TRAINING = ("best_epoch", "epochs", "steps", "seconds")
 MADE_BY = ("commit", "processor", "cores")
-FINGERPRINT = "data_fingerprint"
 # Last parts of the names of fields that set the length of a training.
 LENGTHS = (
     "num_epochs",
@@ -59,8 +59,8 @@ def rows(oracle) -> list[dict]:
                 "objective": objective_value(training, oracle.objective.name),
                 **{name: training[name] for name in (*TRAINING, *MADE_BY)},
             }
-            if FINGERPRINT in results:  # older trials lack it
-                row[FINGERPRINT] = results[FINGERPRINT]
+            # Older trials lack fingerprints of their data.
+            row |= {name: results[name] for name in KINDS if name in results}
         else:
             row |= results["failure"]
         found.append(row)
@@ -102,12 +102,13 @@ def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
     oracle = tuner.oracle
     table = rows(oracle)
     winner = best(table, oracle.objective.direction)
-    if len({row[FINGERPRINT] for row in table if FINGERPRINT in row}) > 1:
-        raise ValueError(
-            f"the trials of {path} had different training data, so their "
-            "objectives cannot be compared; put the data back, and search "
-            "anew in another --workdir"
-        )
+    for name, kind in KINDS.items():
+        if len({row[name] for row in table if name in row}) > 1:
+            raise ValueError(
+                f"the trials of {path} had different {kind} data, so their "
+                "objectives cannot be compared; put the data back, and search "
+                "anew in another --workdir"
+            )
     write_atomically(path / "trials.csv", as_csv(table, names_in(oracle)))
     if winner is not None:
         values = oracle.trials[winner["trial"]].hyperparameters.copy()

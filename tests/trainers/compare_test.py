@@ -209,7 +209,12 @@ def test_two_methods_and_a_second_call(tmp_path, capsys):
     assert call(compare, *words) == 0
     again = json.loads((tmp_path / "runs" / "comparison.json").read_text())
     assert again["methods"] == found["methods"]
-    # Other training data.
+    # Other validation data, and other training data.
+    validated = np.isin(labels, data.labels("validation"))
+    noise = np.where(validated[:, None], rng.normal(size=x.shape), x)
+    np.savez(tmp_path / "data.npz", x=noise.astype("f4"), labels=labels)
+    shutil.rmtree(folder)
+    assert "has other validation examples" in refused(capsys, compare, *words)
     np.savez(tmp_path / "data.npz", x=x[::-1].astype("f4"), labels=labels)
     shutil.rmtree(folder)
     assert "has other training examples" in refused(capsys, compare, *words)

@@ -114,9 +114,18 @@ def test_a_run_continues_only_on_its_own_data(arrays, tmp_path, capsys):
     error = refused(capsys, train, *command)
     assert f"arrays:{arrays} has other training examples" in error
     assert before["data_fingerprint"] in error and "put the data back" in error
+    # Other images of one validation class alone.
+    splits = json.loads((run / "classes.json").read_text())["splits"]
+    is_held_out = np.isin(NAMES[LABELS], list(splits["validation"]))
+    assert is_held_out.any() and not is_held_out.all()
+    write(np.where(is_held_out[:, None], X + 1, X))
+    error = refused(capsys, train, *command)
+    assert f"arrays:{arrays} has other validation examples" in error
+    assert before["validation_fingerprint"] in error
     write(X)
     assert call(train, *command) == 0
     after = results_of(run)
+    assert after["validation_fingerprint"] == before["validation_fingerprint"]
     assert after["training"]["epochs"] == 2
     assert after["data_fingerprint"] == before["data_fingerprint"]
 
@@ -149,9 +158,15 @@ def test_an_older_run_takes_the_data_that_it_finds(arrays):
     data = Data(load_recipe(RECIPE, fields))
     state = {"epoch": 1}
     require_same_data("run", data, state)
-    assert state == {"epoch": 1, "data_fingerprint": fingerprint(data)}
-    with pytest.raises(OtherDataError, match="the run in run started"):
-        require_same_data("run", data, state | {"data_fingerprint": "0123"})
+    assert state == {
+        "epoch": 1,
+        "data_fingerprint": fingerprint(data),
+        "validation_fingerprint": fingerprint(data, "validation"),
+    }
+    for kind in ("training", "validation"):
+        name = {"training": "data"}.get(kind, kind) + "_fingerprint"
+        with pytest.raises(OtherDataError, match=f"has other {kind} examples"):
+            require_same_data("run", data, state | {name: "0123"})
 
 
 def test_every_class_is_divided(arrays, tmp_path, capsys):
