@@ -6,7 +6,7 @@ from trainers.fingerprint import fingerprint
 
 TRAINING = "data_fingerprint"
 VALIDATION = "validation_fingerprint"
-# What the examples of each fingerprint are called in messages.
+# Fingerprints in results, and the names of their examples in messages.
 KINDS = {TRAINING: "training", VALIDATION: "validation"}
 
 

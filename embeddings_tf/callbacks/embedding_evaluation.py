@@ -149,10 +149,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         method = Method(self.model)
         own = variances(method, embeddings)
         if own is not None:
-            points = method.points(embeddings).numpy()
-            self._shares = variance_shares(
-                np.concatenate([points, own], axis=1)
-            )
+            self._shares = variance_shares(method.points(embeddings), own)
             if logs is not None:
                 logs |= {f"val_{n}": v for n, v in self._shares.items()}
 

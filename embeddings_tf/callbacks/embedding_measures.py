@@ -35,7 +35,7 @@ def embedding_measures(
     own = variances(method, embeddings)
     if own is not None:
         values["variance"] = own.mean()
-        values |= variance_shares(np.concatenate([points, own], axis=1))
+        values |= variance_shares(points, own)
     values |= method.batch_diagnostics(labels, embeddings)
     return {name: float(value) for name, value in values.items()}
 

@@ -4,8 +4,6 @@ import warnings
 
 import numpy as np
 
-from embeddings_tf.ops import gaussian
-
 # The variance has collapsed below either. The limits separate three runs: the
 # variation is 0.30 on photographs in 64 dimensions, where the variance is
 # silent, 0.43 on characters in 64 dimensions and 3.0 on colours in 2, where it
@@ -16,7 +14,7 @@ SMALLEST_VARIATION = 0.35
 LEAST_STEPS = 500
 
 
-def variance_shares(packed) -> dict[str, float]:
+def variance_shares(mean, variance) -> dict[str, float]:
     """Returns share and variation of the predicted variance, by name.
 
     Formula, with means `m` and variances `v` of the inputs, each summed over
@@ -30,11 +28,10 @@ def variance_shares(packed) -> dict[str, float]:
     Both are 0 if all variances are 0.
 
     Args:
-        packed: Packed Gaussians `(n, 2 * dim)`.
+        mean: Means of the inputs, `(n, dim)`.
+        variance: Predicted variances, `(n, dim)`.
     """
-    mean, variance = (
-        part.numpy().astype(np.float64) for part in gaussian.unpack(packed)
-    )
+    mean, variance = (np.asarray(x, np.float64) for x in (mean, variance))
     of_inputs = variance.sum(axis=-1)
     own, between = of_inputs.mean(), mean.var(axis=0).sum()
     if not own:

@@ -98,6 +98,11 @@ class Method:
         """Embeddings as points: the means of Gaussians."""
         return self._answer("points")(embeddings)
 
+    @property
+    def has_variances(self) -> bool:
+        """Whether embeddings have predicted variances."""
+        return self.is_gaussian or hasattr(self._objective, "variances")
+
     def variances(self, embeddings) -> tf.Tensor | None:
         """Predicted variances `(n, dim)` of embeddings; None for points."""
         own = getattr(self._objective, "variances", None)

@@ -10,7 +10,6 @@ from embeddings_tf.datasets.colour_orientation import CENTRES
 from embeddings_tf.datasets.colour_orientation import bayes_accuracy
 from embeddings_tf.datasets.l_shapes import draw_l_shapes
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops import gaussian
 from trainers.embed import embed
 from trainers.evaluators import few_shot
 from trainers.evaluators.episodes import episode_log_prob
@@ -82,7 +81,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         x, labels = data.split(split)
         embeddings = embed(model, x)
         found = _predicted(model, supports, embeddings, wanted.num_samples)
-        mean, variance = method.points(embeddings).numpy(), None
+        mean = method.points(embeddings).numpy()
         factors = np.stack([labels // 2, labels % 2], axis=1)
         results[split] = {
             "accuracy": float(np.mean(found == labels)),
@@ -90,8 +89,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             "bayes_accuracy": bayes_accuracy(),
             **axes(mean, factors),
         }
-        if method.is_gaussian:
-            variance = gaussian.unpack(embeddings)[1].numpy()
+        variance = method.variances(embeddings)
+        if variance is not None:
             results[split]["variance"] = variances(
                 model, x, wanted.num_distorted, results[split]["axis"]
             )
@@ -122,8 +121,8 @@ def grid(model, method: Method) -> dict:
     shape = (len(GRID), len(GRID), -1)
     mean = np.reshape(method.points(embeddings), shape)
     found = {"degrees": list(GRID), "mean": mean.tolist()}
-    if method.is_gaussian:
-        variance = np.reshape(gaussian.unpack(embeddings)[1], shape)
+    if method.has_variances:
+        variance = np.reshape(method.variances(embeddings), shape)
         ends, middle = [0, len(GRID) - 1], len(GRID) // 2
         corners = variance[np.ix_(ends, ends)].mean(axis=(0, 1))
         found |= {
@@ -168,7 +167,7 @@ def variances(model, x: ColourOrientation, num_images: int, axis: dict) -> dict:
     Of shapes with the hue and the orientation of the centres of the classes.
 
     Args:
-        model: Model of Gaussian embeddings.
+        model: Model of embeddings with predicted variances.
         x: Images.
         num_images: How many of them.
         axis: The dimension of each factor, as `axes` returns it.
@@ -183,7 +182,7 @@ def variances(model, x: ColourOrientation, num_images: int, axis: dict) -> dict:
         means = []
         for level in levels:
             images = x.distorted(**{name: level}, centred=True)[:num_images]
-            _, variance = gaussian.unpack(embed(model, images))
+            variance = Method(model).variances(embed(model, images))
             means.append(np.mean(variance, axis=0, dtype=np.float64))
         means = np.stack(means)
         distorted = means[1:].mean(axis=0)

@@ -234,8 +234,7 @@ def measure(
     names = np.concatenate([split.class_names for split in splits])
     occlusion = {}
     method = Method(model)
-    has_variances = method.variances(embeddings[:1]) is not None
-    if has_variances and splits[0].corrupted:
+    if method.has_variances and splits[0].corrupted:
         results["uncertainty"], occlusion = uncertainty(method, splits)
     results |= method.diagnostics()
 

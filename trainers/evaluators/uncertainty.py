@@ -1,7 +1,7 @@
 """Evaluates uncertainties on damaged images of held-out classes.
 
 For all image data sets, and two uncertainties: `head` of an `UncertaintyHead`,
-and `variance`, the summed predicted variance of a Gaussian embedding.
+and `variance`, the sum of the variances that an embedding predicts.
 """
 
 import numpy as np
@@ -13,7 +13,6 @@ from embeddings_tf import metrics
 from embeddings_tf.callbacks.variance_shares import variance_shares
 from embeddings_tf.datasets.degrade import KINDS
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops import gaussian
 from trainers.embed import split_to_embed
 from trainers.evaluators.episodes import episode_log_prob
 from trainers.evaluators.occluded import BLOCK
@@ -107,8 +106,10 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         x, labels = _chosen(x, class_ids(labels), wanted.num_per_class)
         clean = _embed(model, x)
         found = {"examples": len(x), "classes": len(np.unique(labels))}
-        if method.is_gaussian:
-            found |= variance_shares(clean)
+        if method.has_variances:
+            found |= variance_shares(
+                method.points(clean), method.variances(clean)
+            )
         of_clean = uncertainties(model, x, clean)
         for number, condition in enumerate(conditions):
             damaged, strength = _damaged(x, condition, number)
@@ -143,14 +144,15 @@ def uncertainties(model, x, embeddings) -> dict[str, np.ndarray]:
         found["head"] = np.concatenate(
             [model.predict_uncertainty(part) for part in parts]
         )
-    if Method(model).is_gaussian:
-        found["variance"] = gaussian.unpack(embeddings)[1].numpy().sum(-1)
+    variances = Method(model).variances(embeddings)
+    if variances is not None:
+        found["variance"] = variances.numpy().sum(-1)
     return found
 
 
 def _sources(model) -> list[str]:
     has_head = getattr(model, "uncertainty", None) is not None
-    return ["head"] * has_head + ["variance"] * Method(model).is_gaussian
+    return ["head"] * has_head + ["variance"] * Method(model).has_variances
 
 
 def _require_source(model) -> None:

@@ -14,6 +14,7 @@ from embeddings_tf import metrics
 from embeddings_tf.callbacks.variance_shares import variance_shares
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models.method import Method
+from embeddings_tf.objectives import FullCovariancePrototypes
 from tests.datasets.image_folders import write_digits
 from tests.trainers.images import images
 from trainers import evaluate
@@ -98,7 +99,7 @@ def test_measures_of_a_trained_run(trained):
         assert clean[name]["recall_auroc"] == pytest.approx(expected, abs=0.01)
         spread = values.std() / values.mean()
         assert clean[name]["variation"] == pytest.approx(spread, rel=1e-3)
-    for name, value in variance_shares(packed).items():
+    for name, value in variance_shares(*np.split(packed, 2, axis=1)).items():
         assert found[name] == pytest.approx(value, rel=1e-3)
     assert set(found) >= {"clean", "corrupt", "blur", "mixing"}
     assert 0.05 < found["corrupt"]["mean_strength"] < 0.5
@@ -117,6 +118,21 @@ def test_measures_by_hand():
     assert found["area_under_risk_coverage"] == pytest.approx(1 / 3 / 3)
     none = uncertainty._measures(clean, damaged, 0 * strength, 0 * wrong == 1)
     assert none["recall_auroc"] is None and "rank_correlation" not in none
+
+
+def test_variances_of_full_covariance():
+    """The objective reads variances from points of width 5."""
+    z = np.random.default_rng(0).normal(size=(7, 5)).astype("float32")
+    model = EmbeddingModel(
+        keras.Sequential([keras.Input((5,)), keras.layers.Identity()]),
+        FullCovariancePrototypes(num_support=3),
+        gaussian=False,
+    )
+    found = uncertainty.uncertainties(model, z, z)
+    assert list(found) == ["variance"]
+    # The sum of softplus of the third and fourth number, up to a floor.
+    expected = np.logaddexp(0, z[:, 2:4]).sum(axis=1)
+    np.testing.assert_allclose(found["variance"], expected, rtol=0.01)
 
 
 def test_a_constant_uncertainty_has_no_rank_correlation():
