@@ -16,6 +16,7 @@ from tools.paired_difference import PairedDifference
 from tools.paired_difference import mean_of_parts
 from tools.paired_difference import mean_over_episodes
 from tools.paired_difference import of_differences
+from tools.paired_episodes import mean_of_each
 from tools.paired_episodes import paired_episodes
 from tools.paired_episodes import paired_runs
 
@@ -94,7 +95,7 @@ def _by_digits(pairs, split, condition) -> list[list[float]]:
     for (digits, _), pair in zip(n_digit_grid.SHAPES, pairs, strict=True):
         found = paired_episodes(*pair, split, condition)
         parts.setdefault(digits, []).append(found)
-    return [_mean_of_each(of_shapes) for of_shapes in parts.values()]
+    return [mean_of_each(of_shapes) for of_shapes in parts.values()]
 
 
 def _unpaired(pairs, split, condition) -> PairedDifference:
@@ -117,13 +118,6 @@ def _unpaired(pairs, split, condition) -> PairedDifference:
         for of_shapes in parts.values()
     ]
     return mean_of_parts(means, min(counts), "intervals")
-
-
-def _mean_of_each(of_shapes: list[list[float]]) -> list[float]:
-    """Means over shapes, episode by episode; empty if numbers differ."""
-    if len(set(map(len, of_shapes))) > 1:
-        return []
-    return [statistics.fmean(each) for each in zip(*of_shapes, strict=True)]
 
 
 def _cell(split: str, condition: str) -> str:

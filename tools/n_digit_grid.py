@@ -9,6 +9,7 @@ import pathlib
 import statistics
 
 from tools.paired_difference import cell_of_seeds
+from tools.paired_episodes import mean_of_runs
 from tools.paired_episodes import paired_runs
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
@@ -205,7 +206,8 @@ def difference_cells(pairs: list[tuple[tuple, float | None]]) -> list[str]:
     """Returns the cells of a row of differences, and of their mean.
 
     A cell is `ours (published)`, and without shared seeds `(published)`. The
-    mean is over the seeds that all cells have.
+    mean is over the seeds that all cells have; with one seed, its test is over
+    episodes.
 
     Args:
         pairs: For each cell, the arguments of `differences` and the published
@@ -217,11 +219,12 @@ def difference_cells(pairs: list[tuple[tuple, float | None]]) -> list[str]:
         ours = cell_of_seeds(found, paired_runs(*pair)) if found else ""
         cells.append(_beside(ours, published))
     means = mean_differences([differences(*pair) for pair, _ in pairs])
+    of_one_seed = mean_of_runs([pair for pair, _ in pairs])
     published = [theirs for _, theirs in pairs]
     return [
         *cells,
         _beside(
-            cell_of_seeds(means) if means else "",
+            cell_of_seeds(means, of_one_seed) if means else "",
             None if None in published else statistics.mean(published),
         ),
     ]

@@ -5,6 +5,8 @@ episodes says whether it is more than the chance of the test's draws. It
 ignores the variation between trainings.
 """
 
+import statistics
+
 from tools.paired_difference import PairedDifference
 from tools.paired_difference import of_differences
 from trainers.evaluators.episodes import episodes_of_draws
@@ -50,11 +52,7 @@ def paired_runs(
 
     None without a shared seed.
     """
-    runs = [
-        {run["seed"]: run for run in of_method} for of_method in (first, second)
-    ]
-    seeds = sorted(set(runs[0]) & set(runs[1]))
-    pairs = [(runs[0][seed], runs[1][seed]) for seed in seeds]
+    pairs = _of_shared_seeds(first, second)
     if not pairs:
         return None
     if len(pairs) == 1:
@@ -66,6 +64,45 @@ def paired_runs(
         for pair in pairs
     ]
     return of_differences([ours - theirs for ours, theirs in accuracies])
+
+
+def mean_of_each(cells: list[list[float]]) -> list[float]:
+    """Means over cells, episode by episode; empty if their numbers differ.
+
+    Cells may share images or classes: only the episodes of one cell must be
+    independent of each other.
+    """
+    if len(set(map(len, cells))) > 1:
+        return []
+    return [statistics.fmean(each) for each in zip(*cells, strict=True)]
+
+
+def mean_of_runs(cells: list[tuple]) -> PairedDifference | None:
+    """Tests the mean over cells if two methods share one seed, over episodes.
+
+    None if they share more seeds or none, or if the cells have no single
+    episodes, or not the same number of them.
+
+    Args:
+        cells: The arguments of `paired_runs` for each cell.
+    """
+    parts = []
+    for first, second, *cell in cells:
+        pairs = _of_shared_seeds(first, second)
+        if len(pairs) != 1:
+            return None
+        parts.append(paired_episodes(*pairs[0], *cell))
+    means = mean_of_each(parts)
+    return of_differences(means, over="episodes") if means else None
+
+
+def _of_shared_seeds(first: list[dict], second: list[dict]) -> list[tuple]:
+    """The runs of two methods for each seed that both have."""
+    runs = [
+        {run["seed"]: run for run in of_method} for of_method in (first, second)
+    ]
+    seeds = sorted(set(runs[0]) & set(runs[1]))
+    return [(runs[0][seed], runs[1][seed]) for seed in seeds]
 
 
 def _of_draws(run: dict, split: str, condition: str):

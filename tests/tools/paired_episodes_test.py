@@ -13,6 +13,7 @@ from tools.paired_difference import cell_of_seeds
 from tools.paired_difference import mean_over_episodes
 from tools.paired_difference import of_differences
 from tools.paired_episodes import NOTES
+from tools.paired_episodes import mean_of_runs
 from tools.paired_episodes import paired_episodes
 from tools.paired_episodes import paired_runs
 
@@ -71,6 +72,30 @@ def test_other_tests_are_not_paired():
         assert paired_episodes(other, FIRST, "test", "clean") == []
         (found,) = [paired_runs([FIRST], [other], "test", "clean")]
         assert (found.over, found.p, found.count) == ("runs", None, 1)
+
+
+def test_the_mean_over_cells_is_tested_episode_by_episode():
+    others = run([[8, 13, 14], [12, 17]]), run([[10, 11, 12], [16, 19]])
+    cells = [
+        ([FIRST], [other], "test", condition)
+        for other, condition in zip(
+            others, ("clean", "corrupt_support"), strict=True
+        )
+    ]
+    found = mean_of_runs(cells)
+    # Differences of the cells, in points: 10 -5 0 20 5, and 0 5 10 0 -5.
+    expected = [5, 0, 5, 10, 0]
+    assert found == of_differences(expected, over="episodes")
+    assert found.p == pytest.approx(stats.ttest_1samp(expected, 0).pvalue)
+    # No test: other numbers of episodes, no episodes, two seeds, no seed.
+    fewer, second = run([[8, 13], [12]]), run([[8, 13, 14], [12, 17]], seed=1)
+    for changed in (
+        ([FIRST], [fewer], "test", "clean"),
+        ([FIRST], [FIRST | {"data_fingerprint": "two"}], "test", "clean"),
+        ([FIRST, second], [FIRST, second], "test", "clean"),
+        ([FIRST], [second], "test", "clean"),
+    ):
+        assert mean_of_runs([cells[0], changed]) is None
 
 
 def test_one_seed_has_a_test_over_episodes_and_two_over_seeds():
