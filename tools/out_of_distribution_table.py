@@ -152,7 +152,8 @@ def command(run: dict) -> str:
         elif isinstance(value, list):
             value = tuple(value)
         if value or value == 0:
-            words.append(f"--config.evaluation.{name}={value}")
+            text = str(value).replace("'", '"')  # as the shell quotes by '
+            words.append(f"--config.evaluation.{name}={text}")
     trained = rerun_command(run["recipe"], run["config"], folder)
     return f"{trained} && {shlex.join(words)}"
 

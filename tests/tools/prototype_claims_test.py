@@ -216,7 +216,8 @@ def test_unknown_inputs():
     text = out_of_distribution_table.table([run])
     cell = "0.900 ±0.010 (25)"
     assert f"| test | mnist | {cell} |  |  | {cell} |  |" in text
-    assert "'--config.evaluation.others=(('\"'\"'mnist'\"'\"'," in text
+    others = """'--config.evaluation.others=(("mnist", "test"),)'"""
+    assert others in text
     assert "evaluation.group" not in text
     assert prototype_claims.unknown_claim([run])[2] == "reproduced"
     low = prototype_claims.unknown_claim([unknown_run(0.5)])
