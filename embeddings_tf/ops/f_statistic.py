@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf import compat
 from embeddings_tf.ops import f_distribution
 
 # Bounds of the ratio: sum of squares between two classes / sum within them.
@@ -101,8 +102,13 @@ def value_and_gradient(
 def statistics(labels, embeddings, equal_variance) -> _Batch:
     """Computes means and spreads of the classes in a batch."""
     dtype = embeddings.dtype
+    num_rows = tf.size(labels)
+    if compat.is_traced_for_xla():
+        # XLA does not compile the at most one pair of two rows. Two labels
+        # more add no class, but raise its bound of the number of classes.
+        labels = tf.concat([labels, labels[:1], labels[:1]], axis=0)
     present, ids = tf.unique(labels)
-    num_classes = tf.size(present)
+    ids, num_classes = ids[:num_rows], tf.size(present)
 
     def over_classes(values):
         return tf.math.unsorted_segment_sum(

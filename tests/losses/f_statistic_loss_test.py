@@ -448,6 +448,17 @@ def test_thousand_classes():
     np.testing.assert_allclose(value, 499_500 * (2 / 8 + 1 / 7), rtol=0.03)
 
 
+@pytest.mark.parametrize("equal_variance", [True, False])
+def test_xla_with_few_rows(equal_variance):
+    """Such as the last batch of an epoch; one or two rows have no test."""
+    compiled = tf.function(MODULE.value_and_gradient, jit_compile=True)
+    options = (1, "class_means", "separate", equal_variance)
+    for labels in ([4], [4, 4], [4, 5]):
+        z = tf.constant(points(len(labels)))
+        value, gradient = compiled(tf.constant(labels), z, *options)
+        assert value == 0 and not gradient.numpy().any(), labels
+
+
 def test_xla_with_several_blocks():
     """XLA knows a bound of the number of classes, not the number."""
     labels = tf.constant(np.arange(60) % 7, tf.int32)
