@@ -187,7 +187,7 @@ def _kind_of_folder(run: Run, folder: pathlib.Path) -> str:
 
     Files of another kind than the run's may be among them, such as covers.
     """
-    if not any(p.is_dir() and p.name[0] != "." for p in folder.iterdir()):
+    if not any(path.is_dir() for path in _visible(folder)):
         return ""
     found = {file.suffix.lower() for file in folder.rglob("*.*")}
     for kind, endings in _endings(run).items():
@@ -196,9 +196,14 @@ def _kind_of_folder(run: Run, folder: pathlib.Path) -> str:
     return next(iter(_endings(run)))  # it says what is missing
 
 
+def _visible(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Returns what is in a folder, without hidden files and folders."""
+    return [path for path in folder.iterdir() if path.name[0] != "."]
+
+
 def _files_in(run: Run, folder: pathlib.Path) -> list[pathlib.Path]:
     for endings in _endings(run).values():
-        files = [p for p in folder.iterdir() if p.suffix.lower() in endings]
+        files = [p for p in _visible(folder) if p.suffix.lower() in endings]
         if files:
             return sorted(files)
     raise ValueError(

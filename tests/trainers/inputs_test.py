@@ -52,6 +52,14 @@ def test_a_folder_of_files_and_a_folder_of_classes(run, colours):
     assert pixels(few)[0] == colour_of("c01", 1).tolist()
 
 
+def test_hidden_files_of_a_folder_are_ignored(run, colours, tmp_path):
+    """macOS writes `._NAME` beside files on other file systems."""
+    shutil.copy(colours / "photos" / "c03" / "0.png", tmp_path)
+    (tmp_path / "._0.png").write_bytes(b"\0\5\26\7")
+    found = read_inputs(run, [str(tmp_path)])
+    assert found.names.tolist() == [str(tmp_path / "0.png")]
+
+
 def test_the_data_of_the_run_keeps_its_division(run, colours):
     test = read_inputs(run, [])
     names = set(test.labels)
