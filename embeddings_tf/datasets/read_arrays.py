@@ -81,7 +81,7 @@ def _arrays(file):
         raise ValueError(
             f"{file} is not a complete file of numpy.savez without pickled "
             f"objects ({error}); write it with np.savez(FILE, x=x, "
-            "labels=labels)."
+            "labels=labels), text as labels.astype(str)."
         ) from error
 
 

@@ -10,6 +10,7 @@ from embeddings_tf.datasets.images import Images
 from embeddings_tf.datasets.source import select
 from embeddings_tf.datasets.source_of_arrays import source_of_arrays
 from embeddings_tf.datasets.utterances import Utterances
+from embeddings_tf.ops.class_names import class_names
 from embeddings_tf.ops.own_code import own_object
 
 
@@ -96,7 +97,7 @@ def _called(name, folder, split=None, label=None):
         x, labels = function(*arguments, **more)
         if not _is_read_later(x):
             x = _read_only(x)
-        return x, _read_only(labels)
+        return x, _read_only(class_names(labels))
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         of_split = "" if split is None else f" of the split {split!r}"
         raise ValueError(

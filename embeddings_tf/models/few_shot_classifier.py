@@ -7,13 +7,12 @@ import tensorflow as tf
 from embeddings_tf.models.embed_batch import embed_batch
 from embeddings_tf.models.embed_batch import embedded_rows
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import keras_layer
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
-from embeddings_tf.ops.arguments import refuse_missing
 from embeddings_tf.ops.arguments import truth
+from embeddings_tf.ops.class_names import class_names
 
 # Numbers of queries times numbers that represent the classes, at once.
 _BLOCK = 2**22
@@ -243,23 +242,3 @@ class FewShotClassifier(keras.layers.Layer):
         if self.embedded:
             return embedded_rows(name, self.model, x, rows)
         return embed_batch(name, self.model, x, rows)
-
-
-def class_names(labels) -> np.ndarray:
-    """Returns labels as an array; ValueError unless they can name classes."""
-    given = labels if isinstance(labels, (list, tuple)) else ()
-    labels = array("labels", labels)
-    if labels.dtype.kind == "O" and labels.ndim:  # for example from pandas
-        given = labels.tolist()
-        refuse_missing("labels", given)
-        labels = array("labels", given)
-    refuse_missing("labels", given)
-    is_name = labels.dtype.kind in "biuSU"
-    if labels.dtype.kind in "fMm":  # the last are dates and times
-        is_name = np.isfinite(labels).all()
-    if not is_name:
-        raise ValueError(
-            "`labels` must be integers, strings or finite numbers; received "
-            f"{labels.tolist()}. Leave examples without a class out."
-        )
-    return labels

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 
 from embeddings_tf.models.embed_batch import embedded_rows
-from embeddings_tf.models.few_shot_classifier import class_names
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.class_names import class_names
 from embeddings_tf.scoring.embed import embed
 
 

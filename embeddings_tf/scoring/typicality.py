@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from embeddings_tf.models.few_shot_classifier import class_names
 from embeddings_tf.ops import arguments
+from embeddings_tf.ops.class_names import class_names
 from embeddings_tf.scoring.calibration_file import checked
 from embeddings_tf.scoring.input_numbers import BATCH
 from embeddings_tf.scoring.input_numbers import evenly_spaced

@@ -81,6 +81,10 @@ def test_divided_by_class(file):
         ({"x": X.astype(str), "labels": LABELS}, "x must be numbers"),
         ({"x": X.astype(object), "labels": LABELS}, "pickled objects"),
         (
+            {"x": X, "labels": LABELS.astype(str).astype(object)},
+            r"text as labels\.astype\(str\)",
+        ),
+        (
             {"x": X, "labels": LABELS, "class_names": np.array(["a", "b"])},
             "2 names, but labels are from -2 to 7",
         ),

@@ -6,6 +6,7 @@ from embeddings_tf.ops.own_code import own_object
 
 CODE = """
 import numpy as np
+import pandas
 
 
 def everything():
@@ -42,6 +43,19 @@ def ragged():
 
 def nothing():
     pass
+
+
+def of_pandas():
+    table = pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    return table, pandas.Series(["wren", "owl"], index=[7, 3])
+
+
+def missing_in_a_list():
+    return np.zeros((2, 1)), ["owl", float("nan")]
+
+
+def missing_in_pandas():
+    return np.zeros((2, 1)), pandas.Series(["owl", None])
 """
 
 
@@ -63,6 +77,19 @@ def test_all_examples_are_divided(file):
     ]
     assert [len(part) for part in parts] == [12, 4, 4]
     assert set(np.concatenate(parts)) == {f"class {n}" for n in range(10)}
+
+
+def test_text_of_pandas(file):
+    x, labels = load(f"{file}:of_pandas", "all")
+    assert x.tolist() == [[1, 3], [2, 4]] and labels.tolist() == [1, 0]
+    _, names = load(f"{file}:of_pandas", "all", label="class")
+    assert names.tolist() == ["wren", "owl"]
+
+
+@pytest.mark.parametrize("name", ["missing_in_a_list", "missing_in_pandas"])
+def test_missing_labels(file, name):
+    with pytest.raises(ValueError, match=f"{name} must .* received nan in pla"):
+        load(f"{file}:{name}", "all")
 
 
 def test_one_split(file):

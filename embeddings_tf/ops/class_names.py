@@ -1,0 +1,29 @@
+"""Checks labels that name classes."""
+
+import numpy as np
+
+from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import refuse_missing
+
+
+def class_names(labels) -> np.ndarray:
+    """Returns labels as an array; ValueError unless they can name classes.
+
+    Text in an array of Python objects, as pandas gives it, becomes text.
+    """
+    given = labels if isinstance(labels, (list, tuple)) else ()
+    labels = array("labels", labels)
+    if labels.dtype.kind == "O" and labels.ndim:  # for example from pandas
+        given = labels.ravel().tolist()
+        refuse_missing("labels", given)
+        labels = array("labels", labels.tolist())
+    refuse_missing("labels", given)
+    is_name = labels.dtype.kind in "biuSU"
+    if labels.dtype.kind in "fMm":  # the last are dates and times
+        is_name = np.isfinite(labels).all()
+    if not is_name:
+        raise ValueError(
+            "`labels` must be integers, strings or finite numbers; received "
+            f"{labels.tolist()}. Leave examples without a class out."
+        )
+    return labels
