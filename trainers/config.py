@@ -19,6 +19,7 @@ from trainers.run import Run
 from trainers.run_checks import check_run
 from trainers.run_config import apply_override
 from trainers.run_config import run_from_config
+from trainers.run_fields import with_defaults
 from trainers.signatures import signature
 
 
@@ -182,7 +183,9 @@ def build(part: Part, field: str, *leading, **extra):
         made = function(*leading, **arguments, **extra)
     except TypeError as error:
         raise ValueError(f"{part.name}: {error}") from error
-    require_saved_arguments(made, part.name, part.arguments)
+    # With defaults, as in `config.json`, so that no later command refuses it.
+    saved = with_defaults(part, field).arguments
+    require_saved_arguments(made, part.name, saved)
     return made
 
 

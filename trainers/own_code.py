@@ -80,10 +80,14 @@ def import_own_code(config: Mapping) -> None:
 def require_saved_arguments(made, name: str, arguments) -> None:
     """Raises unless a reloaded object has the arguments of the run.
 
+    What a function makes saves the arguments of its own class.
+
     Raises:
         ValueError: If `get_config()` leaves an argument out.
     """
     if not (split_name(name) and hasattr(made, "get_config")):
+        return
+    if not isinstance(own_object(name), type):
         return
     missing = sorted(set(arguments) - set(made.get_config()))
     if missing and type(made).__module__.startswith("own_code_"):

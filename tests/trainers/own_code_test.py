@@ -98,6 +98,10 @@ def make_spread(power: float = 2.0):
     return Spread(power)
 
 
+def make_cubic(exponent: float = 3.0):
+    return Spread(exponent)
+
+
 def points(split):
     number = {"train": 0, "validation": 1, "test": 2}[split]
     rng = np.random.default_rng(number)
@@ -218,8 +222,13 @@ def test_a_loss_that_forgets_its_arguments_is_refused(code):
     part = Part(f"{code}:Forgetful", {"share": 0.2})
     with pytest.raises(ValueError, match="leaves out share, which a resumed"):
         build(part, "loss")
+    # A training without the argument has its default in `config.json`.
+    with pytest.raises(ValueError, match="leaves out share, which a resumed"):
+        build(Part(f"{code}:Forgetful"), "loss")
     made = build(Part(f"{code}:make_spread", {"power": 4.0}), "loss")
     assert made.power == 4.0
+    made = build(Part(f"{code}:make_cubic", {"exponent": 5.0}), "loss")
+    assert made.power == 5.0
 
 
 def test_classes_are_registered_once(code):
