@@ -58,6 +58,7 @@ def build_model(
 def _build_model(run: Run, num_classes: int | None) -> keras.Model:
     piece_size = run.training.piece_size or None
     encoder = build(run.encoder, "encoder")
+    _require_encoder(encoder, run.encoder.name)
     optimizer = build(run.optimizer, "optimizer")
     encoder.trainable = not run.training.freeze_encoder
     kind = run.method.kind
@@ -88,16 +89,39 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
     return model
 
 
+def _require_encoder(encoder, name: str) -> None:
+    """Raises unless an encoder, perhaps the user's own, is fit to train."""
+    if not isinstance(encoder, keras.Model):
+        raise ValueError(
+            f"{name} must return a Keras model; received {encoder!r}"
+        )
+    if not isinstance(getattr(encoder, "input_shape", None), tuple):
+        raise ValueError(
+            f"{name} must return a model of one input of known shape; begin it "
+            "with keras.Input(SHAPE), with the shape of one example"
+        )
+    if not isinstance(encoder.output_shape, tuple):
+        raise ValueError(
+            f"{name} must return a model with one output, the embedding; its "
+            f"outputs have the shapes {encoder.output_shape}"
+        )
+
+
 def _require_shape(
     model: keras.Model, input_spec: tf.TensorSpec, encoder: Part
 ) -> None:
     """Raises unless the encoder takes examples of the given shape."""
     found = tuple(input_spec.shape)[1:]
     expected = getattr(model, "encoder", model).input_shape[1:]
+    known = signature(PLACES["encoder"], encoder.name)
+    takes = known.arguments if known else ("num_features", "image_shape")
     if len(expected) == len(found) == 1 and found != expected:
+        remedy = f"set --config.encoder.num_features={found[0]}"
+        if "num_features" not in takes:
+            remedy = "it takes no other; change the shape of its keras.Input"
         raise ValueError(
             f"the examples have {found[0]} features, the encoder takes "
-            f"{expected[0]}; set --config.encoder.num_features={found[0]}"
+            f"{expected[0]}; {remedy}"
         )
     if len(expected) == 3 and len(found) == 1:
         raise ValueError(
@@ -114,8 +138,7 @@ def _require_shape(
                 f"--config.images.size={height}"
             )
         remedy = f"set --config.encoder.image_shape='{found}'{resize}"
-        known = signature(PLACES["encoder"], encoder.name)
-        if known is not None and "image_shape" not in known.arguments:
+        if "image_shape" not in takes:
             remedy = (
                 "it takes no other; resize them, or take another encoder, "
                 "such as --config.encoder.name=image_encoder"

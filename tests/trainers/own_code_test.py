@@ -8,6 +8,7 @@ import sys
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from embeddings_tf.datasets.own_data import is_own_data
 from tests.trainers.commands import ROOT
@@ -19,6 +20,7 @@ from trainers.config import build
 from trainers.config import load_recipe
 from trainers.examples import Place
 from trainers.examples import load
+from trainers.model import build_model
 from trainers.own_code import DATA_KINDS
 from trainers.own_code import own_code_names
 from trainers.own_code import own_object
@@ -92,6 +94,24 @@ class Weighted(EmbeddingObjective):
 
     def get_config(self):
         return {**super().get_config(), "start": self.start}
+
+
+def no_encoder(dim: int):
+    pass
+
+
+def without_input(dim: int):
+    return keras.Sequential([keras.layers.Dense(dim)])
+
+
+def two_outputs(dim: int):
+    inputs = keras.Input((5,))
+    layers = keras.layers.Dense(dim), keras.layers.Dense(dim)
+    return keras.Model(inputs, [layer(inputs) for layer in layers])
+
+
+def of_nine(dim: int):
+    return keras.Sequential([keras.Input((9,)), keras.layers.Dense(dim)])
 
 
 def make_spread(power: float = 2.0):
@@ -216,6 +236,21 @@ def test_a_file_with_a_data_class(tmp_path):
     )
     assert own_object(f"{path}:Point")().x == 2
     assert run_file(path, "recipe_points").Point().x == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_encoder", "no_encoder must return a Keras model; received None"),
+        ("without_input", r"known shape; begin it with keras.Input\(SHAPE\)"),
+        ("two_outputs", r"have the shapes \[\(None, 3\), \(None, 3\)\]"),
+        ("of_nine", "have 5 features, .* takes 9; it takes no other; change"),
+    ],
+)
+def test_encoders_that_cannot_be_trained(code, name, message):
+    run = own_run(code, f"encoder.name={code}:{name}")
+    with pytest.raises(ValueError, match=message):
+        build_model(run, tf.TensorSpec((None, 5), tf.float32))
 
 
 def test_a_loss_that_forgets_its_arguments_is_refused(code):
