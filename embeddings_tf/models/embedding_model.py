@@ -1,5 +1,7 @@
 """An encoder and an objective, trained together by `model.fit`."""
 
+import inspect
+
 import keras
 
 from embeddings_tf.layers import UncertaintyHead
@@ -156,6 +158,7 @@ class EmbeddingModel(UncertainModel):
             self._encode_shapes(input_shape)
             self._check_gaussian()  # the last layer may be new
         if not self._has_loss() and not self.objective.built:
+            _require_build(self.objective)
             self.objective.build(
                 (None,), self.compute_output_shape(input_shape)
             )
@@ -269,3 +272,15 @@ def _require_objective(objective) -> None:
             "object, such as embeddings_tf.losses.TripletLoss(); received "
             f"{objective!r}."
         )
+
+
+def _require_build(objective) -> None:
+    try:
+        inspect.signature(objective.build).bind((None,), (None, None))
+    except TypeError as error:
+        name = type(objective).__name__
+        raise ValueError(
+            "`objective` must define build(y_true_shape, y_pred_shape), which "
+            f"makes its weights; {name}.build takes other arguments. Define "
+            "it, or derive an objective without weights from keras.losses.Loss."
+        ) from error

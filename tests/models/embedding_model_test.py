@@ -382,6 +382,14 @@ class TestGaussian:
         with pytest.raises(ValueError, match="Mine reads Gaussians"):
             EmbeddingModel(points_encoder(), Mine())
 
+    def test_objective_without_build(self):
+        class Mine(keras.layers.Layer):
+            def call(self, y_true, y_pred):
+                return tf.reduce_sum(y_pred, -1)
+
+        with pytest.raises(ValueError, match=r"define build.* Mine.build take"):
+            EmbeddingModel(points_encoder(), Mine())
+
     def test_files_without_the_argument(self):
         """Models saved before the argument existed still load."""
         config = EmbeddingModel(
