@@ -13,11 +13,14 @@ from trainers.classes import require_large_classes
 from trainers.data import Data
 from trainers.evaluation_fields import Retrieval
 from trainers.evaluation_fields import RetrievalValidation
+from trainers.goal_front_end import goal_front_end
+from trainers.recordings import feature_function
 from trainers.run import DataFields
+from trainers.run import Part
 from trainers.run import Run
 
 
-def check_data(run: Run, any_size: bool = False) -> int:
+def check_data(run: Run, for_goal: bool = False) -> int:
     """Reads every example of the splits of a run.
 
     Prints one line for each example that cannot be read, or that has another
@@ -25,7 +28,8 @@ def check_data(run: Run, any_size: bool = False) -> int:
 
     Args:
         run: The run.
-        any_size: Whether images may differ in size.
+        for_goal: Whether the data is for a goal, not yet for a recipe: images
+            may differ in size, and recordings need the features of a goal.
 
     Returns:
         The number of examples.
@@ -47,7 +51,10 @@ def check_data(run: Run, any_size: bool = False) -> int:
         if split == run.data.split:
             require_large_classes(run, data, x, labels)
         for message in _bad_examples(
-            x, split, any_size or run.data.images.size > 0
+            x,
+            split,
+            for_goal or run.data.images.size > 0,
+            _features_of(run, x, for_goal),
         ):
             print(message, file=sys.stderr)
             num_bad += 1
@@ -69,7 +76,18 @@ def run_of_all(dataset: str) -> Run:
     )
 
 
-def _bad_examples(x, split: str, any_size: bool) -> list[str]:
+def _features_of(run: Run, x, for_goal: bool):
+    """Returns the function from a recording to its features, or None."""
+    if not (isinstance(x, datasets.Utterances) and x.sample_rate):
+        return None
+    front_end = run.data.front_end
+    if for_goal:
+        arguments = goal_front_end(x.sample_rate)
+        front_end = Part(arguments.pop("name"), arguments)
+    return feature_function(x, front_end) if front_end.name else None
+
+
+def _bad_examples(x, split: str, any_size: bool, features_of) -> list[str]:
     """Returns a message for each bad example, in their order."""
     bar = keras.utils.Progbar(len(x), unit_name=split)
     lock = threading.Lock()
@@ -80,6 +98,7 @@ def _bad_examples(x, split: str, any_size: bool) -> list[str]:
         try:
             example = x[number]
             message = _other_size(x, number, example, first_shape, any_size)
+            message = message or _no_features(x, number, example, features_of)
         except (ValueError, OSError) as error:
             message = " ".join(str(error).split())
         with lock:
@@ -92,6 +111,16 @@ def _bad_examples(x, split: str, any_size: bool) -> list[str]:
     with concurrent.futures.ThreadPoolExecutor() as threads:
         messages += threads.map(problem, range(1, len(x)))
     return [message for message in messages if message]
+
+
+def _no_features(x, number, example, features_of) -> str:
+    try:
+        if features_of is not None:
+            features_of(example)
+    except ValueError as error:
+        names = x.names or range(len(x))
+        return f"{names[number]}: {error}"
+    return ""
 
 
 def _other_size(x, number, example, first_shape, any_size) -> str:

@@ -8,6 +8,7 @@ from embeddings_tf import datasets
 from embeddings_tf.datasets.own_data import is_own_data
 from trainers.data import Data
 from trainers.folds import class_ids
+from trainers.goal_front_end import goal_front_end
 from trainers.run import Folds
 from trainers.run import Run
 
@@ -134,14 +135,7 @@ def _recordings(x) -> dict:
     return {
         "about": f"recordings at {rate} samples per second",
         "sections": {
-            "front_end": {
-                "name": "front_end",
-                "sample_rate": int(rate),
-                "num_coefficients": 30,
-                "num_mel_bins": 30,
-                "low_frequency": 20.0,
-                "high_frequency": float(min(7600, rate / 2 - 300)),
-            },
+            "front_end": goal_front_end(rate),
             "utterances": {
                 "num_frames": num_frames,
                 "min_num_frames": num_frames,

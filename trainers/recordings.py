@@ -22,6 +22,12 @@ def features(x, front_end: Part):
     """Computes features of recordings; `x` without a front end."""
     if not front_end.name:
         return x
+    compute = feature_function(x, front_end)
+    return x.map(Progress(len(x), "recording").counting(compute))
+
+
+def feature_function(x, front_end: Part):
+    """Returns a function from one of the recordings `x` to its features."""
     _check_sample_rate(x, front_end)
 
     def of_waveform(waveform):
@@ -41,7 +47,7 @@ def features(x, front_end: Part):
         except tf.errors.InvalidArgumentError:
             return of_waveform(waveform)  # eagerly, for its clear error
 
-    return x.map(Progress(len(x), "recording").counting(compute))
+    return compute
 
 
 def _check_sample_rate(x, front_end: Part) -> None:
@@ -122,7 +128,7 @@ def repeated(x: datasets.Utterances, num_frames: int) -> datasets.Utterances:
         return np.concatenate([x[number]] * int(times[number]))
 
     # Utterances are read on demand.
-    return datasets.Utterances(repeat, times * x.lengths)
+    return datasets.Utterances(repeat, times * x.lengths, names=x.names)
 
 
 def augmented_copies(recordings, fields: DataFields, seed: int) -> list:

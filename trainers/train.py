@@ -173,8 +173,7 @@ def check(
     from trainers.check_data import check_data
     from trainers.check_data import run_of_all
 
-    # A goal resizes images that differ in size.
-    count = check_data(run or run_of_all(dataset), any_size=run is None)
+    count = check_data(run or run_of_all(dataset), for_goal=run is None)
     print(f"Read {count} examples; all are good.")
 
 

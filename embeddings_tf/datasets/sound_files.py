@@ -38,7 +38,7 @@ def sound_files(folder: str | os.PathLike, names: Sequence[str]) -> Utterances:
             return wave_files.read_samples(path, 0, lengths[number])
         return _decoded(path, lengths[number])
 
-    return Utterances(read, lengths, sample_rate=sample_rate)
+    return Utterances(read, lengths, sample_rate=sample_rate, names=names)
 
 
 def _headers(paths):

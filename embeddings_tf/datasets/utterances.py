@@ -1,6 +1,7 @@
 """Sequences of different lengths, as examples for `batches`."""
 
 from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from embeddings_tf.datasets.row_numbers import row_numbers
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import function as checked_function
+from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
 
@@ -37,12 +39,15 @@ class Utterances:
             Crops of an utterance differ between batches, and a resumed run sees
             the same crops. If None, crops are in the middle.
         sample_rate: Samples per second, if each frame is one sample and the
-            is known.
+            rate is known.
+        names: Names of the utterances in error messages, for example their
+            files.
 
     Attributes:
         lengths: As above, read-only.
         num_frames: As above.
         sample_rate: As above.
+        names: As above.
 
     Raises:
         ValueError: If an argument is not as described, lengths do not sum to
@@ -72,6 +77,7 @@ class Utterances:
         seed: int | None = None,
         *,
         sample_rate: int | None = None,
+        names: Sequence[str] | None = None,
     ):
         if hasattr(values, "numpy"):
             values = values.numpy()  # values are a tensor
@@ -93,6 +99,11 @@ class Utterances:
                 f"{lengths.shape} and dtype {lengths.dtype}."
             )
         lengths = lengths.astype(np.int64)
+        if names is not None and num_rows("names", names) != len(lengths):
+            raise ValueError(
+                f"names must be one for each of {len(lengths)} utterances; "
+                f"received {len(names)}."
+            )
         if lengths.min(initial=1) < 1:
             raise ValueError(
                 "Every utterance must have a frame, but utterance "
@@ -115,6 +126,7 @@ class Utterances:
         self.lengths = lengths
         self.num_frames = num_frames
         self.sample_rate = sample_rate
+        self.names = names
         self._seed = seed
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
 
@@ -162,6 +174,7 @@ class Utterances:
             num_frames,
             seed,
             sample_rate=self.sample_rate,
+            names=self.names,
         )
 
     def take(self, indices) -> "Utterances":
@@ -182,6 +195,7 @@ class Utterances:
                 f"{indices.dtype}."
             )
         indices = row_numbers(indices, len(self))
+        names = self.names
         values: Any
         if callable(self._values):
             read = self._values
@@ -199,6 +213,7 @@ class Utterances:
             self.num_frames,
             self._seed,
             sample_rate=self.sample_rate,
+            names=None if names is None else [names[i] for i in indices],
         )
 
     def map(self, function: Callable) -> "Utterances":
@@ -207,7 +222,7 @@ class Utterances:
         The function is called eagerly, once per utterance. It returns an array
         or a tensor with at least one frame. Results may differ only in the
         number of frames. A ValueError of the function is raised again with the
-        index of the utterance.
+        index and the name of the utterance.
         """
         checked_function("function", function, "an utterance")
         parts = []
@@ -215,7 +230,8 @@ class Utterances:
             try:
                 parts.append(np.asarray(function(self[number])))
             except ValueError as error:
-                raise ValueError(f"Utterance {number}: {error}") from error
+                called = self._called(number)
+                raise ValueError(f"{called}: {error}") from error
         if not parts:
             raise ValueError("There are no utterances to map.")
         shapes = {part.shape[1:] for part in parts if part.ndim}
@@ -229,25 +245,31 @@ class Utterances:
             [len(part) for part in parts],
             self.num_frames,
             self._seed,
+            names=self.names,
         )
 
     def _utterance(self, number):
         if not callable(self._values):
             first, last = self._starts[number : number + 2]
-            return _finite(number, self._values[first:last])
+            return self._finite(number, self._values[first:last])
         utterance = np.asarray(self._values(int(number)))
         if utterance.shape[:1] != (self.lengths[number],):
             raise ValueError(
-                f"Utterance {number} must have {self.lengths[number]} frames "
-                "by lengths, but the function that reads it returned shape "
-                f"{utterance.shape}."
+                f"{self._called(number)} must have {self.lengths[number]} "
+                "frames by lengths, but the function that reads it returned "
+                f"shape {utterance.shape}."
             )
-        return _finite(number, utterance)
+        return self._finite(number, utterance)
 
+    def _finite(self, number, utterance):
+        if utterance.dtype.kind == "f" and not np.isfinite(utterance).all():
+            raise ValueError(
+                f"{self._called(number)} contains NaN or infinity; remove or "
+                "repair it."
+            )
+        return utterance
 
-def _finite(number, utterance):
-    if utterance.dtype.kind == "f" and not np.isfinite(utterance).all():
-        raise ValueError(
-            f"Utterance {number} contains NaN or infinity; remove or repair it."
-        )
-    return utterance
+    def _called(self, number):
+        if self.names is None:
+            return f"Utterance {number}"
+        return f"Utterance {number} ({self.names[number]})"

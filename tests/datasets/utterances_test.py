@@ -111,6 +111,23 @@ def test_map_names_the_utterance(x):
         x.map(fail)
 
 
+def test_errors_name_the_file():
+    values = np.array([[1.0], [np.nan], [2.0], [3.0]], np.float32)
+    x = Utterances(values, [2, 2], names=["a.wav", "b.wav"])
+    with pytest.raises(ValueError, match=r"Utterance 0 \(a.wav\) contains NaN"):
+        x[0]
+
+    def fail(utterance):
+        raise ValueError("is bad")
+
+    for same in (x.take([1]), x.with_num_frames(1).take([1])):
+        with pytest.raises(ValueError, match=r"Utterance 0 \(b.wav\): is bad"):
+            same.map(fail)
+    assert x.take([1]).map(lambda utterance: utterance).names == ["b.wav"]
+    with pytest.raises(ValueError, match="one for each of 2 utterances; recei"):
+        Utterances(values, [2, 2], names=["a.wav"])
+
+
 def test_memory_mapped(tmp_path, parts):
     np.save(tmp_path / "values.npy", np.concatenate(parts))
     values = np.load(tmp_path / "values.npy", mmap_mode="r")

@@ -433,6 +433,18 @@ def test_check_of_good_data(tmp_path, capsys):
     assert "a/0.wav announces 50 samples" in error
 
 
+def test_check_names_recordings_without_features(tmp_path, capsys):
+    samples = np.tile(np.arange(-200, 200), 10)
+    write_wav(tmp_path / "voices" / "ann" / "1.wav", samples)
+    write_wav(tmp_path / "voices" / "bob" / "1.wav", 0 * samples)
+    write_wav(tmp_path / "voices" / "bob" / "2.wav", samples[:50])
+    assert call(train, f"audio_folder:{tmp_path / 'voices'}", "--check") == 1
+    silent, short, last = capsys.readouterr().err.splitlines()
+    assert silent.startswith("bob/1.wav: An utterance has no speech")
+    assert short.startswith("bob/2.wav: A recording is too short for a frame")
+    assert last.startswith("error: 2 of 3 examples are bad")
+
+
 def test_a_workdir_is_needed_to_train(arrays, capsys):
     with pytest.raises(SystemExit):
         train.main(["--config", RECIPE, *words(f"arrays:{arrays}")])

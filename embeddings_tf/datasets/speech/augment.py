@@ -126,4 +126,4 @@ def augment(
             waveform = add_noise(waveform, crops[rows[:sources]], ratios)
         return waveform.numpy()
 
-    return Utterances(read, x.lengths, sample_rate=x.sample_rate)
+    return Utterances(read, x.lengths, sample_rate=x.sample_rate, names=x.names)

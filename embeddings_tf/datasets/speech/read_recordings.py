@@ -70,7 +70,7 @@ def read_recordings(
         return wave_files.read_samples(paths[number], 0, lengths[number])
 
     speakers = np.array([name.partition("/")[0] for name in names])
-    x = Utterances(read, lengths, sample_rate=sample_rate)
+    x = Utterances(read, lengths, sample_rate=sample_rate, names=names)
     return x, speakers, np.array(names)
 
 

@@ -249,6 +249,7 @@ ENTRIES = {
             "num_frames": 3,
             "seed": 3,
             "sample_rate": 8000,
+            "names": None,
             "index": INDEX,
         },
         {
@@ -297,6 +298,11 @@ ENTRIES = {
             "sample_rate": chosen(
                 count(8000, optional=True), "huge", "beyond int64"
             ),
+            "names": [
+                refused("one", ["a"]),
+                refused("a number", 3),
+                same("two", ["a", "b"], None),
+            ],
             "index": indices(INDEX, 2),
         },
         raises=(TypeError, IndexError),
