@@ -78,6 +78,7 @@ def read_inputs(run: Run, words: list[str], split: str = "") -> Inputs:
         word = f"{TABLES[suffix]}:{word}"
     elif path.is_file() or suffix in (*IMAGES, *SOUNDS):
         return _read_files(run, paths, split)
+    _require_kind(run, word.partition(":")[0], word)
     own = {}
     if not _is_same_data(word, run.data.dataset):
         own = {"label": Label(), "folds": Folds(), "division": Division()}
@@ -182,6 +183,18 @@ def _endings(run: Run) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def _require_kind(run: Run, kind: str, name: str) -> None:
+    """Raises if files are images, and the run is of recordings, or reverse."""
+    wanted, other = _endings(run)
+    if kind != other:
+        return
+    kinds = {"image_folder": "images", "audio_folder": "recordings"}
+    raise ValueError(
+        f"the run was trained on {run.data.dataset}, and its model takes no "
+        f"{kinds[kind]}; received {name}. Name {kinds[wanted]}, or another run"
+    )
+
+
 def _kind_of_folder(run: Run, folder: pathlib.Path) -> str:
     """Returns the kind of a folder with a subfolder per class, or "".
 
@@ -227,8 +240,10 @@ def _read_files(run: Run, paths: list[pathlib.Path], split: str) -> Inputs:
     names = [str(path) for path in paths]
     suffixes = {path.suffix.lower() for path in paths}
     if suffixes <= {*IMAGES}:
+        _require_kind(run, "image_folder", names[0])
         x = image_files("", names)
     elif suffixes <= {*SOUNDS}:
+        _require_kind(run, "audio_folder", names[0])
         x = sound_files("", names)
     else:
         raise ValueError(

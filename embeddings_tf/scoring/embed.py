@@ -8,6 +8,7 @@ import tensorflow as tf
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.embed_batch import embed_batch
 from embeddings_tf.models.embed_batch import require_finite
+from embeddings_tf.models.input_shape import require_input_shape
 from embeddings_tf.ops.arguments import function
 from embeddings_tf.ops.arguments import keras_layer
 from embeddings_tf.ops.arguments import num_rows
@@ -76,6 +77,7 @@ def embed(
 def _utterances(model, utterances):
     """Yields the embedding of each utterance, `(1, dim)`."""
     example = utterances[0]
+    require_input_shape("x", example[np.newaxis], model)
 
     # Traced once for all lengths, without XLA, which compiles each length.
     @tf.function(

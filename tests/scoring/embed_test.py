@@ -48,3 +48,6 @@ def test_refusals():
         embed(encoder, np.where(np.arange(7)[:, None] == 5, np.nan, X))
     with pytest.raises(ValueError, match="shape of the model's inputs"):
         embed(encoder, X[:, :2])
+    encoder = keras.Sequential([keras.Input((2, 3)), keras.layers.Flatten()])
+    with pytest.raises(ValueError, match=r"inputs, \(None, 2, 3\); recei"):
+        embed(encoder, Utterances(np.arange(9), [4, 5]))

@@ -205,6 +205,17 @@ def test_recordings_go_through_the_front_end(sounds):
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
 
 
+def test_recordings_for_a_run_of_images_and_the_reverse(run, colours, sounds):
+    for words in ([str(sounds)], [str(sounds / "ann" / "1.wav")]):
+        with pytest.raises(ValueError, match="takes no recordings; received"):
+            read_inputs(run, words)
+    of_sounds = load_recipe("spoken_digit_triplet")
+    photos = colours / "photos"
+    for path in (photos, photos / "c03" / "0.png"):
+        with pytest.raises(ValueError, match="no images; .* Name recordings"):
+            read_inputs(of_sounds, [str(path)])
+
+
 def test_a_run_is_named_from_the_folder_of_the_file(tmp_path):
     found = relative_path(tmp_path / "runs" / "a", tmp_path / "files" / "g.npz")
     assert found == "../runs/a"
