@@ -7,6 +7,7 @@ import numpy as np
 
 from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import is_own_data
+from embeddings_tf.datasets.table_columns import table_columns
 from trainers.run import Run
 from trainers.workdir import read_json
 from trainers.workdir import run_of_workdir
@@ -29,7 +30,8 @@ def classes_of(run: Run, data) -> dict | None:
         number of examples of each class; None for data with a name. If the
         examples of every class are divided, `"rows"` contains a hash of the
         examples of each split. If something else than the labels is divided,
-        such as speakers, `"divided"` contains its names.
+        such as speakers, `"divided"` contains its names. Of a table of
+        features, `"features"` contains their columns.
     """
     if not is_own_data(run.data.dataset):
         return None
@@ -41,6 +43,9 @@ def classes_of(run: Run, data) -> dict | None:
         found, counts = np.unique(names.astype(np.str_), return_counts=True)
         splits[split] = dict(zip(found.tolist(), counts.tolist(), strict=True))
     found = {"dataset": run.data.dataset, "splits": splits}
+    features = feature_columns(run.data.dataset)
+    if features:
+        found["features"] = features
     if run.data.division.by == "examples":  # refused for data with splits
         folds = run.data.folds
         if folds.num_folds:
@@ -114,12 +119,14 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
     could move training examples to the test.
 
     Raises:
-        ValueError: If a split has other classes, or other examples that matter.
+        ValueError: If a split has other classes, or other examples that matter;
+            if a table has other columns of features.
     """
     file = path / FILE
     if found is None or not file.exists():
         return
     before = read_json(file, "start the run again in another --workdir")
+    require_same_features(path, found.get("features", []))
     for split, classes in found["splits"].items():
         known = before.get("splits", {}).get(split)
         if known is None or set(known) == set(classes):
@@ -153,6 +160,33 @@ def write_classes(path: pathlib.Path, found: dict | None) -> None:
     """Writes `classes.json` into a fresh workdir."""
     if found is not None:
         write_json(path / FILE, found)
+
+
+def feature_columns(dataset: str) -> list[str]:
+    """Returns the columns of features of a table; none for other data."""
+    kind, _, path = dataset.partition(":")
+    return table_columns(path).features if kind == "csv" else []
+
+
+def require_same_features(path: pathlib.Path, features: list[str]) -> None:
+    """Checks that a table has the features of the training, in their order.
+
+    Raises:
+        ValueError: If a column is another; names the first.
+    """
+    file = path / FILE
+    if not features or not file.exists():
+        return
+    before = read_json(file, "start the run again in another --workdir")
+    # Runs of earlier versions have none.
+    columns = zip(features, before.get("features", []), strict=False)
+    for number, (column, trained) in enumerate(columns):
+        if column != trained:
+            raise ValueError(
+                f"feature {number} of the table is {column!r}, and was "
+                f"{trained!r} in the training, see {file}; the model knows "
+                "features by their places. Put the columns in that order"
+            )
 
 
 def require_large_classes(run: Run, data, x, labels) -> None:

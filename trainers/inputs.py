@@ -12,6 +12,7 @@ from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.sound_files import EXTENSIONS as SOUNDS
 from embeddings_tf.datasets.sound_files import sound_files
+from trainers.classes import feature_columns
 from trainers.data import Data
 from trainers.examples import take
 from trainers.run import Division
@@ -32,15 +33,18 @@ class Inputs:
         x: Arrays, `datasets.Images` or `datasets.Utterances`.
         labels: Names of the classes `(n,)`, or None if they are not known.
         names: Paths of the files, or other names, `(n,)`.
+        features: Columns of the features, if they are from a table.
     """
 
     x: object
     labels: np.ndarray | None
     names: np.ndarray
+    features: list[str] = dataclasses.field(default_factory=list)
 
     def take(self, rows) -> "Inputs":
         labels = None if self.labels is None else self.labels[rows]
-        return Inputs(take(self.x, rows), labels, self.names[rows])
+        x, names = take(self.x, rows), self.names[rows]
+        return dataclasses.replace(self, x=x, labels=labels, names=names)
 
     def with_labels(self, label: str) -> "Inputs":
         """Gives all inputs one label."""
@@ -114,7 +118,8 @@ def read_split(run: Run, split: str) -> Inputs:
     """Reads a split of the run's data, with the names of its classes."""
     data = _data_with_names(run)
     x, labels = data.split(split)
-    return Inputs(x, _as_text(data, labels), _names(run, split, x))
+    names, features = _names(run, split, x), feature_columns(run.data.dataset)
+    return Inputs(x, _as_text(data, labels), names, features)
 
 
 def class_names(run: Run, split: str) -> np.ndarray:

@@ -74,10 +74,16 @@ def _require_no_own_code(path: pathlib.Path) -> None:
 
 
 def embed_inputs(trained: Trained, inputs, what: str = "inputs"):
-    """Embeds inputs of `trainers.inputs`, with progress."""
+    """Embeds inputs of `trainers.inputs`, with progress.
+
+    Raises:
+        ValueError: If a table has other features than in the training.
+    """
     from embeddings_tf import scoring
+    from trainers.classes import require_same_features
     from trainers.progress import Progress
 
+    require_same_features(trained.workdir, inputs.features)
     count = len(inputs.names)
     print(f"Embedding {count} {what}.", flush=True)
     progress = Progress(count, "input")

@@ -1,6 +1,5 @@
 """Reads tables: files or features, with labels."""
 
-import csv
 import os
 import pathlib
 import unicodedata
@@ -13,8 +12,12 @@ from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.named_classes import joined
 from embeddings_tf.datasets.named_classes import number_names
 from embeddings_tf.datasets.source import Source
+from embeddings_tf.datasets.table_columns import LABEL
+from embeddings_tf.datasets.table_columns import PATH
+from embeddings_tf.datasets.table_columns import SPLIT
+from embeddings_tf.datasets.table_columns import not_a_table
+from embeddings_tf.datasets.table_columns import table_columns
 
-_PATH, _LABEL, _SPLIT = "path", "label", "split"
 _FIRST_ROW = 2  # line of the first row, below the names of the columns
 
 
@@ -52,21 +55,15 @@ def read_csv(file: str | os.PathLike) -> Source:
         ImportError: If pandas is not installed.
     """
     file = pathlib.Path(file).expanduser()
-    columns = _columns(file)
-    names = [name for name in columns if name.startswith(f"{_LABEL}_")]
-    label = [_LABEL] if _LABEL in columns else names
+    columns, names, features = table_columns(file)
+    label = [LABEL] if LABEL in columns else names
     if not label:
         raise ValueError(
             f"{file} has no column label: expected label, or label_NAME for "
             f"each of several factors; it has {listed(columns)}. Rename the "
             "column that contains the classes."
         )
-    is_text = _PATH in columns
-    features = [
-        name
-        for name in columns
-        if not is_text and name not in (_LABEL, _SPLIT, *names)
-    ]
+    is_text = PATH in columns
     if not is_text and not features:
         raise ValueError(
             f"{file} has neither a column path nor columns of features; it has "
@@ -78,23 +75,23 @@ def read_csv(file: str | os.PathLike) -> Source:
             raise ValueError(_taken(file, name))
     texts, x = _read(file, columns, features)
     texts = {
-        name: column if name == _PATH else _normalized(column)
+        name: column if name == PATH else _normalized(column)
         for name, column in texts.items()
     }
     num_rows = len(texts[label[0]])
     if not num_rows:
         raise ValueError(f"{file} has no rows below the names of its columns.")
-    for name in (*label, _PATH, _SPLIT):
+    for name in (*label, PATH, SPLIT):
         _require_no_empty(file, name, texts.get(name))
-    for name in (_LABEL, *names, _PATH, _SPLIT):
+    for name in (LABEL, *names, PATH, SPLIT):
         _require_no_blanks(file, name, texts.get(name))
     values = np.stack([texts[name] for name in label], axis=1)
     numbers = np.stack([number_names(column) for column in values.T], axis=1)
-    is_single = label == [_LABEL]
+    is_single = label == [LABEL]
     if is_text:
-        _require_different(file, texts[_PATH])
-        x = _files(file, texts[_PATH].tolist())
-        row_names = texts[_PATH]
+        _require_different(file, texts[PATH])
+        x = _files(file, texts[PATH].tolist())
+        row_names = texts[PATH]
     else:
         row_names = np.array(
             [f"line {line + _FIRST_ROW}" for line in range(num_rows)]
@@ -102,7 +99,7 @@ def read_csv(file: str | os.PathLike) -> Source:
     more = {
         name: column
         for name, column in texts.items()
-        if name not in (_PATH, _SPLIT)
+        if name not in (PATH, SPLIT)
     }
     classes = values[:, 0] if is_single else joined(values)
     if "class" in more and not np.array_equal(more["class"], classes):
@@ -112,7 +109,7 @@ def read_csv(file: str | os.PathLike) -> Source:
         x,
         numbers[:, 0] if is_single else numbers,
         {**more, "class": classes, "name": row_names},
-        texts.get(_SPLIT),
+        texts.get(SPLIT),
     )
 
 
@@ -133,31 +130,6 @@ def _pandas():
     return pandas
 
 
-def _columns(file):
-    """Returns the names of the columns, which must differ."""
-    if not file.exists():
-        raise FileNotFoundError(
-            f"There is no file {file}; expected csv:FILE with the path of a "
-            "table, absolute or from the current folder."
-        )
-    try:
-        with open(file, encoding="utf-8-sig", newline="") as lines:
-            columns = next(csv.reader(lines), [])
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(_not_a_table(file, error)) from error
-    if not columns:
-        raise ValueError(
-            f"{file} is empty; expected a line with the names of the columns."
-        )
-    for name in columns:
-        if columns.count(name) > 1 or not name.strip():
-            raise ValueError(
-                f"{file} has the column {name!r} {columns.count(name)} times; "
-                "expected a different name for each column, in the first line."
-            )
-    return columns
-
-
 def _read(file, columns, features):
     """Returns columns of text by name, and features `(rows, dim)`."""
     pandas = _pandas()
@@ -166,13 +138,13 @@ def _read(file, columns, features):
         with np.errstate(over="ignore"):
             found = _parsed(file, kinds)
     except (UnicodeDecodeError, pandas.errors.ParserError) as error:
-        raise ValueError(_not_a_table(file, error)) from error
+        raise ValueError(not_a_table(file, error)) from error
     except (ValueError, OverflowError):
         _raise_no_number(file, columns, features)
         raise
     if not isinstance(found.index, pandas.RangeIndex):
         raise ValueError(
-            _not_a_table(file, "rows have more cells than the first line")
+            not_a_table(file, "rows have more cells than the first line")
         )
     x = np.ascontiguousarray(found[features].to_numpy(np.float32))
     if not np.isfinite(x).all():
@@ -281,10 +253,4 @@ def _files(file, paths):
         f"{file}, line {_FIRST_ROW}: {paths[0]!r} is neither an image "
         f"({', '.join(image_files.EXTENSIONS)}) nor a recording "
         f"({', '.join(sound_files.EXTENSIONS)})."
-    )
-
-
-def _not_a_table(file, error):
-    return f"{file} is not a table of text in UTF-8, separated by commas: " + (
-        " ".join(str(error).split())
     )

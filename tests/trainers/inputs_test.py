@@ -5,11 +5,13 @@ import os
 import shutil
 import wave
 
+import keras
 import numpy as np
 import pytest
 
 from embeddings_tf.datasets import speech
 from tests.trainers.colours import colour_of
+from trainers.classes import write_classes
 from trainers.config import load_recipe
 from trainers.inputs import class_names
 from trainers.inputs import read_inputs
@@ -17,6 +19,8 @@ from trainers.stored_paths import absolute_data
 from trainers.stored_paths import relative_path
 from trainers.stored_paths import shown_names
 from trainers.stored_paths import stored_names
+from trainers.trained import Trained
+from trainers.trained import embed_inputs
 from trainers.workdir import run_of_workdir
 
 
@@ -214,6 +218,27 @@ def test_recordings_for_a_run_of_images_and_the_reverse(run, colours, sounds):
     for path in (photos, photos / "c03" / "0.png"):
         with pytest.raises(ValueError, match="no images; .* Name recordings"):
             read_inputs(of_sounds, [str(path)])
+
+
+def test_a_table_has_the_features_of_the_training(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("weight,label,height\n1,owl,2\n3,wren,4\n")
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        [f"dataset=csv:{table}", "folds.num_folds=0", "images.size=0"],
+    )
+    found = read_inputs(run, [str(table)])
+    assert found.features == ["weight", "height"]
+    encoder = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    trained = Trained(tmp_path, run, encoder)
+    write_classes(tmp_path, {"features": ["weight", "height"]})
+    rows = found.take(np.array([1, 0]))
+    assert embed_inputs(trained, rows).tolist() == [[3, 4], [1, 2]]
+    write_classes(tmp_path, {"features": ["weight", "width"]})
+    with pytest.raises(ValueError, match="feature 1 .* 'height', and was 'wi"):
+        embed_inputs(trained, rows)
+    write_classes(tmp_path, {"splits": {}})  # of an earlier version
+    assert len(embed_inputs(trained, rows)) == 2
 
 
 def test_a_run_is_named_from_the_folder_of_the_file(tmp_path):

@@ -1,0 +1,60 @@
+"""The columns of a table, by what they are."""
+
+import csv
+import os
+import pathlib
+from typing import NamedTuple
+
+PATH, LABEL, SPLIT = "path", "label", "split"
+
+
+class TableColumns(NamedTuple):
+    """Names of the columns of a table, in their order."""
+
+    names: list[str]
+    factors: list[str]  # label_NAME
+    features: list[str]  # none in a table of files
+
+
+def table_columns(file: str | os.PathLike) -> TableColumns:
+    """Reads the first line of a table.
+
+    Raises:
+        ValueError: If the names of the columns are missing or occur twice, or
+            the file is not a table.
+        OSError: If the file is missing.
+    """
+    file = pathlib.Path(file).expanduser()
+    if not file.exists():
+        raise FileNotFoundError(
+            f"There is no file {file}; expected csv:FILE with the path of a "
+            "table, absolute or from the current folder."
+        )
+    try:
+        with open(file, encoding="utf-8-sig", newline="") as lines:
+            names = next(csv.reader(lines), [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(not_a_table(file, error)) from error
+    if not names:
+        raise ValueError(
+            f"{file} is empty; expected a line with the names of the columns."
+        )
+    for name in names:
+        if names.count(name) > 1 or not name.strip():
+            raise ValueError(
+                f"{file} has the column {name!r} {names.count(name)} times; "
+                "expected a different name for each column, in the first line."
+            )
+    factors = [name for name in names if name.startswith(f"{LABEL}_")]
+    features = []
+    if PATH not in names:
+        known = (LABEL, SPLIT, *factors)
+        features = [name for name in names if name not in known]
+    return TableColumns(names, factors, features)
+
+
+def not_a_table(file: pathlib.Path, error) -> str:
+    """Returns the message for a file that cannot be read as a table."""
+    return f"{file} is not a table of text in UTF-8, separated by commas: " + (
+        " ".join(str(error).split())
+    )
