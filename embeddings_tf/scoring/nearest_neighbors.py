@@ -47,7 +47,7 @@ class NearestNeighbors:
     Raises:
         ValueError: If inputs do not fit the model, the gallery has fewer
             examples than `num_neighbors`, `fit` was not called, or FAISS is
-            asked for and not installed.
+            asked for and not installed. In `predict`, if `fit` got no labels.
 
     Reference:
         - [Malkov & Yashunin, 2016](https://arxiv.org/abs/1603.09320), the graph
@@ -95,6 +95,7 @@ class NearestNeighbors:
         self.batch_size = arguments.positive_integer("batch_size", batch_size)
         self.embedded = arguments.truth("embedded", embedded)
         self._examples: LabelledEmbeddings | None = None
+        self._has_labels = True
 
     @property
     def examples_(self) -> LabelledEmbeddings:
@@ -125,6 +126,7 @@ class NearestNeighbors:
                 "progress", progress, "the number of examples"
             )
         embeddings = self._embed(x)
+        has_labels = labels is not None
         if labels is None:
             labels = np.full(len(embeddings), "")
         examples = labelled_embeddings(embeddings, labels, names)
@@ -134,7 +136,7 @@ class NearestNeighbors:
             )
         elif progress is not None:
             progress(len(examples))
-        self._examples = examples
+        self._examples, self._has_labels = examples, has_labels
         return self
 
     def kneighbors(
@@ -168,6 +170,11 @@ class NearestNeighbors:
         Among labels that are equally frequent, the label of the nearest
         neighbour wins.
         """
+        if not self._has_labels:
+            raise ValueError(
+                "The gallery has no labels: call fit(x, labels), or kneighbors "
+                "for the rows of the neighbours."
+            )
         votes, classes = self._votes(x)
         return classes[votes.argmax(axis=1)]
 

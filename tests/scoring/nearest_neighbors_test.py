@@ -113,6 +113,13 @@ def test_predict_by_loop():
         assert answer == next(n for n in near if near.count(n) == most)
 
 
+def test_labels_are_needed_to_predict():
+    search = NearestNeighbors(points()).fit(X)
+    with pytest.raises(ValueError, match="has no labels: call fit"):
+        search.predict(QUERIES)
+    assert len(search.fit(X, LABELS).predict(QUERIES)) == 7
+
+
 def test_decision_function_is_minus_the_nearest_distance():
     search = NearestNeighbors(points()).fit(X)
     every = np.linalg.norm(X - QUERIES[:, None], axis=2)
