@@ -175,6 +175,7 @@ def _raise_no_number(file, columns, features):
             try:
                 with np.errstate(over="ignore"):
                     is_finite = np.isfinite(np.float32(cell))
+                    is_finite &= "_" not in cell  # Python's 1_000
             except ValueError:
                 is_finite = False
             if not is_finite:
