@@ -296,4 +296,7 @@ def summary(results: dict) -> str:
 
 
 def _bits(row: dict, name: str) -> str:
-    return f"{row[name]:.3f}" if name in row else ""
+    if name not in row:
+        return ""
+    # A score far from a ratio has a cost of many digits.
+    return f"{row[name]:.3f}" if row[name] < 1000 else f"{row[name]:.1e}"

@@ -293,3 +293,20 @@ def test_validation_is_one_minus_the_equal_error_rate():
     logs = {}
     held_out.on_epoch_end(0, logs)
     assert logs["val_accuracy_at_equal_error"] > 0.8  # of 13 dimensions
+
+
+def test_large_costs_keep_the_columns_apart():
+    row = {
+        "equal_error_rate": 0.5,
+        "one_minus_auc": 0.25,
+        "min_dcf": 0.917,
+        "cllr": 767902.902,
+        "cllr_logistic": 1.01,
+        "min_cllr": 0.875,
+    }
+    found = {"plda": row, "trials": 28, "targets": 12}
+    table = verification.summary({"test": found}).splitlines()
+    assert table[1].split() == [
+        *("plda", "50.00", "25.00", "0.917", "7.7e+05"),
+        *("1.010", "0.875"),
+    ]
