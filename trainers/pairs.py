@@ -4,7 +4,8 @@ import csv
 import os
 import pathlib
 
-TRUE, FALSE = ("1", "true", "True"), ("0", "false", "False")
+# Excel writes TRUE and FALSE, Python True and False.
+TRUE, FALSE = ("1", "true"), ("0", "false")
 
 
 def read_pairs(
@@ -64,12 +65,13 @@ def _name(table: pathlib.Path, row: dict, number: int, side: str) -> str:
 
 
 def _truth(table: pathlib.Path, row: dict, number: int) -> bool:
-    if row["same"] not in (*TRUE, *FALSE):
+    value = str(row["same"]).lower()
+    if value not in (*TRUE, *FALSE):
         raise ValueError(
-            f"{table}, line {number + 2}: same must be 0 or 1; received "
-            f"{row['same']!r}"
+            f"{table}, line {number + 2}: same must be 0, 1, true or "
+            f"false; received {row['same']!r}"
         )
-    return row["same"] in TRUE
+    return value in TRUE
 
 
 def _checked(pairs: dict[str, list], are_files: bool) -> dict[str, list]:

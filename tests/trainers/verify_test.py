@@ -172,7 +172,7 @@ def test_rows_of_data_by_name(tmp_path, capsys):
     assert call(verify, "4", "7", *words, *output) == 0
     pairs = tmp_path / "pairs.csv"
     # As Excel saves UTF-8, with a mark at the start.
-    table = "first,second,same\n4,7,0\n3,2,1\n9,4,0\n"
+    table = "first,second,same\n4,7,0\n3,2,TRUE\n9,4,FALSE\n"
     pairs.write_text(table, encoding="utf-8-sig")
     assert call(verify, "--pairs", pairs, *words, *output) == 0
     with open(tmp_path / "a.csv") as file:
@@ -193,7 +193,7 @@ def test_refusals(words, colours, tmp_path, capsys):
         ("", "its rows: 0, its columns: none"),
         ("first,third\na,b", "columns first and second"),
         ("first,second\n,b", "line 2: first is empty"),
-        ("first,second,same\na,b,maybe", "line 2: same must be 0 or 1"),
+        ("first,second,same\na,b,maybe", "line 2: same must be 0, 1, tr"),
         ("first,second\na.png,b.png", "there is no file"),
     ):
         table.write_text(text)
