@@ -230,6 +230,12 @@ def _check(arguments, path) -> None:
         )
     if arguments.remove and not path.exists():
         raise ValueError(f"--remove: there is no gallery {path}")
+    label = arguments.label
+    if label is not None and (not label or label != label.strip()):
+        raise ValueError(
+            "--class must be a name without blanks around it; received "
+            f"{label!r}"
+        )
     count = arguments.examples_per_class
     if count is not None and count < 1:
         raise ValueError(

@@ -305,6 +305,8 @@ class TestRefused:
         for wrong, message in (
             ([*new, photos / "c00"], "name their class with --class"),
             ([*new, photos, "--class", "a"], "--class is for files"),
+            ([*new, photos / "c00", "--class", ""], "--class must be a name"),
+            ([*new, photos / "c00", "--class", "a "], "received 'a '"),
             ([*new, photos / "c99.png"], "there is no file"),
             ([*new, "nothing"], "nothing"),
             ([*new, photos, "--split", "trian"], "trian"),
