@@ -72,9 +72,15 @@ def select(
         )
     known = [*(SPLITS if own is None else dict.fromkeys(own.tolist())), "all"]
     if split not in known:
+        remedy = ""
+        if split in SPLITS[1:] and "train" in known:
+            remedy = (
+                f" Move a fifth of the classes of train to {split}, or remove "
+                "the splits, so that the data is divided."
+            )
         raise ValueError(
             f"Unknown split {split!r} of {source.place}: expected one of "
-            f"{', '.join(known)}."
+            f"{', '.join(known)}.{remedy}"
         )
     labels = source.labels if label is None else source.columns[label]
     if split == "all":
