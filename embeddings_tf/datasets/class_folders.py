@@ -41,7 +41,8 @@ def list_class_folders(folder: pathlib.Path, files: Files) -> ClassFolders:
 
     Raises:
         ValueError: If a class has no files, files are outside of class
-            folders, or a class has subfolders but may have none.
+            folders, a class has subfolders but may have none, or the name of
+            a split has capital letters.
         OSError: If the folder does not exist or is a file.
     """
     parts = _parts(folder, files)
@@ -76,6 +77,7 @@ def _parts(folder, files):
             "class."
         )
     folders, _ = _visible(folder)
+    _require_no_capitals(folder, folders)
     named = [split for split in SPLITS if split in folders]
     # A class may also be called "train".
     if not named or not (
@@ -93,6 +95,20 @@ def _parts(folder, files):
     return {
         split: _classes(folder / split, f"{split}/", files) for split in named
     }
+
+
+def _require_no_capitals(folder, names):
+    """Raises for a split such as `Train`, which would be taken for a class."""
+    for name in names:
+        if name in SPLITS or name.lower() not in SPLITS:
+            continue
+        inner, _ = _visible(folder / name)
+        if inner:
+            raise ValueError(
+                f"{folder / name} contains folders, such as {inner[0]}, so it "
+                "is a split and not a class; expected the name "
+                f"{name.lower()}. Rename it."
+            )
 
 
 def _classes(folder, prefix, files):

@@ -132,7 +132,7 @@ class TestSplits:
         assert read(folder, "test")[1].tolist() == [0, 2]
         assert read(folder)[1].tolist() == [1, 1, 2, 2, 0, 2]
         assert read(folder, "test", label="class")[1].tolist() == ["ant", "cat"]
-        fails(folder, "expected one of train, test, all", "validation")
+        fails(folder, "one of train, test, all. Move a fifth", "validation")
 
     def test_accents_written_in_two_ways(self, folder):
         write_classes(folder / "train", ["caf\u00e9"], num_images=1)
@@ -145,6 +145,17 @@ class TestSplits:
         write_classes(folder / "train", ["ant"])
         write_classes(folder / "val", ["ant"])
         fails(folder, "split folders, train, and other folders, val; .*Rename")
+
+    def test_capital_letters(self, folder):
+        write_classes(folder / "Train", ["ant"])
+        write_classes(folder / "Test", ["bee"])
+        fails(folder, "/Test contains folders, such as bee, .*name test. Renam")
+        (folder / "Test").rename(folder / "test")
+        fails(folder, "/Train contains folders, such as ant")
+
+    def test_a_class_with_a_capital_letter(self, folder):
+        write_classes(folder, ["Test", "car"])
+        assert set(read(folder, label="class")[1]) == {"Test", "car"}
 
     def test_splits_without_classes(self, folder):
         write_image(folder / "train" / "1.png", GREY)
