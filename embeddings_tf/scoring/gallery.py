@@ -182,7 +182,7 @@ class Gallery:
         if len(known) == 1:
             raise ValueError(
                 f"{label!r} is the only class, and a gallery needs at least "
-                "one. Call fit to replace it."
+                "one. Enrol another class first, or start a new gallery."
             )
         kept = np.flatnonzero(self.examples_.labels != label)
         return self._change(self.examples_.take(kept), self._held_out)
