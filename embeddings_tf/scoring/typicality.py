@@ -22,6 +22,8 @@ _MOST_EXAMPLES = 1000
 _LEAST_DEVIATION = 0.3
 # So that rounding in another engine refuses no example at the threshold.
 _SLACK = 1e-3
+# Mean squared errors up to here are rounding, which differs by engine.
+_ROUNDING = 1e-9
 _ARRAYS = ("mean", "scale", "components")
 _VALUES = (
     "input_shape",
@@ -71,7 +73,9 @@ class Typicality:
     Raises:
         ValueError: If inputs are utterances or do not have one shape, are not
             finite, or all are equal; if there are fewer than two classes, or
-            fewer than `1 / refused - 1` examples for the threshold.
+            fewer than `1 / refused - 1` examples for the threshold. If there
+            are as many components as numbers, which leave no error, as in a
+            table of few columns that do not depend on each other.
 
     Reference:
         - [Jackson & Mudholkar, 1979](https://doi.org/10.1080/00401706.1979.10489779)
@@ -144,8 +148,17 @@ class Typicality:
                 f"{math.ceil(1 / self.refused) - 1}, in half of the classes. "
                 "Pass more examples, or a larger `refused`."
             )
+        num_components, num_numbers = arrays["components"].shape
+        if num_components == num_numbers:
+            raise ValueError(
+                f"{num_components} principal components explain the "
+                f"{num_numbers} numbers of `x` without an error, so no input "
+                "can be unlike the examples. Leave the check out, or pass a "
+                "smaller `explained_variance`."
+            )
+        error = max(float(errors[rank - 1]), _ROUNDING)
         self._shape, self._arrays = shape, arrays
-        self.threshold_ = -float(errors[rank - 1]) * (1 + _SLACK)
+        self.threshold_ = -error * (1 + _SLACK)
         self.report_ = {
             "num_components": len(arrays["components"]),
             "num_fitted": len(fitted),

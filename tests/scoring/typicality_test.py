@@ -168,6 +168,28 @@ def test_examples_that_cannot_be_fitted(arguments, match):
         Typicality().fit(*arguments)
 
 
+def test_as_many_components_as_numbers():
+    """Four independent columns need four components: 3/4 is below 90 %."""
+    x = np.random.default_rng(0).normal(size=(400, 4)).astype("f4")
+    with pytest.raises(ValueError, match="4 principal .* the 4 numbers"):
+        Typicality().fit(x)
+    found = Typicality(explained_variance=0.7).fit(x)
+    assert found.report_["num_components"] == 3
+    assert not found.predict(np.full((1, 4), 99, "f4")).any()
+
+
+def test_rounding_does_not_decide():
+    """Columns that are there three times: the error is 0 up to rounding."""
+    x = np.random.default_rng(0).normal(size=(400, 4)).astype("f4")
+    x = np.tile(x, 3)
+    found = Typicality().fit(x)
+    assert found.report_["num_components"] == 4
+    np.testing.assert_allclose(found.threshold_, -1e-9 * 1.001)
+    assert found.predict(10 * x).all()
+    x[:, 0] += 0.01
+    assert not found.predict(x).any()
+
+
 def test_use_before_fit_and_other_shapes(fitted):
     for use in (
         lambda: Typicality().predict(X),
