@@ -12,7 +12,8 @@ from embeddings_tf.version import __version__
 
 JSON_FILE, MARKDOWN_FILE = "model_card.json", "model_card.md"
 # Facts about the run, which the caller of the export states.
-SECTIONS = ("data", "recipe", "metrics", "licence")
+_MAPPINGS = ("data", "recipe", "metrics")
+SECTIONS = (*_MAPPINGS, "licence")
 _NOT_STATED = "not stated"
 _DEFAULT = "serving_default"
 
@@ -21,13 +22,25 @@ def check_facts(facts) -> dict:
     """Returns the facts of a card as plain JSON values.
 
     Raises:
-        ValueError: If they are not a mapping of `SECTIONS` to JSON values.
+        ValueError: If they are not a mapping of `SECTIONS` to JSON values, or
+            a section is of another type.
     """
     facts = {} if facts is None else facts
     if not isinstance(facts, Mapping) or not set(facts) <= {*SECTIONS}:
         raise ValueError(
             f"card must be a mapping with the keys {', '.join(SECTIONS)}; "
             f"received {facts!r}."
+        )
+    for name in _MAPPINGS:
+        if not isinstance(facts.get(name, {}), Mapping | None):
+            raise ValueError(
+                f"card must have a mapping as {name!r}; received "
+                f"{facts[name]!r}."
+            )
+    if not isinstance(facts.get("licence"), str | None):
+        raise ValueError(
+            f"card must have a text as 'licence'; received "
+            f"{facts['licence']!r}."
         )
     try:
         return json.loads(json.dumps(dict(facts), allow_nan=False))
@@ -160,7 +173,8 @@ def _metrics(metrics) -> str:
         if last != "interval" and name.endswith("_interval"):
             owner = name.removesuffix("_interval")
         if owner in rows:
-            rows[owner] = (*rows[owner][:2], _interval(value))
+            if _is_interval(value):  # None without errors
+                rows[owner] = (*rows[owner][:2], _interval(value))
         elif _is_number(value):
             first.setdefault(group, name)
             rows[name] = (name, value, "")
@@ -169,6 +183,11 @@ def _metrics(metrics) -> str:
 
 def _is_number(value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_interval(value) -> bool:
+    ends = value if isinstance(value, list) else [value]
+    return bool(ends) and all(map(_is_number, ends))
 
 
 def _interval(value) -> str:

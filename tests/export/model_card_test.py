@@ -26,6 +26,7 @@ CARD = {
                 "interval": [0.04, 0.061],
             },
             "unknown": {"auroc": 0.9, "auroc_interval": 0.02, "curve": [1, 2]},
+            "one_episode": {"auroc": 0.8, "auroc_interval": None},
         }
     },
     "licence": "Apache-2.0",
@@ -82,6 +83,7 @@ def test_facts_of_the_run(version):
         "| test.pairs.equal_error_rate | 0.05 | 0.04 to 0.061 |",
         "| test.pairs.min_dcf | 0.3 |  |",
         "| test.unknown.auroc | 0.9 | ±0.02 |",
+        "| test.one_episode.auroc | 0.8 |  |",
     ):
         assert line in text.splitlines()
     assert "curve" not in text
@@ -94,6 +96,9 @@ def test_facts_of_the_run(version):
         {"author": "me"},
         {"metrics": {"accuracy": float("nan")}},
         {"data": {"x": np.zeros(3)}},
+        {"data": "numbers"},
+        {"metrics": [0.7]},
+        {"licence": 2},
     ],
 )
 def test_bad_facts_write_nothing(card, tmp_path):
