@@ -8,10 +8,12 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from scipy import special
 
 from embeddings_tf import layers
 from embeddings_tf import models
 from embeddings_tf import objectives
+from embeddings_tf import scoring
 from embeddings_tf.export import export_saved_model
 from embeddings_tf.losses import TripletLoss
 
@@ -99,3 +101,32 @@ def test_saved_and_exported(make, policy, tmp_path):
     elif make is stochastic_prototypes:
         variance = embed["variance"]
         np.testing.assert_allclose(variance, expected[:, 2:], **tolerance)
+
+
+def test_embeddings_of_an_encoder_that_ends_in_half_precision(policy, tmp_path):
+    """Scores are of the same embeddings in float32, also in the export."""
+    encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    assert encoder.compute_dtype == policy.removeprefix("mixed_")
+    x = np.random.default_rng(1).normal(size=(16, 3)).astype("float32")
+    expected = np.asarray(tf.cast(encoder(x), tf.float32))
+    embeddings = scoring.embed(encoder, x)
+    assert embeddings.dtype == np.float32
+    np.testing.assert_array_equal(embeddings, expected)
+
+    means = expected[:12].reshape(3, 4, 2).mean(axis=1)
+    square = np.sum((expected[12:, None] - means) ** 2, axis=-1)
+    gallery = scoring.Gallery(encoder).enroll(
+        x[:12], np.repeat(["a", "b", "c"], 4)
+    )
+    probability = gallery.predict_proba(x[12:])
+    np.testing.assert_allclose(
+        probability, special.softmax(-square, axis=1), rtol=1e-5
+    )
+    served = tf.saved_model.load(
+        export_saved_model(encoder, tmp_path, gallery=gallery)
+    )
+    (name,) = served.signatures["identify"].structured_input_signature[1]
+    found = served.signatures["identify"](**{name: tf.constant(x[12:])})
+    answer = gallery.identify(x[12:])
+    for column in ("probability", "score"):
+        np.testing.assert_allclose(found[column], answer[column], rtol=1e-5)

@@ -21,9 +21,14 @@ def embed_batch(name: str, model, x, rows: slice) -> np.ndarray:
             an input or an embedding is not finite.
     """
     batch = checked_batch(name, model, x, rows)
-    embeddings = model.predict_on_batch(batch)
+    embeddings = at_least_single(model.predict_on_batch(batch))
     require_finite("The embedding of input", embeddings, rows.start)
     return embeddings
+
+
+def at_least_single(embeddings: np.ndarray) -> np.ndarray:
+    """Returns embeddings in half precision as float32, for finer scores."""
+    return embeddings.astype(np.result_type(embeddings, np.float32), copy=False)
 
 
 def checked_batch(name: str, model, x, rows: slice) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.datasets import Utterances
+from embeddings_tf.models.embed_batch import at_least_single
 from embeddings_tf.models.embed_batch import embed_batch
 from embeddings_tf.models.embed_batch import require_finite
 from embeddings_tf.models.input_shape import require_input_shape
@@ -39,7 +40,8 @@ def embed(
             `keras.utils.Progbar(len(x)).add`.
 
     Returns:
-        `(n, dim)`, or packed Gaussians `(n, 2 * dim)`.
+        `(n, dim)`, or packed Gaussians `(n, 2 * dim)`; float32 also for a
+        model that ends in half precision.
 
     Raises:
         ValueError: If there are no inputs, they do not have the model's shape,
@@ -92,6 +94,6 @@ def _utterances(model, utterances):
     for number in range(len(utterances)):
         utterance = utterances[number][np.newaxis]
         require_finite("Input", utterance, number)
-        embedding = forward(utterance).numpy()
+        embedding = at_least_single(forward(utterance).numpy())
         require_finite("The embedding of input", embedding, number)
         yield embedding

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from embeddings_tf.models.embed_batch import at_least_single
 from embeddings_tf.models.embed_batch import embedded_rows
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import num_rows
@@ -69,7 +70,7 @@ def embed_inputs(model, x, batch_size: int, embedded: bool) -> np.ndarray:
         return embed(model, x, batch_size=batch_size)
     length = num_rows("x", x)
     rows = embedded_rows("x", model, x, slice(0, length))
-    return rows.astype(np.result_type(rows, np.float32), copy=False)
+    return at_least_single(rows)
 
 
 def labelled_embeddings(embeddings, labels, names=None) -> LabelledEmbeddings:
