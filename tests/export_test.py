@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -894,6 +895,72 @@ class TestModels:
         with pytest.raises(ValueError, match="starts with keras.Input"):
             export_saved_model(wrapper, tmp_path)
         assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        ("outputs", "shape"),
+        [
+            (lambda x: x[:, None] * x[..., None], r"\(None, 3, 3\)"),
+            (lambda x: keras.ops.sum(x, axis=-1), r"\(None,\)"),
+            (lambda x: [x, x + 1], r"\[\(None, 3\), \(None, 3\)\]"),
+        ],
+        ids=["rank 3", "rank 1", "two"],
+    )
+    def test_outputs_that_are_no_embeddings(self, outputs, shape, tmp_path):
+        x = keras.Input((3,))
+        with pytest.raises(ValueError, match=f"one tensor .* shape {shape}"):
+            export_saved_model(keras.Model(x, outputs(x)), tmp_path)
+        assert os.listdir(tmp_path) == []
+
+    def test_inputs_declared_by_the_preprocessing(self, tmp_path):
+        """A model without declared inputs and outputs: 2 x + 2 x."""
+
+        class Twice(keras.Model):
+            def call(self, inputs):
+                return 2 * inputs
+
+        twice = Twice()
+        twice(np.ones((1, 3), "float32"))
+        spec = tf.TensorSpec((None, 3), tf.float32, "x")
+        path = export_saved_model(
+            twice,
+            tmp_path,
+            preprocessing=tf.function(lambda x: x + x, input_signature=[spec]),
+        )
+        found = tf.saved_model.load(path).signatures["serving_default"]
+        np.testing.assert_array_equal(
+            found(x=tf.ones((2, 3)))["embedding"], np.full((2, 3), 4.0)
+        )
+        card = json.loads((pathlib.Path(path) / "model_card.json").read_text())
+        assert card["dim"] == 3
+
+    def test_rows_that_are_left_out(self, tmp_path):
+        """Answers of the other rows would belong to wrong inputs."""
+        inputs = keras.Input((3,), name="x")
+        path = export_saved_model(
+            keras.Model(inputs, 2 * inputs),
+            tmp_path,
+            preprocessing=lambda x: tf.boolean_mask(x, x[:, 0] > 0),
+            decoder=lambda name, files: (
+                tf.ones((tf.shape(tf.unique(files).y)[0], 3)),
+            ),
+        )
+        signatures = tf.saved_model.load(path).signatures
+        x = np.array([[1, 2, 3], [4, 5, 6], [-1, 0, 0]], "float32")
+        good = signatures["serving_default"](x=tf.constant(x[:2]))
+        np.testing.assert_array_equal(good["embedding"], 2 * x[:2])
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"one row for each row.*3.*2"
+        ):
+            signatures["serving_default"](x=tf.constant(x))
+        embed = signatures["embed_bytes"]
+        assert embed(x_bytes=tf.constant(["a", "b"]))["embedding"].shape == (
+            2,
+            3,
+        )
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"`x_bytes` and .*2.*1"
+        ):
+            embed(x_bytes=tf.constant(["a", "a"]))
 
     def test_the_model_can_be_trained_on(self, served):
         """An export does not change the model."""

@@ -95,7 +95,18 @@ class Embedder:
 
     def _with_range_check(self, name, *inputs):
         with exported_checks(self._unit_range, name):
-            return self._run(inputs, self.preprocessing)
+            found = self._run(inputs, self.preprocessing)
+        if self.preprocessing is None:
+            return found
+        rows = tf.shape(inputs[0])[0], tf.shape(found[0])[0]
+        one_each = checks.require(
+            tf.equal(*rows),
+            "`preprocessing` of the export must return one row for each row of "
+            "its inputs. Received and returned rows:",
+            *rows,
+        )
+        with tf.control_dependencies([one_each]):
+            return tuple(map(tf.identity, found))
 
     def _run(self, inputs, preprocessing):
         x = inputs[0]
@@ -114,5 +125,17 @@ class Embedder:
             found = self.model.embed_with_uncertainty(x)
         else:
             found = (self.model(x, training=False),)
+        _require_embeddings(found[0])
         # In half precision, scores would be too coarse.
         return tuple(tf.cast(part[:rows], tf.float32) for part in found)
+
+
+def _require_embeddings(found) -> None:
+    """Raises ValueError unless a model returned one matrix of embeddings."""
+    if not tf.is_tensor(found) or found.shape.rank not in (None, 2):
+        shapes = tf.nest.map_structure(lambda x: tuple(x.shape), found)
+        raise ValueError(
+            "The exported model must return one tensor of embeddings, (batch, "
+            f"dim); received shape {shapes}. Export the part of the model that "
+            "ends in the embeddings, keras.Model(inputs, embeddings)."
+        )

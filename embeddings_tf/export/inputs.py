@@ -195,6 +195,11 @@ class FileInputs(Inputs):
                 "`decoder` must return a tuple of the model's inputs, "
                 f"{self._embedder.specs}; received {inputs!r}."
             )
+        same = row_checks.same_rows(
+            contents, spec.name, inputs[0], "the result of `decoder`"
+        )
+        with tf.control_dependencies([same]):
+            inputs = [tf.identity(part) for part in inputs]
         inputs = row_checks.consistent(
             inputs, self._embedder.specs, f"of the decoded `{spec.name}` "
         )

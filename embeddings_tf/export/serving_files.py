@@ -73,7 +73,12 @@ def write_serving_files(
         encoding="utf-8",
     )
     card = model_card(
-        name, int(target.name), _described(model), table, errors, facts
+        name,
+        int(target.name),
+        _described(model, table[0]),
+        table,
+        errors,
+        facts,
     )
     write_model_card(folder, card)
 
@@ -114,15 +119,14 @@ def _first_line(message: str) -> str:
     return (assertion or message).partition("\n")[0][:300]
 
 
-def _described(model) -> dict:
-    """Facts about the model itself."""
-    encoder = getattr(model, "encoder", model)
+def _described(model, default: SignatureRow) -> dict:
+    """Facts about the model itself, and the size of its embeddings."""
     method = Method(model)
-    width = encoder.output_shape[-1]
+    (embedding,) = [o for o in default.outputs if o.name == "embedding"]
     return {
         "method": method.name,
         "gaussian": method.is_gaussian,
-        "dim": width // 2 if method.is_gaussian else width,
+        "dim": embedding.shape[-1],
         "parameters": model.count_params(),
         "fingerprint": fingerprint(model),
     }
