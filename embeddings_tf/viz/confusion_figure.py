@@ -31,7 +31,8 @@ def confusion_figure(
     root, so that few errors are visible: blue is right, red is wrong. The
     number after a class is its number of inputs. Rows below the line are of
     classes that cannot be answered. Of more than `most` classes, those with the
-    most wrong answers are drawn, and answers of the rest share a column.
+    most wrong answers are drawn, and answers of the rest share a column. So do
+    the rarest answers if there are more than `most` columns.
 
     Args:
         labels: The class of each input, strings or integers `(n,)`.
@@ -39,7 +40,7 @@ def confusion_figure(
         classes: The classes that can be answered, in the order of the figure.
             None: all labels and answers except `unknown`, sorted.
         unknown: The answer for classes that are not enrolled.
-        most: Largest number of rows.
+        most: Largest number of rows, and of columns of classes.
         title: Title of the figure.
 
     Returns:
@@ -91,6 +92,10 @@ def confusion_figure(
         chosen = np.isin(true, rows)
         true, given = true[chosen], given[chosen]
         title = f"{title} ({most} of {num_rows_of_all} classes: most errors)"
+    elif len(known) > most:
+        kept = _most_answers(enrolled, given[given != unknown], most)
+        known = np.array([name for name in known if name in kept])
+        given = np.where(np.isin(given, [*known, unknown]), given, _OTHERS)
     columns = [*known]
     columns += [_OTHERS] * (_OTHERS in given and _OTHERS not in columns)
     columns += [unknown] * (unknown in given or bool(others))
@@ -155,6 +160,13 @@ def _most_errors(rows, wrong_labels, most: int) -> set:
     errors = dict(zip(names.tolist(), counts.tolist(), strict=True))
     order = sorted(rows, key=lambda name: -errors.get(str(name), 0))
     return set(order[:most])
+
+
+def _most_answers(enrolled, answers, most: int) -> set:
+    """The enrolled classes of the inputs, then the most frequent answers."""
+    names, counts = np.unique(answers, return_counts=True)
+    frequent = names[np.argsort(-counts, kind="stable")].tolist()
+    return set([*dict.fromkeys([*enrolled, *frequent])][:most])
 
 
 def _short(name: str) -> str:

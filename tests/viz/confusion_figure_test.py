@@ -57,6 +57,22 @@ def test_many_classes_keep_those_with_the_most_errors(pixels):
     assert "90.0 % of 300 are right" in figure.get_suptitle()
 
 
+def test_few_inputs_of_a_gallery_of_many_classes(pixels):
+    """Columns are the classes of the inputs and the most frequent answers."""
+    labels = [3, 3, 3, 3, 3, 7, 7, 2000]
+    answers = [3, 9, 900, 900, 8, 7, -1, 900]
+    figure = viz.confusion_figure(
+        labels, answers, classes=range(1000), unknown=-1, most=4
+    )
+    rows, columns = names_of(figure.axes[0])
+    assert rows == ["3 (5)", "7 (2)", "2000 (1)"]
+    assert columns == ["3", "7", "8", "900", "other classes", "-1"]
+    numbers = [int(text.get_text()) for text in figure.axes[0].texts]
+    assert numbers == [1, 1, 2, 1, 1, 1, 1]
+    assert "25.0 % of 8 are right" in figure.get_suptitle()
+    assert pixels(figure).shape[1] < 1000
+
+
 def test_sixty_classes_are_named(pixels):
     names = [f"a long name of a class, number {n:02}" for n in range(60)]
     figure = viz.confusion_figure(names * 2, names * 2)
