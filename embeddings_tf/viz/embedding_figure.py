@@ -129,7 +129,9 @@ def embedding_figure(
     margin = 0.06 * (high - low) + 1e-6
     for panel, (name, values) in zip(panels, factors.items(), strict=True):
         kinds = np.unique(values)
-        numbers = kinds if kinds.dtype.kind in "iu" else np.arange(len(kinds))
+        numbers = np.arange(len(kinds))
+        if kinds.dtype.kind in "iu" and np.isin(kinds, _DIGITS).all():
+            numbers = kinds  # a digit has one colour in all panels
         of_kinds = palette[numbers % len(palette)]
         colours = of_kinds[np.searchsorted(kinds, values)]
         if variance is not None:
@@ -245,6 +247,7 @@ def _as_integers(values):
 
 
 _LONGEST = 24
+_DIGITS = range(10)
 _TEN_COLOURS = (
     "#1f77b4 #ff7f0e #2ca02c #d62728 #9467bd "
     "#8c564b #e377c2 #7f7f7f #bcbd22 #17becf"

@@ -181,3 +181,11 @@ def test_names_that_are_no_formulas_and_long_names(pixels):
     legend = panel.get_legend().get_texts()
     assert [text.get_text() for text in legend] == sorted(drawn)
     assert pixels(figure).std() > 10
+
+
+@pytest.mark.parametrize("numbers", [[0, 10, 20, 30, 40], [-1, 9, 19, 5, 2]])
+def test_numbers_with_equal_last_digits_have_different_colours(numbers):
+    values = np.array(numbers)[LABELS]
+    figure = viz.embedding_figure(points(), None, LABELS, None, {"n": values})
+    lines = figure.axes[0].get_legend().get_lines()
+    assert len({line.get_color() for line in lines}) == 5
