@@ -142,11 +142,13 @@ def _scatter(points, variance, labels):
     from embeddings_tf.viz import embedding_figure
 
     dim = points.shape[1]
-    title = f"{dim} dimensions"
+    title, axes = f"{dim} dimensions", ("dimension 1", "dimension 2")
     if dim == 1:
         points = np.pad(points, ((0, 0), (0, 1)))
+        title, axes = "1 dimension", ("dimension 1", "")
     if dim > 2:
         title = f"two principal components of {dim} dimensions"
+        axes = ("principal component 1", "principal component 2")
         centred = points - points.mean(axis=0)
         points = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
     shown = labels <= np.unique(labels)[:MOST_CLASSES][-1]
@@ -157,6 +159,7 @@ def _scatter(points, variance, labels):
         None,  # the key of seen classes would be wrong for held-out inputs
         {"class": labels[shown]},
         title=title,
+        axis_names=axes,
     )
 
 

@@ -53,12 +53,14 @@ def test_the_picture_says_nothing_about_classes_of_the_training(
     tmp_path, monkeypatch
 ):
     """The inputs are held out, so no key may say that they were seen."""
-    titles = []
+    titles, axes = [], []
     draw = viz.embedding_figure
 
     def keep(*arguments, **more):
         figure = draw(*arguments, **more)
         titles.append(figure.get_suptitle())
+        panel = figure.axes[0]
+        axes.append((panel.get_xlabel(), panel.get_ylabel()))
         return figure
 
     monkeypatch.setattr(viz, "embedding_figure", keep)
@@ -66,6 +68,7 @@ def test_the_picture_says_nothing_about_classes_of_the_training(
     callback.set_model(model_of(5))
     callback.write_embeddings(np.random.default_rng(0).normal(size=(18, 5)))
     assert titles == ["two principal components of 5 dimensions"]
+    assert axes == [("principal component 1", "principal component 2")]
 
 
 @pytest.mark.parametrize(
