@@ -71,7 +71,6 @@ def embedding_figure(
     from matplotlib.collections import EllipseCollection
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
-    from matplotlib.text import Text
 
     mean = arrays.numbers("mean", mean, 2, "(n, dim)")
     if mean.shape[1] < 2:
@@ -203,8 +202,7 @@ def embedding_figure(
         keys.append("ellipses: one standard deviation")
     above = [title] * bool(title) + [separator.join(keys)] * bool(keys)
     figure.suptitle("\n".join(above))
-    for drawn in figure.findobj(Text):  # names of folders may have a $
-        drawn.set_parse_math(False)
+    methods.as_written(figure)
     return figure
 
 

@@ -101,6 +101,7 @@ def neighbours_figure(
             _draw(panel, neighbours[row][column], str(captions[row][column]))
             _frame(panel, is_right[row][column])
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure
 
 

@@ -91,6 +91,14 @@ def test_without_unknown_answers_there_is_no_such_column():
     assert names_of(figure.axes[0]) == [["a (1)"], ["a"]]
 
 
+def test_names_that_are_no_formulas(pixels):
+    """Matplotlib reads two $ as mathematics, which fails for this name."""
+    figure = viz.confusion_figure(["$a_{$", "b"], ["b", "b"], title="$_{$")
+    rows, columns = names_of(figure.axes[0])
+    assert rows == ["$a_{$ (1)", "b (1)"] and columns == ["$a_{$", "b"]
+    assert pixels(figure).std() > 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

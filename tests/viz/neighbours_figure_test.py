@@ -48,3 +48,10 @@ def test_wrong_neighbours_have_a_thick_frame(pixels):
 def test_refusals(changes, message):
     with pytest.raises(ValueError, match=message):
         figure(**changes)
+
+
+def test_names_that_are_no_formulas(pixels):
+    """Matplotlib reads two $ as mathematics, which fails for this name."""
+    found = figure(captions=[["$a_{$", "b"], ["a", "b"]], title="$_{$")
+    assert found.axes[1].get_title() == "$a_{$"
+    assert pixels(found).std() > 5
