@@ -16,7 +16,7 @@ def det_figure(
     """Draws detection error trade-off (DET) curves.
 
     Use it to compare scores of the same trials over all thresholds: lower is
-    better, and the EER is where a curve meets the dashed diagonal.
+    better, and the EER is where a curve meets the dotted diagonal.
 
     Formula: both axes are on the scale of the quantiles of a Gaussian,
 
