@@ -67,7 +67,11 @@ class Exported:
 
 
 @pytest.fixture(
-    scope="module", params=[LARGE, SMALL], ids=["2048 of 2400", "all 30"]
+    scope="module",
+    params=[
+        pytest.param(LARGE, marks=pytest.mark.slow, id="2048 of 2400"),
+        pytest.param(SMALL, id="all 30"),
+    ],
 )
 def exported(request, tmp_path_factory):
     return Exported(request.param, tmp_path_factory.mktemp("typical"))

@@ -448,6 +448,7 @@ def test_thousand_classes():
     np.testing.assert_allclose(value, 499_500 * (2 / 8 + 1 / 7), rtol=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("equal_variance", [True, False])
 def test_xla_with_few_rows(equal_variance):
     """Such as the last batch of an epoch; one or two rows have no test."""

@@ -69,6 +69,7 @@ def characters_run(tmp_path_factory, digits):
     return workdir
 
 
+@pytest.mark.slow
 def test_retrieval_and_clusters_by_the_distance(characters_run, digits):
     found_code = command(
         evaluate, "--workdir", characters_run, overrides=["evaluation.k=(1, 3)"]
