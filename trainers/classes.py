@@ -30,8 +30,8 @@ def classes_of(run: Run, data) -> dict | None:
         number of examples of each class; None for data with a name. If the
         examples of every class are divided, `"rows"` contains a hash of the
         examples of each split. If something else than the labels is divided,
-        such as speakers, `"divided"` contains its names. Of a table of
-        features, `"features"` contains their columns.
+        such as speakers, `"divided"` contains its names. `"features"`
+        contains the columns of a table of features.
     """
     if not is_own_data(run.data.dataset):
         return None

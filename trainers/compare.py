@@ -173,11 +173,11 @@ def _require_same_data(dataset: str, found: tuple, first: tuple) -> None:
         ValueError: If they were trained, validated or tested on different
             examples.
     """
-    from trainers.same_data import KINDS
+    from trainers.same_data import FINGERPRINTS
 
     (folder, results), (other, expected) = found, first
     end = f"examples in {folder} than in {other}; put the data back and"
-    for name, kind in KINDS.items():
+    for name, kind in FINGERPRINTS.items():
         # Trainings of earlier versions have no print of validation data.
         prints = {part.get(name) for part in (results, expected)}
         if len(prints - {None}) > 1:

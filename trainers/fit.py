@@ -35,8 +35,8 @@ from trainers.provenance import provenance
 from trainers.run import Run
 from trainers.run_checks import check_run
 from trainers.run_config import config_of
-from trainers.same_data import KINDS
-from trainers.same_data import TRAINING
+from trainers.same_data import FINGERPRINTS
+from trainers.same_data import TRAINING_FINGERPRINT
 from trainers.same_data import require_same_data
 from trainers.steps_per_execution import steps_per_execution
 from trainers.watch import watch
@@ -99,10 +99,10 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
             return {}
         print(f"{workdir} is trained already ({state['finished']}).")
         results = workdirs.read_results(workdir)
-        if {"training", TRAINING} <= set(results):
+        if {"training", TRAINING_FINGERPRINT} <= set(results):
             return results  # with the commit and machine of the training
         # Killed before it wrote them; an older state lacks the fingerprint.
-        if TRAINING not in state:
+        if TRAINING_FINGERPRINT not in state:
             require_same_data(workdir, Data(run), state)
         return _write_results(run, recipe, workdir, strategy, state)
     if state:
@@ -200,7 +200,7 @@ def _write_results(run, recipe, workdir, strategy, state) -> dict:
             **provenance(),
         },
         config=workdirs.as_json(run),
-        **{name: state[name] for name in KINDS if name in state},
+        **{name: state[name] for name in FINGERPRINTS if name in state},
     )
 
 

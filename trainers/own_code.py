@@ -80,7 +80,7 @@ def import_own_code(config: Mapping) -> None:
 def require_saved_arguments(made, name: str, arguments) -> None:
     """Raises unless a reloaded object has the arguments of the run.
 
-    What a function makes saves the arguments of its own class.
+    The result of a function saves the arguments of its own class.
 
     Raises:
         ValueError: If `get_config()` leaves an argument out.

@@ -4,10 +4,13 @@ import pathlib
 
 from trainers.fingerprint import fingerprint
 
-TRAINING = "data_fingerprint"
-VALIDATION = "validation_fingerprint"
+TRAINING_FINGERPRINT = "data_fingerprint"
+VALIDATION_FINGERPRINT = "validation_fingerprint"
 # Fingerprints in results, and the names of their examples in messages.
-KINDS = {TRAINING: "training", VALIDATION: "validation"}
+FINGERPRINTS = {
+    TRAINING_FINGERPRINT: "training",
+    VALIDATION_FINGERPRINT: "validation",
+}
 
 
 class OtherDataError(ValueError):
@@ -31,15 +34,16 @@ def require_same_data(workdir: pathlib.Path, data, state: dict) -> None:
     """
     fields = data.run
     splits = {
-        TRAINING: fields.data.split,
-        VALIDATION: fields.evaluation.validation.split,
+        TRAINING_FINGERPRINT: fields.data.split,
+        VALIDATION_FINGERPRINT: fields.evaluation.validation.split,
     }
     for name, split in splits.items():
         found = fingerprint(data, split)
         expected = state.setdefault(name, found)
         if found != expected:
             raise OtherDataError(
-                f"{fields.data.dataset} has other {KINDS[name]} examples than "
-                f"when the run in {workdir} started (fingerprint {found}, not "
-                f"{expected}); put the data back, or train in another --workdir"
+                f"{fields.data.dataset} has other {FINGERPRINTS[name]} "
+                f"examples than when the run in {workdir} started "
+                f"(fingerprint {found}, not {expected}); put the data back, or "
+                "train in another --workdir"
             )

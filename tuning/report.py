@@ -10,7 +10,7 @@ from keras_tuner.engine.trial import TrialStatus
 from trainers.cross_validate import flat
 from trainers.provenance import provenance
 from trainers.run_config import config_of
-from trainers.same_data import KINDS
+from trainers.same_data import FINGERPRINTS
 from trainers.workdir import PLACE_FIELDS
 from trainers.workdir import read_results
 from trainers.workdir import update_results
@@ -60,7 +60,9 @@ def rows(oracle) -> list[dict]:
                 **{name: training[name] for name in (*TRAINING, *MADE_BY)},
             }
             # Older trials lack fingerprints of their data.
-            row |= {name: results[name] for name in KINDS if name in results}
+            row |= {
+                name: results[name] for name in FINGERPRINTS if name in results
+            }
         else:
             row |= results["failure"]
         found.append(row)
@@ -102,7 +104,7 @@ def write(path: pathlib.Path, search: dict, tuner, seconds: float) -> dict:
     oracle = tuner.oracle
     table = rows(oracle)
     winner = best(table, oracle.objective.direction)
-    for name, kind in KINDS.items():
+    for name, kind in FINGERPRINTS.items():
         if len({row[name] for row in table if name in row}) > 1:
             raise ValueError(
                 f"the trials of {path} had different {kind} data, so their "

@@ -26,6 +26,7 @@ from trainers.config import load_recipe
 from trainers.data import Data
 from trainers.fingerprint import fingerprint
 from trainers.fit import fit
+from trainers.same_data import FINGERPRINTS
 from trainers.same_data import OtherDataError
 from trainers.same_data import require_same_data
 
@@ -163,8 +164,7 @@ def test_an_older_run_takes_the_data_that_it_finds(arrays):
         "data_fingerprint": fingerprint(data),
         "validation_fingerprint": fingerprint(data, "validation"),
     }
-    for kind in ("training", "validation"):
-        name = {"training": "data"}.get(kind, kind) + "_fingerprint"
+    for name, kind in FINGERPRINTS.items():
         with pytest.raises(OtherDataError, match=f"has other {kind} examples"):
             require_same_data("run", data, state | {name: "0123"})
 
