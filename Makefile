@@ -10,7 +10,9 @@ PYTHON ?=
 WORKDIR ?=
 TESTS ?= tests
 UV ?= uv
-PYTEST = .venv/bin/python -m pytest -q -n 2 --dist loadgroup --durations 10
+# Two processes on two cores: more threads would wait for each other.
+PYTEST = OMP_NUM_THREADS=1 .venv/bin/python -m pytest -q -n 2 \
+  --dist loadgroup --durations 10
 
 # The caller's Python settings must not affect the environment.
 unexport PYTHONHOME PYTHONOPTIMIZE PYTHONPATH PYTHONSAFEPATH PYTHONUSERBASE

@@ -67,8 +67,9 @@ def export_saved_model(
     their inputs and outputs:
 
     - `serving_default`: the model's input, under its name. Outputs: `embedding`
-      `(batch, dim)`; for a Gaussian embedding `variance` `(batch, dim)`; with
-      an `UncertaintyHead` `uncertainty` `(batch,)`.
+      `(batch, dim)`; for a Gaussian embedding `variance` `(batch, dim)`
+      (without the correlation of `FullCovariancePrototypes`); with an
+      `UncertaintyHead` `uncertainty` `(batch,)`.
     - `embed`: the same, without checks of the input, for converters to other
       engines.
     - `classify`: `support` inputs, `support_labels` int32 `(supports,)` (any

@@ -125,7 +125,7 @@ def _described(model, default: SignatureRow) -> dict:
     (embedding,) = [o for o in default.outputs if o.name == "embedding"]
     return {
         "method": method.name,
-        "gaussian": method.is_gaussian,
+        "gaussian": method.has_variances,
         "dim": embedding.shape[-1],
         "parameters": model.count_params(),
         "fingerprint": fingerprint(model),

@@ -11,7 +11,6 @@ from embeddings_tf.export.embedder import Embedder
 from embeddings_tf.export.inputs import FileInputs
 from embeddings_tf.export.inputs import TensorInputs
 from embeddings_tf.models.method import Method
-from embeddings_tf.ops import gaussian
 
 LABELS = tf.TensorSpec((None,), tf.int32, name="support_labels")
 SEED = tf.TensorSpec((2,), tf.int32, name="seed")
@@ -80,9 +79,11 @@ class Signatures:
     def _named(self, found):
         embedding, *uncertainty = found
         named = {"embedding": embedding}
-        if self.method.is_gaussian:
-            mean, variance = gaussian.unpack(embedding)
-            named = {"embedding": mean, "variance": variance}
+        if self.method.has_variances:
+            named = {
+                "embedding": self.method.points(embedding),
+                "variance": self.method.variances(embedding),
+            }
         if uncertainty:
             (named["uncertainty"],) = uncertainty
         return named

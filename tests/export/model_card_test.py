@@ -12,7 +12,9 @@ import tensorflow as tf
 from embeddings_tf.export import export_saved_model
 from embeddings_tf.export import signature_table
 from embeddings_tf.export.batching import batching_parameters
+from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import n_digit_encoder
+from embeddings_tf.objectives import FullCovariancePrototypes
 
 CARD = {
     "data": {"name": "numbers | digits", "fingerprint": "5ffd19d14f70dce2"},
@@ -160,3 +162,19 @@ def test_inputs_of_open_size_are_padded_if_they_have_lengths(
     found = card["signatures"]["serving_default"]
     assert found["warm_up"] is has_length
     assert has_length or "batching" in found["warm_up_error"]
+
+
+def test_full_covariances_are_points_and_variances(tmp_path):
+    """Of the five numbers that only the objective reads."""
+    encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(5)])
+    model = EmbeddingModel(encoder, FullCovariancePrototypes(1))
+    path = export_saved_model(model, tmp_path / "plane")
+    rows = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
+    served = tf.saved_model.load(path)
+    found = served.signatures["serving_default"](tf.constant(rows))
+    raw = encoder(rows).numpy()
+    np.testing.assert_allclose(found["embedding"], raw[:, :2], rtol=1e-5)
+    variances = np.logaddexp(0, raw[:, 2:4])
+    np.testing.assert_allclose(found["variance"], variances, rtol=1e-5)
+    text = pathlib.Path(path, "model_card.md").read_text()
+    assert "| embedding | 2 dimensions, Gaussian: mean and variance |" in text
