@@ -163,6 +163,7 @@ def acceptance_figure(
         fontsize=9,
     )
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure
 
 

@@ -118,6 +118,7 @@ def bars_figure(
         note += "; dashed: untrained network"
     figure.supxlabel(note, fontsize=9)
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure
 
 

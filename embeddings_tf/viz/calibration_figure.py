@@ -77,6 +77,7 @@ def calibration_figure(
         if lines:
             panel.legend(fontsize=8)
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure
 
 

@@ -83,6 +83,7 @@ def det_figure(
     panel.grid(alpha=0.3)
     panel.legend(loc="upper right")
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure
 
 

@@ -97,4 +97,5 @@ def distance_properties_figure(
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("density")
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure

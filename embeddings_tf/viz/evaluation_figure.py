@@ -86,4 +86,5 @@ def evaluation_figure(reliability: dict, reject: dict, occlusion: dict):
             title="uncertainty against occlusion",
         )
         axes[2].set_ylim(bottom=0)
+    methods.as_written(figure)
     return figure

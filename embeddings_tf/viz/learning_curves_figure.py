@@ -78,6 +78,7 @@ def learning_curves_figure(
             fontsize=9,
         )
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 
 # Okabe and Ito's colours for the colour-blind, with grey instead of black,
-# which
-# hides error bars, and Tol's wine and olive instead of yellow, which is hard to
-# see on white. With dashes and markers, 28 methods differ, also in grey.
+# which hides error bars, and Tol's wine and olive instead of yellow, which is
+# hard to see on white. With dashes and markers, 28 methods differ, also in
+# grey.
 _COLOURS = (
     "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #777777 #882255 #999933"
 ).split()
@@ -133,8 +133,19 @@ def what_is_drawn(num_runs: Sequence[int]) -> str:
 
 
 def as_written(figure) -> None:
-    """Draws every text as it is: names of users may have a $."""
-    from matplotlib.text import Text
+    """Draws every text as it is: names of users may have a $.
 
-    for drawn in figure.findobj(Text):
+    Only the powers of ten that Matplotlib writes along an axis are formulas.
+    """
+    from matplotlib.text import Text
+    from matplotlib.ticker import LogFormatter
+
+    with np.errstate(over="ignore"):  # margins around huge values
+        texts = figure.findobj(Text)
+    for drawn in texts:
         drawn.set_parse_math(False)
+    for panel in figure.axes:
+        for axis in (panel.xaxis, panel.yaxis):
+            if isinstance(axis.get_major_formatter(), LogFormatter):
+                for label in axis.get_ticklabels(which="both"):
+                    label.set_parse_math(True)

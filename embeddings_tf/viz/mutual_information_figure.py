@@ -7,6 +7,7 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.ops.arguments import one_of
+from embeddings_tf.viz import methods
 
 # Larger tables are drawn without numbers.
 _ROWS_WITH_NUMBERS, _COLUMNS_WITH_NUMBERS = 32, 12
@@ -164,6 +165,7 @@ def mutual_information_figure(
     if notes:
         figure.supxlabel("\n".join(notes), fontsize=8)
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure
 
 

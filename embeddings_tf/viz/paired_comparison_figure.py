@@ -67,4 +67,5 @@ def paired_comparison_figure(
     panel.set_ylabel(number)
     panel.grid(axis="y", alpha=0.3)
     panel.spines[["top", "right"]].set_visible(False)
+    methods.as_written(figure)
     return figure

@@ -116,6 +116,7 @@ def recall_figure(
         fontsize=9,
     )
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure
 
 

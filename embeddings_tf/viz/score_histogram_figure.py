@@ -116,6 +116,7 @@ def score_histogram_figure(
     panel.spines[["top", "right"]].set_visible(False)
     panel.legend(framealpha=0.8, edgecolor="none", fontsize=9)
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure
 
 

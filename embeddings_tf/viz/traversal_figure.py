@@ -13,6 +13,7 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.pixels import require_pixels
+from embeddings_tf.viz import methods
 from embeddings_tf.viz.mutual_information_figure import checked_information
 from embeddings_tf.viz.mutual_information_figure import entropies
 from embeddings_tf.viz.traversal_indices import reference_point
@@ -172,6 +173,7 @@ def traversal_figure(
         note += "; below an image: value of the factor"
     figure.supxlabel(note, fontsize=8)
     figure.suptitle(title)
+    methods.as_written(figure)
     return figure
 
 
@@ -210,10 +212,13 @@ def _draw_sheet(figure, rows, labels, captions, top_margin: float) -> None:
             sheet[top : top + height, left : left + width] = image
     sheet_height, sheet_width = (scale * side for side in sheet.shape[:2])
     lines = [line for label in labels for line in label.split("\n")]
-    left = 0.2 + max(
-        TextPath((0, 0), line, size=_LETTERS).get_extents().x1 / 72
+    widths = (  # of the lines as written: a $ starts no formula
+        TextPath((0, 0), line.replace("$", r"\$"), size=_LETTERS)
+        .get_extents()
+        .x1
         for line in lines
     )
+    left = 0.2 + max(widths) / 72
     size = left + sheet_width + 0.3, 1.0 + sheet_height + top_margin
     figure.set_size_inches(size)
     panel = figure.add_axes(

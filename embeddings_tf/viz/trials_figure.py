@@ -98,11 +98,11 @@ def trials_figure(
     for panel in panels[1 + len(names) :]:
         panel.set_visible(False)
     for panel in panels[::columns]:
-        panel.set_ylabel(measure, parse_math=False)
+        panel.set_ylabel(measure)
     figure.suptitle(
-        "\n".join([title] * bool(title) + ["dots: trials; star: the best"]),
-        parse_math=False,  # names may have a $
+        "\n".join([title] * bool(title) + ["dots: trials; star: the best"])
     )
+    methods.as_written(figure)
     return figure
 
 

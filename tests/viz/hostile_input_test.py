@@ -75,6 +75,60 @@ def test_nothing_that_can_be_drawn(draw, value):
         assert is_a_fraction, "drawn without data"
 
 
+NAME = "$a_{$"  # Matplotlib reads two $ as mathematics, which fails here
+CODES = np.random.default_rng(0).normal(size=(20, 2))
+RATIOS = metrics.likelihood_ratio_curve(
+    [2.0, 1.0, 0.5, -1.0] * 20, [1, 0, 1, 0] * 20, num_bins=2
+)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: viz.acceptance_figure(
+            PLANE, [0, 1, 1], metrics.cosine_scores, title=NAME, grid_size=3
+        ),
+        lambda: viz.auc_distribution_figure({NAME: [[0.9, 0.6]]}),
+        lambda: viz.bars_figure({NAME: {NAME: [0.5]}}),
+        lambda: viz.calibration_figure({NAME: {NAME: RATIOS}}),
+        lambda: viz.det_figure({NAME: CURVE}),
+        lambda: viz.distance_properties_figure(PROPERTIES, title=NAME),
+        lambda: viz.evaluation_figure({NAME: RELIABILITY}, {NAME: REJECT}, {}),
+        lambda: viz.learning_curves_figure({NAME: [{1: 0.5, 2: 0.7}]}, NAME),
+        lambda: viz.mutual_information_figure([[0.5], [0.1]], [NAME]),
+        lambda: viz.paired_comparison_figure(
+            {NAME: [0.5, 0.6], "b": [0.7, 0.6]}, NAME
+        ),
+        lambda: viz.picture_plane_figure(
+            PLANE, np.zeros((3, 4, 4)), title=NAME
+        ),
+        lambda: viz.recall_figure({NAME: [{1: 0.5, 10: 0.8, 1000: 0.9}]}),
+        lambda: viz.score_histogram_figure(
+            {NAME: [0.1, 0.2]}, name=NAME, marks={NAME: 0.15}
+        ),
+        lambda: viz.traversal_figure(
+            np.zeros((20, 8, 8)), CODES, [[1.2], [0.1]], [NAME]
+        ),
+        lambda: viz.trials_figure([{NAME: 1}, {NAME: 2}], [0.5, 0.6], NAME),
+        lambda: viz.within_subject_bars_figure(
+            {NAME: {NAME: [0.5, 0.6], "b": [0.4, 0.7]}}, NAME, title=NAME
+        ),
+    ],
+)
+def test_names_are_drawn_as_written(draw, pixels):
+    """Neighbours, confusion and embeddings have tests of their own."""
+    pixels(draw())
+
+
+def test_powers_of_ten_along_an_axis(pixels):
+    """The only formulas, which Matplotlib itself writes."""
+    figure = viz.distance_properties_figure(PROPERTIES)
+    pixels(figure)
+    labels = [x for p in figure.axes for x in p.get_yticklabels()]
+    powers = [x for x in labels if "10^" in x.get_text()]
+    assert powers and all(x.get_parse_math() for x in powers)
+
+
 @pytest.mark.parametrize("value", [None, 3, "text", []])
 def test_parts_of_an_evaluation(value):
     for arguments in ((value, {}, {}), ({}, value, {}), ({}, {}, value)):
