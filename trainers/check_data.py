@@ -10,6 +10,8 @@ from embeddings_tf import datasets
 from trainers.classes import classes_of
 from trainers.classes import print_classes
 from trainers.classes import require_large_classes
+from trainers.copies import Copies
+from trainers.copies import digest
 from trainers.data import Data
 from trainers.evaluation_fields import Retrieval
 from trainers.evaluation_fields import RetrievalValidation
@@ -24,7 +26,8 @@ def check_data(run: Run, for_goal: bool = False) -> int:
     """Reads every example of the splits of a run.
 
     Prints one line for each example that cannot be read, or that has another
-    size than the first example where `images.size` does not resize it.
+    size than the first example where `images.size` does not resize it. Warns
+    of examples that are copies of others.
 
     Args:
         run: The run.
@@ -45,24 +48,33 @@ def check_data(run: Run, for_goal: bool = False) -> int:
         print_classes(run, found)
     wanted = run.evaluation
     used = (run.data.split, wanted.validation.split, *wanted.splits)
-    total, num_bad = 0, 0
+    total, num_bad, copies = 0, 0, Copies()
     for split in dict.fromkeys(used):
         x, labels = data.unprocessed(split)
         if split == run.data.split:
             require_large_classes(run, data, x, labels)
-        for message in _bad_examples(
+        contents = _read(
             x,
             split,
             for_goal or run.data.images.size > 0,
             _features_of(run, x, for_goal),
-        ):
-            print(message, file=sys.stderr)
-            num_bad += 1
+        )
+        class_names = data.class_names(labels)
+        names = getattr(x, "names", None)
+        for number, (content, message) in enumerate(contents):
+            if message:
+                print(message, file=sys.stderr)
+                num_bad += 1
+            else:
+                name = names[number] if names else f"{split} {number}"
+                copies.add(content, name, str(class_names[number]), split)
         total += len(x)
     if num_bad:
         raise ValueError(
             f"{num_bad} of {total} examples are bad; the lines above name them"
         )
+    if lines := copies.lines():
+        print("warning:", "\n".join(lines), file=sys.stderr)
     return total
 
 
@@ -87,30 +99,31 @@ def _features_of(run: Run, x, for_goal: bool):
     return feature_function(x, front_end) if front_end.name else None
 
 
-def _bad_examples(x, split: str, any_size: bool, features_of) -> list[str]:
-    """Returns a message for each bad example, in their order."""
+def _read(x, split: str, any_size: bool, features_of) -> list[tuple]:
+    """Returns the digest of each example, and a message if it is bad."""
     bar = keras.utils.Progbar(len(x), unit_name=split)
     lock = threading.Lock()
     first_shape: list = []
 
-    def problem(number):
-        message = ""
+    def read(number):
+        content, message = b"", ""
         try:
             example = x[number]
+            content = digest(example)
             message = _other_size(x, number, example, first_shape, any_size)
             message = message or _no_features(x, number, example, features_of)
         except (ValueError, OSError) as error:
             message = " ".join(str(error).split())
         with lock:
             bar.add(1)
-        return message
+        return content, message
 
     if not len(x):
         return []
-    messages = [problem(0)]
+    contents = [read(0)]
     with concurrent.futures.ThreadPoolExecutor() as threads:
-        messages += threads.map(problem, range(1, len(x)))
-    return [message for message in messages if message]
+        contents += threads.map(read, range(1, len(x)))
+    return contents
 
 
 def _no_features(x, number, example, features_of) -> str:

@@ -47,8 +47,8 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--check",
         action="store_true",
-        help="instead of training, read every example and name each file that "
-        "is damaged or of another size; needs no --workdir and no --goal",
+        help="instead of training, read every example and name each that is "
+        "damaged, of another size or a copy; needs no --workdir and no --goal",
     )
     result.add_argument(
         "--list",
@@ -174,7 +174,7 @@ def check(
     from trainers.check_data import run_of_all
 
     count = check_data(run or run_of_all(dataset), for_goal=run is None)
-    print(f"Read {count} examples; all are good.")
+    print(f"Read {count} examples; all can be used.")
 
 
 def main(words=None) -> int:

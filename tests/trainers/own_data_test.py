@@ -424,13 +424,43 @@ def test_check_of_good_data(tmp_path, capsys):
             samples = RNG.integers(-9, 9, 50 + number)
             write_wav(tmp_path / "voices" / speaker / f"{number}.wav", samples)
     assert call(train, *check(f"audio_folder:{tmp_path / 'voices'}")) == 0
-    assert "Read 18 examples; all are good." in capsys.readouterr().out
+    assert "Read 18 examples; all can be used." in capsys.readouterr().out
     path = tmp_path / "voices" / "a" / "0.wav"
     path.write_bytes(path.read_bytes()[:-4])
     error = refused(
         capsys, train, *check(f"audio_folder:{tmp_path / 'voices'}")
     )
     assert "a/0.wav announces 50 samples" in error
+
+
+def test_check_names_copies(tmp_path, capsys):
+    def copy(folder):
+        for source, copied in [("a/1", "a/2"), ("a/1", "c/3")]:
+            shutil.copy(folder / f"{source}.png", folder / f"{copied}.png")
+
+    dataset = folders(tmp_path, copy)
+    assert call(train, dataset, "--check") == 0
+    summary, *pairs = capsys.readouterr().err.splitlines()
+    assert summary.startswith(
+        "warning: 2 examples are copies of earlier ones, 1 in another class"
+    )
+    # What cannot be right comes first.
+    assert pairs == ["  c/3.png is a/1.png (a and c)", "  a/2.png is a/1.png"]
+
+
+def test_check_names_copies_of_training_and_test(tmp_path, capsys):
+    x = np.arange(12.0, dtype="float32").reshape(6, 2)
+    rows = {
+        "x": np.concatenate([x, x[:1], 10 + x]),
+        "labels": np.repeat([0, 1, 0, 1], [3, 3, 1, 6]),
+        "split": np.repeat(["train", "validation", "test"], [6, 1, 6]),
+    }
+    np.savez(tmp_path / "rows.npz", **rows)
+    words_of_it = words(f"arrays:{tmp_path / 'rows.npz'}")
+    assert call(train, "--config", RECIPE, "--check", *words_of_it) == 0
+    error = capsys.readouterr().err
+    assert "2 examples are copies of earlier ones" in error
+    assert "validation 0 is train 0 (train and validation)" in error
 
 
 def test_check_names_recordings_without_features(tmp_path, capsys):
