@@ -126,12 +126,7 @@ def _check_numbers(run: Run) -> None:
             f"config.folds.fold={folds.fold} needs config.folds.num_folds; "
             "without folds the splits of the data set are used"
         )
-    if training.plateau.factor == 1 and training.plateau != Plateau():
-        raise ValueError(
-            "config.plateau.factor is 1, so the learning rate is never "
-            "lowered; set it, for example to 0.5, or leave out the other "
-            "fields of config.plateau"
-        )
+    _check_plateau(run)
     if training.seed < 0:
         raise ValueError(
             f"config.seed must be at least 0; received {training.seed}"
@@ -140,6 +135,36 @@ def _check_numbers(run: Run) -> None:
         raise ValueError(
             f"config.precision must be one of {', '.join(PRECISIONS)}; "
             f"received {training.precision!r}"
+        )
+
+
+def _check_plateau(run: Run) -> None:
+    plateau = run.training.plateau
+    if plateau.factor == 1:
+        if plateau == Plateau():
+            return
+        raise ValueError(
+            "config.plateau.factor is 1, so the learning rate is never "
+            "lowered; set it, for example to 0.5, or leave out the other "
+            "fields of config.plateau"
+        )
+    if not 0 < plateau.factor < 1:  # also refuses NaN
+        raise ValueError(
+            "config.plateau.factor must be between 0 and 1; received "
+            f"{plateau.factor!r}"
+        )
+    if plateau.patience < 1 or not plateau.min_learning_rate >= 0:
+        raise ValueError(
+            "config.plateau.patience must be at least 1, and "
+            "config.plateau.min_learning_rate at least 0; received "
+            f"{plateau.patience!r} and {plateau.min_learning_rate!r}"
+        )
+    rate = run.optimizer.arguments.get("learning_rate")
+    if isinstance(rate, Part):
+        raise ValueError(
+            "config.plateau lowers a learning rate that is a number; "
+            f"config.optimizer.learning_rate is {rate.name}. Leave out "
+            "config.plateau, or set config.optimizer.learning_rate to a number"
         )
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
-from embeddings_tf.models.gaussian_output import has_gaussian_output
-from embeddings_tf.ops import gaussian
+from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import path
@@ -146,10 +145,10 @@ class EmbeddingProjector(keras.callbacks.Callback):
                 "projector cannot show it. Check for a learning rate that is "
                 "too high, or for NaN in the inputs."
             )
-        columns = self.columns
-        if has_gaussian_output(self.model):
-            mean, variance = gaussian.unpack(embeddings)
-            embeddings = mean.numpy()
+        columns, method = self.columns, Method(self.model)
+        variance = method.variances(embeddings)
+        embeddings = method.points(embeddings).numpy()
+        if variance is not None:
             total = tf.reduce_sum(variance, axis=-1).numpy()
             columns = {
                 **columns,

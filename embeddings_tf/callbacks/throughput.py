@@ -82,8 +82,11 @@ class Throughput(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         self._seconds += time.monotonic() - self._started
-        # Several with steps_per_execution.
-        self._steps += batch + 1 - self._first
+        # Several with steps_per_execution, for which Keras also counts steps
+        # after the end of the epoch.
+        steps = (self.params or {}).get("steps")
+        end = min(batch + 1, steps or batch + 1)
+        self._steps += end - self._first
         if not self._compiled:
             self._compiled = True
             self._waited = self._seconds = 0.0

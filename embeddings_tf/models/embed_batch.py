@@ -21,13 +21,18 @@ def embed_batch(name: str, model, x, rows: slice) -> np.ndarray:
             an input or an embedding is not finite.
     """
     batch = checked_batch(name, model, x, rows)
-    embeddings = at_least_single(model.predict_on_batch(batch))
+    # Under a strategy, every replica embeds the whole batch.
+    found = model.predict_on_batch(batch)[: len(batch)]
+    embeddings = at_least_single(found)
     require_finite("The embedding of input", embeddings, rows.start)
     return embeddings
 
 
 def at_least_single(embeddings: np.ndarray) -> np.ndarray:
-    """Returns embeddings in half precision as float32, for finer scores."""
+    """Returns embeddings in half precision as float32, for finer scores.
+
+    Integers become float32 or float64.
+    """
     return embeddings.astype(np.result_type(embeddings, np.float32), copy=False)
 
 

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.models.embed_batch import at_least_single
 from embeddings_tf.models.embed_batch import embed_batch
 from embeddings_tf.models.embed_batch import embedded_rows
 from embeddings_tf.models.method import Method
@@ -240,5 +241,5 @@ class FewShotClassifier(keras.layers.Layer):
     def _embed_batch(self, name: str, x, first: int) -> np.ndarray:
         rows = slice(first, first + self.batch_size)
         if self.embedded:
-            return embedded_rows(name, self.model, x, rows)
+            return at_least_single(embedded_rows(name, self.model, x, rows))
         return embed_batch(name, self.model, x, rows)

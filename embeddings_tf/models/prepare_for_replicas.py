@@ -13,8 +13,9 @@ def prepare_for_replicas(model: keras.Model) -> keras.Model:
     Under a strategy of several replicas, Keras normalises each replica's piece
     of the batch separately, and draws the same noise on all replicas. After
     this call, `BatchNormalization` uses the statistics of the global batch.
-    Dropout, random augmentation and other layers with a `seed_generator` draw
-    different noise on each replica; the noise of the first does not change.
+    Dropout, random augmentation and other layers with a `seed_generator` or
+    `generator` draw different noise on each replica; the noise of the first
+    does not change.
 
     `EmbeddingModel` prepares its encoder, and the encoders of this library are
     already prepared. Call the function on your own encoder that is compiled
@@ -41,10 +42,11 @@ def prepare_for_replicas(model: keras.Model) -> keras.Model:
     keras_layer("model", model)
     synchronize_batch_normalization(model)
     for layer in every_layer(model) if several_replicas() else ():
-        generator = getattr(layer, "seed_generator", None)
-        if type(generator) is keras.random.SeedGenerator:
-            # In place, because the state is already a variable of the layer.
-            generator.__class__ = _SeedGeneratorOfReplica
+        for name in ("seed_generator", "generator"):  # of noise, of images
+            generator = getattr(layer, name, None)
+            if type(generator) is keras.random.SeedGenerator:
+                # In place: the state is already a variable of the layer.
+                generator.__class__ = _SeedGeneratorOfReplica
     return model
 
 

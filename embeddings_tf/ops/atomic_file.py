@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import uuid
 from collections.abc import Iterator
 
 
@@ -17,7 +18,9 @@ def atomic_file(path: pathlib.Path) -> Iterator[pathlib.Path]:
         path: The file. The block writes to a hidden file in the same folder,
             with the same ending.
     """
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    # Processes and threads may write the same file.
+    unique = uuid.uuid4().hex[:12]
+    temporary = path.with_name(f".{path.stem}.{unique}{path.suffix}")
     try:
         yield temporary
         with open(temporary, "rb") as file:

@@ -55,6 +55,8 @@ class ApproximateIndex:
 
         The distances are exact. Which rows are found is not.
         """
+        if not len(queries):
+            return np.zeros((0, count)), np.zeros((0, count), np.int64)
         queries = self._points(queries)
         _, rows = self._index.search(self._unit(queries), count)
         if rows.min() < 0:
@@ -62,9 +64,13 @@ class ApproximateIndex:
                 f"FAISS found fewer than {count} neighbours; ask for fewer, or "
                 'use search="exact".'
             )
-        measure = Distances(queries, self._gallery, self._method.distance)
+        # Only what was found: a gallery of millions would be copied each time.
+        found, columns = np.unique(rows, return_inverse=True)
+        measure = Distances(
+            queries, self._gallery[found], self._method.distance
+        )
         places = np.repeat(np.arange(len(queries)), count)
-        squares = measure.exact(places, rows.ravel()).reshape(rows.shape)
+        squares = measure.exact(places, columns.ravel()).reshape(rows.shape)
         order = np.argsort(squares, axis=1, kind="stable")
         rows = np.take_along_axis(rows, order, axis=1).astype(np.int64)
         squares = np.take_along_axis(squares, order, axis=1)

@@ -8,6 +8,8 @@ import tensorflow as tf
 from embeddings_tf.callbacks import EmbeddingProjector
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.losses import ContrastiveLoss
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import FullCovariancePrototypes
 
 LABELS = np.arange(5) % 2
 INPUTS = np.random.default_rng(0).normal(size=(5, 3)).astype("float32")
@@ -81,6 +83,20 @@ def test_gaussians(tmp_path):
         text, value = row.split("\t")
         assert text == str(label)
         assert float(value) == pytest.approx(total, rel=1e-5)
+
+
+def test_full_covariances(tmp_path):
+    """Means, and not the numbers that only the objective reads."""
+    encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(5)])
+    model = EmbeddingModel(encoder, FullCovariancePrototypes(1))
+    header, first, *_ = written(model, tmp_path)
+    raw = encoder.predict_on_batch(INPUTS)
+    np.testing.assert_allclose(
+        np.loadtxt(tmp_path / "embedding.tsv")[:, :2], raw[:, :2], rtol=1e-6
+    )
+    assert header == "label\ttotal_variance"
+    total = np.logaddexp(0, raw[0, 2:4]).sum()
+    assert float(first.split("\t")[1]) == pytest.approx(total, rel=1e-5)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])

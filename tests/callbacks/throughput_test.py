@@ -1,3 +1,4 @@
+import itertools
 import subprocess
 import sys
 import time
@@ -104,3 +105,17 @@ def test_a_share_is_at_most_one(waited, monkeypatch):
         "input_wait": min(1.0, waited / 2),
         "steps_per_second": 1 / 2,
     }
+
+
+@pytest.mark.parametrize(("num_steps", "counted"), [(5, 1), (10, 6), (8, 4)])
+def test_only_steps_that_ran_are_counted(num_steps, counted, monkeypatch):
+    """Keras counts four for the last steps, also where the data ends."""
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss="mse", steps_per_execution=4)
+    callback, clock = Throughput(), itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    rows = np.ones((num_steps, 2), "float32")
+    data = tf.data.Dataset.from_tensor_slices((rows, rows[:, :1])).batch(1)
+    history = model.fit(data, callbacks=[callback], verbose=0).history
+    executions = -(-num_steps // 4) - 1  # each takes one tick of the clock
+    assert history["steps_per_second"] == [counted / executions]

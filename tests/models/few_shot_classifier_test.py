@@ -452,3 +452,15 @@ class TestErrors:
         classifier.fit(np.array([[0, 0], [9, 9]], "uint8"), ["low", "high"])
         query = np.array([[1, 1], [8, 8]], "uint8")
         assert classifier.predict(query).tolist() == ["low", "high"]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float16"])
+def test_embeddings_of_another_type_have_the_same_probabilities(dtype):
+    """Class means of integers are no integers."""
+    encoder = keras.Sequential([keras.Input((1,)), keras.layers.Identity()])
+    classifier = FewShotClassifier(encoder, embedded=True)
+    support = np.array([[0], [1], [9]], dtype)
+    classifier.fit(support, ["a", "a", "b"])
+    found = classifier.predict_proba(np.array([[5]], dtype))
+    expected = special.softmax([[-((5 - 0.5) ** 2), -((5 - 9) ** 2)]], axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -34,6 +34,28 @@ def test_only_the_first_replica_drops_the_units_of_one_replica(
     assert np.any(again != first)
 
 
+def test_replicas_mirror_other_images(strategy):
+    images = tf.random.stateless_uniform((64, 1, 2, 1), (0, 1))
+    with strategy.scope():
+        prepared = embeddings_tf.models.prepare_for_replicas(
+            keras.Sequential(
+                [
+                    keras.Input((1, 2, 1)),
+                    keras.layers.RandomFlip("horizontal", seed=7),
+                ]
+            )
+        )
+    first, second = replica_values(
+        strategy, lambda: prepared(images, training=True)
+    )
+    mirrored = [
+        (x == images.numpy()[:, :, ::-1]).all(axis=(1, 2, 3))
+        for x in (first, second)
+    ]
+    assert all(0 < rows.mean() < 1 for rows in mirrored)
+    assert np.any(mirrored[0] != mirrored[1])
+
+
 def test_noise_of_the_objective_stays_the_same_everywhere(strategy):
     with strategy.scope():
         distance = embeddings_tf.layers.PairDistance((8,), dropout=0.5)

@@ -1,5 +1,6 @@
 """Files that are written as a whole."""
 
+import concurrent.futures
 import os
 
 import pytest
@@ -36,3 +37,12 @@ def test_a_failure_leaves_the_old_file(fails, tmp_path, monkeypatch):
                 full()
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.keras"]
+
+
+def test_threads_may_write_one_file(tmp_path):
+    path = tmp_path / "a.npz"
+    contents = [bytes([65 + n]) * 100_000 for n in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        list(threads.map(write_atomically, [path] * 40, contents * 10))
+    assert path.read_bytes() in contents
+    assert os.listdir(tmp_path) == ["a.npz"]

@@ -51,3 +51,12 @@ def test_refusals():
     encoder = keras.Sequential([keras.Input((2, 3)), keras.layers.Flatten()])
     with pytest.raises(ValueError, match=r"inputs, \(None, 2, 3\); recei"):
         embed(encoder, Utterances(np.arange(9), [4, 5]))
+
+
+def test_one_row_per_input_under_a_strategy(strategy):
+    """Where every replica embeds the whole batch."""
+    with strategy.scope():
+        encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    kernel, bias = encoder.get_weights()
+    found = embed(encoder, X, batch_size=3)
+    np.testing.assert_allclose(found, X @ kernel + bias, rtol=1e-5, atol=1e-6)

@@ -120,3 +120,14 @@ def test_a_layer_without_configuration():
         layer.get_config()
     model = keras.Sequential([keras.Input((2,)), layer])
     assert len(fingerprint(model)) == 16
+
+
+def test_a_model_that_was_trained_on_replicas():
+    """Synchronised batch normalisation embeds as the ordinary one does."""
+    model = keras.Sequential(
+        [keras.Input((2,)), keras.layers.BatchNormalization()]
+    )
+    alone = fingerprint(model)
+    model.layers[0].synchronized = True
+    assert model.layers[0].get_config()["synchronized"] is True
+    assert fingerprint(model) == alone

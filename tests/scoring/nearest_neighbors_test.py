@@ -158,6 +158,9 @@ def test_approximate_search_calls_faiss(distance, monkeypatch):
     for found, expected in zip(search.kneighbors(QUERIES), exact, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
     assert recorded == [(2, 32)]
+    search = NearestNeighbors(model, search="faiss", embedded=True).fit(X)
+    distances, rows = search.kneighbors(QUERIES[:0])
+    assert distances.shape == rows.shape == (0, 5)
 
 
 def test_the_graph_is_built_in_blocks_that_are_counted(monkeypatch):

@@ -75,6 +75,8 @@ TYPOS = [
     ("seed=-1", "config.seed must be at least 0"),
     ("folds.fold=2", "config.folds.fold=2 needs config.folds.num_folds"),
     ("plateau.patience=3", "config.plateau.factor is 1"),
+    ("plateau.factor=2", "config.plateau.factor must be between 0 and 1"),
+    ("plateau.factor=0.5", "config.optimizer.learning_rate is CosineDecay"),
     ("optimizer.use_ema=True", "config.optimizer.ema_overwrite_frequency"),
     ("strategy=two", "config.strategy='two' is unknown"),
     ("initial_weights=nowhere", "neither a workdir nor"),

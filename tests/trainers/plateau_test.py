@@ -78,6 +78,19 @@ def test_a_schedule_cannot_be_lowered():
         callback.on_train_begin()
 
 
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("patience=0", "received 0 and 0.0"),
+        ("min_learning_rate=-1", "received 10 and -1.0"),
+    ],
+)
+def test_a_run_with_bad_fields(field, message):
+    overrides = ["optimizer.learning_rate=0.1", "plateau.factor=0.5"]
+    with pytest.raises(ValueError, match=message):
+        load_recipe(TINY, [*overrides, f"plateau.{field}"])
+
+
 def tiny(workdir):
     """A rate so small that no epoch improves on the first."""
     workdir.mkdir(exist_ok=True)

@@ -54,7 +54,9 @@ def repeat_or_crop(features, num_frames, seed=None, length=None) -> tf.Tensor:
     if seed is None:
         first = most // 2
     else:
-        uniform = tf.random.stateless_uniform(tf.shape(most), seed_pair(seed))
+        uniform = tf.random.stateless_uniform(
+            tf.shape(most), seed_pair(seed), alg="philox"
+        )
         first = tf.cast(uniform * tf.cast(most + 1, tf.float32), tf.int32)
         # Rounding can lift the product of a number below 1.
         first = tf.minimum(first, most)
