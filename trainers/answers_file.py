@@ -87,13 +87,18 @@ def write_answers(path: pathlib.Path, columns: dict) -> None:
     ]
     if path.suffix.lower() == ".json":
         text = json.dumps(rows, indent=2, allow_nan=False, ensure_ascii=False)
-        write_atomically(path, text + "\n")
+        write_atomically(path, _encoded(text + "\n"))
         return
     content = io.StringIO()
     writer = csv.DictWriter(content, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    write_atomically(path, content.getvalue())
+    write_atomically(path, _encoded(content.getvalue()))
+
+
+def _encoded(text: str) -> bytes:
+    """Names of files need not be UTF-8."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _plain(value):

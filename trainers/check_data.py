@@ -5,6 +5,7 @@ import sys
 import threading
 
 import keras
+import numpy as np
 
 from embeddings_tf import datasets
 from trainers.classes import classes_of
@@ -59,7 +60,9 @@ def check_data(run: Run, for_goal: bool = False) -> int:
             for_goal or run.data.images.size > 0,
             _features_of(run, x, for_goal),
         )
-        class_names = data.class_names(labels)
+        class_names = data.class_names(labels).astype(np.str_)
+        if found:
+            class_names = data.names_of_classes(split)
         names = getattr(x, "names", None)
         for number, (content, message) in enumerate(contents):
             if message:
@@ -67,7 +70,7 @@ def check_data(run: Run, for_goal: bool = False) -> int:
                 num_bad += 1
             else:
                 name = names[number] if names else f"{split} {number}"
-                copies.add(content, name, str(class_names[number]), split)
+                copies.add(content, name, class_names[number], split)
         total += len(x)
     if num_bad:
         raise ValueError(

@@ -9,6 +9,7 @@ from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.table_columns import table_columns
 from trainers.run import Run
+from trainers.stored_paths import is_same_data
 from trainers.workdir import read_json
 from trainers.workdir import run_of_workdir
 from trainers.workdir import write_json
@@ -39,8 +40,8 @@ def classes_of(run: Run, data) -> dict | None:
     used = (run.data.split, wanted.validation.split, *wanted.splits)
     splits = {}
     for split in dict.fromkeys(used):
-        names = data.class_names(data.labels(split))
-        found, counts = np.unique(names.astype(np.str_), return_counts=True)
+        names = data.names_of_classes(split)
+        found, counts = np.unique(names, return_counts=True)
         splits[split] = dict(zip(found.tolist(), counts.tolist(), strict=True))
     found = {"dataset": run.data.dataset, "splits": splits}
     features = feature_columns(run.data.dataset)
@@ -96,7 +97,7 @@ def warn_of_initial_weights(run: Run, found: dict) -> None:
         return
     before = read_json(folder / FILE, "train that run again")
     _, other = run_of_workdir(folder)
-    if before.get("dataset") != found["dataset"]:
+    if not is_same_data(str(before.get("dataset")), found["dataset"]):
         return
     splits = found["splits"]
     tested = {name for split in run.evaluation.splits for name in splits[split]}

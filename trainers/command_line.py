@@ -1,6 +1,7 @@
 """Common parts of the commands: overrides, and one-line errors."""
 
 import argparse
+import io
 import os
 import pathlib
 import re
@@ -119,6 +120,9 @@ def run(function, *arguments) -> int:
     With `EMBEDDINGS_TF_TRACEBACK=1` in the environment, the traceback is also
     printed.
     """
+    # Names of files need not be UTF-8.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         function(*arguments)
     except KeyboardInterrupt:

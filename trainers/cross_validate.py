@@ -63,7 +63,10 @@ def cross_validate(
     from trainers.progress import time_left
     from trainers.strategy import start
     from trainers.train import train
+    from trainers.workdir import as_json
+    from trainers.workdir import changed_fields
     from trainers.workdir import claim
+    from trainers.workdir import differing_fields
     from trainers.workdir import is_evaluated
     from trainers.workdir import open_workdir
     from trainers.workdir import require_free
@@ -97,14 +100,19 @@ def cross_validate(
         )
     if not wanted:
         raise ValueError("--folds is empty; name at least one fold")
+    runs = {fold: load_recipe(recipe, of_fold(fold)) for fold in every}
     with open_workdir(workdir) as path:
         found = {fold: _results(path / f"fold_{fold}") for fold in every}
+        for fold in every:
+            run = path / f"fold_{fold}"
+            if (run / "config.json").exists():
+                _require_unchanged(run, changed_fields(run, runs[fold]))
         if not require_free(path, name, whole):
             start(whole.training.strategy)
             from trainers.fit import check_recipe
 
             for fold in wanted[:1]:  # all folds use the same data
-                check_recipe(load_recipe(recipe, of_fold(fold)))
+                check_recipe(runs[fold])
             claim(path, name, whole)
         missing = [f for f in wanted if not is_evaluated(found[f], whole)]
         if missing:
@@ -116,6 +124,8 @@ def cross_validate(
             place = f"{wanted.index(fold) + 1} of {len(wanted)}"
             left = time_left(seconds, len(missing))
             print(f"\n=== Fold {fold}, {place}{left}", flush=True)
+            now = as_json(load_recipe(recipe, of_fold(fold)))
+            _require_unchanged(run, differing_fields(now, as_json(runs[fold])))
             started = time.monotonic()
             train(recipe, str(run), of_fold(fold))
             evaluate(str(run), [])
@@ -126,6 +136,17 @@ def cross_validate(
             if is_evaluated(_results(path / f"fold_{fold}"), whole)
         ]
         return _collect(path, name, done or [tuning_fold])
+
+
+def _require_unchanged(run: pathlib.Path, changed: list[tuple]) -> None:
+    """Raises ValueError if a fold has another recipe than the others."""
+    if changed:
+        field, of_fold, of_others = changed[0]
+        raise ValueError(
+            f"the recipe has changed: {run} has {field}={of_fold!r}, and this "
+            f"cross-validation {of_others!r}. Folds of several recipes have no "
+            "common mean; restore the recipe, or choose another --workdir"
+        )
 
 
 def _require_same_data(path: pathlib.Path, whole) -> None:

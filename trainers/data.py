@@ -1,5 +1,6 @@
 """The data of a run."""
 
+import dataclasses
 import functools
 import hashlib
 import json
@@ -26,6 +27,7 @@ from trainers.recordings import MANUAL_VARIABLE
 from trainers.recordings import augmented_copies
 from trainers.recordings import features
 from trainers.recordings import repeated
+from trainers.run import Label
 from trainers.run import Part
 from trainers.run import Run
 from trainers.splits import read_split
@@ -97,6 +99,20 @@ class Data:
         if labels.dtype.kind not in "iu" or not self._own_names:
             return labels
         return np.array([self._own_names[label] for label in labels.tolist()])
+
+    def named(self) -> "Data":
+        """Returns the same data with names of classes as labels, if it can."""
+        fields = self.run.data
+        if fields.label.feature or fields.folds.num_folds:
+            return self
+        named = dataclasses.replace(fields, label=Label("class"))
+        return Data(dataclasses.replace(self.run, data=named))
+
+    def names_of_classes(self, split: str) -> np.ndarray:
+        """Returns the name of the class of each example of a split, `(n,)`."""
+        named = self.named()
+        names = named.class_names(named.labels(split))
+        return np.asarray(names).astype(np.str_)
 
     @functools.cached_property
     def _own_names(self) -> dict[int, str]:

@@ -4,6 +4,7 @@
 """
 
 import argparse
+import pathlib
 import shlex
 import sys
 
@@ -95,8 +96,6 @@ def enroll(arguments: argparse.Namespace) -> None:
     path = require_writable("--gallery", arguments.gallery, (".npz",))
     _check(arguments, path)
     from trainers.quiet import import_tensorflow
-    from trainers.stored_paths import full_names
-    from trainers.stored_paths import stored_names
     from trainers.stored_paths import workdir_of
     from trainers.trained import require_trained
 
@@ -105,10 +104,25 @@ def enroll(arguments: argparse.Namespace) -> None:
     else:
         workdir = str(require_trained(arguments.workdir))
     import_tensorflow()
+    from embeddings_tf.ops.locked_folder import locked_folder
+
+    def say_so():
+        print(f"Waiting: another command enrolls into {path.parent}.")
+
+    with locked_folder(path.parent, say_so):
+        _enroll(arguments, path, workdir)
+
+
+def _enroll(
+    arguments: argparse.Namespace, path: pathlib.Path, workdir: str
+) -> None:
+    """Changes the gallery as it is now, with a lock on its folder."""
     from trainers.galleries import calibrate
     from trainers.galleries import new_gallery
     from trainers.galleries import open_gallery
     from trainers.galleries import rows_to_enroll
+    from trainers.stored_paths import full_names
+    from trainers.stored_paths import stored_names
     from trainers.trained import embed_inputs
 
     rate = arguments.false_accept_rate

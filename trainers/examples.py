@@ -58,8 +58,8 @@ def read_examples(
 
 
 def _matched(values, wanted: Label):
-    """Returns the match of the pattern's group in each value."""
-    if not wanted.pattern:
+    """Returns the match of the pattern's group in each value of a feature."""
+    if not (wanted.feature and wanted.pattern):
         return values
     found = [re.search(wanted.pattern, str(value)) for value in values]
     for value, match in zip(values, found, strict=True):

@@ -141,12 +141,11 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     if not is_claimed:
         evaluator(run).check(run, data)
         _check_step(plain, batches, held_out)
+    workdirs.drop_results(workdir, keep_training=state is not None)
     if state is None:  # a search claims the workdirs of its trials
         require_same_data(workdir, data, saver.state)
         classes.write_classes(workdir, found)
         write_backbone(workdir, run.data)
-    else:
-        workdirs.drop_evaluations(workdir)
     if not is_claimed:
         workdirs.claim(workdir, recipe, run)
     checkpoints.mkdir(exist_ok=True)

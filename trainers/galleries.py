@@ -6,8 +6,8 @@ import numpy as np
 
 from embeddings_tf import scoring
 from trainers.classes import FILE as CLASSES_FILE
+from trainers.data import Data
 from trainers.inputs import Inputs
-from trainers.inputs import class_names
 from trainers.inputs import read_inputs
 from trainers.inputs import read_split
 from trainers.progress import counted_images
@@ -161,4 +161,4 @@ def training_classes(trained: Trained) -> set[str]:
         splits = read_json(file, remedy).get("splits", {})
         if split in splits:
             return set(splits[split])
-    return set(class_names(trained.run, split).tolist())
+    return set(Data(trained.run).names_of_classes(split).tolist())

@@ -9,6 +9,7 @@ import numpy as np
 from embeddings_tf.datasets.image_files import EXTENSIONS as IMAGES
 from embeddings_tf.datasets.image_files import image_files
 from embeddings_tf.datasets.listed import listed
+from embeddings_tf.datasets.own_data import has_all_examples
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.sound_files import EXTENSIONS as SOUNDS
 from embeddings_tf.datasets.sound_files import sound_files
@@ -19,7 +20,7 @@ from trainers.run import Division
 from trainers.run import Folds
 from trainers.run import Label
 from trainers.run import Run
-from trainers.stored_paths import absolute_data
+from trainers.stored_paths import is_same_data
 
 # Files of data with labels, by their ending.
 TABLES = {".csv": "csv", ".npz": "arrays"}
@@ -84,7 +85,7 @@ def read_inputs(run: Run, words: list[str], split: str = "") -> Inputs:
         return _read_files(run, paths, split)
     _require_kind(run, word.partition(":")[0], word)
     own = {}
-    if not _is_same_data(word, run.data.dataset):
+    if not is_same_data(word, run.data.dataset):
         own = {"label": Label(), "folds": Folds(), "division": Division()}
     elif split in ("", "all"):
         own = {"folds": Folds()}  # folds have no split of all examples
@@ -116,33 +117,27 @@ def read_rows(run: Run, data: str, names: list[str]) -> Inputs:
 
 def read_split(run: Run, split: str) -> Inputs:
     """Reads a split of the run's data, with the names of its classes."""
-    data = _data_with_names(run)
+    data = Data(run).named()
     x, labels = data.split(split)
     names, features = _names(run, split, x), feature_columns(run.data.dataset)
-    return Inputs(x, _as_text(data, labels), names, features)
-
-
-def class_names(run: Run, split: str) -> np.ndarray:
-    """Returns the names of the classes of a split's examples, `(n,)`."""
-    data = _data_with_names(run)
-    return _as_text(data, data.labels(split))
-
-
-def _data_with_names(run: Run) -> Data:
-    """Returns the run's data, with names of classes as labels if possible."""
-    fields = run.data
-    if fields.label.feature or fields.folds.num_folds:
-        return Data(run)
-    return Data(_with_label(run, "class"))
-
-
-def _as_text(data: Data, labels) -> np.ndarray:
-    return np.asarray(data.class_names(labels)).astype(np.str_)
+    classes = np.asarray(data.class_names(labels)).astype(np.str_)
+    return Inputs(x, classes, names, features)
 
 
 def _with_label(run: Run, feature: str) -> Run:
     data = dataclasses.replace(run.data, label=Label(feature))
     return dataclasses.replace(run, data=data)
+
+
+def _are_names(names: np.ndarray) -> bool:
+    """Whether a function knows names, one for each example."""
+    numbers = np.arange(len(names)).astype(np.str_)
+    is_text = names.dtype.kind == "U" and names.ndim == 1
+    return (
+        is_text
+        and len(np.unique(names)) == len(names)
+        and not np.array_equal(names, numbers)
+    )
 
 
 def _names(run: Run, split: str, x) -> np.ndarray:
@@ -151,6 +146,8 @@ def _names(run: Run, split: str, x) -> np.ndarray:
     names = getattr(x, "names", None)
     if names is None and is_own_data(dataset) and not run.data.folds.num_folds:
         names = Data(_with_label(run, "name")).labels(split)
+        if not has_all_examples(dataset) and not _are_names(names):
+            names = None  # a function of one split, with rows from 0 in each
     if names is None:
         names = [f"{split}/{row}" for row in range(len(x))]
     kind, _, path = dataset.partition(":")
@@ -159,25 +156,6 @@ def _names(run: Run, split: str, x) -> np.ndarray:
     paths = [os.path.join(folder, str(name)) for name in names]
     # Rows of arrays and of features are not files.
     return np.array(paths if os.path.isfile(paths[0]) else names)
-
-
-def _is_same_data(word: str, dataset: str) -> bool:
-    """Whether two names are of the same data, by the same or other paths."""
-    word, dataset = absolute_data(word), absolute_data(dataset)
-    first, _, last = word.partition(":")
-    other_first, _, other_last = dataset.partition(":")
-    return (
-        word == dataset
-        # csv:FILE
-        or (first == other_first and _is_same_file(last, other_last))
-        # FILE.py:FUNCTION
-        or (last == other_last and _is_same_file(first, other_first))
-    )
-
-
-def _is_same_file(path: str, other: str) -> bool:
-    both_exist = os.path.exists(path) and os.path.exists(other)
-    return both_exist and os.path.samefile(path, other)
 
 
 def _endings(run: Run) -> dict[str, tuple[str, ...]]:

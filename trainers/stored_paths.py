@@ -80,6 +80,25 @@ def absolute_data(word: str) -> str:
     return f"{first}{colon}{last}"
 
 
+def is_same_data(word: str, dataset: str) -> bool:
+    """Whether two names are of the same data, by the same or other paths."""
+    word, dataset = absolute_data(word), absolute_data(dataset)
+    first, _, last = word.partition(":")
+    other_first, _, other_last = dataset.partition(":")
+    return (
+        word == dataset
+        # csv:FILE
+        or (first == other_first and _is_same_file(last, other_last))
+        # FILE.py:FUNCTION
+        or (last == other_last and _is_same_file(first, other_first))
+    )
+
+
+def _is_same_file(path: str, other: str) -> bool:
+    both_exist = os.path.exists(path) and os.path.exists(other)
+    return both_exist and os.path.samefile(path, other)
+
+
 def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
     """Returns the run of a file of embeddings, without importing TensorFlow.
 

@@ -246,13 +246,17 @@ def read_results(path: pathlib.Path) -> dict:
     )
 
 
-def drop_evaluations(path: pathlib.Path) -> None:
-    """Removes evaluations of an earlier checkpoint from `results.json`."""
+def drop_results(path: pathlib.Path, *, keep_training: bool) -> None:
+    """Removes results of an earlier checkpoint from `results.json`.
+
+    That is evaluations and, if the training starts anew, all results of the
+    old one.
+    """
     results = read_results(path)
     kept = {
         name: section
         for name, section in results.items()
-        if not name.startswith("evaluation")
+        if keep_training and not name.startswith("evaluation")
     }
     if len(kept) < len(results):
         write_json(path / "results.json", kept)

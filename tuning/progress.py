@@ -89,7 +89,9 @@ def _folds_of_winner(arguments) -> str:
     """The command that trains the winner on the other folds, or nothing."""
     from tuning.report import kept_in_full
 
-    run = load_recipe(arguments.config, kept_in_full(arguments.overrides))
+    run = load_recipe(
+        arguments.config, kept_in_full(arguments.config, arguments.overrides)
+    )
     if not run.data.folds.num_folds:
         return ""
     path = pathlib.Path(arguments.workdir)

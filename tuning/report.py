@@ -7,6 +7,7 @@ import pprint
 
 from keras_tuner.engine.trial import TrialStatus
 
+from trainers.config import read_run
 from trainers.cross_validate import flat
 from trainers.provenance import provenance
 from trainers.run_config import config_of
@@ -176,13 +177,26 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
     return "\n".join(lines)
 
 
-def kept_in_full(overrides: list[str]) -> list[str]:
-    """Returns the overrides of a search that do not shorten its trainings."""
-    return [
-        override
-        for override in overrides
-        if override.partition("=")[0].rpartition(".")[2] not in LENGTHS
-    ]
+def kept_in_full(recipe: str, overrides: list[str]) -> list[str]:
+    """Returns the overrides of a search that do not shorten its trainings.
+
+    A length that the recipe does not have, such as the steps of a decay that
+    the overrides themselves begin, is stretched with the training.
+    """
+    own = flat(config_of(read_run(recipe)))
+    full, short = (
+        run.training.num_epochs * run.training.steps_per_epoch
+        for run in (read_run(recipe), read_run(recipe, overrides))
+    )
+    kept = []
+    for override in overrides:
+        name, _, value = override.partition("=")
+        name = name.removeprefix("training.")
+        if name.rpartition(".")[2] not in LENGTHS:
+            kept.append(override)
+        elif name not in own:
+            kept.append(f"{name}={round(int(value) * full / short)}")
+    return kept
 
 
 def kept_places(overrides: list[str]) -> list[str]:

@@ -217,7 +217,7 @@ def _fields_of_full_length(arguments, space, tuner, results) -> list[str]:
     best = results["best"]
     if best is None:
         return []
-    kept = kept_in_full(arguments.overrides)
+    kept = kept_in_full(arguments.config, arguments.overrides)
     make_full = run_maker(load_recipe(arguments.config, kept), space)
     values = tuner.oracle.trials[best["trial"]].hyperparameters
     short, full = tuner.make_run(values.copy()), make_full(values.copy())

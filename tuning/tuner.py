@@ -19,6 +19,7 @@ from tuning.trial_files import objective_value
 from tuning.trial_files import record_failure
 from tuning.trial_files import write_hparams
 from tuning.trial_files import write_objective
+from tuning.unchanged import require_unchanged
 
 # A worker takes over a trial if its folder was unlocked for this long.
 ORPHANED_SECONDS = 5
@@ -186,7 +187,16 @@ class Tuner(keras_tuner.Tuner):
         self.recipe = recipe
         if self.oracle is oracle:  # not a worker of a chief
             oracle.reload()
+            self._require_unchanged_trials()
         self._names = {found.name for found in self.oracle.get_space().space}
+
+    def _require_unchanged_trials(self) -> None:
+        """Raises ValueError if the space makes other runs than it did."""
+        for trial in self.oracle.trials.values():
+            folder = self._folder(trial)
+            if (folder / "config.json").exists():
+                run = self.make_run(trial.hyperparameters.copy())
+                require_unchanged(folder, run)
 
     def save(self):
         """Does nothing: the oracle has already saved the state."""

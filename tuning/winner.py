@@ -28,15 +28,14 @@ from trainers.cross_validate import flat
 from trainers.overrides import overrides
 from trainers.run import Run
 from trainers.run_config import config_of
-from trainers.workdir import changed_fields
 from trainers.workdir import read_results
 from trainers.workdir import recipe_fields
-from trainers.workdir import require_run
 from trainers.workdir import update_results
 from tuning.search import SAME
 from tuning.search import SPACES
 from tuning.search import run_maker
 from tuning.search import space_names
+from tuning.unchanged import require_unchanged
 
 # Fields that `--batches` sets.
 SET_BY_LENGTH = ("steps_per_epoch", "decay_steps")
@@ -104,11 +103,9 @@ def winning_overrides(
         return run_maker(load_recipe(recipe, fields), space)(values)
 
     asked = {field: results[field] for field in SAME}
-    _require_unchanged(path, load_recipe(recipe, given), search=asked)
-    _require_unchanged(
-        path / "trials" / f"trial_{best['trial']}", winner(given)
-    )
-    full = winner(kept_in_full(given))
+    require_unchanged(path, load_recipe(recipe, given), search=asked)
+    require_unchanged(path / "trials" / f"trial_{best['trial']}", winner(given))
+    full = winner(kept_in_full(recipe, given))
     found = [
         f"{field}={value}"
         for field, value in overrides(recipe, config_of(full)).items()
@@ -140,19 +137,6 @@ def _finished(path: pathlib.Path) -> dict:
     return results
 
 
-def _require_unchanged(path: pathlib.Path, run: Run, **more) -> None:
-    """Raises ValueError if a folder contains another run than today's."""
-    require_run(path)
-    changed = changed_fields(path, run, **more)
-    if changed:
-        field, old, new = changed[0]
-        raise ValueError(
-            f"the recipe or the space has changed since the search: {path} has "
-            f"{field}={old!r}, and today's is {new!r} ({len(changed)} field(s) "
-            "differ). Restore it, or search again."
-        )
-
-
 def _of_length(
     recipe: str, run: Run, num_batches: int, more: list[str]
 ) -> list[str]:
@@ -169,7 +153,8 @@ def _of_length(
                 "it out"
             )
     own = run.training.num_epochs * run.training.steps_per_epoch
-    epochs = load_recipe(recipe, more).training.num_epochs
+    # Of a run whose learning rate does not decay over these epochs yet.
+    epochs = read_run(recipe, more).training.num_epochs
     if num_batches < 1 or num_batches % epochs:
         raise ValueError(
             f"--batches must be a multiple of the {epochs} epochs of {recipe}; "

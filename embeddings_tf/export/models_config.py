@@ -1,7 +1,5 @@
 """The file `models.config` of TensorFlow Serving: models and their versions."""
 
-import contextlib
-import fcntl
 import os
 import pathlib
 import re
@@ -9,6 +7,7 @@ import re
 from google.protobuf import text_format
 
 from embeddings_tf.export.models_config_message import ModelServerConfig
+from embeddings_tf.ops.locked_folder import locked_folder
 
 FILE = "models.config"
 STABLE, CANARY = "stable", "canary"
@@ -64,7 +63,7 @@ def label_version(
         raise ValueError(
             f"{directory} has no version {version}; export it first."
         )
-    with _locked(directory.parent):
+    with locked_folder(directory.parent):
         return _label_version(directory, version, label)
 
 
@@ -113,17 +112,6 @@ def _label_version(directory, version, label) -> dict[str, int]:
         )
     _replace(directory.parent / FILE, text_format.MessageToString(config))
     return labels
-
-
-@contextlib.contextmanager
-def _locked(folder: pathlib.Path):
-    """Lets one process at a time change the file; leaves no lock file."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _replace(file: pathlib.Path, text: str) -> None:

@@ -168,7 +168,7 @@ def test_a_longer_training_has_no_earlier_evaluation(run, tmp_path):
     before = json.loads((copy / "results.json").read_text())
     assert "evaluation" in before
     # A killed run, continued after it was evaluated.
-    workdirs.drop_evaluations(copy)
+    workdirs.drop_results(copy, keep_training=True)
     after = json.loads((copy / "results.json").read_text())
     assert after == {k: v for k, v in before.items() if k != "evaluation"}
     whole = load_recipe(TINY, [w.partition("config.")[2] for w in QUICK])

@@ -12,6 +12,7 @@ from trainers import data
 from trainers import evaluate
 from trainers import train
 from trainers import workdir
+from trainers.config import load_recipe
 from trainers.examples import examples_of_folds
 
 NUM_PER_CLASS = 8
@@ -134,6 +135,49 @@ def test_folds_of_other_data_are_refused(tmp_path, capsys, monkeypatch):
     (tmp_path / "cv" / "folds.json").unlink()
     assert command(cross_validate, *words, 2) == 1
     assert "killed in" in capsys.readouterr().err
+
+
+RECIPE_FILE = """
+from trainers.recipes import every_recipe
+
+
+def get_config():
+    config = every_recipe()["sprites_retrieval_triplet"].config()
+    config.loss.margin = {margin}
+    return config
+"""
+
+
+def test_folds_of_a_changed_recipe_are_refused(tmp_path, monkeypatch, capsys):
+    """In the file of the recipe, while a fold is trained or afterwards."""
+    recipe, cv = tmp_path / "mine.py", tmp_path / "cv"
+    recipe.write_text(RECIPE_FILE.format(margin=0.1))
+    trained = []
+
+    def train_fold(name, run, fields):
+        trained.append(run)
+        pathlib.Path(run).mkdir()
+        workdir.claim(pathlib.Path(run), name, load_recipe(name, fields))
+        recipe.write_text(RECIPE_FILE.format(margin=0.2))
+
+    monkeypatch.setattr(train, "train", train_fold)
+    monkeypatch.setattr(evaluate, "evaluate", lambda *_: None)
+    words = ("--config", recipe, "--workdir", cv, *overrides())
+    words += ("--config.batches.num_classes=4", "--folds", 1, 2)
+    words += ("--config.batches.num_per_class=3",)
+    assert command(cross_validate, *words) == 1
+    error = capsys.readouterr().err
+    assert "fold_2 has config.loss.margin=0.2" in error
+    assert "restore the recipe" in error and len(trained) == 1
+    # As if fold 1 came from another folder.
+    recipe.write_text(RECIPE_FILE.format(margin=0.1))
+    file = cv / "fold_1" / "config.json"
+    stored = json.loads(file.read_text())
+    stored["config"]["loss"]["margin"] = 0.3
+    file.write_text(json.dumps(stored))
+    assert command(cross_validate, *words) == 1
+    assert "fold_1 has config.loss.margin=0.3" in capsys.readouterr().err
+    assert len(trained) == 1
 
 
 def test_another_tuning_fold(tmp_path, monkeypatch):

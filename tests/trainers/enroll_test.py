@@ -1,11 +1,13 @@
 import csv
 import json
 import shutil
+import threading
 
 import numpy as np
 import pytest
 
 from embeddings_tf.datasets.divide_classes import divide_classes
+from embeddings_tf.ops.locked_folder import locked_folder
 from tests.datasets.image_folders import write_image
 from tests.trainers.colours import colour_of
 from tests.trainers.colours import write_colours
@@ -340,3 +342,20 @@ class TestRefused:
     def test_another_model(self, gallery, trained, capsys):
         words = ["--gallery", gallery, "--workdir", trained]
         self.check(capsys, [*words, "--remove", TEST[0]], "of another model")
+
+
+def test_two_commands_on_one_gallery_lose_nothing(colours, tmp_path, capsys):
+    """The second one waits, and then reads what the first one wrote."""
+    words = ["--workdir", colours / "run", "--gallery", tmp_path / "g.npz"]
+    words += ["--no-threshold", "--split", "test", colours / "photos"]
+    assert call(enroll, *words, "--classes", TEST[0]) == 0
+    second = threading.Thread(
+        target=call, args=(enroll, *words, "--classes", TEST[1])
+    )
+    with locked_folder(tmp_path):
+        second.start()
+        second.join(1)
+        assert second.is_alive()
+    second.join()
+    assert {*contents(tmp_path / "g.npz")["labels"]} == {*TEST[:2]}
+    assert "Waiting: another command enrolls" in capsys.readouterr().out

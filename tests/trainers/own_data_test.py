@@ -16,6 +16,7 @@ from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import evaluate
 from trainers import export
+from trainers import fit
 from trainers import train
 from trainers import workdir as workdirs
 from trainers.classes import classes_of
@@ -25,7 +26,7 @@ from trainers.classes import write_classes as write_classes_of
 from trainers.config import load_recipe
 from trainers.data import Data
 from trainers.fingerprint import fingerprint
-from trainers.fit import fit
+from trainers.inputs import read_split
 from trainers.same_data import FINGERPRINTS
 from trainers.same_data import OtherDataError
 from trainers.same_data import require_same_data
@@ -131,6 +132,21 @@ def test_a_run_continues_only_on_its_own_data(arrays, tmp_path, capsys):
     assert after["data_fingerprint"] == before["data_fingerprint"]
 
 
+@pytest.mark.slow
+def test_a_training_anew_has_no_earlier_results(arrays, tmp_path, monkeypatch):
+    """Where the checkpoints were removed."""
+    run = tmp_path / "run"
+    command = start(run, f"arrays:{arrays}")
+    assert call(train, *command) == 0
+    assert call(evaluate, "--workdir", run) == 0
+    before = results_of(run)
+    shutil.rmtree(run / "checkpoints")
+    seen = []
+    monkeypatch.setattr(fit, "_train", lambda *_: seen.append(results_of(run)))
+    assert call(train, *command) == 1  # nothing was trained
+    assert "evaluation" in before and seen == [{}]
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_initial_weights_of_tested_classes(seed, arrays, tmp_path, capsys):
     """Warned of if the classes are divided in another way."""
@@ -143,7 +159,10 @@ def test_initial_weights_of_tested_classes(seed, arrays, tmp_path, capsys):
         run = load_recipe(RECIPE, [w.partition(".")[2] for w in fields])
         runs.append((run, classes_of(run, Data(run))))
     workdirs.claim(before, RECIPE, runs[0][0])
-    write_classes_of(before, runs[0][1])
+    # Its data had another path, and is the same.
+    (tmp_path / "link").symlink_to(tmp_path)
+    dataset = f"arrays:{tmp_path / 'link' / arrays.name}"
+    write_classes_of(before, runs[0][1] | {"dataset": dataset})
     (_, trained), (run, found) = runs
     warn_of_initial_weights(run, found)
     err = capsys.readouterr().err
@@ -283,7 +302,7 @@ def test_a_claimed_run_that_did_not_train_yet_records_its_classes(
     fields = [w.removeprefix("--config.") for w in words(f"arrays:{arrays}")]
     run = load_recipe(RECIPE, fields)
     workdirs.claim(tmp_path, RECIPE, run)
-    fit(run, RECIPE, tmp_path)
+    fit.fit(run, RECIPE, tmp_path)
     found = json.loads((tmp_path / "classes.json").read_text())
     assert found == classes_of(run, Data(run))
 
@@ -431,6 +450,52 @@ def test_check_of_good_data(tmp_path, capsys):
         capsys, train, *check(f"audio_folder:{tmp_path / 'voices'}")
     )
     assert "a/0.wav announces 50 samples" in error
+
+
+def test_names_of_classes_are_those_of_the_other_commands(tmp_path):
+    """Also of factors, and of a function that knows names."""
+    table = tmp_path / "rows.csv"
+    rows = ["x,y,label_colour,label_shape,split"]
+    for split in ("train", "validation", "test"):
+        rows += [f"1,{n},red,{'ab'[n % 2]},{split}" for n in range(4)]
+    table.write_text("\n".join(rows) + "\n")
+    file = tmp_path / "numbers.py"
+    file.write_text(
+        "def load(split, label=None):\n"
+        "    names = ['cat', 'dog'] * 3\n"
+        "    labels = names if label == 'class' else [0, 1] * 3\n"
+        "    return [[float(n)] for n in range(6)], labels\n"
+    )
+    for dataset, expected in [
+        (f"csv:{table}", {"red,a": 2, "red,b": 2}),
+        (f"{file}:load", {"cat": 3, "dog": 3}),
+    ]:
+        fields = [word.partition(".")[2] for word in words(dataset)]
+        run = load_recipe(RECIPE, fields)
+        assert classes_of(run, Data(run))["splits"]["train"] == expected
+        assert {*read_split(run, "train").labels} == {*expected}
+
+
+def test_names_of_rows_of_a_function_of_one_split(tmp_path):
+    """They differ between splits, unless the function knows names."""
+    file = tmp_path / "rows.py"
+    file.write_text(
+        "def plain(split):\n"
+        "    return [[1.0], [2.0]], [0, 1]\n"
+        "def named(split, label=None):\n"
+        "    names = [split + 'A', split + 'B']\n"
+        "    return [[1.0], [2.0]], names if label == 'name' else [0, 1]\n"
+        "def other(split, label=None):\n"
+        "    return [[1.0], [2.0]], [7, 7] if label == 'speaker' else [0, 0]\n"
+    )
+    for function, expected in [
+        ("plain", ["test/0", "test/1"]),
+        ("named", ["testA", "testB"]),
+        ("other", ["test/0", "test/1"]),
+    ]:
+        fields = words(f"{file}:{function}")
+        run = load_recipe(RECIPE, [word.partition(".")[2] for word in fields])
+        assert read_split(run, "test").names.tolist() == expected
 
 
 def test_check_names_copies(tmp_path, capsys):

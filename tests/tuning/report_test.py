@@ -61,6 +61,22 @@ def test_fields_other_than_the_length_keep_their_searched_values(override):
     assert found == {f"num_epochs={recipe.training.num_epochs}"}
 
 
+def test_a_schedule_of_the_overrides_is_as_long_as_the_training():
+    """Where the recipe has a plain learning rate."""
+    recipe = load_recipe("cub200_binomial_deviance")
+    steps = recipe.training.num_epochs * recipe.training.steps_per_epoch
+    rate = "optimizer.learning_rate"
+    assert not hasattr(recipe.optimizer.arguments["learning_rate"], "name")
+    short = recipe.training.steps_per_epoch
+    overrides = [f"{rate}.name=CosineDecay", f"{rate}.decay_steps={short}"]
+    overrides += [f"{rate}.initial_learning_rate=0.001", "num_epochs=1"]
+    _, found = fields("cub200_binomial_deviance", "learning_rate", overrides)
+    assert found == {
+        f"num_epochs={recipe.training.num_epochs}",
+        f"{rate}.decay_steps={steps}",
+    }
+
+
 def test_places_are_named_and_searched_values_kept():
     overrides = ["batches.num_classes=12", "data_dir=/data", "num_epochs=2"]
     _, found = fields("an4_learned_distance", "an4", overrides)

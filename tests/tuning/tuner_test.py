@@ -6,6 +6,8 @@ import os
 import keras_tuner
 import pytest
 
+from trainers import workdir
+from trainers.config import load_recipe
 from trainers.workdir import open_workdir
 from tuning import report
 from tuning import tuner
@@ -125,6 +127,30 @@ def test_a_value_that_was_not_drawn_ends_the_search(tmp_path):
     searching = tuner.Tuner(make_run, "own", objective, 6, 0, tmp_path)
     with pytest.raises(ValueError, match="draws 'margin' only for some"):
         searching.search()
+
+
+def test_a_space_that_sets_something_else_is_refused(tmp_path):
+    """It draws the same values, and an interrupted trial has other fields."""
+
+    def searching(steps):
+        def make_run(hyperparameters):
+            margin = hyperparameters.Choice("margin", [0.1, 0.2])
+            return load_recipe(
+                "omniglot_retrieval_triplet",
+                [f"loss.margin={margin}", f"piece_size={steps}"],
+            )
+
+        objective = keras_tuner.Objective("score", "max")
+        return tuner.Tuner(make_run, "own", objective, 2, 0, tmp_path)
+
+    first = searching(0)
+    trial = first.oracle.create_trial("a")
+    folder = first.oracle.folder(trial.trial_id)
+    run = first.make_run(trial.hyperparameters)
+    workdir.claim(folder, "own", run)
+    searching(0)
+    with pytest.raises(ValueError, match="space has changed.*piece_size=0"):
+        searching(4)
 
 
 def test_a_space_with_fewer_values_than_trials_ends(tmp_path):

@@ -213,6 +213,18 @@ def test_lengths_that_cannot_be_are_refused(tmp_path, batches, more, message):
         winner.winning_overrides(search_folder(tmp_path), batches, more)
 
 
+def test_other_epochs_stretch_the_decay(tmp_path):
+    """With as many batches as the error about the epochs advises."""
+    recipe, found = winner.winning_overrides(
+        search_folder(tmp_path), 2_400, ["num_epochs=40"]
+    )
+    run = load_recipe(recipe, found)
+    steps = run.training.num_epochs * run.training.steps_per_epoch
+    rate = run.optimizer.arguments["learning_rate"].arguments
+    assert (run.training.num_epochs, steps) == (40, 2_400)
+    assert rate["decay_steps"] == 2_400
+
+
 def test_the_folds_of_the_winner_are_trained(tmp_path, monkeypatch):
     called = []
     monkeypatch.setattr(

@@ -11,6 +11,7 @@ from embeddings_tf import scoring
 from embeddings_tf.scoring.separated import are_separated
 from trainers.embed import embed
 from trainers.embed import split_to_embed
+from trainers.examples import rows_of_classes
 from trainers.examples import some_of_each_class
 from trainers.examples import take
 from trainers.folds import class_ids
@@ -163,8 +164,14 @@ def _errors(threshold: float, scores, is_target) -> dict:
 
 
 def _whole_classes(classes: np.ndarray) -> np.ndarray:
-    """Rows of classes drawn at random, at most `MOST_EXAMPLES` of them."""
+    """Rows of classes drawn at random, at most `MOST_EXAMPLES` of them.
+
+    Two classes that have more lose examples.
+    """
     order = np.random.default_rng(0).permutation(np.unique(classes))
     sizes = np.bincount(classes)[order]
     count = max(2, int(np.searchsorted(np.cumsum(sizes), MOST_EXAMPLES + 1)))
-    return np.flatnonzero(np.isin(classes, order[:count]))
+    rows = np.flatnonzero(np.isin(classes, order[:count]))
+    if len(rows) <= MOST_EXAMPLES:
+        return rows
+    return np.sort(rows[rows_of_classes(classes[rows], MOST_EXAMPLES // 2)])

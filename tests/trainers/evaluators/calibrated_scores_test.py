@@ -29,6 +29,14 @@ def test_trials_without_a_best_slope(scores, has_slope):
     assert "cllr_isotonic" in found.transforms()
 
 
+def test_two_large_classes_lose_examples(monkeypatch):
+    """All pairs of their examples would need too much memory."""
+    monkeypatch.setattr(calibrated_scores, "MOST_EXAMPLES", 4)
+    classes = np.repeat([0, 1], [50, 60])
+    rows = calibrated_scores._whole_classes(classes)
+    assert classes[rows].tolist() == [0, 0, 1, 1]
+
+
 def test_recordings_of_whole_classes_are_drawn(monkeypatch):
     """Three speakers of two recordings; four recordings are two speakers."""
     monkeypatch.setattr(calibrated_scores, "MOST_EXAMPLES", 4)
