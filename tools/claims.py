@@ -76,7 +76,8 @@ def published_differences(
 
     A cell holds if `is_higher`. Without a cell that holds, differences that are
     all above 0 are "in the same direction". The evidence names each cell, and
-    those short of the published difference again, with both numbers.
+    those short of the published difference again, with both numbers. The
+    verdict says if a p is of one seed: it is then over test episodes.
 
     Args:
         cells: Our difference, None if not run, and the published difference,
@@ -93,11 +94,13 @@ def published_differences(
         for name, (ours, theirs) in run.items()
         if ours.mean < theirs
     ]
+    of_one_seed = any(ours.over != "runs" for ours in differences.values())
     text = (
         f"{len(run)} of {len(cells)} cells run: higher in {positive}, with p "
         f"below {LEVEL:g} in {sure}, in {len(run) - len(short)} by at least "
-        "the published difference; points, standard error and p over seeds: "
-        + differences_text(differences)
+        "the published difference; points, standard error and p"
+        + " over seeds" * (not of_one_seed)
+        + f": {differences_text(differences)}"
     )
     if short:
         text += f". Short of the published difference: {', '.join(short)}"
@@ -105,7 +108,7 @@ def published_differences(
     found = verdict(sure, len(run), len(cells))
     if not sure and positive == len(run):
         found = "in the same direction"
-    return text, found
+    return text, found + ", one seed" * (of_one_seed and bool(sure))
 
 
 def is_higher(found: PairedDifference) -> bool:

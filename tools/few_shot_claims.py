@@ -147,6 +147,17 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
             )
             corrupt[_shape(n, dim, split)] = paired, published
 
+    def against_hib() -> tuple[str, str]:
+        """With one seed the rule of scoring is not the published one."""
+        found = means(HIB, hib)
+        evidence, verdict = claims.published_differences(found)
+        if any(ours and ours.over != "runs" for ours, _ in found.values()):
+            evidence += (
+                " Here both are scored by episodes; published numbers of HIB "
+                "leave one image out, and HIB saw 40 % of the images of SPE."
+            )
+        return evidence, verdict
+
     def means(other: str, published: dict) -> dict:
         """SPE minus another method, and the published difference."""
         found = {}
@@ -179,7 +190,7 @@ def n_digit_claims(runs: list[dict]) -> list[claims.Claim]:
         ),
         (
             "SPE is better than HIB in all six means (Figure 6)",
-            *claims.published_differences(means(HIB, hib)),
+            *against_hib(),
         ),
     ]
 

@@ -276,7 +276,7 @@ def commands(chosen: dict[str, list[dict]]) -> list[str]:
 def budgets(chosen: dict[str, list[dict]]) -> list[str]:
     """Lists the training time and the searched settings of each recipe."""
     lines = [
-        "| recipe | seeds | set by search | steps | images a step | minutes "
+        "| recipe | seeds | searched settings | steps | images a step | minutes "
         "| validation |",
         "|---|---|---|---:|---:|---:|---:|",
     ]

@@ -65,10 +65,15 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
     """
 
     def difference(
-        results: dict, rival: str, data: str, name: str, prefix="sprites"
+        results: dict,
+        rival: str,
+        data: str,
+        name: str,
+        prefix="sprites",
+        first="f_statistic",
     ):
         """The F-statistic loss minus a rival, or minus an untrained network."""
-        ours = results.get((f"{prefix}_f_statistic", data))
+        ours = results.get((f"{prefix}_{first}", data))
         theirs = results.get((f"{prefix}_{rival}", data))
         section = "test"
         if rival == "untrained":
@@ -84,23 +89,23 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
     def judged_by(*words):
         return difference(searched, *words) or difference(found, *words)
 
-    def minus(results: dict, rivals: dict, data: str, name: str) -> str:
+    def minus(results: dict, rivals: dict, data: str, name: str, **more) -> str:
         """Differences of the rivals that have the measure, by their names."""
         cells = {
-            shown: as_cell(difference(results, rival, data, name), 3)
+            shown: as_cell(difference(results, rival, data, name, **more), 3)
             for rival, shown in rivals.items()
         }
         return ", ".join(
             f"{rival} {cell}" for rival, cell in cells.items() if cell
         )
 
-    def measures(results: dict, rivals: dict, names) -> str:
+    def measures(results: dict, rivals: dict, names, **more) -> str:
         """All differences of some measures, by data set."""
         parts = [
             f"{where}, {folds.MEASURES[name]}: {text}"
             for data, where in SETS.items()
             for name in names
-            if (text := minus(results, rivals, data, name))
+            if (text := minus(results, rivals, data, name, **more))
         ]
         return "; ".join(parts)
 
@@ -152,6 +157,23 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
         for beta in BETAS
         for data in SETS
         for name in ("modularity", "explicitness")
+    ]
+    both_measures = ("modularity", "explicitness")
+    oracle = "f_statistic_class_oracle"
+    of_oracle = [
+        difference(found, f"beta_vae_{beta}", data, name, first=oracle)
+        for beta in BETAS
+        for data in SETS
+        for name in both_measures
+    ]
+    least, most = (f"beta_vae_{beta}" for beta in (BETAS[0], BETAS[-1]))
+    of_beta = [
+        difference(found, rival, data, name, first=first)
+        for data in SETS
+        for first, rival, name in (
+            (most, least, "modularity"),
+            (least, most, "explicitness"),
+        )
     ]
     run = {data: _folds_of_vaes(found, data) for data in SETS}
     shown = ", ".join(
@@ -207,6 +229,26 @@ def f_statistic_rows(found: dict, searched: dict) -> list[tuple]:
             f"{measures(found, vaes, SHOWN)}. Equal budgets: "
             + (
                 measures(searched, {"beta_vae": "beta-VAE"}, SHOWN) or "not run"
+            ),
+            _left_of_vaes(found, run),
+        ),
+        (
+            "Figure 4: the F-statistic with the class-aware oracle is above "
+            "every beta-VAE",
+            of_differences(of_oracle),
+            f"{shown}; the class oracle minus, "
+            + measures(found, vaes, both_measures, first=oracle),
+            _left_of_vaes(found, run),
+        ),
+        (
+            "Figure 4: as beta rises, modularity rises and explicitness falls",
+            of_differences(of_beta),
+            f"{shown}; beta = {BETAS[-1]} minus, "
+            + measures(
+                found,
+                {least: f"beta = {BETAS[0]}"},
+                both_measures,
+                first=most,
             ),
             _left_of_vaes(found, run),
         ),

@@ -200,9 +200,11 @@ def test_a_cell_of_one_seed_can_hold_and_says_so():
         f"**{text[:4]}**{text[4:]}, p .{round(1000 * found.p):03d} (one seed)"
     )
     evidence, verdict = claims.published_differences({"a cell": (found, 1.0)})
-    assert verdict == "reproduced"
+    assert verdict == "reproduced, one seed"
+    assert "error and p: a cell" in evidence
     assert f"{text} (.{round(1000 * found.p):03d})\\*" in evidence
     assert evidence.endswith(NOTES["episodes"])
     over_seeds = of_differences([2.0, 3.0, 4.0, 3.0])
     evidence, _ = claims.published_differences({"a cell": (over_seeds, 1.0)})
+    assert "error and p over seeds: a cell" in evidence
     assert not any(note in evidence for note in NOTES.values())
