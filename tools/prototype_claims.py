@@ -224,7 +224,7 @@ def _growth(run: dict) -> dict[str, float]:
 
 def _growth_by_hue_noise(run: dict) -> str:
     cells = " and that of ".join(
-        f"{factor} {times:.1f} times" for factor, times in _growth(run).items()
+        f"{factor} is {times:.1f} times" for factor, times in _growth(run).items()
     )
     return f"the variance of {cells} as large"
 
