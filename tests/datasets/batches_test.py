@@ -1,5 +1,4 @@
 import gc
-import resource
 import sys
 import threading
 import time
@@ -12,6 +11,7 @@ import tensorflow as tf
 
 from embeddings_tf.datasets import batches
 from embeddings_tf.datasets import corrupt
+from tests import peak_memory
 
 X = np.arange(6 * 4 * 8, dtype="float32").reshape(6, 4, 8, 1)
 LABELS = np.array([7, 7, 8, 8, 9, 9])
@@ -203,16 +203,13 @@ def test_iterator_can_be_checkpointed(make, tmp_path):
 
 
 def test_memory_holds_the_examples_once():
-    # Peak resident memory, in KiB on Linux and bytes on macOS.
-    unit = 1 if sys.platform == "darwin" else 1024
     x = np.ones((300_000, 28, 28), "uint8")
     labels = np.zeros(len(x), "int32")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory.reset()
     dataset = batches(x, labels, _index_dataset(), lambda x: x / 255)
     for _ in dataset:
         pass
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert (after - before) * unit < x.nbytes / 2
+    assert (peak_memory.read() - before) * 1024 < x.nbytes / 2
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

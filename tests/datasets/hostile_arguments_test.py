@@ -304,7 +304,7 @@ def test_load_refuses_names_that_are_not_text(value):
     with pytest.raises(ValueError, match="split must be a string"):
         datasets.load("n_digit/digits_2_number", value)
     if value is not None:
-        with pytest.raises(ValueError, match="must be a path|.*"):
+        with pytest.raises(ValueError, match="must be a path"):
             datasets.load("kaldi", "train", manual_dir=[value])
 
 

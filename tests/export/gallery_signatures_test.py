@@ -2,7 +2,6 @@
 
 import json
 import pathlib
-import resource
 
 import keras
 import numpy as np
@@ -18,6 +17,7 @@ from embeddings_tf.export import export_saved_model
 from embeddings_tf.export import signature_table
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.scoring import Gallery
+from tests import peak_memory
 
 SHAPE = (4, 4, 1)
 NAMES = [f"row {row}" for row in range(8)]
@@ -278,10 +278,10 @@ class TestLarge:
         path = export_saved_model(model, tmp_path, gallery=gallery)
         loaded = tf.saved_model.load(path)
         query = examples[:200] + np.float32(1e-3)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = peak_memory.reset()
         found = loaded.signatures["identify"](x=tf.constant(query))
         near = loaded.signatures["nearest"](x=tf.constant(query))
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        grown = peak_memory.read() - before
         # All scores at once would take 160 MB for each of several tensors.
         assert grown < 500_000  # KiB
         squares = (query**2).sum(1)[:, None] + (examples**2).sum(1)

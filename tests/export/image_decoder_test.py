@@ -1,7 +1,5 @@
 """Image files become the pixels of the data sets, in limited memory."""
 
-import resource
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,6 +7,7 @@ import tensorflow as tf
 from embeddings_tf.datasets.crops import middle_crop
 from embeddings_tf.datasets.crops import resize
 from embeddings_tf.export import ImageDecoder
+from tests import peak_memory
 
 
 def png(image):
@@ -52,9 +51,9 @@ def test_memory_of_long_images(shape, crop):
     """A grey line stays grey; a scaled image would take gigabytes."""
     decoder = ImageDecoder((84, 84, 3), crop=crop)
     content = png(np.full((*shape, 3), 77))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory.reset()
     found = decoded(decoder, content)
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    grown = peak_memory.read() - before
     np.testing.assert_array_equal(found, np.full((1, 84, 84, 3), 77))
     assert grown < 150_000  # KiB
 

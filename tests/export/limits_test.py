@@ -15,6 +15,7 @@ from embeddings_tf.export import memory
 from embeddings_tf.export import signature_table
 from embeddings_tf.export.embedder import Embedder
 from embeddings_tf.export.inputs import input_specs
+from tests import peak_memory
 
 
 def images(rows, size):
@@ -126,23 +127,9 @@ class TestLarge:
         serve = tf.saved_model.load(path).signatures["serving_default"]
         x = tf.constant(images(2000, 64))
         serve(image=x[:1])
-        status = pathlib.Path("/proc/self/status")
-        if not status.exists():
-            pytest.skip("needs /proc")
-
-        def peak():
-            """KiB."""
-            (line,) = [
-                line
-                for line in status.read_text().splitlines()
-                if line.startswith("VmHWM:")
-            ]
-            return int(line.split()[1])
-
-        pathlib.Path("/proc/self/clear_refs").write_text("5")  # resets it
-        before = peak()
+        before = peak_memory.reset()
         found = serve(image=x)["embedding"]
-        grown = peak() - before
+        grown = peak_memory.read() - before
         # All rows at once would take 2 GB for each of several tensors.
         assert grown < 800_000
         np.testing.assert_allclose(found[-3:], model(x[-3:]), atol=1e-5)

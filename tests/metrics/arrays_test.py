@@ -91,13 +91,13 @@ def test_integers_that_float64_would_round_are_refused(name):
         OF_VECTORS[name](np.arange(48).reshape(24, 2) + 2**53 + 1)
 
 
-@pytest.mark.parametrize("name", OF_VECTORS)
+@pytest.mark.parametrize(
+    "name", [n for n in OF_VECTORS if n not in ("recall_at_k", "test_codes")]
+)
 @pytest.mark.parametrize("scale", [1e300, 1e-300])
 def test_any_scale(name, scale):
     """A warning would fail the test."""
-    scale = np.ldexp(1.0, int(np.log2(scale)))
-    if name not in ("recall_at_k", "test_codes"):
-        OF_VECTORS[name](EMBEDDINGS * scale)
+    OF_VECTORS[name](EMBEDDINGS * np.ldexp(1.0, int(np.log2(scale))))
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,19 @@ def test_binomial_p_values_by_a_sum():
             math.comb(n, k) * 0.3**k * 0.7 ** (n - k) for k in range(errors + 1)
         )
         assert p == pytest.approx(expected)
+    # The lowest threshold before the first one that is not significant.
+    for level in (0.5, 0.8, 0.99):
+        chosen = math.inf
+        for threshold, p in zip(
+            found["thresholds"], found["p_value"], strict=True
+        ):
+            if p > 1 - level:
+                break
+            chosen = threshold
+        of_level = learn_then_test(
+            confidence, is_error, thresholds=GRID, error_rate=0.3, level=level
+        )
+        assert of_level["threshold"] == chosen
 
 
 def test_class_p_values_by_a_loop():

@@ -114,6 +114,9 @@ def test_refused(measure):
         measure(codes, np.ones_like(factors))
     with pytest.raises(ValueError, match="factors"):
         measure(codes, factors[:-1])
+    if measure is not mutual_information_gap:  # which ranks them
+        with pytest.raises(ValueError, match="`codes` must be at most 1e"):
+            measure(1e200 * codes, factors)
     codes[3, 1] = np.nan
     with pytest.raises(ValueError, match="codes"):
         measure(codes, factors)

@@ -260,7 +260,13 @@ def test_num_bits(num_bits):
 def test_one_kind_of_trials():
     for is_target in (True, False):
         histogram = histogram_of([0.5], [is_target])
-        for measure in ("equal_error_rate", "roc_auc", "min_dcf"):
+        for measure in (
+            "equal_error_rate",
+            "roc_auc",
+            "min_dcf",
+            "cllr",
+            "min_cllr",
+        ):
             with pytest.raises(ValueError, match="both kinds of trials"):
                 getattr(histogram, measure)()
     with pytest.raises(ValueError, match="0 target and 0 nontarget"):

@@ -160,7 +160,10 @@ def test_one_sample_beside_ten(ten, expected):
 def test_colour_and_orientation():
     found = prototype_claims.colour_claims([colour_run()])
     # From .1 to .7 and to .2: at least three times as much, and still a rise.
-    assert "of colour is 7.0 times and that of orientation is 2.0 times" in found[2][1]
+    assert (
+        "of colour is 7.0 times and that of orientation is 2.0 times"
+        in found[2][1]
+    )
     verdicts = ["reproduced", "reproduced", "in part", "reproduced"]
     assert [verdict for *_, verdict in found] == verdicts
     found = prototype_claims.colour_claims([colour_run(accuracy=0.9)])

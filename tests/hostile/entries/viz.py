@@ -391,7 +391,6 @@ ENTRIES = {
                 refused("no curve", {"a": 3}),
             ],
         },
-        known={"": "probit scale: rates of 0 and 1 are drawn at its ends"},
     ),
     "viz.distance_properties_figure": Entry(
         drawn(viz.distance_properties_figure),

@@ -6,16 +6,14 @@ import scipy.stats
 
 from trainers.evaluators import promises
 
-RNG = np.random.default_rng(0)
-
 
 def test_the_promise_is_kept_on_average():
     """Classes have their own mean score; 10 calibrate, 10 measure."""
-    kept = []
+    kept, rng = [], np.random.default_rng(0)
     for seed in range(300):
         classes = np.repeat(np.arange(20), 5)
-        unknown = RNG.normal(size=20)[classes] + RNG.normal(size=100)
-        known = 6 + RNG.normal(size=50)
+        unknown = rng.normal(size=20)[classes] + rng.normal(size=100)
+        known = 6 + rng.normal(size=50)
         kept.append(promises.kept_promise(known, unknown, classes, seed))
     found = promises.mean_promise([*kept, None])
     # 10 classes cannot promise 0.05.
@@ -52,9 +50,10 @@ def test_rates_follow_from_the_number_of_classes():
 def some_episodes(num_classes, error):
     """One query per class and episode; confident answers are right."""
     episodes, labels, answers = [], [], []
+    rng = np.random.default_rng(1)
     for _ in range(40):
-        sure = RNG.random(num_classes) < 0.6
-        is_error = ~sure & (RNG.random(num_classes) < 2 * error)
+        sure = rng.random(num_classes) < 0.6
+        is_error = ~sure & (rng.random(num_classes) < 2 * error)
         top = np.where(sure, 0.97, 0.55)
         log_prob = np.log(np.stack([top, 1 - top], axis=1))
         episodes.append((log_prob, np.zeros(num_classes, int)))
@@ -121,7 +120,8 @@ def test_the_interval_of_the_error_by_loop():
 
 def test_errors_among_accepted_answers_have_an_interval():
     episodes, labels, answers = some_episodes(400, 0.3)
-    answers = answers + (RNG.random(len(answers)) < 0.01)
+    rng = np.random.default_rng(2)
+    answers = answers + (rng.random(len(answers)) < 0.01)
     found = promises.accepted_answers(episodes, labels, answers)
     found = found["accepted_answers"]
     low, high = found["error_interval"]
