@@ -10,6 +10,9 @@ from embeddings_tf.ops.batch_needs import BatchNeeds
 from embeddings_tf.ops.global_batch import balance_replicas
 from embeddings_tf.ops.labelled_batch import labelled_batch
 
+# Reductions for which Keras takes the mean over the rows of a replica.
+_MEANS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
+
 
 class EmbeddingLoss(keras.losses.Loss):
     """Base class of losses on embeddings; class ids stay integers.
@@ -42,7 +45,8 @@ class EmbeddingLoss(keras.losses.Loss):
         labels, embeddings = labelled_batch(y_true, y_pred)
         count_teachable_rows(self, labels)
         values = self.call(labels, tf.cast(embeddings, self.dtype))
-        values = balance_replicas(values)
+        if self.reduction in _MEANS:
+            values = balance_replicas(values)
         reduction = _Reduction(
             values, name=self.name, reduction=self.reduction, dtype=self.dtype
         )

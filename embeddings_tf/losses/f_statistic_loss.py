@@ -121,7 +121,7 @@ class FStatisticLoss(EmbeddingLoss):
     with `grand_mean="class_means"` this needs equal counts.
 
     `s` and `v` do not depend on scale and offset, so embeddings of size 1e-30
-    or 1e30 work. Half precision does not work. Counts may differ. Sums use
+    or 1e30 work, which half precision cannot hold. Counts may differ. Sums use
     float64, and `ln Phi` and `ln (1 - Phi)` are computed in log space, so
     values and gradients are accurate for coinciding and for widely separated
     means. The only limit is that `s / n` is clipped to [1e-37, 1e37]. Beyond

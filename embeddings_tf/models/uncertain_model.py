@@ -13,6 +13,7 @@ from embeddings_tf.models.embed_batch import require_finite
 from embeddings_tf.models.encoder_features import differs_in_training
 from embeddings_tf.models.encoder_features import encoder_features
 from embeddings_tf.models.method import Method
+from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.models.prepare_for_replicas import (
     synchronize_batch_normalization,
 )
@@ -41,6 +42,8 @@ class UncertainModel(OwnLossModel):
                 f"or None; received {head!r}."
             )
         synchronize_batch_normalization(head)
+        # Each replica drops units of its own rows.
+        prepare_for_replicas(head.drop)
         # Numbers of queries are known only when a step runs.
         self.supports_jit = False
         self._uncertainty_loss = keras.metrics.Mean(name="uncertainty_loss")

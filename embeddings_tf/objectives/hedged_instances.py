@@ -52,7 +52,7 @@ class HedgedInstances(MatchObjective):
             small batch, and a few times the samples.
         beta: Weight of the divergence, 0 to 1e18. With 0 the Gaussians shrink
             to points; with a large weight all inputs get the same Gaussian.
-            The default is the paper's value for digits; try 1e-6 to 1e-2.
+            The default is ours; try 1e-6 to 1e-2.
         average: `"probability"`, as above, or `"loss"`, the mean of
             `-ln p(match | z_1, z_2)`: the variational bound, which rewards
             narrow Gaussians.

@@ -187,7 +187,10 @@ class LearnedDistance(PairObjective):
         labels, embeddings = gather_global_batch(local_labels, local)
         if not self.train_encoder:
             embeddings = tf.stop_gradient(embeddings)
-        logits = all_pairs(self.distance, embeddings, training, is_of_distance)
+        logits = tf.cast(
+            all_pairs(self.distance, embeddings, training, is_of_distance),
+            local.dtype,
+        )
         if training and self.label_smoothing:
             seed = self.seed_generator.next()
             flipped = flipped_targets(logits, self.label_smoothing, seed)
@@ -196,15 +199,20 @@ class LearnedDistance(PairObjective):
         )
         values = tf.fill(tf.shape(local)[:1], value)
         if self.classifier is not None:
-            values += cross_entropy(
-                self.classifier,
-                self.projection,
-                require_classes(local_labels, self.num_classes),
-                local,
-                self.label_smoothing if training else 0.0,
+            values += tf.cast(
+                cross_entropy(
+                    self.classifier,
+                    self.projection,
+                    require_classes(local_labels, self.num_classes),
+                    local,
+                    self.label_smoothing if training else 0.0,
+                ),
+                values.dtype,
             )
         if self.encoder_loss is not None:
-            values += self.encoder_loss.call(local_labels, local)
+            values += tf.cast(
+                self.encoder_loss.call(local_labels, local), values.dtype
+            )
         return values
 
     def score_pairs(self, first, second) -> tf.Tensor:

@@ -61,7 +61,8 @@ class StochasticPrototypes(EpisodicObjective):
             or `GaussianEmbedding(initial_variance=0.05)`.
         num_samples: Samples per query in training.
         initial_noise_variance: Where `noise_variance` starts, at most 1e18.
-            None is the paper's, `num_support * 0.01 ** (2 / dim)`.
+            None: `num_support * 0.01 ** (2 / dim)`, our reading of the paper,
+            whose formula is lost.
         noise_transform: `"softplus"` or `"exp"`, from the weight to its value.
         seed: Seed of the training samples; None: from Keras's global seed.
 

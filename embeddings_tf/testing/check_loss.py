@@ -1,9 +1,12 @@
 """`check_loss`: checks for your own loss."""
 
+import functools
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
+
+import keras
 
 from embeddings_tf.testing.constructible import constructible
 from embeddings_tf.testing.loss import Loss
@@ -79,6 +82,9 @@ def check_loss(
         arguments=arguments,
         not_applicable=as_dict("not_applicable", not_applicable),
         batch=batch,
+        head=functools.partial(
+            keras.layers.Dense, batch()[1].shape[-1], dtype="float32"
+        ),
         documented=None,
         set_wise=False,
     )

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
+import keras
+
 from embeddings_tf.layers.gaussian_embedding import GaussianEmbedding
 from embeddings_tf.testing import made_up_batches
 from embeddings_tf.testing.constructible import constructible
@@ -23,6 +25,7 @@ def check_objective(
     not_applicable: Mapping[str, str] | None = None,
     gaussian: bool = False,
     draws_samples: bool = False,
+    batch: Callable | None = None,
     only: Iterable[str] | None = None,
 ) -> list[str]:
     """Checks that your own objective has the properties of the library's.
@@ -52,6 +55,8 @@ def check_objective(
             `(batch, 2 * dim)` rather than points `(batch, dim)`.
         draws_samples: Whether its value depends on random samples. Values are
             then compared on Gaussians without variance.
+        batch: Function that returns labels `(rows,)` and embeddings `(rows,
+            width)` of several classes; by default three classes in a plane.
         only: Names of the properties to check; by default all.
 
     Returns:
@@ -82,12 +87,26 @@ def check_objective(
         documented=None,
         set_wise=False,
         **(_OF_GAUSSIANS if gaussian else {}),
+        **_of_batch(batch, gaussian),
     )
     left_out = SOURCE_RULES | without_meaning(entry)
     if not draws_samples:
         left_out |= {"samples"}
     properties = [n for n in entry.properties() if n not in left_out]
     return run_checks(entry, properties, only)
+
+
+def _of_batch(batch: Callable | None, gaussian: bool) -> dict[str, Any]:
+    """The batch, and the last layer of encoders of its width."""
+    if batch is None:
+        return {}
+    width = batch()[1].shape[-1]
+    head = functools.partial(keras.layers.Dense, width, dtype="float32")
+    if gaussian:
+        head = functools.partial(
+            GaussianEmbedding, width // 2, initial_variance=0.05
+        )
+    return {"batch": batch, "head": head}
 
 
 _OF_GAUSSIANS: dict[str, Any] = {

@@ -86,7 +86,7 @@ class Entry:
             return check(*fixtures)
         try:
             check(*fixtures)
-        except (AssertionError, ValueError):
+        except Exception:  # Keras and TensorFlow raise errors of many types
             return None
         raise AssertionError(f"{name} passes: remove the exemption")
 

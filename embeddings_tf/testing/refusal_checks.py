@@ -98,7 +98,8 @@ class RefusalChecks(Trainable):
             "one large class": np.maximum(np.arange(len(labels)) - 5, 0),
             "no rows": labels[:0],
         }
-        least = getattr(self.new(), "num_support", 1) + 1
+        support = getattr(self.new(), "num_support", None)
+        least = needs.rows if support is None else support + 1
         for what, y in cases.items():
             expected = [
                 sum(y == label) >= least and len(set(y)) > 1 for label in y

@@ -73,6 +73,29 @@ def test_scaled_by_the_number_of_replicas(strategy):
             np.testing.assert_allclose(value, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("reduction", ["sum", "sum_over_batch_size"])
+def test_gradients_of_uneven_replicas(strategy, reduction):
+    """As on one replica; a sum needs no balance of the rows."""
+    pieces = [slice(0, 4), slice(4, 6)]
+
+    def gradient(piece):
+        z = tf.constant(Z[piece])
+        with tf.GradientTape() as tape:
+            tape.watch(z)
+            value = Ours(reduction=reduction)(LABELS[piece], z)
+        return tape.gradient(value, z)
+
+    found = strategy.run(
+        lambda: gradient(
+            pieces[tf.distribute.get_replica_context().replica_id_in_sync_group]
+        )
+    )
+    found = np.concatenate(strategy.experimental_local_results(found))
+    scale = 1 if reduction == "sum" else 1 / len(Z)
+    expected = np.repeat(LABELS[:, None] * scale, 2, axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 def test_lists():
     np.testing.assert_allclose(
         Ours()(LABELS.tolist(), Z.tolist()), OfKeras()(LABELS, Z), rtol=1e-6

@@ -322,6 +322,50 @@ def test_errors(arguments, message):
         LearnedDistance(**{"distance": PairDistance((8,)), **arguments})
 
 
+@pytest.mark.parametrize("classifier", [None, "softmax"])
+@pytest.mark.parametrize(
+    ("distance", "whole"),
+    [
+        ("mixed_bfloat16", "float32"),
+        ("mixed_float16", "float32"),
+        ("float32", "float64"),
+    ],
+)
+def test_a_distance_of_another_dtype(distance, whole, classifier):
+    """The value has the dtype of the objective."""
+    labels, z = np.repeat([0, 1, 2], 4), embeddings(12).astype(whole)
+
+    def value(distance, dtype):
+        made = LearnedDistance(
+            PairDistance((8,), seed=1, dtype=distance),
+            *(3, classifier) if classifier else (),
+            encoder_loss=losses.TripletLoss(),
+            dtype=dtype,
+        )
+        keras.utils.set_random_seed(0)
+        return made(labels, tf.constant(z))
+
+    found = value(distance, whole)
+    assert found.dtype == whole
+    assert np.isfinite(found).all()
+    if classifier is None:  # whose first weights depend on the dtype
+        expected = value("float32", "float32")
+        np.testing.assert_allclose(found, expected, rtol=0.02)
+
+
+def test_many_pairs_with_a_distance_in_half_precision():
+    """More negative pairs than float16 can count."""
+    labels = np.repeat(np.arange(12), 25)
+    z = embeddings(300)
+    values = [
+        LearnedDistance(PairDistance((4,), seed=1, dtype=dtype))(
+            labels, tf.constant(z)
+        ).numpy()
+        for dtype in ("float32", "mixed_float16")
+    ]
+    np.testing.assert_allclose(*values, rtol=0.01)
+
+
 def test_another_loss_of_the_encoder():
     """Its values are added, and alone train the encoder if asked to."""
     labels, z = BATCHES["class by class"], tf.Variable(embeddings())

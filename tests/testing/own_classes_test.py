@@ -12,10 +12,13 @@ import pytest
 import tensorflow as tf
 
 from embeddings_tf import layers
+from embeddings_tf import losses
 from embeddings_tf import metrics
 from embeddings_tf import objectives
 from embeddings_tf import testing
 from embeddings_tf.losses.embedding_loss import EmbeddingLoss
+from embeddings_tf.ops.batch_needs import BatchNeeds
+from embeddings_tf.testing.made_up_batches import points
 
 ROOT = pathlib.Path(__file__).parents[2]
 # Properties that are checked in milliseconds.
@@ -191,6 +194,54 @@ def test_a_metric_that_needs_more_arguments():
     assert testing.check_metric(
         make, perfect=perfect, chance=perfect, only=["perfect"]
     ) == ["perfect"]
+
+
+def test_a_check_may_fail_by_any_error():
+    """Keras raises NotImplementedError, which an exemption accepts."""
+
+    class Own(keras.layers.Layer):
+        def call(self, x):
+            return x[:, :1]
+
+    names = ["output_shape"]
+    with pytest.raises(AssertionError, match="output_shape"):
+        testing.check_layer(Own, only=names)
+    exempt = {"output_shape": "Keras infers it"}
+    assert testing.check_layer(Own, not_applicable=exempt, only=names) == names
+
+
+def test_a_batch_of_another_width():
+    """Also where encoders are trained."""
+
+    def plane():
+        labels, z = points()
+        return labels, np.concatenate([z, z, z[:, :1]], axis=1)
+
+    names = ["training_lowers_it", "zeros"]
+    make = functools.partial(objectives.FullCovariancePrototypes, 2)
+    assert (
+        testing.check_objective(
+            make, batch=plane, draws_samples=True, only=names
+        )
+        == names
+    )
+
+    def wide():
+        labels, z = points()
+        return labels, np.concatenate([z] * 4, axis=1)
+
+    make = functools.partial(losses.FStatisticLoss, 3)
+    assert testing.check_loss(make, batch=wide, only=names) == names
+
+
+def test_rows_that_teach_are_those_of_the_own_needs():
+    class OfThree(losses.TripletLoss):
+        @property
+        def batch_needs(self):
+            return BatchNeeds(3, 1, "a sampler")
+
+    names = ["teachable_rows"]
+    assert testing.check_loss(OfThree, only=names) == names
 
 
 def test_an_exemption_must_be_needed():
