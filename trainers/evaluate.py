@@ -64,7 +64,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         from trainers.classes import classes_of
         from trainers.classes import require_same_classes
         from trainers.data import Data
-        from trainers.fingerprint import fingerprint
+        from trainers.fingerprint import evaluation_fingerprint
 
         started = time.monotonic()
         print(f"Evaluating the best epoch of {path}.", flush=True)
@@ -85,7 +85,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
             **results,
             "seconds": round(time.monotonic() - started, 1),
             "settings": settings,
-            "data_fingerprint": fingerprint(data, *run.evaluation.splits),
+            "data_fingerprint": evaluation_fingerprint(data),
             **provenance(),
         }
         update_results(path, **{section: found})

@@ -1,13 +1,16 @@
 """A short hash that distinguishes data sets."""
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 
 NUM_EXAMPLES = 32
 
 
-def fingerprint(data, *splits: str) -> str:
+def fingerprint(
+    data, *splits: str, lists: Sequence[tuple[str, str, int]] = ()
+) -> str:
     """Returns sixteen hexadecimal digits for splits of a run's data.
 
     Two runs with the same fingerprint almost certainly had the same data. The
@@ -19,11 +22,27 @@ def fingerprint(data, *splits: str) -> str:
     Args:
         data: The `trainers.data.Data` of the run.
         *splits: Names of splits; by default the training split.
+        lists: Arguments of `data.trials`; these lists are covered, too.
     """
     digest = hashlib.sha256()
     for split in splits or (data.run.data.split,):
         _add(digest, *data.unprocessed(split))
+    for arguments in lists:
+        _, *columns = data.trials(*arguments)
+        for column in columns:
+            digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()[:16]
+
+
+def evaluation_fingerprint(data) -> str:
+    """Returns the fingerprint of the splits and lists that are evaluated."""
+    wanted = data.run.evaluation
+    split = getattr(wanted, "trials_split", "")
+    lists = [
+        (split, path, 0) for path in getattr(wanted, "trials", {}).values()
+    ]
+    splits = wanted.splits or (split,) * bool(lists)
+    return fingerprint(data, *splits, lists=lists)
 
 
 def _add(digest, x, labels) -> None:

@@ -32,13 +32,16 @@ def require_same_data(workdir: pathlib.Path, data, state: dict) -> None:
     Raises:
         OtherDataError: If the data has another fingerprint than the state.
     """
-    fields = data.run
+    fields, validation = data.run, data.run.evaluation.validation
+    lists = []
+    if getattr(validation, "trials", ""):
+        lists = [(validation.split, validation.trials, validation.num_trials)]
     splits = {
-        TRAINING_FINGERPRINT: fields.data.split,
-        VALIDATION_FINGERPRINT: fields.evaluation.validation.split,
+        TRAINING_FINGERPRINT: (fields.data.split, []),
+        VALIDATION_FINGERPRINT: (validation.split, lists),
     }
-    for name, split in splits.items():
-        found = fingerprint(data, split)
+    for name, (split, of_split) in splits.items():
+        found = fingerprint(data, split, lists=of_split)
         expected = state.setdefault(name, found)
         if found != expected:
             raise OtherDataError(

@@ -39,7 +39,9 @@ def choose_published(
 ) -> None:
     """Draws from a grid of Monteiro et al. 2020, also for their baseline.
 
-    For the triplet loss the margin replaces the fields of the objective.
+    For the triplet loss the margin replaces the fields of the objective. The
+    paper's baseline also has a classifier, whose label smoothing and kind are
+    not searched here.
     """
     if "objective" in config:
         choose(hyperparameters, config, grid)
@@ -47,7 +49,11 @@ def choose_published(
         return
     shared = {n: v for n, v in grid.items() if not n.startswith("objective.")}
     choose(hyperparameters, config, shared)
-    choose(hyperparameters, config, {"loss.margin": (0.1, 0.2, 0.3, 0.5)})
+    set_field(
+        config,
+        "loss.margin",
+        hyperparameters.Float("loss.margin", 0.1, 1.0),  # as published
+    )
 
 
 def set_learning_rate(config, value: float) -> None:

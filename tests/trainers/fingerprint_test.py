@@ -4,6 +4,7 @@ import types
 
 import numpy as np
 
+from trainers.fingerprint import evaluation_fingerprint
 from trainers.fingerprint import fingerprint
 
 NUMBERED = (0, "train"), (1, "test")
@@ -64,3 +65,30 @@ def test_splits_can_be_named():
     before = fingerprint(data, "train", "test")
     splits["test"][0][3, 1] += 1
     assert fingerprint(data, "train", "test") != before
+
+
+def test_lists_of_trials():
+    """Where only lists are evaluated, their split counts, too."""
+    trials = {
+        "a": (None, np.array([0, 1]), np.array([1, 2]), np.array([True, False]))
+    }
+    trials["b"] = (*trials["a"][:3], np.array([False, False]))
+    splits = {name: (np.full((4, 2), n), np.arange(4)) for n, name in NUMBERED}
+
+    def of_lists(path, split="test"):
+        evaluation = types.SimpleNamespace(
+            splits=(), trials_split=split, trials={"list": path}
+        )
+        run = types.SimpleNamespace(
+            data=types.SimpleNamespace(split="train"), evaluation=evaluation
+        )
+        return evaluation_fingerprint(
+            types.SimpleNamespace(
+                run=run,
+                unprocessed=splits.get,
+                trials=lambda split, path, num_trials: trials[path],
+            )
+        )
+
+    assert of_lists("a") == of_lists("a") != of_lists("b")
+    assert of_lists("a") != of_lists("a", split="train")

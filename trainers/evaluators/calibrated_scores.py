@@ -47,11 +47,12 @@ def calibrate(
     """Fits calibrations and thresholds to all pairs of validation classes.
 
     Of more than `MOST_EXAMPLES` examples, whole classes are drawn. Empty if
-    the validation split is evaluated itself, or `evaluation.calibrate` is
-    False.
+    only lists of trials are evaluated, the validation split is evaluated
+    itself, or `evaluation.calibrate` is False.
     """
     name = run.evaluation.validation.split
-    if not run.evaluation.calibrate or name in run.evaluation.splits:
+    splits = run.evaluation.splits
+    if not splits or not run.evaluation.calibrate or name in splits:
         return {}
     x, labels = some_of_each_class(
         *split_to_embed(data, name), run.evaluation.num_per_class

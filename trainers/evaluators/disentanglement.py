@@ -167,12 +167,37 @@ def _decode(model):
     return lambda codes: model.decode(codes).numpy()
 
 
+def _half(factors: np.ndarray) -> np.ndarray:
+    """Marks half of the combinations of values: every other one.
+
+    If a factor then has values on one side only, as the last factor can if
+    every combination exists, halves are drawn at random. The half with the
+    fewest such values is taken.
+    """
+    combinations = class_ids(factors)
+    rng = np.random.default_rng(0)
+    order = np.arange(combinations.max() + 1)
+    best, fewest = None, np.inf
+    for _ in range(20):
+        half = order[combinations] % 2 == 0
+        missing = sum(
+            len(np.setxor1d(column[half], column[~half]))
+            for column in factors.T
+        )
+        if missing < fewest:
+            best, fewest = half, missing
+        if not missing:
+            break
+        order = rng.permutation(order)
+    return best
+
+
 def _measures(codes, factors, progress: Progress) -> dict:
     """Returns all measures; each of `NUM_MEASURES` advances by one."""
     counted = progress.counting
     by_value = counted(metrics.explicitness_by_value)(codes, factors)
     single = counted(metrics.single_dimension_auc_by_value)(codes, factors)
-    half = class_ids(factors) % 2 == 0
+    half = _half(factors)
     return {
         "modularity": counted(metrics.modularity)(codes, factors),
         # Corrected for chance; the published one favours uninformative codes.

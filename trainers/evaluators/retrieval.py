@@ -176,14 +176,20 @@ def _others(model, embeddings, rows, count: int) -> np.ndarray:
 
 
 def _uncertainty(model, x, embeddings, points, classes) -> dict:
-    """R-AUROC and AURC of each uncertainty of the model, if it has any."""
+    """R-AUROC and AURC of each uncertainty of the model, if it has any.
+
+    As for the recall, a query needs another example of its class.
+    """
     distance, found = Method(model).distance, {}
     sources = uncertainty.uncertainties(model, x, embeddings)
     if not sources:
         return {}
     progress = Progress(len(classes), "example")
     wrong = uncertainty.is_wrong(points, points, classes, distance, progress)
+    is_query = np.bincount(classes)[classes] > 1
+    wrong = wrong[is_query]
     for name, values in sources.items():
+        values = values[is_query]
         row = {
             "area_under_risk_coverage": metrics.area_under_risk_coverage(
                 values, wrong

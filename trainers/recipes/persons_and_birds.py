@@ -8,7 +8,10 @@ The settings are from the released configurations. They differ from the
 paper's text: the F-statistic loss takes 5 images of a person and 4 images of a
 bird instead of up to 10; its learning rate is 1e-4 instead of 2e-4 on CUHK03
 and 3e-4 instead of 2e-4 on CUB-200-2011. As in the paper, batches follow an
-epoch without replacement. Not run on the real data.
+epoch without replacement. `steps_per_epoch` is the same for all losses of a
+data set, while a pass of the F-statistic loss, which takes fewer images of a
+class, has about twice the batches: its early stopping, in epochs, waits for
+half as many batches as in the paper. Not run on the real data.
 """
 
 from trainers.recipe import Recipe

@@ -79,11 +79,14 @@ def retrieval(
         validation={"split": "validation"},
         evaluation=sections.retrieval("cosine", k=(1, 2, 4, 8), cluster=True),
         batches={"allow_fewer": allow_fewer},
+        nesterov=True,  # as in the authors' code for retrieval
         **method,
     )
 
 
-def _common(dataset, learning_rate, num_epochs, batches=(), **more):
+def _common(
+    dataset, learning_rate, num_epochs, batches=(), nesterov=False, **more
+):
     return sections.config(
         dataset,
         # Memory per split; other images are decoded in every epoch.
@@ -97,7 +100,9 @@ def _common(dataset, learning_rate, num_epochs, batches=(), **more):
             "weights": "imagenet",
             "image_shape": (SIZE, SIZE, 3),
         },
-        optimizer=sections.sgd(learning_rate, l2=1e-4, global_clipnorm=10.0),
+        optimizer=sections.sgd(
+            learning_rate, l2=1e-4, nesterov=nesterov, global_clipnorm=10.0
+        ),
         num_epochs=num_epochs,
         patience=num_epochs,
         **more,

@@ -10,7 +10,7 @@ of 50 images of each test class, two million, and claims with five enrolled
 images.
 
 Departures from the recipes of mini-ImageNet: Adam with cosine decay, fewer
-images (the first are taken in validation), 1,500 batches of 120 images.
+images (spread over each class in validation), 1,500 batches of 120 images.
 """
 
 from trainers.recipe import Recipe

@@ -36,7 +36,7 @@ OMNIGLOT = {
         "uniform_biases": True,
         "fused": True,
     },
-    # Every fourth drawing: the test has 1,692 classes of 20.
+    # Every fifth drawing: the test has 1,692 classes of 20.
     "num_per_class": 4,
 }
 

@@ -5,7 +5,7 @@ EER. For `cifar10_learned_distance`, `mini_imagenet_learned_distance` and other
 recipes with stochastic gradient descent and a `plateau`: the learning rate is
 lowered after `patience` epochs without a better EER. The paper also tunes its
 triplet baseline (`cifar10_triplet`): here the margin replaces the fields of the
-distance.
+objective, and the baseline has no classifier.
 """
 
 from tuning.fields import choose_published

@@ -1,6 +1,8 @@
 """Stochastic prototypes: values that the paper does not state.
 
-For recipes with a `StochasticPrototypes`. The space contains:
+For recipes with a `StochasticPrototypes` and at least 35 examples of a class,
+such as n-digit numbers: supports and queries must fit into a class. The space
+contains:
 
 - the number of supports and queries in a training episode;
 - the learning rate and its schedule;

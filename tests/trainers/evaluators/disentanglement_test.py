@@ -42,6 +42,21 @@ def test_factors_that_depend_on_each_other():
     assert modularity_of_ideal(factors) == pytest.approx(expected)
 
 
+def test_both_halves_have_every_value():
+    """Every other combination would be one value of the last factor."""
+    factors = np.stack(np.unravel_index(np.arange(24), (3, 4, 2)), axis=1)
+    factors = np.repeat(factors, 2, axis=0)
+    half = disentanglement._half(factors)
+    for column in factors.T:
+        assert {*column[half]} == {*column[~half]} == {*column}
+    # Whole combinations are on one side.
+    assert (half[::2] == half[1::2]).all()
+    # Elsewhere the halves are as before.
+    some = factors[np.random.default_rng(0).random(48) < 0.6]
+    expected = disentanglement.class_ids(some) % 2 == 0
+    np.testing.assert_array_equal(disentanglement._half(some), expected)
+
+
 def test_published_measures_are_those_of_the_metrics():
     """On few examples all are used: half are fitted, half are tested."""
     rng = np.random.default_rng(0)

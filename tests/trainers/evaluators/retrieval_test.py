@@ -43,8 +43,20 @@ def test_equal_images_of_both_classes_share_the_chance():
     assert found == pytest.approx((0.5 + 0.5 + 0 + 1) / 4)
 
 
-def test_classes_of_one_image_are_no_queries():
+def test_classes_of_one_image_are_no_queries(monkeypatch):
     assert ceiling(images(1, 2, 2), np.array([0, 0, 1])) == 0.5
+    # Also for the uncertainty: they have nothing to find.
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(40, 2))
+    classes = np.array([*np.repeat(range(10), 3), *range(10, 20)])
+    values = rng.random(40)
+    monkeypatch.setattr(
+        retrieval.uncertainty, "uncertainties", lambda *_: {"head": values}
+    )
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    found = retrieval._uncertainty(model, None, points, points, classes)
+    expected = metrics.recall_auroc(values, points, classes)
+    assert found["uncertainty_head"]["recall_auroc"] == pytest.approx(expected)
 
 
 def test_the_best_encoder_reaches_it():
