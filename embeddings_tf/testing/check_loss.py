@@ -11,6 +11,7 @@ import keras
 from embeddings_tf.testing.constructible import constructible
 from embeddings_tf.testing.loss import Loss
 from embeddings_tf.testing.made_up_batches import points
+from embeddings_tf.testing.made_up_batches import width_of
 from embeddings_tf.testing.run_checks import SOURCE_RULES
 from embeddings_tf.testing.run_checks import as_dict
 from embeddings_tf.testing.run_checks import run_checks
@@ -83,7 +84,7 @@ def check_loss(
         not_applicable=as_dict("not_applicable", not_applicable),
         batch=batch,
         head=functools.partial(
-            keras.layers.Dense, batch()[1].shape[-1], dtype="float32"
+            keras.layers.Dense, width_of(batch), dtype="float32"
         ),
         documented=None,
         set_wise=False,

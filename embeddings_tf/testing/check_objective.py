@@ -86,8 +86,10 @@ def check_objective(
         not_applicable=as_dict("not_applicable", not_applicable),
         documented=None,
         set_wise=False,
-        **(_OF_GAUSSIANS if gaussian else {}),
-        **_of_batch(batch, gaussian),
+        **{
+            **(_OF_GAUSSIANS if gaussian else {}),
+            **_of_batch(batch, gaussian),
+        },
     )
     left_out = SOURCE_RULES | without_meaning(entry)
     if not draws_samples:
@@ -100,7 +102,7 @@ def _of_batch(batch: Callable | None, gaussian: bool) -> dict[str, Any]:
     """The batch, and the last layer of encoders of its width."""
     if batch is None:
         return {}
-    width = batch()[1].shape[-1]
+    width = made_up_batches.width_of(batch)
     head = functools.partial(keras.layers.Dense, width, dtype="float32")
     if gaussian:
         head = functools.partial(

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from embeddings_tf.ops import arguments
+
 NUM_CLASSES, NUM_PER_CLASS = 3, 4
 NUM_ROWS, NUM_FEATURES = NUM_CLASSES * NUM_PER_CLASS, 6
 
@@ -55,6 +57,25 @@ def separable(labels, deviation=0.1):
         0, deviation, (len(labels), NUM_FEATURES)
     )
     return x.astype("float32")
+
+
+def width_of(batch) -> int:
+    """Returns the width of the embeddings that a batch function makes.
+
+    Raises:
+        ValueError: If it is not a function that returns labels and embeddings.
+    """
+    arguments.function("batch", batch, "nothing")
+    found = batch()
+    try:
+        _, z = found
+        _, width = np.shape(z)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "`batch` must return labels (rows,) and embeddings (rows, width); "
+            f"it returned {found!r}."
+        ) from error
+    return width
 
 
 def in_class_order(labels, order):

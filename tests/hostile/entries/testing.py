@@ -122,6 +122,11 @@ ENTRIES = {
             "not_applicable": not_applicable("vector"),
             "gaussian": [refused("points", False)],
             "draws_samples": [refused("but checks samples", False)],
+            "batch": [
+                value
+                for value in functions(NaN=not_finite())
+                if value.name != "None"  # the default
+            ],
             "only": only("samples", "vector"),
         },
         raises=(AssertionError,),
