@@ -1395,6 +1395,15 @@ def refuses_without_saying_what(recall, embeddings, labels):
         raise ValueError("bad input") from error
 
 
+@pytest.mark.parametrize("entry", [*LOSSES, *OBJECTIVES], ids=str)
+def test_a_row_needs_another_of_its_class_or_its_supports(entry):
+    """The check of own classes takes the number that they state."""
+    made = entry.make()
+    if hasattr(made, "batch_needs"):
+        least = getattr(made, "num_support", 1) + 1
+        assert made.batch_needs.rows == least
+
+
 PROTOTYPICAL, INTERSECTION, NAIVE = *LOSSES[:1], *OBJECTIVES[:2]
 BROKEN = [
     # Losses and objectives.

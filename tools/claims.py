@@ -94,7 +94,9 @@ def published_differences(
         for name, (ours, theirs) in run.items()
         if ours.mean < theirs
     ]
-    of_one_seed = any(ours.over != "runs" for ours in differences.values())
+    of_one_seed = any(
+        ours.over != "runs" or ours.count < 2 for ours in differences.values()
+    )
     text = (
         f"{len(run)} of {len(cells)} cells run: higher in {positive}, with p "
         f"below {LEVEL:g} in {sure}, in {len(run) - len(short)} by at least "

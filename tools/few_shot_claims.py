@@ -17,6 +17,7 @@ from tools.paired_difference import mean_of_parts
 from tools.paired_difference import mean_over_episodes
 from tools.paired_difference import of_differences
 from tools.paired_episodes import mean_of_each
+from tools.paired_episodes import mean_of_runs
 from tools.paired_episodes import paired_episodes
 from tools.paired_episodes import paired_runs
 
@@ -210,7 +211,23 @@ def omniglot_claims(results: list[dict]) -> list[claims.Claim]:
         return paired_runs(*models, omniglot_table.split(*column), condition)
 
     def mean_difference(condition) -> PairedDifference | None:
-        """SPE - PN, the mean over the columns, over seeds that all have."""
+        """SPE - PN, the mean over the columns, over seeds that all have.
+
+        With one seed the test is over episodes.
+        """
+        of_one_seed = mean_of_runs(
+            [
+                (
+                    chosen(column[0], SPE, condition),
+                    chosen(column[0], PN, condition),
+                    omniglot_table.split(*column),
+                    condition,
+                )
+                for column in omniglot_table.COLUMNS
+            ]
+        )
+        if of_one_seed is not None:
+            return of_one_seed
         means = mean_differences(
             [
                 differences(

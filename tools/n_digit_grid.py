@@ -276,8 +276,8 @@ def commands(chosen: dict[str, list[dict]]) -> list[str]:
 def budgets(chosen: dict[str, list[dict]]) -> list[str]:
     """Lists the training time and the searched settings of each recipe."""
     lines = [
-        "| recipe | seeds | searched settings | steps | images a step | minutes "
-        "| validation |",
+        "| recipe | seeds | searched settings | steps | images a step "
+        "| minutes | validation |",
         "|---|---|---|---:|---:|---:|---:|",
     ]
     for recipe, runs in chosen.items():

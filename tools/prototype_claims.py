@@ -31,6 +31,7 @@ from tools.paired_difference import LEVEL
 from tools.paired_difference import PairedDifference
 from tools.paired_episodes import paired_runs
 from tools.reproduced_verdicts import NO_EXPERIMENT
+from tools.reproduced_verdicts import NO_VERDICT
 from tools.reproduced_verdicts import judged
 from trainers.config import load_recipe
 from trainers.workdir import recipe_fields
@@ -45,9 +46,9 @@ PLANE = "n_digit_2_dim_2"
 NAIVE = samplers_study.SERIES[1:]
 # Unknown inputs that are of the same data set.
 HELD_OUT_CLASSES = ("other classes", "other groups")
-# What we saw in the pictures of planes, and our judgement.
+# What we saw in the picture of a run of so many steps, and our judgement.
 SEEN = {
-    prototype_planes.CHARACTERS: (
+    ("omniglot_1_shot_dim_2_stochastic_prototypes", 5000): (
         "in part",
         "from left to right, single strokes become characters of many strokes, "
         "as in the paper; the other axis tells wide from tall characters only "
@@ -224,7 +225,8 @@ def _growth(run: dict) -> dict[str, float]:
 
 def _growth_by_hue_noise(run: dict) -> str:
     cells = " and that of ".join(
-        f"{factor} is {times:.1f} times" for factor, times in _growth(run).items()
+        f"{factor} is {times:.1f} times"
+        for factor, times in _growth(run).items()
     )
     return f"the variance of {cells} as large"
 
@@ -370,13 +372,13 @@ def plane_claims(planes: dict[str, dict]) -> list[claims.Claim]:
         recipe = recipe_fields(load_recipe(origin["recipe"]))
         whole = recipe["num_epochs"] * recipe["steps_per_epoch"]
         of = "" if steps >= whole else f" of {whole:,}"
-        judgement, what = SEEN.get(name, ("not looked at", ""))
+        judgement, what = SEEN.get((origin["recipe"], steps), ("", ""))
         found.append(
             (
                 claim,
                 f"[picture](prototypes.md#planes) after {steps:,}{of} episodes"
                 + f": {what}" * bool(what),
-                judged(judgement),
+                judged(judgement) if judgement else NO_VERDICT,
             )
         )
     return found

@@ -5,14 +5,12 @@ import sys
 import threading
 
 import keras
-import numpy as np
 
 from embeddings_tf import datasets
 from trainers.classes import classes_of
 from trainers.classes import print_classes
 from trainers.classes import require_large_classes
 from trainers.copies import Copies
-from trainers.copies import digest
 from trainers.data import Data
 from trainers.evaluation_fields import Retrieval
 from trainers.evaluation_fields import RetrievalValidation
@@ -60,17 +58,15 @@ def check_data(run: Run, for_goal: bool = False) -> int:
             for_goal or run.data.images.size > 0,
             _features_of(run, x, for_goal),
         )
-        class_names = data.class_names(labels).astype(np.str_)
-        if found:
-            class_names = data.names_of_classes(split)
+        classes = data.names_of_classes(split) if found else None
         names = getattr(x, "names", None)
         for number, (content, message) in enumerate(contents):
             if message:
                 print(message, file=sys.stderr)
                 num_bad += 1
-            else:
+            elif found:  # data by name cannot be changed
                 name = names[number] if names else f"{split} {number}"
-                copies.add(content, name, class_names[number], split)
+                copies.add(content, name, classes[number], split)
         total += len(x)
     if num_bad:
         raise ValueError(
@@ -112,7 +108,7 @@ def _read(x, split: str, any_size: bool, features_of) -> list[tuple]:
         content, message = b"", ""
         try:
             example = x[number]
-            content = digest(example)
+            content = Copies.digest(example)
             message = _other_size(x, number, example, first_shape, any_size)
             message = message or _no_features(x, number, example, features_of)
         except (ValueError, OSError) as error:

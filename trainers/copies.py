@@ -26,11 +26,18 @@ class Copies:
         self._first: dict[bytes, _Example] = {}
         self._pairs: list[tuple[_Example, _Example]] = []
 
+    @staticmethod
+    def digest(example) -> bytes:
+        """Returns 16 bytes that equal examples share."""
+        values = np.ascontiguousarray(example)
+        kind = f"{values.dtype.str}{values.shape}".encode()
+        return hashlib.blake2b(kind + values.tobytes(), digest_size=16).digest()
+
     def add(self, content: bytes, name: str, class_name: str, split: str):
-        """Notes the next example; `content` is a `digest`."""
+        """Notes the next example; `content` is its `digest`."""
         example = _Example(name, class_name, split)
         first = self._first.setdefault(content, example)
-        if first is not example:
+        if first.name != name:  # else one example of two splits
             self._pairs.append((example, first))
 
     def lines(self) -> list[str]:
@@ -51,7 +58,7 @@ class Copies:
             key=lambda pair: [not is_kind(*pair) for is_kind, _ in kinds],
         )
         lines = [
-            f"{len(self._pairs)} examples are copies of earlier ones"
+            f"copies of other examples: {len(self._pairs)}"
             + f", {' and '.join(counts)}" * bool(counts)
             + "; remove them"
         ]
@@ -71,13 +78,6 @@ class Copies:
         if len(worst) > _LISTED:
             lines.append(f"  and {len(worst) - _LISTED} more")
         return lines
-
-
-def digest(example) -> bytes:
-    """Returns 16 bytes that equal examples share."""
-    values = np.ascontiguousarray(example)
-    kind = f"{values.dtype.str}{values.shape}".encode()
-    return hashlib.blake2b(kind + values.tobytes(), digest_size=16).digest()
 
 
 def _other_class(example: _Example, first: _Example) -> bool:

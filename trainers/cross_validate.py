@@ -103,10 +103,6 @@ def cross_validate(
     runs = {fold: load_recipe(recipe, of_fold(fold)) for fold in every}
     with open_workdir(workdir) as path:
         found = {fold: _results(path / f"fold_{fold}") for fold in every}
-        for fold in every:
-            run = path / f"fold_{fold}"
-            if (run / "config.json").exists():
-                _require_unchanged(run, changed_fields(run, runs[fold]))
         if not require_free(path, name, whole):
             start(whole.training.strategy)
             from trainers.fit import check_recipe
@@ -114,6 +110,10 @@ def cross_validate(
             for fold in wanted[:1]:  # all folds use the same data
                 check_recipe(runs[fold])
             claim(path, name, whole)
+        for fold in every:
+            run = path / f"fold_{fold}"
+            if (run / "config.json").exists():
+                _require_unchanged(run, changed_fields(run, runs[fold]))
         missing = [f for f in wanted if not is_evaluated(found[f], whole)]
         if missing:
             start(whole.training.strategy)
@@ -144,8 +144,9 @@ def _require_unchanged(run: pathlib.Path, changed: list[tuple]) -> None:
         field, of_fold, of_others = changed[0]
         raise ValueError(
             f"the recipe has changed: {run} has {field}={of_fold!r}, and this "
-            f"cross-validation {of_others!r}. Folds of several recipes have no "
-            "common mean; restore the recipe, or choose another --workdir"
+            f"cross-validation has {of_others!r}. Folds of several recipes "
+            "have no common mean; restore the recipe, or choose another "
+            "--workdir"
         )
 
 

@@ -100,17 +100,27 @@ class Data:
             return labels
         return np.array([self._own_names[label] for label in labels.tolist()])
 
-    def named(self) -> "Data":
-        """Returns the same data with names of classes as labels, if it can."""
+    def named(self, split: str) -> "Data":
+        """Returns the same data with names of classes as labels.
+
+        It is this data itself if the labels of the split have no names.
+        """
         fields = self.run.data
         if fields.label.feature or fields.folds.num_folds:
             return self
-        named = dataclasses.replace(fields, label=Label("class"))
-        return Data(dataclasses.replace(self.run, data=named))
+        of_names = dataclasses.replace(fields, label=Label("class"))
+        named = Data(dataclasses.replace(self.run, data=of_names))
+        is_own = is_own_data(fields.dataset)
+        if is_own and not has_all_examples(fields.dataset):
+            try:
+                named.labels(split)
+            except ValueError:  # a function that knows other labels
+                return self
+        return named
 
     def names_of_classes(self, split: str) -> np.ndarray:
         """Returns the name of the class of each example of a split, `(n,)`."""
-        named = self.named()
+        named = self.named(split)
         names = named.class_names(named.labels(split))
         return np.asarray(names).astype(np.str_)
 

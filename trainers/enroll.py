@@ -107,7 +107,11 @@ def enroll(arguments: argparse.Namespace) -> None:
     from embeddings_tf.ops.locked_folder import locked_folder
 
     def say_so():
-        print(f"Waiting: another command enrolls into {path.parent}.")
+        print(
+            "Waiting: another command changes a gallery in "
+            f"{path.parent.resolve()}.",
+            flush=True,
+        )
 
     with locked_folder(path.parent, say_so):
         _enroll(arguments, path, workdir)

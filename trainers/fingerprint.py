@@ -28,9 +28,10 @@ def fingerprint(
     for split in splits or (data.run.data.split,):
         _add(digest, *data.unprocessed(split))
     for arguments in lists:
-        _, *columns = data.trials(*arguments)
-        for column in columns:
-            digest.update(np.ascontiguousarray(column).tobytes())
+        x, *sides, is_target = data.trials(*arguments)
+        _add(digest, x, is_target)
+        for side in sides:  # places in `x`, the examples in the list
+            digest.update(np.ascontiguousarray(side).tobytes())
     return digest.hexdigest()[:16]
 
 

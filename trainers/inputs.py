@@ -117,7 +117,7 @@ def read_rows(run: Run, data: str, names: list[str]) -> Inputs:
 
 def read_split(run: Run, split: str) -> Inputs:
     """Reads a split of the run's data, with the names of its classes."""
-    data = Data(run).named()
+    data = Data(run).named(split)
     x, labels = data.split(split)
     names, features = _names(run, split, x), feature_columns(run.data.dataset)
     classes = np.asarray(data.class_names(labels)).astype(np.str_)

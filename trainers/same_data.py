@@ -42,6 +42,8 @@ def require_same_data(workdir: pathlib.Path, data, state: dict) -> None:
     }
     for name, (split, of_split) in splits.items():
         found = fingerprint(data, split, lists=of_split)
+        if of_split and state.get(name) == fingerprint(data, split):
+            continue  # of an older version, which left out lists
         expected = state.setdefault(name, found)
         if found != expected:
             raise OtherDataError(

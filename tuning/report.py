@@ -180,8 +180,8 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
 def kept_in_full(recipe: str, overrides: list[str]) -> list[str]:
     """Returns the overrides of a search that do not shorten its trainings.
 
-    A length that the recipe does not have, such as the steps of a decay that
-    the overrides themselves begin, is stretched with the training.
+    A length that the recipe does not have stays. Only the steps of a decay that
+    the overrides themselves begin are stretched with the training.
     """
     own = flat(config_of(read_run(recipe)))
     full, short = (
@@ -192,10 +192,11 @@ def kept_in_full(recipe: str, overrides: list[str]) -> list[str]:
     for override in overrides:
         name, _, value = override.partition("=")
         name = name.removeprefix("training.")
-        if name.rpartition(".")[2] not in LENGTHS:
+        last = name.rpartition(".")[2]
+        if name not in own and last == "decay_steps":
+            kept.append(f"{name}={round(float(value) * full / short)}")
+        elif name not in own or last not in LENGTHS:
             kept.append(override)
-        elif name not in own:
-            kept.append(f"{name}={round(int(value) * full / short)}")
     return kept
 
 

@@ -65,7 +65,7 @@ def test_differences_beside_published_ones():
         "d": (None, 4.0),
     }
     evidence, verdict = claims.published_differences(cells)
-    assert verdict == "in part"
+    assert verdict == "in part, one seed"  # b has no test
     assert evidence.startswith(
         "3 of 4 cells run: higher in 3, with p below 0.05 in 1, in 2 by at "
         "least the published difference; "
@@ -314,17 +314,17 @@ def test_the_cost_of_a_step(ratios, expected):
 
 
 @pytest.mark.parametrize("steps", [5000, 300])
-def test_a_picture_has_our_judgement(steps, monkeypatch):
+def test_a_picture_has_our_judgement(steps):
     recipe = "omniglot_1_shot_dim_2_stochastic_prototypes"
     origin = {"recipe": recipe, "training": {"steps": steps}}
     name = prototype_planes.CHARACTERS
     characters, numbers = prototype_claims.plane_claims({name: origin})
-    assert characters[2] == "in part, our judgement"
+    seen = (
+        "in part, our judgement" if steps == 5000 else "run, without a verdict"
+    )
+    assert characters[2] == seen
     assert ("of 5,000" in characters[1]) == (steps < 5000)
     assert numbers[1:] == ("no picture", "not run")
-    monkeypatch.setattr(prototype_claims, "SEEN", {})
-    characters, _ = prototype_claims.plane_claims({name: origin})
-    assert characters[2] == "not looked at, our judgement"
 
 
 def test_the_pages_are_up_to_date():

@@ -358,4 +358,6 @@ def test_two_commands_on_one_gallery_lose_nothing(colours, tmp_path, capsys):
         assert second.is_alive()
     second.join()
     assert {*contents(tmp_path / "g.npz")["labels"]} == {*TEST[:2]}
-    assert "Waiting: another command enrolls" in capsys.readouterr().out
+    assert (
+        "Waiting: another command changes a gallery" in capsys.readouterr().out
+    )

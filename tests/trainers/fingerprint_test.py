@@ -70,9 +70,15 @@ def test_splits_can_be_named():
 def test_lists_of_trials():
     """Where only lists are evaluated, their split counts, too."""
     trials = {
-        "a": (None, np.array([0, 1]), np.array([1, 2]), np.array([True, False]))
+        "a": (
+            np.zeros((3, 2)),
+            np.array([0, 1]),
+            np.array([1, 2]),
+            np.array([True, False]),
+        )
     }
     trials["b"] = (*trials["a"][:3], np.array([False, False]))
+    trials["other examples"] = (np.ones((3, 2)), *trials["a"][1:])
     splits = {name: (np.full((4, 2), n), np.arange(4)) for n, name in NUMBERED}
 
     def of_lists(path, split="test"):
@@ -91,4 +97,5 @@ def test_lists_of_trials():
         )
 
     assert of_lists("a") == of_lists("a") != of_lists("b")
+    assert of_lists("a") != of_lists("other examples")
     assert of_lists("a") != of_lists("a", split="train")

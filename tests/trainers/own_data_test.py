@@ -507,7 +507,7 @@ def test_check_names_copies(tmp_path, capsys):
     assert call(train, dataset, "--check") == 0
     summary, *pairs = capsys.readouterr().err.splitlines()
     assert summary.startswith(
-        "warning: 2 examples are copies of earlier ones, 1 in another class"
+        "warning: copies of other examples: 2, 1 in another class; remove them"
     )
     # What cannot be right comes first.
     assert pairs == ["  c/3.png is a/1.png (a and c)", "  a/2.png is a/1.png"]
@@ -524,7 +524,7 @@ def test_check_names_copies_of_training_and_test(tmp_path, capsys):
     words_of_it = words(f"arrays:{tmp_path / 'rows.npz'}")
     assert call(train, "--config", RECIPE, "--check", *words_of_it) == 0
     error = capsys.readouterr().err
-    assert "2 examples are copies of earlier ones" in error
+    assert "copies of other examples: 2, 2 in another split" in error
     assert "validation 0 is train 0 (train and validation)" in error
 
 
