@@ -53,6 +53,11 @@ def pytest_collection_finish():
     gc.set_threshold(young, middle, 10**6)
 
 
+def pytest_sessionfinish():
+    """pytest collects at its end, up to a minute for all the old objects."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def strategy():
     """Two replicas. A process has only one strategy, since several collide."""

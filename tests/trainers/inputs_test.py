@@ -13,7 +13,7 @@ from embeddings_tf.datasets import speech
 from tests.trainers.colours import colour_of
 from trainers.classes import write_classes
 from trainers.config import load_recipe
-from trainers.inputs import class_names
+from trainers.data import Data
 from trainers.inputs import read_inputs
 from trainers.stored_paths import absolute_data
 from trainers.stored_paths import relative_path
@@ -67,8 +67,8 @@ def test_hidden_files_of_a_folder_are_ignored(run, colours, tmp_path):
 def test_the_data_of_the_run_keeps_its_division(run, colours):
     test = read_inputs(run, [])
     names = set(test.labels)
-    assert names == set(class_names(run, "test"))
-    assert not names & set(class_names(run, "train"))
+    assert names == set(Data(run).names_of_classes("test"))
+    assert not names & set(Data(run).names_of_classes("train"))
     by_folder = read_inputs(run, [str(colours / "photos")], "test")
     assert by_folder.labels.tolist() == test.labels.tolist()
 

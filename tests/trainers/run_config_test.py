@@ -134,7 +134,8 @@ def test_both_names_of_a_field():
 def test_sections_that_a_recipe_does_not_use_can_be_set():
     run = load_recipe("mnist_learned_distance", ["folds.num_folds=3"])
     assert run.data.folds == Folds(split="train", num_folds=3)
-    run = load_recipe("demo", ["plateau.factor=0.5", "plateau.patience=2"])
+    plateau = ["plateau.factor=0.5", "plateau.patience=2"]
+    run = load_recipe("demo", ["optimizer.learning_rate=0.1", *plateau])
     assert run.training.plateau == Plateau(0.5, 2, 0.0)
     assert load_recipe("demo").training.plateau.factor == 1.0
     run = load_recipe(
