@@ -42,19 +42,8 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Young objects are collected, old ones are not.
-
-    Looking at all objects again and again takes a tenth of the time, and frees
-    little memory.
-    """
+    """Garbage is not looked for again and again among all that was imported."""
     gc.collect()
-    gc.freeze()
-    young, middle, _ = gc.get_threshold()
-    gc.set_threshold(young, middle, 10**6)
-
-
-def pytest_sessionfinish():
-    """pytest collects at its end, up to a minute for all the old objects."""
     gc.freeze()
 
 
