@@ -215,30 +215,19 @@ def omniglot_claims(results: list[dict]) -> list[claims.Claim]:
 
         With one seed the test is over episodes.
         """
-        of_one_seed = mean_of_runs(
-            [
-                (
-                    chosen(column[0], SPE, condition),
-                    chosen(column[0], PN, condition),
-                    omniglot_table.split(*column),
-                    condition,
-                )
-                for column in omniglot_table.COLUMNS
-            ]
-        )
+        cells = [
+            (
+                chosen(column[0], SPE, condition),
+                chosen(column[0], PN, condition),
+                omniglot_table.split(*column),
+                condition,
+            )
+            for column in omniglot_table.COLUMNS
+        ]
+        of_one_seed = mean_of_runs(cells)
         if of_one_seed is not None:
             return of_one_seed
-        means = mean_differences(
-            [
-                differences(
-                    chosen(column[0], SPE, condition),
-                    chosen(column[0], PN, condition),
-                    omniglot_table.split(*column),
-                    condition,
-                )
-                for column in omniglot_table.COLUMNS
-            ]
-        )
+        means = mean_differences([differences(*cell) for cell in cells])
         return of_differences(means) if means else None
 
     cells, corrupt, many = {}, {}, []

@@ -46,7 +46,7 @@ PLANE = "n_digit_2_dim_2"
 NAIVE = samplers_study.SERIES[1:]
 # Unknown inputs that are of the same data set.
 HELD_OUT_CLASSES = ("other classes", "other groups")
-# What we saw in the picture of a run of so many steps, and our judgement.
+# Our judgement of a picture and its reason, by recipe and training steps.
 SEEN = {
     ("omniglot_1_shot_dim_2_stochastic_prototypes", 5000): (
         "in part",

@@ -139,7 +139,7 @@ def cross_validate(
 
 
 def _require_unchanged(run: pathlib.Path, changed: list[tuple]) -> None:
-    """Raises ValueError if a fold has another recipe than the others."""
+    """Raises ValueError if a fold has another recipe than this command."""
     if changed:
         field, of_fold, of_others = changed[0]
         raise ValueError(

@@ -15,11 +15,11 @@ from embeddings_tf import compat
 from trainers import workdir as workdirs
 from trainers.fit import fit
 from trainers.same_data import OtherDataError
+from tuning.require_unchanged import require_unchanged
 from tuning.trial_files import objective_value
 from tuning.trial_files import record_failure
 from tuning.trial_files import write_hparams
 from tuning.trial_files import write_objective
-from tuning.unchanged import require_unchanged
 
 # A worker takes over a trial if its folder was unlocked for this long.
 ORPHANED_SECONDS = 5

@@ -31,11 +31,11 @@ from trainers.run_config import config_of
 from trainers.workdir import read_results
 from trainers.workdir import recipe_fields
 from trainers.workdir import update_results
+from tuning.require_unchanged import require_unchanged
 from tuning.search import SAME
 from tuning.search import SPACES
 from tuning.search import run_maker
 from tuning.search import space_names
-from tuning.unchanged import require_unchanged
 
 # Fields that `--batches` sets.
 SET_BY_LENGTH = ("steps_per_epoch", "decay_steps")
@@ -153,7 +153,7 @@ def _of_length(
                 "it out"
             )
     own = run.training.num_epochs * run.training.steps_per_epoch
-    # Of a run whose learning rate does not decay over these epochs yet.
+    # `load_recipe` would refuse a decay that is shorter than these epochs.
     epochs = read_run(recipe, more).training.num_epochs
     if num_batches < 1 or num_batches % epochs:
         raise ValueError(

@@ -86,10 +86,7 @@ def check_objective(
         not_applicable=as_dict("not_applicable", not_applicable),
         documented=None,
         set_wise=False,
-        **{
-            **(_OF_GAUSSIANS if gaussian else {}),
-            **_of_batch(batch, gaussian),
-        },
+        **((_OF_GAUSSIANS if gaussian else {}) | _of_batch(batch, gaussian)),
     )
     left_out = SOURCE_RULES | without_meaning(entry)
     if not draws_samples:

@@ -165,7 +165,7 @@ def test_inputs_of_open_size_are_padded_if_they_have_lengths(
 
 
 def test_full_covariances_are_points_and_variances(tmp_path):
-    """Of the five numbers that only the objective reads."""
+    """Clients do not get the five numbers that only the objective reads."""
     encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(5)])
     model = EmbeddingModel(encoder, FullCovariancePrototypes(1))
     path = export_saved_model(model, tmp_path / "plane")

@@ -456,7 +456,7 @@ class TestErrors:
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16"])
 def test_embeddings_of_another_type_have_the_same_probabilities(dtype):
-    """Class means of integers are no integers."""
+    """The mean of a class of integers may be a fraction."""
     encoder = keras.Sequential([keras.Input((1,)), keras.layers.Identity()])
     classifier = FewShotClassifier(encoder, embedded=True)
     support = np.array([[0], [1], [9]], dtype)

@@ -509,7 +509,7 @@ def test_check_names_copies(tmp_path, capsys):
     assert summary.startswith(
         "warning: copies of other examples: 2, 1 in another class; remove them"
     )
-    # What cannot be right comes first.
+    # The copy in another class comes first.
     assert pairs == ["  c/3.png is a/1.png (a and c)", "  a/2.png is a/1.png"]
 
 

@@ -33,7 +33,7 @@ constants of the retrieval recipes of Sprites, other learning rates and
 dimensions (`train --config NAME --help` shows them). Prototypical networks have
 2 supports and 3 queries of each class, in the same batches. The learned
 distance follows Monteiro et al. 2020, Appendix C: the distance ranks neighbours
-and assigns clusters; there is no auxiliary classifier. Its checkpoint is chosen
+and assigns clusters, without an auxiliary classifier. Its checkpoint is chosen
 by recall@1 of the Euclidean distance, as for every loss, also for the ranking
 by D.
 `omniglot_retrieval_f_statistic_K_of_500` is a sweep over `num_dims` in the 500
