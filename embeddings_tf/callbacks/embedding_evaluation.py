@@ -52,7 +52,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
     variance of the held-out embeddings. `val_variance_variation` is the
     standard deviation of the predicted variance over inputs, divided by its
     mean. At the end of a training of at least 500 steps, the callback warns if
-    the share is below 0.001 or the variation below 0.35. Such a variance has
+    the share is below 0.00001 or the variation below 0.35. Such a variance has
     collapsed, and does not measure uncertainty (docs/uncertainty.md).
 
     Args:
