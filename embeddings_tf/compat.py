@@ -16,15 +16,6 @@ import keras
 import tensorflow as tf
 
 
-def compiles_with_xla() -> bool:
-    """Whether XLA compiles the graph that is being traced."""
-    import tensorflow as tf
-    from tensorflow.python.ops import control_flow_util
-
-    graph = tf.compat.v1.get_default_graph()
-    return control_flow_util.GraphOrParentsInXlaContext(graph)
-
-
 def register_function(definition) -> None:
     """Makes a `FunctionDef` known to eager calls, once for each name."""
     from tensorflow.python.eager import context

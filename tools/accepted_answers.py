@@ -160,12 +160,17 @@ def table(found: dict[str, dict]) -> str:
                 f"| {100 * row['divisions_above']:.1f} |"
             )
     commits = {
-        f"{result['training']['commit'][:7]} and {result['commit'][:7]}"
+        tuple(
+            dict.fromkeys(
+                [result["training"]["commit"][:7], result["commit"][:7]]
+            )
+        )
         for result in found.values()
     }
     lines += [
         "",
-        f"Trained and measured at {', '.join(sorted(commits))}, on "
+        "Commits of the training and, if it is another, of the measurement: "
+        f"{', '.join(' and '.join(of_one) for of_one in sorted(commits))}; "
         f"{hardware(found.values())} (`python -m tools.accepted_answers "
         "runs/NAME`).",
     ]

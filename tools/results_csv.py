@@ -53,7 +53,7 @@ def numbers() -> Iterator[dict]:
         experiment = path.parent.name
         if experiment != "searches":
             found = json.loads(path.read_text())
-            for name, config, run in _runs(experiment, found):
+            for name, config, run in _runs(found):
                 rows = [*_of_run(experiment, path, found, name, config, run)]
                 yield from rows
                 for row in rows[:1]:
@@ -63,7 +63,7 @@ def numbers() -> Iterator[dict]:
         require_one_config(", ".join(cell), of_cell)
 
 
-def _runs(experiment: str, found: dict) -> Iterator[tuple[str, dict, dict]]:
+def _runs(found: dict) -> Iterator[tuple[str, dict, dict]]:
     """Yields name, config and content of each run in a result file."""
     if "folds" in found:
         for fold, run in found["folds"].items():

@@ -192,7 +192,7 @@ def _differences(measured: dict, runs: dict) -> list[str]:
             measured[first],
             measured[second],
         )
-        for first, second in _chosen(measured)
+        for first, second in _chosen()
         if {first, second} <= {*measured}
     }
     return lines + _difference_tables(
@@ -200,7 +200,7 @@ def _differences(measured: dict, runs: dict) -> list[str]:
     )
 
 
-def _chosen(measured: dict) -> list[tuple]:
+def _chosen() -> list[tuple]:
     """Pairs of rows that are compared with each other.
 
     The triplet loss with and without a classifier; a distance of embeddings

@@ -7,6 +7,8 @@ import threading
 import keras
 
 from embeddings_tf import datasets
+from embeddings_tf.datasets.own_data import has_all_examples
+from embeddings_tf.datasets.own_data import is_own_data
 from trainers.classes import classes_of
 from trainers.classes import print_classes
 from trainers.classes import require_large_classes
@@ -60,13 +62,14 @@ def check_data(run: Run, for_goal: bool = False) -> int:
         )
         classes = data.names_of_classes(split) if found else None
         names = getattr(x, "names", None)
+        splits = _split_of_each(run, split, len(x)) if found else None
         for number, (content, message) in enumerate(contents):
             if message:
                 print(message, file=sys.stderr)
                 num_bad += 1
             elif found:  # data by name cannot be changed
                 name = names[number] if names else f"{split} {number}"
-                copies.add(content, name, classes[number], split)
+                copies.add(content, name, classes[number], splits[number])
         total += len(x)
     if num_bad:
         raise ValueError(
@@ -78,13 +81,40 @@ def check_data(run: Run, for_goal: bool = False) -> int:
 
 
 def run_of_all(dataset: str) -> Run:
-    """Returns a run that reads every example of a data set."""
+    """Returns a run that reads every example of a data set.
+
+    Data that has no split `all` is read as train, validation and test; a named
+    set may lack the last two.
+    """
+    splits = ["all"]
+    if not has_all_examples(dataset):
+        splits = ["train", "validation", "test"]
+        if not is_own_data(dataset):
+            splits = [s for s in splits if s == "train" or _exists(dataset, s)]
+    validation = RetrievalValidation(split=splits[-1])
     return Run(
-        data=DataFields(dataset=dataset, split="all"),
-        evaluation=Retrieval(
-            splits=("all",), validation=RetrievalValidation(split="all")
-        ),
+        data=DataFields(dataset=dataset, split=splits[0]),
+        evaluation=Retrieval(splits=tuple(splits), validation=validation),
     )
+
+
+def _exists(dataset: str, split: str) -> bool:
+    try:
+        Data(Run(data=DataFields(dataset=dataset))).labels(split)
+    except ValueError:
+        return False
+    return True
+
+
+def _split_of_each(run: Run, split: str, num_examples: int) -> list[str]:
+    """Returns the split of each example; `all` may have splits of its own."""
+    if split == "all":
+        try:
+            data = Data(run).labelled("split")
+            return data.labels("all").tolist()
+        except ValueError:  # the command divides the data
+            pass
+    return [split] * num_examples
 
 
 def _features_of(run: Run, x, for_goal: bool):

@@ -107,7 +107,7 @@ def compare(
         found = planned[method, repeat].path.parent, results
         _require_same_data(dataset, found, firsts.setdefault(repeat, found))
         parts = results["training"], results["evaluation"]
-        values[method].append(wanted.of_results(parts[1], method))
+        values[method].append(wanted.measure(parts[1]))
         seconds[method] += parts[0]["seconds"]
         passed.append(sum(part["seconds"] for part in parts))
         commits |= {part["commit"] for part in parts}

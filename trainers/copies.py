@@ -37,7 +37,9 @@ class Copies:
         """Notes the next example; `content` is its `digest`."""
         example = _Example(name, class_name, split)
         first = self._first.setdefault(content, example)
-        if first.name != name:  # else one example of two splits
+        splits = {first.split, split}
+        is_one = first.name == name and (len(splits) == 1 or "all" in splits)
+        if not is_one:
             self._pairs.append((example, first))
 
     def lines(self) -> list[str]:
@@ -59,7 +61,7 @@ class Copies:
         )
         lines = [
             f"copies of other examples: {len(self._pairs)}"
-            + f", {' and '.join(counts)}" * bool(counts)
+            + (f", {' and '.join(counts)}" if counts else "")
             + "; remove them"
         ]
         for example, first in worst[:_LISTED]:
@@ -73,7 +75,7 @@ class Copies:
             ]
             lines.append(
                 f"  {example.name} is {first.name}"
-                + f" ({'; '.join(notes)})" * bool(notes)
+                + (f" ({'; '.join(notes)})" if notes else "")
             )
         if len(worst) > _LISTED:
             lines.append(f"  and {len(worst) - _LISTED} more")

@@ -108,8 +108,7 @@ class Data:
         fields = self.run.data
         if fields.label.feature or fields.folds.num_folds:
             return self
-        of_names = dataclasses.replace(fields, label=Label("class"))
-        named = Data(dataclasses.replace(self.run, data=of_names))
+        named = self.labelled("class")
         is_own = is_own_data(fields.dataset)
         if is_own and not has_all_examples(fields.dataset):
             try:
@@ -117,6 +116,11 @@ class Data:
             except ValueError:  # a function that knows other labels
                 return self
         return named
+
+    def labelled(self, label: str) -> "Data":
+        """Returns the same data with another feature as label."""
+        fields = dataclasses.replace(self.run.data, label=Label(label))
+        return Data(dataclasses.replace(self.run, data=fields))
 
     def names_of_classes(self, split: str) -> np.ndarray:
         """Returns the name of the class of each example of a split, `(n,)`."""

@@ -45,7 +45,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
     from trainers.workdir import update_results
 
     with open_workdir(workdir, create=False) as path:
-        read_results(path)  # fails before the evaluation, not after it
+        before = read_results(path)
         _, own = run_of_workdir(path)
         run = own
         for override in overrides:
@@ -65,6 +65,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         from trainers.classes import require_same_classes
         from trainers.data import Data
         from trainers.fingerprint import evaluation_fingerprint
+        from trainers.same_data import require_unseen_test
 
         started = time.monotonic()
         print(f"Evaluating the best epoch of {path}.", flush=True)
@@ -74,13 +75,14 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
             section += f"_{run.evaluation.name}"
         module.check(run, data)
         require_same_classes(path, classes_of(own, Data(own)))
+        require_unseen_test(path, data, before)
         require_same_backbone(path, run.data)
         results, figures = module.evaluate(run, data, load_best(path))
         if section != "evaluation":  # keeps the run's own pictures
             figures = {f"{section}_{n}": f for n, f in figures.items()}
         save_figures(figures, path)
         settings = as_json(run)["evaluation"]
-        replaced = _differences(read_results(path).get(section), settings)
+        replaced = _differences(before.get(section), settings)
         found = {
             **results,
             "seconds": round(time.monotonic() - started, 1),

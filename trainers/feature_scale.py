@@ -21,7 +21,7 @@ def require_differing_features(run: Run, x) -> None:
     Raises:
         ValueError: If no feature reaches a tenth of that deviation.
     """
-    if run.encoder.name != "features_encoder" or np.ndim(x) != 2:
+    if run.encoder.name != "features_encoder" or getattr(x, "ndim", 0) != 2:
         return
     deviation = np.std(x, axis=0, dtype="float64")
     network = run.data.backbone.network

@@ -61,11 +61,11 @@ class Goal:
     """A goal of training.
 
     about: What the embedding is for, in a few words.
-    method: The method that is taken without a choice.
+    method: Used without `--method`.
     dim: Dimensions of the embedding.
-    compare: Methods that `trainers.compare` takes without a choice.
+    compare: Methods that `trainers.compare` trains without `--methods`.
     number: Name of the number by which methods are compared.
-    of_results: From the results of an evaluation and the method to it.
+    measure: Returns that number, from the results of an evaluation.
     higher_is_better: The direction of that number.
     refused: Methods that do not fit, each with the reason.
     """
@@ -75,7 +75,7 @@ class Goal:
     dim: int
     compare: tuple[str, ...]
     number: str
-    of_results: Callable[[dict, str], float]
+    measure: Callable[[dict], float]
     higher_is_better: bool = True
     refused: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -90,21 +90,21 @@ class Goal:
             )
 
 
-def _few_shot(results: dict, method: str) -> float:
+def _few_shot(results: dict) -> float:
     return results["test"]["clean"]["accuracy"]
 
 
-def _retrieve(results: dict, method: str) -> float:
+def _retrieve(results: dict) -> float:
     return results["test"]["recall_at_1"]
 
 
-def _verify(results: dict, method: str) -> float:
+def _verify(results: dict) -> float:
     """By the method's own score, as the command `verify`."""
     found = results["test"]
     return found[found["own_score"]]["equal_error_rate"]
 
 
-def _disentangle(results: dict, method: str) -> float:
+def _disentangle(results: dict) -> float:
     found = results["test"]
     return (found["modularity_corrected"] + found["explicitness"]) / 2
 
@@ -126,7 +126,7 @@ GOALS = {
             "TripletLoss",
         ),
         number="few-shot accuracy",
-        of_results=_few_shot,
+        measure=_few_shot,
         refused={
             "FStatisticLoss": "it separates classes along a few dimensions "
             "each, and class means compare all dimensions; take it for the "
@@ -145,7 +145,7 @@ GOALS = {
             "PrototypicalLoss",
         ),
         number="recall@1",
-        of_results=_retrieve,
+        measure=_retrieve,
     ),
     "verify": Goal(
         about="decide whether two examples are of the same class",
@@ -159,7 +159,7 @@ GOALS = {
             "BinomialDevianceLoss",
         ),
         number="equal error rate",
-        of_results=_verify,
+        measure=_verify,
         higher_is_better=False,
         refused={
             "FStatisticLoss": "it separates classes along a few dimensions "
@@ -179,7 +179,7 @@ GOALS = {
             "LiftedStructureLoss",
         ),
         number="mean of modularity (corrected for chance) and explicitness",
-        of_results=_disentangle,
+        measure=_disentangle,
         refused={
             "StochasticPrototypes": ONE_LABELLING,
             "PrototypicalLoss": ONE_LABELLING,

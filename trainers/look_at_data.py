@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from embeddings_tf import datasets
+from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import is_own_data
 from trainers.data import Data
 from trainers.folds import class_ids
@@ -34,21 +35,27 @@ def look_at_data(run: Run, fold: int = 0) -> dict:
         examples.
 
     Raises:
-        ValueError: If a split has fewer than two classes, a class fewer than
-            two examples, or there is no encoder for the examples.
+        ValueError: If a split has fewer than two classes, a class only one
+            example, or there is no encoder for the examples.
     """
     run, divided = _with_validation(run, fold)
     data, dataset, found = Data(run), run.data.dataset, {}
     for name in ("train", "validation", "test"):
         x, labels = data.unprocessed(name)
-        counts = np.unique(class_ids(labels), return_counts=True)[1]
-        if len(counts) < 2 or counts.min() < 2:
-            smallest = counts.min() if len(counts) else 0
+        ids = class_ids(labels)
+        _, first, counts = np.unique(ids, return_index=True, return_counts=True)
+        if len(counts) < 2:
             raise ValueError(
-                f"the split {name!r} of {dataset} has {len(counts)} classes, "
-                f"the smallest with {smallest} examples; a goal "
-                "needs two classes, and two examples of each. Add examples, "
-                "leave small classes out, or take --split examples"
+                f"the split {name!r} of {dataset} has {len(counts)} classes; a "
+                "goal needs two. Add classes or, without splits of your own "
+                "and with six examples of each class, take --split examples"
+            )
+        if counts.min() < 2:
+            names = data.names_of_classes(name)[first[counts < 2]].tolist()
+            raise ValueError(
+                f"the split {name!r} of {dataset} has {len(names)} of "
+                f"{len(counts)} classes with one example: {listed(names)}; a "
+                "goal needs two. Add examples, or leave these classes out"
             )
         found[name] = counts
         if name == "train":

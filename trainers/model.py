@@ -129,6 +129,13 @@ def _require_shape(
             "takes images; set --config.encoder.name=features_encoder "
             f"--config.encoder.num_features={found[0]}"
         )
+    if len(expected) == 1 and len(found) == 3:
+        raise ValueError(
+            f"the examples are images of shape {found}, the encoder takes "
+            f"vectors of {expected[0]} features; set "
+            "--config.encoder.name=image_encoder, or a network of which the "
+            "encoder takes the features, --config.backbone.network=NETWORK"
+        )
     if len(expected) == len(found) == 3 and found != expected:
         height, width, channels = expected
         resize = ""

@@ -3,7 +3,7 @@
 # Every name that can occur in the logs of an epoch.
 _DIRECTIONS = {
     "loss": "min",
-    "reconstruction": "min",
+    "reconstruction": "max",
     "kl": "min",
     "val_accuracy_at_equal_error": "max",
     "val_corrected_modularity_plus_explicitness": "max",

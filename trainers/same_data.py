@@ -2,6 +2,9 @@
 
 import pathlib
 
+import numpy as np
+
+from embeddings_tf.datasets.own_data import is_own_data
 from trainers.fingerprint import fingerprint
 
 TRAINING_FINGERPRINT = "data_fingerprint"
@@ -15,6 +18,39 @@ FINGERPRINTS = {
 
 class OtherDataError(ValueError):
     """The training or validation data has changed since the run started."""
+
+
+def require_unseen_test(workdir: pathlib.Path, data, results: dict) -> None:
+    """Checks that the training examples are not in the test of a closed set.
+
+    If the classes of the test were trained, an example that has moved from
+    training to test makes results too good. Names do not tell: rows may have
+    been sorted, files renumbered.
+
+    Args:
+        workdir: Folder of the run.
+        data: Its `trainers.data.Data`.
+        results: Its results, with the fingerprint of the training.
+
+    Raises:
+        OtherDataError: If the training data has another fingerprint.
+    """
+    expected = results.get(TRAINING_FINGERPRINT)
+    fields = data.run
+    if expected is None or not is_own_data(fields.data.dataset):
+        return
+    trained = data.names_of_classes(fields.data.split)
+    is_closed = any(
+        np.isin(data.names_of_classes(split), trained).any()
+        for split in fields.evaluation.splits
+    )
+    if is_closed and fingerprint(data) != expected:
+        raise OtherDataError(
+            f"{fields.data.dataset} has other training examples than the run "
+            f"in {workdir}, and the test has the same classes, so examples of "
+            "the training could be in the test; put the data back, or train in "
+            "another --workdir"
+        )
 
 
 def require_same_data(workdir: pathlib.Path, data, state: dict) -> None:

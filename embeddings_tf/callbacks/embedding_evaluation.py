@@ -14,10 +14,6 @@ from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
 
 
-def _recall_at_1(embeddings, labels):
-    return embedding_metrics.recall_at_k(embeddings, labels, k=(1,))[1]
-
-
 def embed_in_batches(model, x, batch_size: int) -> np.ndarray:
     """Returns the model's output for all of `x`, batch by batch."""
     parts = []
@@ -62,8 +58,9 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
             float`. The functions receive the output of the model. If the
             output is packed Gaussians, use
             `metrics.few_shot_accuracy(..., gaussian=True)`, or unpack it with
-            `layers.as_distribution`. None: `recall_at_1` by Euclidean
-            distance, between means for Gaussians.
+            `layers.as_distribution`. None: `recall_at_1` by the
+            distance of the loss, Euclidean or cosine, between means for
+            Gaussians.
         batch_size: Number of inputs embedded at once.
 
     Attributes:
@@ -132,8 +129,13 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
                 name: _number(name, metric(embeddings, self.labels))
                 for name, metric in self.metrics.items()
             }
-        points = Method(self.model).points(embeddings).numpy()
-        return {"recall_at_1": _recall_at_1(points, self.labels)}
+        method = Method(self.model)
+        recall = embedding_metrics.recall_at_k(
+            method.points(embeddings).numpy(),
+            self.labels,
+            distance=method.distance,
+        )
+        return {"recall_at_1": recall[1]}
 
     def on_epoch_end(self, epoch, logs=None):
         self.embeddings = embeddings = self.embed()

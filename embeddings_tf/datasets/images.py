@@ -105,7 +105,7 @@ class Images:
                 f"received {len(names)}."
             )
         self.size = size
-        self.names = names
+        self.names = None if names is None else list(names)
         self._seed = None if seed is None else integer_at_least("seed", seed, 0)
         self._crop = truth("crop", crop)
         if content is not None and not callable(content):

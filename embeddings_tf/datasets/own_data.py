@@ -1,5 +1,7 @@
 """Data of the user's own: folders, files and functions, by name."""
 
+import importlib.util
+
 import numpy as np
 
 from embeddings_tf.datasets.images import Images
@@ -30,7 +32,7 @@ def has_all_examples(name: str) -> bool:
     """Whether a name is data of the user's own with the split `all`."""
     if name.partition(":")[0] in _READERS:
         return True
-    return split_name(name) is not None and returns_all(name)
+    return _is_function(name) and returns_all(name)
 
 
 def own_data(
@@ -39,6 +41,7 @@ def own_data(
     """Returns a split of data of the user's own; arguments as for `load`."""
     kind, _, path = name.partition(":")
     if kind not in _READERS:
+        _is_function(name)
         return read_function(name, split, label, divide, seed)
     if not path:
         raise ValueError(
@@ -46,3 +49,20 @@ def own_data(
             f"{kind}:photos."
         )
     return select(_READERS[kind](path), split, label, divide, seed)
+
+
+def _is_function(name: str) -> bool:
+    """Whether a name is of a function; raises if its module is missing."""
+    parts = split_name(name)
+    if parts is None:
+        return False
+    module = parts[0].partition(".")[0]
+    is_file = parts[0].endswith(".py")
+    if not is_file and importlib.util.find_spec(module) is None:
+        kinds = ", ".join(f"{kind}:PATH" for kind in _READERS)
+        raise ValueError(
+            f"{name!r} names a function of the module {module}, which is not "
+            f"installed; data of your own is {kinds}, FILE.py:FUNCTION or "
+            "MODULE:FUNCTION."
+        )
+    return True

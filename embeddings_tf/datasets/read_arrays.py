@@ -51,6 +51,11 @@ def read_arrays(file: str | os.PathLike) -> Source:
     names, split = arrays.get("class_names"), arrays.get("split")
     source = source_of_arrays(str(file), arrays["x"], arrays["labels"])
     if names is not None:
+        if arrays["labels"].dtype.kind == "U":
+            raise ValueError(
+                f"{file}: class_names are names of the labels 0, 1, ..., but "
+                "the labels are text; leave class_names out."
+            )
         source = _with_names(source, names)
     if split is not None:
         if split.shape != source.labels.shape[:1] or split.dtype.kind != "U":

@@ -50,7 +50,8 @@ def read_csv(file: str | os.PathLike) -> Source:
     Raises:
         ValueError: If a column is missing, occurs twice, or is called name or
             class. If a cell is empty, has blanks around it, or is not a number.
-            If a path occurs twice, or the text is not a table.
+            If two splits differ in capital letters alone, a path occurs twice,
+            or the text is not a table.
         OSError: If the file is missing.
         ImportError: If pandas is not installed.
     """
@@ -73,11 +74,7 @@ def read_csv(file: str | os.PathLike) -> Source:
         # A table of files may repeat its labels as the column class.
         if name in columns and (name == "name" or not is_text):
             raise ValueError(_taken(file, name))
-    texts, x = _read(file, columns, features)
-    texts = {
-        name: column if name == PATH else _normalized(column)
-        for name, column in texts.items()
-    }
+    texts, x = _read(file, columns, features, (*label, *names, PATH, SPLIT))
     num_rows = len(texts[label[0]])
     if not num_rows:
         raise ValueError(f"{file} has no rows below the names of its columns.")
@@ -85,6 +82,7 @@ def read_csv(file: str | os.PathLike) -> Source:
         _require_no_empty(file, name, texts.get(name))
     for name in (LABEL, *names, PATH, SPLIT):
         _require_no_blanks(file, name, texts.get(name))
+    _require_different_splits(file, texts.get(SPLIT))
     values = np.stack([texts[name] for name in label], axis=1)
     numbers = np.stack([number_names(column) for column in values.T], axis=1)
     is_single = label == [LABEL]
@@ -113,10 +111,9 @@ def read_csv(file: str | os.PathLike) -> Source:
     )
 
 
-def _normalized(column: np.ndarray) -> np.ndarray:
+def _normalized(texts) -> list[str]:
     """Returns texts that are equal if they look equal, such as é and e + ´."""
-    texts = [unicodedata.normalize("NFC", text) for text in column.tolist()]
-    return np.array(texts, np.str_)
+    return [unicodedata.normalize("NFC", text) for text in texts]
 
 
 def _pandas():
@@ -130,10 +127,14 @@ def _pandas():
     return pandas
 
 
-def _read(file, columns, features):
-    """Returns columns of text by name, and features `(rows, dim)`."""
+def _read(file, columns, features, used):
+    """Returns columns of text by name, and features `(rows, dim)`.
+
+    Columns that are not `used` have Python's strings: an array of text would
+    give each row the space of the longest.
+    """
     pandas = _pandas()
-    kinds = {name: np.float32 if name in features else str for name in columns}
+    kinds = dict.fromkeys(columns, str) | dict.fromkeys(features, np.float32)
     try:
         with np.errstate(over="ignore"):
             found = _parsed(file, kinds)
@@ -149,11 +150,14 @@ def _read(file, columns, features):
     x = np.ascontiguousarray(found[features].to_numpy(np.float32))
     if not np.isfinite(x).all():
         _raise_no_number(file, columns, features)
-    texts = {
-        name: found[name].to_numpy(np.str_)
-        for name in columns
-        if name not in features
-    }
+    texts = {}
+    for name in columns:
+        if kinds[name] is str:
+            cells = found[name].tolist()
+            kind = np.str_ if name in used else np.object_
+            texts[name] = np.array(
+                cells if name == PATH else _normalized(cells), kind
+            )
     return texts, x
 
 
@@ -208,6 +212,18 @@ def _require_no_blanks(file, name, cells):
             f"{str(cells[rows[0]])!r}; remove the blanks around it, because it "
             "would differ from the same text without them."
         )
+
+
+def _require_different_splits(file, cells):
+    """Raises if two splits differ in capital letters alone."""
+    known: dict[str, str] = {}
+    for split in [] if cells is None else np.unique(cells).tolist():
+        other = known.setdefault(split.lower(), split)
+        if other != split:
+            raise ValueError(
+                f"{file} has the splits {other!r} and {split!r}; give a split "
+                "one name."
+            )
 
 
 def _taken(file, name):

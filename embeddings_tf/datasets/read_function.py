@@ -5,9 +5,11 @@ import inspect
 import os
 
 import numpy as np
+import tensorflow as tf
 
 from embeddings_tf.datasets.images import Images
 from embeddings_tf.datasets.source import select
+from embeddings_tf.datasets.source_of_arrays import is_read_later
 from embeddings_tf.datasets.source_of_arrays import source_of_arrays
 from embeddings_tf.datasets.utterances import Utterances
 from embeddings_tf.ops.class_names import class_names
@@ -95,7 +97,7 @@ def _called(name, folder, split=None, label=None):
         arguments, more = (), {**more, "split": split}
     try:
         x, labels = function(*arguments, **more)
-        if not _is_read_later(x):
+        if not is_read_later(x) and not isinstance(x, tf.data.Dataset):
             x = _read_only(x)
         return x, _read_only(class_names(labels))
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -111,7 +113,3 @@ def _read_only(values) -> np.ndarray:
     found = np.asarray(values).view()
     found.flags.writeable = False
     return found
-
-
-def _is_read_later(x) -> bool:
-    return hasattr(x, "take") and not hasattr(x, "__array__")

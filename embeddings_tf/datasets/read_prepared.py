@@ -27,11 +27,8 @@ def read_split(tfds, builder, split, label):
                 builder.info.full_name, split, list(builder.info.splits)
             )
         ) from error
-    x_key, label_key = builder.info.supervised_keys or (
-        "image",
-        _LABELS.get(builder.name, "label"),
-    )
     features = builder.info.features
+    x_key, label_key = _keys(tfds, builder)
     if x_key not in features or label_key not in features:
         raise ValueError(
             f"{builder.info.full_name} has no {x_key!r} and {label_key!r} to "
@@ -47,6 +44,7 @@ def read_split(tfds, builder, split, label):
                 f"one of {', '.join(known)}."
             )
         label_key = label
+    _require_label(tfds, builder, x_key, label_key)
     shape = features[x_key].shape
     is_image = isinstance(features[x_key], tfds.features.Image)
     read_later = is_image and None in shape
@@ -116,6 +114,41 @@ def read_split(tfds, builder, split, label):
             sample_rate=getattr(features[x_key], "sample_rate", None) or None,
         )
     return x, labels
+
+
+def _keys(tfds, builder):
+    """Returns the names of examples and labels in a data set."""
+    keys = builder.info.supervised_keys or (
+        "image",
+        _LABELS.get(builder.name, "label"),
+    )
+    x_key, label_key = keys[:2]
+    features = builder.info.features
+    is_image = {
+        key: key in features and isinstance(features[key], tfds.features.Image)
+        for key in (x_key, label_key)
+    }
+    # Some declare the name of a face as input and the image as its label.
+    if is_image[label_key] and not is_image[x_key]:
+        return label_key, x_key
+    return x_key, label_key
+
+
+def _require_label(tfds, builder, x_key, label_key):
+    """Raises ValueError unless examples are numbers with one label each."""
+    features = builder.info.features
+    if isinstance(features[x_key], tfds.features.Text):
+        raise ValueError(
+            f"{builder.info.full_name} has examples of text; read it with "
+            "tfds.load, and turn the text into numbers."
+        )
+    if not _is_label(tfds, features[label_key]):
+        feature = features[label_key]
+        raise ValueError(
+            f"{builder.info.full_name} has the label {label_key!r} of shape "
+            f"{feature.shape} and type {feature.dtype}; a label is text, or "
+            "integers of one shape. Read it with tfds.load."
+        )
 
 
 def _fitting(labels, key, builder):

@@ -38,7 +38,8 @@ def select(
         source: All examples.
         split: A split of the source. Without splits of its own `"train"`,
             `"validation"` or `"test"`. `"all"` is every example.
-        label: A column of the source; None for its labels.
+        label: A column of the source, or `"split"` for splits of its own; None
+            for its labels.
         divide: `"classes"`: a class is in one split. `"examples"`: every
             class is in all splits.
         seed: Random seed of the division.
@@ -54,12 +55,13 @@ def select(
             f"{divide!r}."
         )
     integer_at_least("seed", seed, 0)
-    if label is not None and label not in source.columns:
+    own = source.splits
+    columns = source.columns if own is None else source.columns | {"split": own}
+    if label is not None and label not in columns:
         raise ValueError(
             f"{source.place} has no label {label!r}: expected one of "
-            f"{', '.join(source.columns)}, or None for integers."
+            f"{', '.join(columns)}, or None for integers."
         )
-    own = source.splits
     if own is not None and divide != "classes":
         raise ValueError(
             f"{source.place} has splits of its own, so divide={divide!r} "
@@ -82,7 +84,9 @@ def select(
             f"Unknown split {split!r} of {source.place}: expected one of "
             f"{', '.join(known)}.{remedy}"
         )
-    labels = source.labels if label is None else source.columns[label]
+    labels = source.labels
+    if label is not None:
+        labels = np.asarray(columns[label], np.str_)
     if split == "all":
         return source.x, labels
     if own is not None:

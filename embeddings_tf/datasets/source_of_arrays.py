@@ -22,7 +22,7 @@ def source_of_arrays(place: str, x, labels) -> Source:
             infinity.
     """
     labels = np.asarray(labels)
-    if hasattr(x, "__array__") or not hasattr(x, "take"):
+    if not is_read_later(x):
         x = _numbers(place, x)
     if labels.ndim not in (1, 2) or labels.dtype.kind not in "iuU":
         raise ValueError(
@@ -56,7 +56,16 @@ def source_of_arrays(place: str, x, labels) -> Source:
     return Source(place, x, numbers, columns)
 
 
+def is_read_later(x) -> bool:
+    """Whether examples are read when they are needed, such as `Images`."""
+    methods = "take", "__getitem__", "__len__"
+    return all(hasattr(x, name) for name in methods) and not hasattr(
+        x, "__array__"
+    )
+
+
 def _numbers(place, x):
+    kind = type(x).__name__
     try:
         x = np.asarray(x)
     except ValueError as error:
@@ -67,7 +76,8 @@ def _numbers(place, x):
     if x.ndim < 1 or x.dtype.kind not in "biuf":
         raise ValueError(
             f"{place}: x must be numbers of shape (examples, ...); received "
-            f"dtype {x.dtype} and shape {x.shape}."
+            f"{kind} of dtype {x.dtype} and shape {x.shape}. Collect a "
+            "tf.data.Dataset into arrays first."
         )
     if x.dtype == np.float64:
         with np.errstate(over="ignore"):

@@ -1,5 +1,6 @@
 """The columns of a table, by what they are."""
 
+import collections
 import csv
 import os
 import pathlib
@@ -20,8 +21,9 @@ def table_columns(file: str | os.PathLike) -> TableColumns:
     """Reads the first line of a table.
 
     Raises:
-        ValueError: If the names of the columns are missing or occur twice, or
-            the file is not a table.
+        ValueError: If the names of the columns are missing or occur twice, if
+            a name with a meaning has blanks or capital letters, or the file
+            is not a table.
         OSError: If the file is missing.
     """
     file = pathlib.Path(file).expanduser()
@@ -39,18 +41,33 @@ def table_columns(file: str | os.PathLike) -> TableColumns:
         raise ValueError(
             f"{file} is empty; expected a line with the names of the columns."
         )
-    for name in names:
-        if names.count(name) > 1 or not name.strip():
+    counts = collections.Counter(names)
+    for name, count in counts.items():
+        if count > 1 or not name.strip():
             raise ValueError(
-                f"{file} has the column {name!r} {names.count(name)} times; "
+                f"{file} has the column {name!r} {count} times; "
                 "expected a different name for each column, in the first line."
             )
+        _require_exact(file, name)
     factors = [name for name in names if name.startswith(f"{LABEL}_")]
     features = []
-    if PATH not in names:
-        known = (LABEL, SPLIT, *factors)
+    if PATH not in counts:
+        known = {LABEL, SPLIT, *factors}
         features = [name for name in names if name not in known]
     return TableColumns(names, factors, features)
+
+
+def _require_exact(file, name):
+    """Raises for a name such as `Split`, which would have no meaning."""
+    meant = name.strip().lower()
+    is_factor = name.startswith(f"{LABEL}_") and name == name.strip()
+    if name == meant or is_factor:
+        return
+    if meant in (PATH, LABEL, SPLIT) or meant.startswith(f"{LABEL}_"):
+        raise ValueError(
+            f"{file} has the column {name!r}; call it {meant!r}, without "
+            "blanks and capital letters, or something else."
+        )
 
 
 def not_a_table(file: pathlib.Path, error) -> str:

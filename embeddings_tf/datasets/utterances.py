@@ -126,7 +126,7 @@ class Utterances:
         self.lengths = lengths
         self.num_frames = num_frames
         self.sample_rate = sample_rate
-        self.names = names
+        self.names = None if names is None else list(names)
         self._seed = seed
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
 

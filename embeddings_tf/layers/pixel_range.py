@@ -97,7 +97,7 @@ class PixelRange(keras.layers.Layer):
         if tf.executing_eagerly():
             if is_suspicious:
                 pixels.warn()
-        elif exported or not compat.compiles_with_xla():
+        elif exported or not compat.is_traced_for_xla():
 
             def tell():
                 if exported:

@@ -172,6 +172,7 @@ class HistogramLoss(EmbeddingLoss):
     def __init__(
         self,
         num_nodes: int = 201,
+        *,
         reduction="sum_over_batch_size",
         name="histogram_loss",
         dtype="float32",

@@ -141,6 +141,7 @@ class PrototypicalLoss(EmbeddingLoss):
     def __init__(
         self,
         num_support: int,
+        *,
         reduction="sum_over_batch_size",
         name="prototypical_loss",
         dtype="float32",

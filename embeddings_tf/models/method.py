@@ -11,6 +11,8 @@ from embeddings_tf.models.gaussian_output import has_gaussian_output
 from embeddings_tf.models.nearest_class_mean import NearestClassMean
 from embeddings_tf.ops import gaussian
 
+# Before a capital that follows a small letter, or starts the next word.
+WORD_STARTS = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 # Signatures that an objective can request for an export.
 SIGNATURES = ("classify", "score_pairs")
 
@@ -65,7 +67,9 @@ class Method:
         name = getattr(found, "__name__", type(found).__name__)
         if isinstance(found, str):
             name = found
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+        return re.sub(
+            r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name
+        ).lower()
 
     @property
     def distance(self) -> str:

@@ -19,7 +19,6 @@ def person_re_identification_encoder(
 
     The image is divided into three horizontal parts without overlap: two of
     `height // 3` rows and the rest. Each part passes through:
-    rest. Each part:
 
     ```
     conv 7x7, 64 (shared by all parts) -> ReLU -> normalise -> max-pool 7x7 / 2

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from embeddings_tf.ops.class_sizes import class_sizes
+
 
 class BatchNeeds(NamedTuple):
     """The rows that a batch needs.
@@ -25,11 +27,7 @@ class BatchNeeds(NamedTuple):
 
         Returns bool `(batch,)`.
         """
-        _, ids = tf.unique(labels)
-        # One counter per row suffices, and XLA knows this size.
-        counts = tf.math.unsorted_segment_sum(
-            tf.ones_like(ids), ids, tf.size(labels)
-        )
+        ids, counts = class_sizes(labels)
         classes = tf.cast(counts >= self.rows_of_other, tf.int32)
         has_other = tf.reduce_sum(classes) > 1
         return (tf.gather(counts, ids) >= self.rows) & has_other

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from embeddings_tf.ops.class_sizes import class_sizes
+
 
 class Episode(NamedTuple):
     """The rows of one batch as supports and queries.
@@ -39,10 +41,7 @@ def split_halves(labels: tf.Tensor) -> Episode:
 def _rank_and_count(class_ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Place of each row among the rows of its class, and their number."""
     order = tf.argsort(class_ids, stable=True)
-    # One counter per row suffices, and XLA knows this size.
-    counts = tf.math.unsorted_segment_sum(
-        tf.ones_like(class_ids), class_ids, tf.size(class_ids)
-    )
+    _, counts = class_sizes(class_ids)
     first = tf.cumsum(counts, exclusive=True)
     rank_in_order = tf.range(tf.size(class_ids)) - tf.gather(
         first, tf.gather(class_ids, order)

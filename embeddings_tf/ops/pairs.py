@@ -5,6 +5,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from embeddings_tf.ops import gaussian
+from embeddings_tf.ops.class_sizes import class_sizes
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import single_precision
@@ -47,20 +48,6 @@ def positive_and_negative(
     same = tf.gather(labels, rows)[:, None] == labels
     is_other = rows[:, None] != tf.range(tf.size(labels))
     return same & is_other, ~same
-
-
-def class_sizes(labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Numbers the classes 0, 1, ... and counts their rows.
-
-    Returns:
-        int32 class of each row, `(batch,)`; int32 rows of each class, followed
-        by zeros, `(batch,)`.
-    """
-    _, ids = tf.unique(labels)
-    # One counter per row suffices, and XLA knows this size.
-    return ids, tf.math.unsorted_segment_sum(
-        tf.ones_like(ids), ids, tf.size(ids)
-    )
 
 
 def num_pairs(labels: tf.Tensor, dtype: tf.DType) -> tuple:

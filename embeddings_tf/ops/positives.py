@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from embeddings_tf import compat
-from embeddings_tf.ops.pairs import class_sizes
+from embeddings_tf.ops.class_sizes import class_sizes
 
 
 class Positives:

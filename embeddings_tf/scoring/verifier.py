@@ -151,7 +151,7 @@ class Verifier:
         rate = arguments.number_between(
             "false_accept_rate", false_accept_rate, 0, 1
         )
-        found = labelled_embeddings(self._embed("x", x), labels)
+        found = labelled_embeddings(self._embed(x), labels)
         ids = np.unique(found.labels, return_inverse=True)[1]
         first, second = draw_pairs(ids, _MOST_PAIRS, self.seed)
         is_same = ids[first] == ids[second]
@@ -202,7 +202,7 @@ class Verifier:
 
     def score_samples(self, first, second) -> np.ndarray:
         """The score of the method, `(n,)`, of inputs row by row."""
-        sides = self._embed("first", first), self._embed("second", second)
+        sides = self._embed(first), self._embed(second)
         if len(sides[0]) != len(sides[1]):
             raise ValueError(
                 "`first` and `second` must have the same length; received "
@@ -296,7 +296,7 @@ class Verifier:
                 "false_accept_rate) with held-out classes."
             )
 
-    def _embed(self, name: str, x) -> np.ndarray:
+    def _embed(self, x) -> np.ndarray:
         return embed_inputs(self.model, x, self.batch_size, self.embedded)
 
 

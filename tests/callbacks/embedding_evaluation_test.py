@@ -5,7 +5,9 @@ import pytest
 from embeddings_tf import metrics
 from embeddings_tf.callbacks import EmbeddingEvaluation
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.losses import HistogramLoss
 from embeddings_tf.losses import PrototypicalLoss
+from embeddings_tf.losses import TripletLoss
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
 
@@ -171,3 +173,18 @@ def test_embeddings_that_are_not_finite():
     model.layers[-1].bias.assign([np.nan, 0])
     with pytest.raises(ValueError, match="NaN|finite"):
         run(EmbeddingEvaluation(inputs(), LABELS), model)
+
+
+def test_the_default_recall_uses_the_distance_of_the_loss():
+    # By the cosine all neighbours are of the class, by the distance none of
+    # the first of each class.
+    x = np.array([[1, 0], [10, 0], [0, 1], [0, 10]], "float32")
+    labels = np.array([0, 0, 1, 1])
+    for loss, expected in [(HistogramLoss(), 1.0), (TripletLoss(), 0.5)]:
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+        model.compile("sgd", loss=loss)
+        held_out = EmbeddingEvaluation(x, labels)
+        held_out.set_model(model)
+        logs = {}
+        held_out.on_epoch_end(0, logs)
+        assert logs["val_recall_at_1"] == expected

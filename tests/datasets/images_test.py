@@ -125,7 +125,8 @@ class TestAsTheyAre:
 
     def test_names(self, photographs):
         names = ["a", "b", "c", "d"]
-        x = Images(photographs.__getitem__, 4, names=names)
+        x = Images(photographs.__getitem__, 4, names=np.array(names))
+        assert x.names == names
         assert x.with_size(3, seed=0).cached(9).names == names
         some = x.take([2, -1])
         assert some.names == ["c", "d"] and x.take([]).names == []

@@ -101,6 +101,15 @@ def test_divided_by_class(file):
             "class_names must be text",
         ),
         (
+            # In order of appearance; the labels are numbered by the alphabet.
+            {
+                "x": X,
+                "labels": np.array(["dog", "cat"] * 3),
+                "class_names": np.array(["dog", "cat"]),
+            },
+            "labels are text; leave class_names out",
+        ),
+        (
             {"x": X, "labels": LABELS, "split": np.array(["train"])},
             r"split must be text of shape \(6,\)",
         ),

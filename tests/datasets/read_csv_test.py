@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.datasets import load
+from tests import peak_memory
 from tests.datasets.image_folders import write_image
 from tests.datasets.speech_files import write_wav
 
@@ -167,3 +168,41 @@ def test_no_file_and_no_package(table, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     message = r"needs pandas: .*\[tables\]"
     fails(table, FEATURES, message, error=ImportError)
+
+
+@pytest.mark.parametrize(
+    "name", ["Split", " split", "Label", "Path ", " label_shape", "LABEL_SHAPE"]
+)
+def test_a_name_that_is_almost_a_known_one_is_refused(table, name):
+    meant = name.strip().lower()
+    message = f"has the column {name!r}; call it {meant!r}"
+    fails(table, f"label,x,{name}\na,1,2\nb,3,4\n", message)
+
+
+def test_a_factor_may_have_capital_letters(table):
+    _, labels = read(table, "label_Size,x\nbig,1\nsmall,2\n")
+    assert labels.tolist() == [[0], [1]]
+
+
+def test_splits_that_differ_in_capital_letters_are_refused(table):
+    text = "label,x,split\na,1,train\nb,2,Train\n"
+    fails(table, text, "has the splits 'Train' and 'train'; give a split one")
+
+
+def test_the_split_of_each_row(table):
+    text = "label,x,split\na,1,train\nb,2,test\n"
+    assert read(table, text, label="split")[1].tolist() == ["train", "test"]
+    fails(table, "label,x\na,1\n", "has no label 'split'", label="split")
+
+
+def test_a_long_cell_of_another_column_does_not_pad_all_rows(table):
+    text = "path,label,caption\n"
+    for number in range(300):
+        write_image(table.parent / f"{number}.png", (2, 2, 3))
+        text += f"{number}.png,a,{'word' * 250_000 if number == 7 else ''}\n"
+    before = peak_memory.reset()
+    read(table, text)
+    # An array of text would take 300 x 4 MB.
+    assert peak_memory.read() - before < 300 * 1024
+    captions = read(table, label="caption")[1]
+    assert captions[7] == "word" * 250_000 and captions[8] == ""

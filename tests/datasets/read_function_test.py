@@ -133,7 +133,7 @@ def test_of_a_module(file, monkeypatch):
     file.rename(file.with_name("my_data_module.py"))
     x, _ = load("my_data_module:everything", "all")
     assert x.shape == (20, 2)
-    with pytest.raises(ValueError, match="no_such_module cannot be read"):
+    with pytest.raises(ValueError, match="not installed; .* csv:PATH"):
         load("no_such_module:everything", "all")
 
 
@@ -150,3 +150,21 @@ def test_refused(file, name, message):
         load(f"{file}:{name}", "all")
     assert "\n" not in str(raised.value)
     assert "mine.py" in str(raised.value)
+
+
+def test_a_mistyped_kind_is_named():
+    with pytest.raises(ValueError, match="arrays:PATH, FILE.py:FUNCTION"):
+        load("imagefolder:photos", "train")
+
+
+@pytest.mark.parametrize("split", ["all", "train"])
+def test_a_tensorflow_dataset_is_refused(tmp_path, split):
+    file = tmp_path / "mine.py"
+    parameter = "" if split == "all" else "split"
+    file.write_text(
+        "import tensorflow as tf\n"
+        f"def f({parameter}):\n"
+        "    return tf.data.Dataset.range(4), [0, 0, 1, 1]\n"
+    )
+    with pytest.raises(ValueError, match=r"Collect a tf\.data\.Dataset"):
+        load(f"{file}:f", split)

@@ -111,6 +111,23 @@ def test_name_of_a_loss_of_keras(loss, expected):
     assert Method(compiled(loss)).name == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("FStatisticLoss", "f_statistic_loss"),
+        ("PLDA", "plda"),
+        ("BetaVAE", "beta_vae"),
+        ("SGDWithL2", "sgd_with_l2"),
+    ],
+)
+def test_words_of_a_name(name, expected):
+    def loss(y_true, y_pred):
+        return y_pred
+
+    loss.__name__ = name
+    assert Method(compiled(loss)).name == expected
+
+
 def test_evidence_of_one_support_is_the_score_of_the_pair(method):
     if method.name == "only_pairs":
         pytest.skip("its score says nothing about classes")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.datasets.image_folders import write_classes
 from tests.trainers.commands import QUICK
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
@@ -41,3 +42,15 @@ def test_a_small_feature_is_named(tmp_path):
 def test_constant_and_large_features_pass(tmp_path, recwarn):
     assert call(train, *words(tmp_path, [1.0, 0.0, 1e6])) == 0
     assert not [w for w in recwarn if "Features" in str(w.message)]
+
+
+def test_images_are_not_read_for_an_encoder_of_features(tmp_path, capsys):
+    write_classes(tmp_path / "photos", list("abcdefgh"), 6, (6, 6, 3))
+    found = [f"image_folder:{tmp_path / 'photos'}", "--goal", "retrieve"]
+    found += ["--workdir", str(tmp_path / "run"), *QUICK]
+    found += ["--config.encoder.name=features_encoder"]
+    error = refused(capsys, train, *found, "--config.encoder.num_features=4")
+    assert "are images of shape (6, 6, 3), the encoder takes vectors of 4" in (
+        error
+    )
+    assert "config.backbone.network=NETWORK" in error

@@ -116,7 +116,7 @@ def test_counts_follow_the_smallest_class(tmp_path, capsys):
 def test_a_class_of_one_example_is_refused(tmp_path):
     labels = np.repeat(np.arange(10), 2)[1:]
     dataset = arrays(tmp_path, np.zeros((19, 3), "float32"), labels)
-    with pytest.raises(ValueError, match="the smallest with 1 examples"):
+    with pytest.raises(ValueError, match="classes with one example: 0; a goal"):
         write(dataset, "retrieve", tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -99,6 +99,9 @@ def test_every_measure_has_a_direction():
     for name in names:
         expected = "min" if name == "loss" else "max"
         assert monitor.direction(name) == expected
+    # Of a beta-VAE, beside the loss: a log-likelihood and a divergence.
+    assert monitor.direction("reconstruction") == "max"
+    assert monitor.direction("kl") == "min"
     for recipe in recipe_names():
         monitor.direction(load_recipe(recipe).training.monitor)
 

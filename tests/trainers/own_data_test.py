@@ -528,6 +528,59 @@ def test_check_names_copies_of_training_and_test(tmp_path, capsys):
     assert "validation 0 is train 0 (train and validation)" in error
 
 
+def test_check_of_data_names_copies_of_other_splits(tmp_path, capsys):
+    folder = tmp_path / "photos"
+    for split in ("train", "validation", "test"):
+        write_classes(folder / split, list("ab"), 3, (6, 6, 3))
+    # Files of one name in two splits, which are two files.
+    assert call(train, f"image_folder:{folder}", "--check") == 0
+    same = capsys.readouterr().err
+    assert "12 in another split" in same
+    assert "test/a/0.png is train/a/0.png (train and test)" in same
+
+
+FUNCTION_OF_A_SPLIT = """
+import numpy as np
+
+
+def data(split):
+    number = ["train", "validation", "test"].index(split)
+    x = np.arange(8.0).reshape(4, 2) + 100 * number
+    if split == "test":
+        x[0] = [0, 1]  # as in train
+    return x, [0, 0, 1, 1]
+"""
+
+
+def test_check_reads_every_split_of_a_function(tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(FUNCTION_OF_A_SPLIT)
+    assert call(train, f"{tmp_path / 'mine.py'}:data", "--check") == 0
+    found = capsys.readouterr()
+    assert "Read 12 examples" in found.out
+    assert "test 0 is train 0 (train and test)" in found.err
+
+
+def test_check_of_a_named_set(capsys):
+    assert call(train, "colour_orientation", "--check") == 0
+    assert "all can be used" in capsys.readouterr().out
+
+
+def test_evaluate_refuses_rows_that_moved_into_the_test(tmp_path, capsys):
+    """The rows of each class are sorted anew, with the same names."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(6), 10)
+    x = rng.normal(size=(60, 5)).astype("float32")
+    file, run = tmp_path / "rows.npz", tmp_path / "run"
+    np.savez(file, x=x, labels=labels)
+    dataset = words(f"arrays:{file}", "division.by=examples")
+    start = ["--config", RECIPE, "--workdir", run, *dataset]
+    assert call(train, *start) == 0
+    assert call(evaluate, "--workdir", run) == 0
+    np.savez(file, x=x.reshape(6, 10, 5)[:, ::-1].reshape(60, 5), labels=labels)
+    error = refused(capsys, evaluate, "--workdir", run)
+    assert "has other training examples than the run" in error
+
+
 def test_check_names_recordings_without_features(tmp_path, capsys):
     samples = np.tile(np.arange(-200, 200), 10)
     write_wav(tmp_path / "voices" / "ann" / "1.wav", samples)

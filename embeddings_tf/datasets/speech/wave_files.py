@@ -104,7 +104,8 @@ def _opened(path):
     except (wave.Error, EOFError) as error:
         raise ValueError(
             f"{path} is damaged or not a WAV file of 16-bit samples ({error}); "
-            "convert it, for instance with ffmpeg or sox."
+            "convert it, for instance by ffmpeg -i FILE -ac 1 -c:a pcm_s16le "
+            "NEW.wav."
         ) from error
     if reader.getnchannels() != 1 or reader.getsampwidth() != _BYTES:
         channels, bits = reader.getnchannels(), 8 * reader.getsampwidth()

@@ -104,7 +104,7 @@ def test_the_goal_compares_by_the_score_of_verify():
         "triplet_loss": {"equal_error_rate": 0.1},
         "cosine": {"equal_error_rate": 0.2},
     }
-    number = GOALS["verify"].of_results({"test": found}, "TripletLoss")
+    number = GOALS["verify"].measure({"test": found})
     assert number == 0.1
 
 
