@@ -60,7 +60,8 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
     encoder = build(run.encoder, "encoder")
     _require_encoder(encoder, run.encoder.name)
     optimizer = build(run.optimizer, "optimizer")
-    encoder.trainable = not run.training.freeze_encoder
+    if run.training.freeze_encoder:
+        encoder.trainable = False  # else a frozen part stays frozen
     kind = run.method.kind
     head = None
     if run.uncertainty.name:

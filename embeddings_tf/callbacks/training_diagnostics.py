@@ -172,7 +172,8 @@ class TrainingDiagnostics(keras.callbacks.Callback):
         else:
             self.values["norm"] = np.nan
         self.values |= self._uncertainty()
-        rate = float(self.model.optimizer.learning_rate.numpy())
+        rate = self.model.optimizer.learning_rate  # maybe a plain number
+        rate = float(keras.ops.convert_to_numpy(rate))
         self.values |= {"learning_rate": rate, **method.diagnostics()}
         if self._writer is None:
             self._writer = tf.summary.create_file_writer(
@@ -191,7 +192,9 @@ class TrainingDiagnostics(keras.callbacks.Callback):
         """Mean and relative spread of the predictions of the head, if any."""
         if getattr(self.model, "uncertainty", None) is None:
             return {}
-        x = tf.convert_to_tensor(self.x[:MOST_ROWS])
+        x = keras.tree.map_structure(
+            lambda values: tf.convert_to_tensor(values[:MOST_ROWS]), self.x
+        )
         found = self.model.embed_with_uncertainty(x)[1].numpy()
         found = found.astype(np.float64)
         mean = found.mean()

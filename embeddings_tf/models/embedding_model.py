@@ -149,7 +149,8 @@ class EmbeddingModel(UncertainModel):
         self._add_uncertainty(uncertainty)
         if uncertainty is not None and not self._has_loss():
             # With a frozen encoder, only the head is trained.
-            objective.trainable &= encoder.trainable
+            if self._is_frozen():
+                objective.trainable = False
         if encoder.built and getattr(encoder, "input_shape", None) is not None:
             self.build(encoder.input_shape)
 
@@ -169,6 +170,13 @@ class EmbeddingModel(UncertainModel):
         if not self._is_given:
             self.gaussian = has_gaussian_output(self.encoder)
         require_match(self.gaussian, self.objective)
+
+    def _is_frozen(self) -> bool:
+        """Whether the encoder has weights, and none of them is trained."""
+        encoder = self.encoder
+        # `Sequential` does not save its own `trainable`, only its layers'.
+        has_frozen = bool(encoder.weights) and not encoder.trainable_weights
+        return has_frozen or not encoder.trainable
 
     def _has_loss(self) -> bool:
         return not isinstance(self.objective, keras.layers.Layer)
@@ -195,7 +203,9 @@ class EmbeddingModel(UncertainModel):
             keras.tree.map_shape_structure(keras.KerasTensor, input_shape)
         )
 
-    def fit(self, *args, callbacks=None, **kwargs):
+    def fit(self, *args, **kwargs):
+        given = inspect.signature(keras.Model.fit).bind(self, *args, **kwargs)
+        callbacks = given.arguments.get("callbacks")
         # First, so that other callbacks see its log.
         log = LogTeachableRows()
         if isinstance(callbacks, keras.callbacks.CallbackList):
@@ -203,7 +213,8 @@ class EmbeddingModel(UncertainModel):
             log.set_model(self)
         else:
             callbacks = [log, *keras.tree.flatten(callbacks or [])]
-        return super().fit(*args, callbacks=callbacks, **kwargs)
+        given.arguments["callbacks"] = callbacks
+        return super().fit(*given.args[1:], **given.kwargs)
 
     def make_train_function(self, force=False):
         if self.optimizer is not None:
@@ -231,16 +242,18 @@ class EmbeddingModel(UncertainModel):
                 "a batch without labels. Feed (x, label), for example from "
                 "embeddings_tf.datasets.batches."
             )
-        of_head, y_pred = self._loss_of_head(x, y, y_pred, training)
-        if of_head is not None and not self.encoder.trainable:
-            return with_regularisers(self, of_head)
+        # Of the training pass; the pass for the head would replace them.
+        penalties = list(self.losses)
+        head_loss, y_pred = self._loss_of_head(x, y, y_pred, training)
+        if head_loss is not None and self._is_frozen():
+            return with_regularisers(head_loss, penalties)
         if self._has_loss():
             loss = self.objective(y, y_pred, sample_weight)
         else:
             values = self.objective(y, y_pred, training=training)
             loss = mean_over_rows(values, sample_weight)
-        loss = with_regularisers(self, loss)
-        return loss if of_head is None else loss + of_head
+        loss = with_regularisers(loss, penalties)
+        return loss if head_loss is None else loss + head_loss
 
     def get_config(self):
         head = self.uncertainty
@@ -258,8 +271,12 @@ class EmbeddingModel(UncertainModel):
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        for part in {"encoder", "objective", "uncertainty"} & set(config):
-            config[part] = keras.saving.deserialize_keras_object(config[part])
+        # In this order, in which layers without a seed draw theirs.
+        for part in ("encoder", "objective", "uncertainty"):
+            if part in config:
+                config[part] = keras.saving.deserialize_keras_object(
+                    config[part]
+                )
         # Older files lack it; they were trained as the objective reads.
         config.setdefault("gaussian", reads_gaussians(config["objective"]))
         return cls(**config)

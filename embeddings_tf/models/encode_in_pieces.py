@@ -64,7 +64,9 @@ def encode_in_pieces(
             embeddings = encoder(piece, training=True)
         penalty = tf.zeros(())
         if scope.losses:
-            penalty = tf.add_n([tf.cast(x, tf.float32) for x in scope.losses])
+            penalty = tf.add_n(
+                [tf.cast(tf.reduce_sum(x), tf.float32) for x in scope.losses]
+            )
             share = tf.shape(embeddings)[0] / tf.maximum(1, num_rows)
             penalty *= tf.cast(share, tf.float32)
         return embeddings, penalty, scope

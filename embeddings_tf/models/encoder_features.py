@@ -31,7 +31,8 @@ def encoder_features(
 
     The inner layers are, for each spatial size, the last layer of the encoder
     with that size. A functional or `Sequential` model has inner layers; any
-    other layer or model has none. Layers inside nested models are not visited.
+    other layer or model has none. Layers inside nested models are not visited,
+    nor sequences of any length, of which a part may be padding.
 
     Args:
         encoder: A built Keras model or layer.
@@ -142,6 +143,7 @@ def _with_inner_layers(encoder) -> tuple[Callable, list[int]]:
         for x in found
         if isinstance(x, keras.KerasTensor)
         and len(x.shape) > 2
+        and not (len(x.shape) == 3 and x.shape[1] is None)
         and keras.backend.is_float_dtype(x.dtype)
     }
     if not inner:  # Keras would return a tensor instead of a list of one

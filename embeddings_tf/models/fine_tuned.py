@@ -29,6 +29,12 @@ class FineTuned(keras.layers.Wrapper):
     def call(self, inputs, training=None):
         return self.layer(inputs, training=training if self.rate else False)
 
+    @property
+    def metrics(self):
+        # A network that was compiled has a metric `loss` of its own, which
+        # Keras would log instead of the loss of this training.
+        return []
+
     def get_config(self):
         return {**super().get_config(), "rate": self.rate}
 

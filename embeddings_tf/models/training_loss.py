@@ -46,7 +46,8 @@ class OwnLossModel(keras.Model):
 
 def training_loss(model, values, sample_weight=None) -> tf.Tensor:
     """Mean of `values` `(batch,)`, plus the regularisers of the model."""
-    return with_regularisers(model, mean_over_rows(values, sample_weight))
+    loss = mean_over_rows(values, sample_weight)
+    return with_regularisers(loss, model.losses)
 
 
 def mean_over_rows(values, sample_weight=None) -> tf.Tensor:
@@ -57,9 +58,10 @@ def mean_over_rows(values, sample_weight=None) -> tf.Tensor:
     )
 
 
-def with_regularisers(model, loss) -> tf.Tensor:
-    """A loss plus the regularisers of the model, once over all replicas."""
+def with_regularisers(loss, penalties) -> tf.Tensor:
+    """A loss plus the `losses` of its model, once over all replicas."""
     replicas = tf.distribute.get_strategy().num_replicas_in_sync
-    for penalty in model.losses:
-        loss += tf.cast(penalty, loss.dtype) / replicas
+    for penalty in penalties:
+        # One value for each row is summed, as in Keras.
+        loss += tf.cast(tf.reduce_sum(penalty), loss.dtype) / replicas
     return loss

@@ -47,10 +47,10 @@ class UncertainModel(OwnLossModel):
         # Numbers of queries are known only when a step runs.
         self.supports_jit = False
         self._uncertainty_loss = keras.metrics.Mean(name="uncertainty_loss")
-        compat.add_metric(self, self._uncertainty_loss)
 
     def compile(self, *args, **kwargs):
         super().compile(*args, **kwargs)
+        self._forget_graph()
         if self.uncertainty is not None and self.optimizer is not None:
             # Half precision wraps the optimizer.
             optimizer = self.optimizer
@@ -137,6 +137,14 @@ class UncertainModel(OwnLossModel):
             require_finite("The uncertainty of input", found.numpy(), first)
             parts.append(found)
         return np.concatenate(parts)
+
+    def quantize(self, *args, **kwargs):
+        super().quantize(*args, **kwargs)
+        self._forget_graph()
+
+    def _forget_graph(self) -> None:
+        """Has the next prediction traced again, with changed layers."""
+        self.__dict__.pop("_predict_batch", None)
 
     @functools.cached_property
     def _predict_batch(self):

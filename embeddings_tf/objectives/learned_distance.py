@@ -281,6 +281,11 @@ class LearnedDistance(PairObjective):
         """The distance; an auxiliary classifier is not reusable."""
         return {"learned distance": self.distance}
 
+    @property
+    def metrics(self):
+        # A part that was compiled has a metric `loss`, which Keras would log.
+        return []
+
     def get_config(self):
         serialize = keras.saving.serialize_keras_object
         return {

@@ -385,3 +385,33 @@ def test_shares_change_no_seed():
 def test_not_a_batch(x, labels, error, tmp_path):
     with pytest.raises(ValueError, match=error):
         callbacks.TrainingDiagnostics(x, labels, tmp_path)
+
+
+def test_a_learning_rate_that_is_a_plain_number(tmp_path):
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    rate = keras.optimizers.SGD(learning_rate=lambda: 0.25)
+    model.compile(rate, loss=losses.TripletLoss())
+    x = np.random.default_rng(0).normal(size=(8, 4)).astype("float32")
+    watch = callbacks.TrainingDiagnostics(x, np.arange(8) % 2, tmp_path)
+    model.fit(x, np.arange(8) % 2, verbose=0, callbacks=[watch])
+    assert watch.values["learning_rate"] == 0.25
+
+
+def test_a_head_of_an_encoder_with_two_inputs(tmp_path):
+    inputs = {n: keras.Input((w,), name=n) for n, w in [("a", 3), ("b", 2)]}
+    joined = keras.layers.Concatenate()([inputs["a"], inputs["b"]])
+    encoder = keras.Model(inputs, keras.layers.Dense(2)(joined))
+    model = models.EmbeddingModel(
+        encoder, losses.TripletLoss(), uncertainty=layers.UncertaintyHead()
+    )
+    model.compile("sgd")
+    rng = np.random.default_rng(0)
+    x = {
+        "a": rng.normal(size=(8, 3)).astype("float32"),
+        "b": rng.normal(size=(8, 2)).astype("float32"),
+    }
+    labels = np.arange(8) % 2
+    watch = callbacks.TrainingDiagnostics(x, labels, tmp_path)
+    model.fit(x, labels, verbose=0, callbacks=[watch])
+    expected = model.embed_with_uncertainty(x)[1].numpy().mean()
+    assert watch.values["uncertainty"] == pytest.approx(expected, rel=1e-5)

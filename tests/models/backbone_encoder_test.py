@@ -73,6 +73,29 @@ def test_a_step_is_the_rate_times_as_large(networks, optimizer, with_objective):
         np.testing.assert_allclose(found, wanted, atol=1e-7)
 
 
+@pytest.mark.parametrize("with_objective", [False, True])
+def test_a_network_that_was_compiled_does_not_hide_the_loss(
+    tmp_path, with_objective
+):
+    keras.utils.set_random_seed(0)
+    first = keras.Sequential([keras.Input((9, 9, 3)), keras.layers.Flatten()])
+    first.compile("sgd", loss="mse", metrics=["accuracy"])
+    first.save(tmp_path / "first.keras")
+    (tmp_path / "net.py").write_text(
+        "import keras\n\ndef network():\n"
+        f"    return keras.saving.load_model({str(tmp_path / 'first.keras')!r})"
+    )
+    made = encoder(tmp_path / "net.py", 1.0)
+    loss = losses.TripletLoss(margin=9.0)
+    expected = float(loss(Y, made(X)))
+    model = EmbeddingModel(made, loss) if with_objective else made
+    model.compile("sgd", **({} if with_objective else {"loss": loss}))
+    found = model.evaluate(X, Y, batch_size=12, verbose=0, return_dict=True)
+    assert found["loss"] == pytest.approx(expected, rel=1e-5)
+    history = model.fit(X, Y, batch_size=12, verbose=0, shuffle=False).history
+    assert history["loss"] == [pytest.approx(expected, rel=1e-5)]
+
+
 def test_the_rate_of_single_steps(networks):
     """As Keras's `train_on_batch` takes them."""
     steps = []

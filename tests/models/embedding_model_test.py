@@ -397,3 +397,58 @@ class TestGaussian:
         ).get_config()
         del config["gaussian"]
         assert EmbeddingModel.from_config(config).gaussian is True
+
+
+def test_callbacks_may_be_given_by_position():
+    epochs = []
+    ended = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: epochs.append(epoch)
+    )
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    model = EmbeddingModel(encoder, TripletLoss())
+    model.compile("sgd")
+    x = np.random.default_rng(0).normal(size=(12, 4)).astype("float32")
+    history = model.fit(x, np.repeat([0, 1], 6), 12, 2, 0, [ended])
+    assert epochs == [0, 1] and "teachable_rows" in history.history
+
+
+def test_parts_are_made_in_one_order():
+    """Layers without a seed draw theirs when they are made."""
+    made = []
+
+    class Part(keras.layers.Dense):
+        def __init__(self, *arguments, **options):
+            made.append(options["name"])
+            super().__init__(*arguments, **options)
+
+    encoder = keras.Sequential([keras.Input((4,)), Part(2, name="encoder")])
+    distance = keras.Sequential([keras.Input((2,)), Part(2, name="objective")])
+    with keras.saving.custom_object_scope({"Part": Part}):
+        config = EmbeddingModel(encoder, Own(distance)).get_config()
+        made.clear()
+        EmbeddingModel.from_config(dict(reversed(config.items())))
+    assert made == ["encoder", "objective"]
+
+
+@keras.saving.register_keras_serializable(package="embedding_model_test")
+class Own(keras.layers.Layer):
+    """An objective with a layer."""
+
+    def __init__(self, layer, **options):
+        super().__init__(**options)
+        self.layer = layer
+
+    def build(self, y_true_shape, y_pred_shape):
+        pass
+
+    def call(self, y_true, y_pred):
+        return keras.ops.sum(self.layer(y_pred) ** 2, axis=-1)
+
+    def get_config(self):
+        layer = keras.saving.serialize_keras_object(self.layer)
+        return {**super().get_config(), "layer": layer}
+
+    @classmethod
+    def from_config(cls, config):
+        layer = keras.saving.deserialize_keras_object(config.pop("layer"))
+        return cls(layer, **config)

@@ -551,3 +551,112 @@ def test_refuses_results_that_are_not_finite(layer):
 def test_refuses_another_head():
     with pytest.raises(ValueError, match="UncertaintyHead or None.*received"):
         EmbeddingModel(image_encoder(), losses.TripletLoss(), uncertainty="x")
+
+
+def dense_encoder(*layers_, **options):
+    return keras.Sequential(
+        [keras.Input((4,)), *layers_, keras.layers.Dense(2, **options)]
+    )
+
+
+ROWS = np.random.default_rng(3).normal(size=(12, 4)).astype("float32")
+CLASSES = np.repeat(np.arange(3), 4)
+
+
+def test_a_head_does_not_train_frozen_parts_of_the_objective():
+    distance = layers.PairDistance((8,))
+    distance.trainable = False
+    objective = objectives.LearnedDistance(
+        distance, num_classes=3, auxiliary="softmax"
+    )
+    model = compiled(dense_encoder(), objective, uncertainty=UncertaintyHead())
+    before = [w.numpy() for w in distance.weights]
+    model.fit(ROWS, CLASSES, batch_size=12, verbose=0)
+    for old, new in zip(before, distance.weights, strict=True):
+        np.testing.assert_array_equal(old, new)
+    again = EmbeddingModel.from_config(model.get_config())
+    assert not again.objective.distance.trainable
+
+
+class Penalty(keras.layers.Layer):
+    """Adds 10 in training, 3 for each row in inference."""
+
+    def call(self, inputs, training=None):
+        rows = tf.fill([tf.shape(inputs)[0]], 3.0)
+        self.add_loss(tf.constant(10.0) if training else rows)
+        return inputs
+
+
+@pytest.mark.parametrize("piece_size", [None, 5])
+def test_penalties_are_of_the_training_pass_also_with_a_head(piece_size):
+    found = {}
+    for head in (None, UncertaintyHead()):
+        keras.utils.set_random_seed(0)
+        model = compiled(
+            dense_encoder(Penalty()),
+            losses.TripletLoss(),
+            uncertainty=head,
+            piece_size=piece_size,
+        )
+        logs = model.train_on_batch(ROWS, CLASSES, return_dict=True)
+        found[head is None] = logs["loss"] - logs.get("uncertainty_loss", 0)
+        other = model.test_on_batch(ROWS, CLASSES, return_dict=True)
+        without = compiled(model.encoder.layers[-1], losses.TripletLoss())
+        expected = without.test_on_batch(ROWS, CLASSES, return_dict=True)
+        assert other["loss"] - other.get("uncertainty_loss", 0) == (
+            pytest.approx(expected["loss"] + 36, rel=1e-5)  # 12 rows
+        )
+    assert found[True] == pytest.approx(found[False], rel=1e-5)
+    assert found[True] > 10
+
+
+def test_predictions_follow_layers_that_a_compile_changed():
+    encoder = dense_encoder()
+    model = compiled(
+        encoder, losses.TripletLoss(), uncertainty=UncertaintyHead()
+    )
+    model.predict_uncertainty(ROWS)
+    encoder.layers[-1].enable_lora(2)
+    model.compile(keras.optimizers.SGD(0.1))
+    model.fit(ROWS, CLASSES, batch_size=12, epochs=3, verbose=0)
+    encoder.layers[-1].lora_kernel_b.assign(np.ones((2, 2)))
+    found = model.predict_uncertainty(ROWS)
+    _, expected = model.embed_with_uncertainty(ROWS)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_metrics_are_returned_once():
+    model = compiled(
+        dense_encoder(), losses.TripletLoss(), uncertainty=UncertaintyHead()
+    )
+    found = model.evaluate(ROWS, CLASSES, verbose=0)
+    named = model.evaluate(ROWS, CLASSES, verbose=0, return_dict=True)
+    assert found == pytest.approx(list(named.values()))
+
+
+def test_a_frozen_encoder_stays_frozen_in_a_file(tmp_path):
+    encoder = dense_encoder()
+    encoder.trainable = False
+    model = compiled(
+        encoder, losses.TripletLoss(), uncertainty=UncertaintyHead()
+    )
+    expected = model.evaluate(ROWS, CLASSES, verbose=0, return_dict=True)
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    found = again.evaluate(ROWS, CLASSES, verbose=0, return_dict=True)
+    assert found == pytest.approx(expected)
+    assert found["loss"] == pytest.approx(found["uncertainty_loss"])
+
+
+def test_sequences_of_any_length_are_no_inner_layers():
+    """Padding would change their statistics."""
+    encoder = keras.Sequential(
+        [
+            keras.Input((None, 3)),
+            keras.layers.Conv1D(4, 3, activation="relu"),
+            layers.StatisticsPooling(),
+            keras.layers.Dense(2),
+        ]
+    )
+    _, size = encoder_features(encoder, 2)
+    assert size == 2 + 1
