@@ -61,6 +61,17 @@ def numbers(
     return array
 
 
+def compared_dtype(value: Any, array: np.ndarray) -> np.dtype:
+    """Returns the type in which a threshold for `value` must be exact.
+
+    NumPy and TensorFlow compare float16 with a number as float16, so a
+    threshold just above a score must be above it in float16. `array` is
+    `value` as `numbers` returns it.
+    """
+    given = np.asarray(value).dtype
+    return given if given == np.float16 else array.dtype
+
+
 def beyond_float64(array: np.ndarray) -> np.ndarray:
     """Marks integers that float64 may round."""
     if array.dtype.kind not in "iu":
@@ -70,7 +81,7 @@ def beyond_float64(array: np.ndarray) -> np.ndarray:
 
 def booleans(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     """Returns booleans of rank `ndim`, not empty, from booleans or 0 and 1."""
-    array = _shaped(name, value, ndim, shape)
+    array = _of_objects(_shaped(name, value, ndim, shape))
     if array.dtype == bool:
         return array
     refused = np.ones(array.shape, bool)
@@ -109,6 +120,9 @@ def numbered_classes(name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(value, (list, tuple)):
         refuse_missing(name, value)
     array = _shaped(name, value, 1, "(n,)")
+    if array.dtype.kind == "O":
+        refuse_missing(name, array.tolist())
+    array = _of_objects(array)
     if array.dtype.kind not in "iuU":
         raise ValueError(
             f"`{name}` must be integers or strings; received dtype "
@@ -146,6 +160,12 @@ def scaled(
     return np.ldexp(array, -exponent), exponent
 
 
+def rounded_up(value: float) -> float:
+    """Returns a positive number, rounded up to three digits, for messages."""
+    digits = 10.0 ** (2 - np.floor(np.log10(value)))
+    return float(np.ceil(value * digits * (1 - 1e-12)) / digits)
+
+
 def generator(seed: Any) -> np.random.Generator:
     """Returns NumPy's generator for a seed; ValueError if it is invalid."""
     return np.random.default_rng(random_seed("seed", seed))
@@ -171,6 +191,11 @@ def _shaped(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
             f"shape {array.shape}. Reshape or select it."
         )
     return array
+
+
+def _of_objects(array: np.ndarray) -> np.ndarray:
+    """Returns an array of Python objects, as of pandas, by what they are."""
+    return np.asarray(array.tolist()) if array.dtype.kind == "O" else array
 
 
 def _is_real(dtype: np.dtype) -> bool:

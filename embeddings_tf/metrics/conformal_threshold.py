@@ -67,16 +67,18 @@ def conformal_threshold(
     >>> found["threshold"] > 0.5, round(found["calibration_rate"], 3)
     (True, 0.167)
     """
-    scores = arrays.numbers("scores", scores, 1, "(n,)")
+    given, scores = scores, arrays.numbers("scores", scores, 1, "(n,)")
+    dtype = arrays.compared_dtype(given, scores)
     numbers, counts = arrays.numbered_classes("classes", classes)
     arrays.same_length(scores=scores, classes=numbers)
     rate = number_between("false_accept_rate", false_accept_rate, 0, 1)
     num_classes = len(counts)
     if rate * (num_classes + 1) < 1 - _ROUNDING:
+        smallest = arrays.rounded_up(1 / (num_classes + 1))
         raise ValueError(
             f"`false_accept_rate` must be at least 1 / (classes + 1), "
-            f"{1 / (num_classes + 1):.4f} with {num_classes} calibration "
-            f"classes; received {false_accept_rate}. Calibrate on at least "
+            f"{smallest} with {num_classes} calibration classes; received "
+            f"{false_accept_rate}. Calibrate on at least "
             f"{int(np.ceil(1 / rate - _ROUNDING)) - 1} classes, or choose a "
             "larger rate."
         )
@@ -89,7 +91,7 @@ def conformal_threshold(
     refused = falling[last & (accepted > budget)]
     # In the dtype of the scores, because rounding might accept one more.
     threshold = (
-        np.nextafter(refused[0], np.inf, dtype=scores.dtype)
+        np.nextafter(refused[0].astype(dtype), np.inf, dtype=dtype)
         if len(refused)
         else falling[-1]
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.train_and_test_codes import train_and_test_codes
 from embeddings_tf.ops.arguments import random_seed
 
@@ -76,6 +77,7 @@ def dci(
     codes, factors, test_codes, test_factors = train_and_test_codes(
         codes, factors, test_codes, test_factors
     )
+    codes, test_codes = _for_trees(codes, test_codes)
     importance, train, test = [], [], []
     for column in range(factors.shape[1]):
         values = factors[:, column]
@@ -95,6 +97,21 @@ def dci(
         "informativeness": float(np.mean(test)),
         "informativeness_train": float(np.mean(train)),
     }
+
+
+def _for_trees(codes, test_codes) -> tuple[np.ndarray, np.ndarray]:
+    """Standardises codes that float32, the type of the trees, would merge.
+
+    Trees depend only on the order of values within a dimension.
+    """
+    with np.errstate(over="ignore"):
+        if all((x.astype(np.float32) == x).all() for x in (codes, test_codes)):
+            return codes, test_codes
+    both, _ = arrays.scaled(np.concatenate([codes, test_codes]), axis=0)
+    both = both - both.mean(axis=0)
+    spread = np.abs(both).max(axis=0)
+    both = both / np.where(spread > 0, spread, 1)
+    return both[: len(codes)], both[len(codes) :]
 
 
 def _one_minus_entropy(importance: np.ndarray) -> float:

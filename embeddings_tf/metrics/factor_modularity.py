@@ -57,7 +57,8 @@ def modularity(
 
     Args:
         codes: `(n, dims)`.
-        factors: Integers `(n, num_factors)`, at least 2 factors.
+        factors: Integers `(n, num_factors)`, at least 2 factors with several
+            values. A factor with one value is left out.
         bins, binning, min_probability, correction, num_permutations, seed:
             As in `mutual_information`.
 
@@ -70,7 +71,8 @@ def modularity(
         information has modularity 0.
 
     Raises:
-        ValueError: As `mutual_information`, or if there is a single factor.
+        ValueError: As `mutual_information`, or if fewer than two factors have
+            several values.
 
     Example:
 
@@ -89,11 +91,15 @@ def modularity(
         num_permutations=num_permutations,
         seed=seed,
     )
+    # A factor with one value has no information, and would raise the mean.
+    varies = [len(np.unique(column)) > 1 for column in np.transpose(factors)]
+    information = information[:, varies]
     num_factors = information.shape[1]
     if num_factors < 2:
         raise ValueError(
-            "`factors` must have at least 2 columns, because modularity "
-            f"compares factors; received {num_factors}. Add the other factors."
+            "`factors` must have at least 2 columns with different values, "
+            f"because modularity compares factors; received {num_factors}. Add "
+            "the other factors, or examples with other values."
         )
     theta = np.max(information, axis=1)
     alive = theta > NOTHING

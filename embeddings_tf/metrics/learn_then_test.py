@@ -90,7 +90,9 @@ def learn_then_test(
     >>> 0.6 < found["threshold"] < 0.8, found["error"] < 0.2
     (True, True)
     """
+    given = confidence
     confidence = arrays.numbers("confidence", confidence, 1, "(n,)")
+    dtype = arrays.compared_dtype(given, confidence)
     is_error = arrays.booleans("is_error", is_error, 1, "(n,)")
     arrays.same_length(confidence=confidence, is_error=is_error)
     thresholds = arrays.numbers("thresholds", thresholds, 1, "(m,)")
@@ -103,7 +105,7 @@ def learn_then_test(
         arrays.same_length(confidence=confidence, classes=numbers)
         p_of = _p_of_classes(numbers, sizes)
     # A float32 confidence of 0.9 is below the float64 threshold 0.9.
-    falling = np.unique(thresholds.astype(confidence.dtype))[::-1]
+    falling = np.unique(thresholds.astype(dtype))[::-1]
     p_values = np.array(
         [p_of(confidence >= t, is_error, rate) for t in falling]
     )

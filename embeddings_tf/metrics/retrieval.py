@@ -37,9 +37,10 @@ def recall_at_k(
     where its precision suffices, and their distances are computed again in
     float64. A query is compared with the whole gallery if rounding could hide
     a nearer row, so outliers, offsets and near-twins do not change the result.
-    Rows at equal distances are ranked by their position in the gallery. Time
-    is proportional to queries times gallery rows; memory is copies of the
-    gallery in float64 and float32, and a few blocks.
+    Rows at equal distances are ranked by their position in the gallery; cosine
+    distances of multiples of one row are equal up to rounding, which then
+    decides. Time is proportional to queries times gallery rows; memory is
+    copies of the gallery in float64 and float32, and a few blocks.
 
     Formula:
 

@@ -48,6 +48,8 @@ def call_score(
         raise ValueError(
             f"Scores must be real numbers; received dtype {scores.dtype}."
         )
+    if scores.dtype.kind not in "biuf":  # bfloat16
+        scores = scores.astype(np.float32)
     if np.isnan(scores).any():
         raise ValueError(
             "Scores must be numbers; received NaN from the score of finite "

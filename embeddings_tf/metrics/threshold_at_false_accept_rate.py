@@ -54,11 +54,12 @@ def threshold_at_false_accept_rate(
     (0.05, 0.39)
     """
     rate = number_between("false_accept_rate", false_accept_rate, 0, 1)
-    scores = arrays.numbers("scores", scores, 1, "(n,)")
+    given, scores = scores, arrays.numbers("scores", scores, 1, "(n,)")
+    dtype = arrays.compared_dtype(given, scores)
     scores, is_target = trials_of_both_kinds(scores, is_target)
     falling = np.sort(scores[~is_target])[::-1]
     # Rounding must not refuse a rate such as 0.29 of 100 nontargets.
     allowed = int(np.floor(rate * len(falling) * (1 + 1e-12)))
     rejected = falling[min(allowed, len(falling) - 1)]
     # In the dtype of the scores, because rounding might accept one more.
-    return float(np.nextafter(rejected, np.inf, dtype=scores.dtype))
+    return float(np.nextafter(rejected.astype(dtype), np.inf, dtype=dtype))

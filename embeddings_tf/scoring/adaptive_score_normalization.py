@@ -74,14 +74,17 @@ class AdaptiveScoreNormalization:
         first = arrays.numbers("first", first, 2, "(a, dim)")
         second = arrays.numbers("second", second, 2, "(b, dim)")
         scores = call_score(self.score, first, second).astype(np.float64)
-        mean, deviation = self._cohort_statistics("first", first)
+        of_cohort = call_score(self.score, first, self.cohort)
+        mean, deviation = self._statistics("first", of_cohort)
         of_first = (scores - mean[:, np.newaxis]) / deviation[:, np.newaxis]
-        mean, deviation = self._cohort_statistics("second", second)
+        # In the place that it has in the trial, for asymmetric scores.
+        of_cohort = call_score(self.score, self.cohort, second).T
+        mean, deviation = self._statistics("second", of_cohort)
         return (of_first + (scores - mean) / deviation) / 2
 
-    def _cohort_statistics(self, name, rows) -> tuple[np.ndarray, np.ndarray]:
+    def _statistics(self, name, scores) -> tuple[np.ndarray, np.ndarray]:
         """Mean and deviation of the highest scores with the cohort."""
-        scores = call_score(self.score, rows, self.cohort).astype(np.float64)
+        scores = scores.astype(np.float64)
         top_k = min(self.top_k, len(self.cohort))
         highest = np.partition(scores, -top_k, axis=1)[:, -top_k:]
         deviation = np.std(highest, axis=1)

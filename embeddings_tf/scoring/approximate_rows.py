@@ -53,7 +53,8 @@ class ApproximateIndex:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns distances and rows `(queries, count)`, nearest first.
 
-        The distances are exact. Which rows are found is not.
+        The distances are of the embeddings in float32. Which rows are found is
+        approximate.
         """
         if not len(queries):
             return np.zeros((0, count)), np.zeros((0, count), np.int64)

@@ -102,6 +102,8 @@ def labelled_embeddings(embeddings, labels, names=None) -> LabelledEmbeddings:
     if names is None:
         names = np.full(len(embeddings), "")
     names = array("names", names)
+    if names.dtype.kind == "O" and names.ndim:  # for example from pandas
+        names = array("names", names.tolist())
     if names.dtype.kind != "U" or names.shape != labels.shape:
         raise ValueError(
             f"`names` must be strings of shape {labels.shape}; received dtype "

@@ -76,9 +76,12 @@ class LogisticCalibration:
         scores, is_target = trials_of_both_kinds(
             scores.astype(np.float64), is_target
         )
-        # In standard units, so that the solver converges for every scale.
+        # In a unit of the data, so that the solver converges for every scale.
+        # An outlier would make the standard deviation large, and the penalty
+        # of the slope with it.
         scaled, exponent = arrays.scaled(scores)
-        mean, unit = np.mean(scaled), np.std(scaled)
+        low, mean, high = np.quantile(scaled, [0.25, 0.5, 0.75])
+        unit = high - low or np.std(scaled)
         if np.ptp(scaled) == 0:  # all scores are equal
             self.slope_, self.offset_ = 0.0, 0.0
             return self

@@ -16,6 +16,9 @@ from embeddings_tf.scoring.nearest_rows import nearest_by_method
 SEARCHES = ("exact", "faiss")
 COMPARISONS = ("distance", "score")
 
+# Queries whose neighbours vote at once.
+_VOTES_BLOCK = 256
+
 
 class NearestNeighbors:
     """Finds the most similar examples of a gallery, for every method.
@@ -27,8 +30,9 @@ class NearestNeighbors:
     distance of its loss, Euclidean or 1 minus the cosine, between the means of
     Gaussians.
 
-    The exact search compares each query with every example. Its order is exact
-    in float64, also among close distances. `search="faiss"` builds a graph
+    The exact search compares each query with every example. Its order by
+    distance is exact in float64, also among close distances; scores have the
+    precision of the objective. `search="faiss"` builds a graph
     (HNSW) that finds almost all neighbours in a fraction of the time, for
     galleries of more than about 100,000 examples; it needs FAISS, and
     compares by distance.
@@ -175,8 +179,12 @@ class NearestNeighbors:
                 "The gallery has no labels: call fit(x, labels), or kneighbors "
                 "for the rows of the neighbours."
             )
-        votes, classes = self._votes(x)
-        return classes[votes.argmax(axis=1)]
+        _, rows = self.kneighbors(x)
+        labels = self.examples_.labels
+        parts = [labels[:0]]
+        for first in range(0, len(rows), _VOTES_BLOCK):
+            parts.append(_majority(labels[rows[first : first + _VOTES_BLOCK]]))
+        return np.concatenate(parts)
 
     def decision_function(self, x) -> np.ndarray:
         """Minus the distance to the nearest example, or its score, `(n,)`.
@@ -186,16 +194,18 @@ class NearestNeighbors:
         values, _ = self.kneighbors(x, 1)
         return values[:, 0] if self.compare == "score" else -values[:, 0]
 
-    def _votes(self, x) -> tuple[np.ndarray, np.ndarray]:
-        classes, numbers = np.unique(self.examples_.labels, return_inverse=True)
-        _, rows = self.kneighbors(x)
-        votes = np.zeros((len(rows), len(classes)))
-        first = np.zeros_like(votes)
-        for rank in reversed(range(rows.shape[1])):
-            found = np.arange(len(rows)), numbers[rows[:, rank]]
-            votes[found] += 1
-            first[found] = 1 / (rank + 2)  # below 1: decides between equals
-        return votes + first, classes
-
     def _embed(self, x) -> np.ndarray:
         return embed_inputs(self.model, x, self.batch_size, self.embedded)
+
+
+def _majority(found: np.ndarray) -> np.ndarray:
+    """The most frequent label of each row `(rows, k)`, nearest first."""
+    classes, numbers = np.unique(found, return_inverse=True)
+    numbers = numbers.reshape(found.shape)
+    votes = np.zeros((len(found), len(classes)))
+    nearest = np.zeros_like(votes)
+    for rank in reversed(range(found.shape[1])):
+        place = np.arange(len(found)), numbers[:, rank]
+        votes[place] += 1
+        nearest[place] = 1 / (rank + 2)  # below 1: decides between equals
+    return classes[(votes + nearest).argmax(axis=1)]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf import metrics
+from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
 from embeddings_tf.scoring import calibration_file
@@ -320,12 +321,12 @@ def _require_pairs(is_same: np.ndarray, rate: float) -> None:
             f"received {int(is_same.sum())} and {num_different}. Use at least "
             "two classes, with two examples in a class."
         )
-    if rate * num_different < 1:
+    if rate * num_different < 1 - 1e-9:
         mend = "Use more examples or a larger rate."
         if num_different == _MOST_PAIRS:
             mend = f"At most {_MOST_PAIRS} pairs are drawn: use a larger rate."
         raise ValueError(
             f"{num_different} pairs of different classes cannot measure a "
             f"false-accept rate of {rate}; the smallest is "
-            f"{1 / num_different:.3g}. {mend}"
+            f"{arrays.rounded_up(1 / num_different)}. {mend}"
         )

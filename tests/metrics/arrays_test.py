@@ -198,3 +198,22 @@ def test_non_booleans_are_refused(value):
 def test_seeds(measure, seed):
     with pytest.raises(ValueError, match="`seed` must be an integer"):
         measure(seed=seed)
+
+
+def test_columns_of_python_objects_are_read_by_what_they_are():
+    """As pandas returns them."""
+    text = np.array(["a", "b", "a"], object)
+    assert arrays.numbered_classes("classes", text)[0].tolist() == [0, 1, 0]
+    truth = np.array([True, False, True], object)
+    found = arrays.booleans("is_error", truth, 1, "(n,)")
+    assert found.dtype == bool and found.tolist() == [True, False, True]
+    with pytest.raises(ValueError, match="classes"):
+        arrays.numbered_classes("classes", np.array(["a", None], object))
+
+
+@pytest.mark.parametrize("value", [1 / 30, 1 / 49, 0.25, 1.0, 1e-7 / 3])
+def test_rounded_up(value):
+    found = arrays.rounded_up(value)
+    assert value * (1 - 1e-9) <= found <= value * 1.01
+    assert len(f"{found:.3g}".replace(".", "")) <= 9
+    assert float(f"{found:.3g}") == found

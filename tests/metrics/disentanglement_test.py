@@ -309,6 +309,15 @@ class TestModularity:
         both = factors[:, :1] * 5 + factors[:, 1:]
         assert modularity(both, factors, 25) == pytest.approx(0)
 
+    def test_a_factor_with_one_value_changes_nothing(self):
+        factors = np.stack(np.unravel_index(np.arange(25), (5, 5)), axis=1)
+        both = factors[:, :1] * 5 + factors[:, 1:]
+        more = np.concatenate([factors, np.full((25, 1), 3)], axis=1)
+        assert modularity(both, more, 25) == pytest.approx(0)
+        assert modularity(factors, more) == pytest.approx(1)
+        with pytest.raises(ValueError, match="different values.*received 1"):
+            modularity(both, more[:, 1:])
+
     def test_dead_dimensions_count_as_0(self):
         factors = np.stack(np.unravel_index(np.arange(25), (5, 5)), axis=1)
         dead = np.ones((25, 1))

@@ -120,3 +120,14 @@ def test_refused(measure):
     codes[3, 1] = np.nan
     with pytest.raises(ValueError, match="codes"):
         measure(codes, factors)
+
+
+@pytest.mark.parametrize(
+    ("scale", "offset"), [(0.5, 1e8), (1e-46, 0), (1e60, 0)]
+)
+def test_dci_of_codes_that_float32_would_merge(scale, offset):
+    factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    expected = dci(factors * 0.5, factors)
+    found = dci(factors * scale + offset, factors)
+    assert found == pytest.approx(expected)
+    assert found["disentanglement"] == pytest.approx(1)

@@ -1,5 +1,6 @@
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -8,6 +9,8 @@ from embeddings_tf.metrics import TrialHistogram
 from embeddings_tf.metrics import cosine_score_pairs
 from embeddings_tf.metrics import cosine_scores
 from embeddings_tf.metrics import fuse_scores
+from embeddings_tf.metrics import mean_average_precision
+from embeddings_tf.metrics import recall_at_k
 from embeddings_tf.metrics import roc_auc
 from embeddings_tf.metrics import score_all_pairs
 from embeddings_tf.metrics import score_enrolments
@@ -298,3 +301,15 @@ class TestHostileScores:
             score_trials(
                 lambda a, b: a[:, 0] + b[:, 0], embeddings(2), names, trials
             )
+
+
+def test_scores_in_bfloat16_are_ranked():
+    """As of a distance in half precision."""
+
+    def score(first, second):
+        return (first @ second.T).astype(ml_dtypes.bfloat16)
+
+    x = np.array([[1.0, 0], [2, 0], [0, 1], [0, 2]])
+    labels = [0, 0, 1, 1]
+    assert recall_at_k(x, labels, distance=score)[1] == 1.0
+    assert mean_average_precision(x, labels, distance=score) == 1.0

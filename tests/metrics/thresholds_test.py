@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from embeddings_tf.metrics import bootstrap_interval
+from embeddings_tf.metrics import conformal_threshold
 from embeddings_tf.metrics import equal_error_rate
 from embeddings_tf.metrics import error_rates
+from embeddings_tf.metrics import learn_then_test
 from embeddings_tf.metrics import out_of_distribution_fpr
 from embeddings_tf.metrics import threshold_at_false_accept_rate
 
@@ -112,3 +114,34 @@ def test_a_threshold_above_all_float32_scores_accepts_none():
     scores = np.array([1, 1, 0.2], "float32")
     threshold = np.nextafter(1.0, 2.0)  # 1 in float32
     assert error_rates(scores, [1, 0, 0], threshold) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("rule", ["empirical", "conformal", "tested"])
+def test_thresholds_of_half_precision_hold_in_half_precision(rule):
+    """NumPy rounds a plain number to the type of the scores it meets."""
+    rng = np.random.default_rng(0)
+    scores = (1 - np.abs(rng.normal(0, 0.002, 4000))).astype(np.float16)
+    if rule == "empirical":
+        is_target = np.zeros(4000, bool)
+        is_target[:10] = True
+        threshold = threshold_at_false_accept_rate(scores, is_target, 0.01)
+        assert np.mean(scores[~is_target] >= threshold) <= 0.01
+    elif rule == "conformal":
+        found = conformal_threshold(
+            scores, np.arange(4000), false_accept_rate=0.01
+        )
+        accepted = np.mean(scores >= found["threshold"])
+        assert accepted == found["calibration_rate"] <= 0.01
+    else:
+        confidence = np.repeat([0.9, 0.95], [50, 200]).astype(np.float16)
+        found = learn_then_test(
+            confidence,
+            np.zeros(250, bool),
+            thresholds=[0.9, 0.95],
+            error_rate=0.1,
+        )
+        accepted = confidence >= found["threshold"]
+        assert accepted.mean() == found["accepted"]
+        # The p-value is of the answers that the threshold accepts.
+        expected = 0.9 ** np.array([200, 250])
+        np.testing.assert_allclose(found["p_value"], expected)

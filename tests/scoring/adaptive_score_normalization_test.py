@@ -40,7 +40,7 @@ def test_removes_an_offset_of_an_example():
 
     plain = AdaptiveScoreNormalization(lambda a, b: a @ b.T, cohort, 4)
     found = AdaptiveScoreNormalization(shifted, cohort, 4)
-    mean, deviation = plain._cohort_statistics("second", second)
+    mean, deviation = plain._statistics("second", second @ cohort.T)
     difference = found(first, second) - plain(first, second)
     # Only the half that compares with the cohort of the other side changes.
     np.testing.assert_allclose(difference[0], 0.5 / deviation)
@@ -63,3 +63,24 @@ def test_refused(cohort, top_k, message):
         AdaptiveScoreNormalization(cosine_scores, cohort, top_k)(
             [[1.0, 2.0]], [[3.0, 1.0]]
         )
+
+
+def test_an_asymmetric_score_keeps_its_sides():
+    rng = np.random.default_rng(0)
+    first, second, cohort = (rng.normal(size=(n, 2)) for n in (3, 4, 6))
+
+    def score(enrol, test):
+        return enrol[:, :1] - 3 * test[:, 1] + np.sin(enrol @ test.T)
+
+    def normalized(scores, of_cohort):
+        return (scores - of_cohort.mean()) / of_cohort.std()
+
+    found = AdaptiveScoreNormalization(score, cohort)(first, second)
+    for i, enrol in enumerate(first):
+        for j, test in enumerate(second):
+            trial = score(enrol[None], test[None])[0, 0]
+            expected = (
+                normalized(trial, score(enrol[None], cohort))
+                + normalized(trial, score(cohort, test[None]))
+            ) / 2
+            assert found[i, j] == pytest.approx(expected)

@@ -149,3 +149,18 @@ def test_refused():
             calibration.fit([1.0, np.inf], [1, 0])
         with pytest.raises(ValueError, match="finite"):
             calibration.fit([1.0, 2.0, 0.0], [1, 0, 1]).transform([np.nan])
+
+
+@pytest.mark.parametrize("outlier", [1e6, 1e8])
+def test_an_outlier_does_not_change_the_slope(outlier):
+    """An easy nontarget that costs nothing anyway."""
+    rng = np.random.default_rng(0)
+    is_target = rng.random(2000) < 0.5
+    scores = rng.normal(size=2000) + 2 * is_target
+    easy = np.flatnonzero(~is_target)[0]
+    scores[easy] = -30
+    expected = LogisticCalibration().fit(scores, is_target)
+    scores[easy] = -outlier
+    found = LogisticCalibration().fit(scores, is_target)
+    assert found.slope_ == pytest.approx(expected.slope_, rel=1e-4)
+    assert found.offset_ == pytest.approx(expected.offset_, rel=1e-4)

@@ -14,6 +14,7 @@ from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.scoring import NearestNeighbors
 from embeddings_tf.scoring import approximate_rows
+from tests import peak_memory
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 2)).astype("float32")
@@ -208,3 +209,16 @@ def test_refusals(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(ValueError, match="pip install faiss-cpu"):
         NearestNeighbors(points(), search="faiss").fit(X)
+
+
+def test_votes_take_memory_of_the_neighbours_only():
+    """Not of all classes: 3000 x 20,000 numbers are half a gigabyte."""
+    rng = np.random.default_rng(0)
+    gallery = rng.normal(size=(20_000, 2)).astype("float32")
+    search = NearestNeighbors(points(), embedded=True)
+    search.fit(gallery, np.arange(20_000))
+    before = peak_memory.reset()
+    found = search.predict(gallery[:3000])
+    assert peak_memory.read() - before < 300 * 1024
+    # All labels are equally frequent, so the nearest wins.
+    assert found.tolist() == list(range(3000))

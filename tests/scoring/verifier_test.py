@@ -1,6 +1,7 @@
 import itertools
 import json
 import math
+import re
 
 import keras
 import numpy as np
@@ -195,9 +196,12 @@ def test_refusals(verifier):
         new.fit(X[::4], LABELS[::4])
     counts = np.unique(LABELS, return_counts=True)[1]
     num_pairs = math.comb(len(X), 2) - sum(math.comb(n, 2) for n in counts)
-    smallest = f"the smallest is {1 / num_pairs:.3g}"
-    with pytest.raises(ValueError, match=smallest):
+    with pytest.raises(ValueError, match="the smallest is") as raised:
         new.fit(X, LABELS, 1e-4)
+    (smallest,) = re.findall(r"smallest is ([\d.]+)\. ", str(raised.value))
+    assert 1 / num_pairs <= float(smallest) < 1.01 / num_pairs
+    Verifier(points()).fit(X, LABELS, float(smallest))  # as it says
+    Verifier(points()).fit(X, LABELS, 1 / num_pairs)
     with pytest.raises(ValueError, match="between 0 and 1"):
         new.fit(X, LABELS, 2.0)
     rng, many = np.random.default_rng(0), np.repeat(np.arange(300), 2)
