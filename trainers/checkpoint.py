@@ -182,7 +182,13 @@ def restore(directory: pathlib.Path):
                 random_state(model), state["seeds"], strict=True
             ):
                 variable.assign(value)
-        except (zipfile.BadZipFile, KeyError, OSError, ValueError) as error:
+        except (
+            zipfile.BadZipFile,
+            KeyError,
+            OSError,
+            TypeError,
+            ValueError,
+        ) as error:
             # Keras unpacks a checkpoint to read it.
             if getattr(error, "errno", None) in (errno.EFBIG, errno.ENOSPC):
                 raise OSError(
@@ -190,8 +196,8 @@ def restore(directory: pathlib.Path):
                     "in the folder of temporary files (TMPDIR)"
                 ) from error
             print(
-                f"warning: {path} cannot be read ({error}); trying the next "
-                "newest checkpoint",
+                f"warning: {path} cannot be read ({_reason(error)}); trying "
+                "the next newest checkpoint",
                 file=sys.stderr,
             )
             continue
@@ -205,8 +211,9 @@ def restore(directory: pathlib.Path):
         return model, state
     if found:
         raise ValueError(
-            f"no checkpoint in {directory} can be read; remove the workdir to "
-            "train from the start"
+            f"no checkpoint in {directory} can be read; put back the code of "
+            "the model if it has changed, or remove the workdir to train from "
+            "the start"
         )
     return None
 
@@ -267,8 +274,7 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
     except (KeyError, ValueError) as error:
         raise unusable(workdir, f"is damaged ({error})") from error
     except TypeError as error:
-        reason = str(error).rpartition("Exception encountered: ")[2]
-        reason = reason.partition("\n")[0]
+        reason = _reason(error)
         if is_file and not run_recipe:
             reason += (
                 f" The recipe {recipe}, which may define it, was not run, "
@@ -285,6 +291,12 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
         # It decides how embeddings compare, and is not part of the file.
         model.loss = build(run.method, "method")
     return model
+
+
+def _reason(error: Exception) -> str:
+    """Returns the line of an error of Keras that says what is wrong."""
+    reason = str(error).rpartition("Exception encountered: ")[2]
+    return reason.partition("\n")[0]
 
 
 def _copy(source: pathlib.Path, target: pathlib.Path) -> None:

@@ -72,9 +72,9 @@ def compare(
             "a comparison needs two methods and --repeats 2; received "
             f"{len(methods)} methods and {repeats} repeats"
         )
-    from trainers.quiet import import_tensorflow
+    from trainers.strategy import start_one_machine
 
-    import_tensorflow()
+    start_one_machine(overrides)
     from trainers.goal_recipe import plan_recipe
     from trainers.progress import time_left
 

@@ -81,7 +81,8 @@ def cross_validate(
         raise ValueError(
             "cross-validation runs on one machine: "
             "--config.strategy=mirrored uses all its GPUs; with several "
-            "machines, give each its own --folds"
+            "machines, give each its own --folds and --workdir, copy the "
+            "fold_* into one, and start the command there again"
         )
     chosen = ("folds.fold=", "data.folds.fold=")
     if any(override.startswith(chosen) for override in overrides):
@@ -102,6 +103,11 @@ def cross_validate(
         raise ValueError("--folds is empty; name at least one fold")
     runs = {fold: load_recipe(recipe, of_fold(fold)) for fold in every}
     with open_workdir(workdir) as path:
+        if (path / "checkpoints").exists():
+            raise ValueError(
+                f"{path} contains a training without folds; choose another "
+                "--workdir"
+            )
         found = {fold: _results(path / f"fold_{fold}") for fold in every}
         if not require_free(path, name, whole):
             start(whole.training.strategy)

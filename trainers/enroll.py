@@ -122,6 +122,7 @@ def _enroll(
 ) -> None:
     """Changes the gallery as it is now, with a lock on its folder."""
     from trainers.galleries import calibrate
+    from trainers.galleries import calibration_inputs
     from trainers.galleries import new_gallery
     from trainers.galleries import open_gallery
     from trainers.galleries import rows_to_enroll
@@ -150,6 +151,9 @@ def _enroll(
         trained, gallery = new_gallery(
             path, workdir, arguments.score or SCORES[0]
         )
+    known = gallery.examples_.names if path.exists() else ()
+    enrolled = set(gallery.classes_) if path.exists() else set()
+    found = None
     if arguments.inputs:
         from trainers.inputs import read_inputs
 
@@ -166,7 +170,14 @@ def _enroll(
                 found, arguments.classes, arguments.examples_per_class
             )
         )
-        known = gallery.examples_.names if path.exists() else ()
+        enrolled |= set(found.labels)
+    others = None
+    if _needs_calibration(arguments, gallery):
+        # Its errors come before the inputs are embedded.
+        others, rate = calibration_inputs(
+            trained, arguments.calibration, rate, enrolled
+        )
+    if found is not None:
         embeddings = embed_inputs(trained, found, "examples")
         # Rows have the same names in other data, and are other examples there.
         names = full_names(found.names, arguments.inputs[0])
@@ -175,14 +186,9 @@ def _enroll(
         replaced = len(known) + len(names) - len(gallery.examples_)
         if replaced:
             print(f"Replaced {replaced} examples that were enrolled before.")
-    if _needs_calibration(arguments, gallery):
-        calibrate(
-            trained,
-            gallery,
-            arguments.calibration,
-            rate,
-            check_inputs=not arguments.no_input_check,
-        )
+    if others is not None:
+        check_inputs = not arguments.no_input_check
+        calibrate(trained, gallery, others, rate, check_inputs)
     elif arguments.no_input_check:
         gallery.typicality = None
     gallery.save(path)
@@ -282,10 +288,12 @@ def _is_new_calibration(arguments) -> bool:
 
 
 def _report(path, gallery) -> None:
+    from embeddings_tf.datasets.listed import listed
+
     classes = gallery.classes_
     print(
         f"Wrote {path}: {len(gallery.examples_)} examples of {len(classes)} "
-        f"classes, {', '.join(classes[:8])}{', ...' * (len(classes) > 8)}."
+        f"classes, {listed([*classes])}."
     )
     found = gallery.calibration_
     if found is None:

@@ -115,6 +115,7 @@ def export(
         from embeddings_tf.export.models_config import check_label
         from embeddings_tf.export.models_config import label_version
         from embeddings_tf.export.models_config import read_models_config
+        from embeddings_tf.export.models_config import require_model_list
         from trainers.backbone_features import network
         from trainers.backbone_features import require_same_backbone
         from trainers.checkpoint import load_best
@@ -124,7 +125,7 @@ def export(
         from trainers.run_card import run_card
 
         check_label(label)
-        read_models_config(target.resolve().parent)
+        require_model_list(read_models_config(target.resolve().parent))
         preprocessing = serving_front_end(run.data)
         if run.data.backbone.network:
             require_same_backbone(path, run.data)

@@ -27,6 +27,7 @@ from trainers.model import build_model
 from trainers.model import dtype_policy
 from trainers.monitor import require_logged
 from trainers.own_code import import_own_code
+from trainers.own_code import require_loadable
 from trainers.plain_copy import OnPlainCopy
 from trainers.plain_copy import all_variables
 from trainers.plain_copy import assign
@@ -75,6 +76,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     keras.utils.set_random_seed(fields.seed)
     restored = state = None
     if workdir is not None:
+        workdirs.require_no_folds(workdir)
         is_claimed = workdirs.require_free(workdir, recipe, run)
         checkpoints = workdir / "checkpoints"
         import_own_code(config_of(run))
@@ -139,6 +141,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     )
     held_out = _held_out(run, data, plain)
     if not is_claimed:
+        require_loadable(plain, config_of(run))
         evaluator(run).check(run, data)
         _check_step(plain, batches, held_out)
     workdirs.drop_results(workdir, keep_training=state is not None)

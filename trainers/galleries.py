@@ -5,6 +5,7 @@ import pathlib
 import numpy as np
 
 from embeddings_tf import scoring
+from embeddings_tf.datasets.listed import listed
 from trainers.classes import FILE as CLASSES_FILE
 from trainers.data import Data
 from trainers.inputs import Inputs
@@ -59,7 +60,7 @@ def rows_to_enroll(found: Inputs, classes, examples_per_class) -> np.ndarray:
     if missing:
         raise ValueError(
             f"--classes: the inputs have no class {missing[0]!r}; they have "
-            f"{', '.join(known[:8])}{', ...' * (len(known) > 8)}"
+            f"{listed(known.tolist())}"
         )
     rows = []
     for name in known if classes is None else dict.fromkeys(classes):
@@ -67,31 +68,24 @@ def rows_to_enroll(found: Inputs, classes, examples_per_class) -> np.ndarray:
     return np.sort(np.concatenate(rows))
 
 
-def calibrate(
-    trained: Trained,
-    gallery,
-    data: str | None,
-    rate: float | None,
-    *,
-    check_inputs: bool = True,
-) -> None:
-    """Sets the threshold of a gallery, and its check of inputs.
+def calibration_inputs(
+    trained: Trained, data: str | None, rate: float | None, enrolled: set[str]
+) -> tuple[Inputs, float]:
+    """Returns examples of other classes, and the rate that they can promise.
 
     Args:
         trained: The run of the gallery.
-        gallery: The gallery.
         data: A folder or data set; None: the validation classes of the run.
-        rate: Promised false-accept rate; None: as before, or 0.05, or the
-            smallest that the number of classes can promise, if it is higher.
-        check_inputs: Whether the gallery checks that inputs look like the
-            calibration examples.
+        rate: Promised false-accept rate; None: 0.05, or the smallest that the
+            number of classes can promise, if it is higher.
+        enrolled: Names of the classes that the gallery will have.
+
+    Raises:
+        ValueError: As `held_out`, or if the classes cannot promise the rate.
     """
-    before = gallery.calibration_
     found = held_out(trained, data)
-    others = set(found.labels) - set(gallery.classes_)
+    others = set(found.labels) - enrolled
     smallest = 1 / (len(others) + 1)
-    if rate is None and before is not None:
-        rate = before["false_accept_rate"]
     if rate is None:
         rate = max(RATE, smallest)
         if rate > RATE:
@@ -101,13 +95,28 @@ def calibrate(
                 f"{round(1 / RATE) - 1}.",
                 flush=True,
             )
-    if others and rate < smallest:  # found before the inputs are embedded
+    if others and rate < smallest:
         raise ValueError(
             f"--false-accept-rate {rate:g} must be at least 1 / (classes + 1), "
             f"{smallest:.4f} with {len(others)} calibration classes. For "
             f"example --false-accept-rate {np.ceil(1000 * smallest) / 1000:g}, "
             "--calibration with a folder of more classes, or --no-threshold"
         )
+    return found, rate
+
+
+def calibrate(
+    trained: Trained, gallery, found: Inputs, rate: float, check_inputs: bool
+) -> None:
+    """Sets the threshold of a gallery, and its check of inputs.
+
+    Args:
+        trained: The run of the gallery.
+        gallery: The gallery.
+        found, rate: From `calibration_inputs`.
+        check_inputs: Whether the gallery checks that inputs look like the
+            calibration examples.
+    """
     embeddings = embed_inputs(
         trained, found, "examples of classes that are not enrolled"
     )
@@ -125,8 +134,16 @@ def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
         return None
 
 
-def held_out(trained: Trained, data: str | None) -> Inputs:
+def held_out(
+    trained: Trained, data: str | None, *, processed: bool = True
+) -> Inputs:
     """Returns examples of classes on which the model was not trained.
+
+    Args:
+        trained: The run.
+        data: A folder or data set; None: the validation classes of the run.
+        processed: Whether examples are as the model takes them; False:
+            recordings and images as they are, which computes nothing.
 
     Raises:
         ValueError: If there are no classes, or classes of the training.
@@ -134,10 +151,11 @@ def held_out(trained: Trained, data: str | None) -> Inputs:
     run = trained.run
     if data is None:
         what = f"the split {run.evaluation.validation.split} of the run"
-        found = read_split(run, run.evaluation.validation.split)
+        split = run.evaluation.validation.split
+        found = read_split(run, split, processed=processed)
     else:
         what = f"--calibration {data}"
-        found = read_inputs(run, [data])
+        found = read_inputs(run, [data], processed=processed)
     if found.labels is None:
         raise ValueError(
             f"{what} has no classes; name a folder with a subfolder per class, "

@@ -111,10 +111,11 @@ def written_recipe(planned: Planned):
     folder = planned.path.parent
     places = planned.path, folder / ".lock", folder, *folder.parents
     made = [path for path in places if not path.exists()]
+    is_other_run = (folder / "config.json").exists()
     try:
         yield write_recipe(planned)
     except BaseException:
-        if not (folder / "config.json").exists():
+        if is_other_run or not (folder / "config.json").exists():
             remove_empty(made)
         raise
 

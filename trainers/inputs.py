@@ -52,7 +52,9 @@ class Inputs:
         return dataclasses.replace(self, labels=np.full(len(self.names), label))
 
 
-def read_inputs(run: Run, words: list[str], split: str = "") -> Inputs:
+def read_inputs(
+    run: Run, words: list[str], split: str = "", *, processed: bool = True
+) -> Inputs:
     """Reads inputs, processed as in the training of the run.
 
     Args:
@@ -62,13 +64,20 @@ def read_inputs(run: Run, words: list[str], split: str = "") -> Inputs:
             own data.
         split: Split of the data. Empty: `all`, or without words the
             split that is evaluated.
+        processed: Whether data with splits is as the model takes it; False:
+            recordings and images as they are, which computes nothing.
 
     Raises:
         ValueError: If there are no inputs, or they are of several kinds.
         OSError: If a file does not exist.
     """
     if not words:
-        return read_split(run, split or run.evaluation.splits[0])
+        if not (split or run.evaluation.splits):
+            raise ValueError(
+                "the run evaluates lists of trials; name the inputs, or --split"
+            )
+        split = split or run.evaluation.splits[0]
+        return read_split(run, split, processed=processed)
     paths = [pathlib.Path(word).expanduser() for word in words]
     if len(words) > 1:
         return _read_files(run, paths, split)
@@ -90,7 +99,8 @@ def read_inputs(run: Run, words: list[str], split: str = "") -> Inputs:
     elif split in ("", "all"):
         own = {"folds": Folds()}  # folds have no split of all examples
     data = dataclasses.replace(run.data, dataset=word, **own)
-    return read_split(dataclasses.replace(run, data=data), split or "all")
+    run = dataclasses.replace(run, data=data)
+    return read_split(run, split or "all", processed=processed)
 
 
 def read_rows(run: Run, data: str, names: list[str]) -> Inputs:
@@ -115,10 +125,10 @@ def read_rows(run: Run, data: str, names: list[str]) -> Inputs:
     return found.take(np.array([rows[name] for name in names]))
 
 
-def read_split(run: Run, split: str) -> Inputs:
+def read_split(run: Run, split: str, *, processed: bool = True) -> Inputs:
     """Reads a split of the run's data, with the names of its classes."""
     data = Data(run).named(split)
-    x, labels = data.split(split)
+    x, labels = data.split(split) if processed else data.unprocessed(split)
     names, features = _names(run, split, x), feature_columns(run.data.dataset)
     classes = np.asarray(data.class_names(labels)).astype(np.str_)
     return Inputs(x, classes, names, features)

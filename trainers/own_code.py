@@ -73,8 +73,33 @@ def import_own_code(config: Mapping) -> None:
     for key, value in config.items():
         if isinstance(value, Mapping):
             import_own_code(value)
-        elif key == "name" and isinstance(value, str) and split_name(value):
-            own_object(value)
+        elif key in ("name", "backbone"):
+            for name in own_code_names(value):
+                own_object(name)
+
+
+def require_loadable(model, config: Mapping) -> None:
+    """Checks that a model with code of the user's own loads from its file.
+
+    Raises:
+        ValueError: If it does not, such as a model with a `Lambda` layer.
+    """
+    if not own_code_names(config):
+        return
+    import keras
+
+    try:
+        keras.saving.deserialize_keras_object(
+            keras.saving.serialize_keras_object(model)
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        reason = str(error).rpartition("Exception encountered: ")[2]
+        raise ValueError(
+            "a checkpoint of this model could not be loaded: "
+            f"{reason.partition(chr(10))[0]} Write a layer with get_config() "
+            "instead of a Lambda layer, and register classes of other modules "
+            "by keras.saving.register_keras_serializable"
+        ) from error
 
 
 def require_saved_arguments(made, name: str, arguments) -> None:

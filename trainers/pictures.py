@@ -8,4 +8,7 @@ def save_picture(draw: Callable, path: pathlib.Path) -> None:
     """Saves the figure that `draw()` returns, and says where."""
     from embeddings_tf import viz
 
-    print(f"Picture: {viz.save_figure(draw(), path)}")
+    try:
+        print(f"Picture: {viz.save_figure(draw(), path)}")
+    except OSError as error:  # the answers are already written
+        print(f"No picture: {path} cannot be written ({error.strerror}).")

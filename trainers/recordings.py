@@ -111,7 +111,9 @@ def serving_decoder(fields: DataFields, model, preprocessing):
         return export.WaveDecoder(
             argument_of(fields.front_end, "front_end", "sample_rate")
         )
-    if not fields.images.size:
+    # A network of a square shape resizes images, too.
+    height, width, _ = fields.backbone.image_shape or (0, 1, 0)
+    if not fields.images.size and height != width:
         return None
     source = model if preprocessing is None else preprocessing
     shape = getattr(source, "input_shape", None) or model.encoder.input_shape

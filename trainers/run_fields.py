@@ -247,7 +247,9 @@ def _renamed(old: Part, name: str, field: str) -> Part:
 
 
 def _another_evaluation(old: Evaluation, name: str) -> Evaluation:
-    """Returns another evaluation of the same splits."""
+    """Returns the named evaluation of the same splits."""
+    if evaluation_kind(name) is type(old):
+        return old
     new = evaluation_kind(name)(splits=old.splits)
     validation = dataclasses.replace(new.validation, split=old.validation.split)
     return dataclasses.replace(new, validation=validation)

@@ -54,6 +54,30 @@ def start(name: str) -> None:
         import_tensorflow(start_devices)
 
 
+def start_one_machine(overrides: list[str]) -> None:
+    """Starts the strategy that a command sets, except of several machines.
+
+    Args:
+        overrides: Fields of the command, `field=value`.
+
+    Raises:
+        ValueError: As `start`, or for `multi_worker`.
+    """
+    name = "one"
+    for override in overrides:
+        field, _, value = override.partition("=")
+        if field.removeprefix("training.") == "strategy":
+            name = value
+    if name == "multi_worker":
+        raise ValueError(
+            "this command works on one machine; start it with "
+            "--config.strategy=one or mirrored. The recipe that it writes, "
+            "WORKDIR/recipe.py, trains on several: --config "
+            "WORKDIR/recipe.py --config.strategy=multi_worker"
+        )
+    start(name)
+
+
 def require_known(name: str) -> str:
     if name not in STRATEGIES:
         raise ValueError(

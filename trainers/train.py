@@ -142,9 +142,9 @@ def train_goal(
     goal_of(goal).require(goal_of(goal).method if method is None else method)
     folder_argument("--workdir", workdir)
 
-    from trainers.quiet import import_tensorflow
+    from trainers.strategy import start_one_machine
 
-    import_tensorflow()
+    start_one_machine(overrides)
     from trainers.goal_overrides import place_overrides
     from trainers.goal_recipe import plan_recipe
     from trainers.goal_recipe import written_recipe

@@ -1,6 +1,5 @@
 """The verifier of a run: fitted once, kept in the workdir."""
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -12,10 +11,6 @@ from embeddings_tf.scoring import array_file
 from embeddings_tf.scoring.verifier import NUM_RESAMPLES
 from trainers.galleries import held_out
 from trainers.progress import Progress
-from trainers.run import Backbone
-from trainers.run import Images
-from trainers.run import Part
-from trainers.run import Utterances
 from trainers.stored_paths import absolute_data
 from trainers.trained import Trained
 from trainers.trained import embed_inputs
@@ -54,12 +49,15 @@ def fitted_verifier(
     verifier.fit(embeddings, inputs.labels, rate, progress=progress.advance)
     verifier.source = source
     scores, is_same = verifier.scores_
-    array_file.write(
-        trained.workdir / PAIRS,
-        {"scores": scores, "is_same": is_same},
-        {"kind": KIND, "report": verifier.report_, "source": source},
-    )
-    verifier.save(trained.workdir / FILE)
+    try:
+        array_file.write(
+            trained.workdir / PAIRS,
+            {"scores": scores, "is_same": is_same},
+            {"kind": KIND, "report": verifier.report_, "source": source},
+        )
+        verifier.save(trained.workdir / FILE)
+    except OSError as error:
+        print(f"The calibration is not kept in the workdir: {error.strerror}.")
     return verifier, scores, is_same
 
 
@@ -69,15 +67,7 @@ def _source(trained: Trained, data: str | None) -> str:
     Of files, the digest covers paths, sizes and times, which is faster than
     their contents. Nothing is computed from recordings and images.
     """
-    fields = dataclasses.replace(
-        trained.run.data,
-        images=Images(),
-        backbone=Backbone(),
-        front_end=Part(),
-        utterances=Utterances(),
-    )
-    run = dataclasses.replace(trained.run, data=fields)
-    found = held_out(dataclasses.replace(trained, run=run), data)
+    found = held_out(trained, data, processed=False)
     digest = hashlib.sha256()
     for name, label in zip(found.names, found.labels, strict=True):
         row = [name, label]

@@ -118,18 +118,19 @@ def verify(arguments: argparse.Namespace) -> None:
         inputs = read_inputs(trained.run, names)
     else:
         inputs = read_rows(trained.run, arguments.data, names)
-    embeddings = embed_inputs(trained, inputs)
-    place = {name: number for number, name in enumerate(names)}
-    first, second = (
-        embeddings[[place[name] for name in pairs[side]]]
-        for side in ("first", "second")
-    )
-    verifier, *held_out = fitted_verifier(
+    # Its errors come before the inputs are embedded.
+    verifier, scores, is_same = fitted_verifier(
         trained,
         arguments.calibration,
         arguments.false_accept_rate,
         arguments.fit,
         arguments.prior,
+    )
+    embeddings = embed_inputs(trained, inputs)
+    place = {name: number for number, name in enumerate(names)}
+    first, second = (
+        embeddings[[place[name] for name in pairs[side]]]
+        for side in ("first", "second")
     )
     accepted = verifier.predict(first, second)
     columns = {
@@ -155,7 +156,7 @@ def verify(arguments: argparse.Namespace) -> None:
     if output is not None:
         write_answers(output, columns)
         print(f"Every answer: {output}")
-    _draw(columns, *held_out, trained.workdir)
+    _draw(columns, scores, is_same, trained.workdir)
     print(
         f"Next: {command_line.module_command('trainers.enroll')} --workdir "
         f"{shlex.quote(arguments.workdir)} --gallery FILE.npz FOLDER"

@@ -70,7 +70,7 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
             f"{flag} must be the name of a folder, without null characters; "
             f"received {value!r}"
         )
-    return pathlib.Path(value)
+    return pathlib.Path(value).expanduser()
 
 
 def require_run(path: pathlib.Path) -> None:
@@ -193,6 +193,24 @@ def require_free(path: pathlib.Path, recipe: str, run: Run, **more) -> bool:
     return True
 
 
+def require_no_folds(path: pathlib.Path) -> None:
+    """Raises ValueError if a workdir is of a cross-validation."""
+    if parts := runs_within(path):
+        raise ValueError(
+            f"{path} contains several runs, such as {parts[0]}; name one of "
+            "them, or choose another --workdir"
+        )
+
+
+def runs_within(path: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the workdirs of folds or of trials in a workdir."""
+    return sorted(
+        file.parent
+        for pattern in ("fold_*/config.json", "trials/trial_*/config.json")
+        for file in path.glob(pattern)
+    )
+
+
 def changed_fields(path: pathlib.Path, run: Run, **more) -> list[tuple]:
     """Returns `(field, stored, new)` of each field that differs from a run.
 
@@ -227,6 +245,12 @@ def run_of_workdir(path: pathlib.Path) -> tuple[str, Run]:
         ValueError: If its file is damaged.
     """
     found = _read_config_file(path)
+    if "search" in found["config"]:
+        trials = runs_within(path)
+        such = f", such as {trials[0]}" if trials else ""
+        raise ValueError(
+            f"{path} contains a search, not a run; name one of its trials{such}"
+        )
     return found["recipe"], run_from_config(found["config"])
 
 

@@ -14,6 +14,7 @@ from trainers import command_line
 from trainers import monitor
 from trainers.config import load_function
 from trainers.config import load_recipe
+from trainers.config import recipe_name
 from trainers.run import Run
 from trainers.run_config import config_of
 from trainers.run_config import run_from_config
@@ -149,11 +150,12 @@ def search(arguments, words: list[str]) -> None:
     }
 
     make_run = run_maker(run, space)
+    recipe = recipe_name(arguments.config)
 
     def make_tuner(path):
         return Tuner(
             make_run,
-            arguments.config,
+            recipe,
             keras_tuner.Objective(name, direction),
             arguments.trials,
             arguments.seed,
@@ -165,16 +167,16 @@ def search(arguments, words: list[str]) -> None:
         _check_recipe(run, name)
         path = pathlib.Path(arguments.workdir)
         _wait_for_chief(path)
-        claim(path, arguments.config, run, search=same)
+        claim(path, recipe, run, search=same)
         make_tuner(path).search()
         return
 
     with open_workdir(arguments.workdir) as path:
-        is_claimed = require_free(path, arguments.config, run, search=same)
+        is_claimed = require_free(path, recipe, run, search=same)
         if not is_claimed:
             make_run(keras_tuner.HyperParameters())
             _check_recipe(run, name)
-            claim(path, arguments.config, run, search=same)
+            claim(path, recipe, run, search=same)
         tuner = make_tuner(path)
         progress = Progress(path, asked, tuner)
         try:

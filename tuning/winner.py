@@ -181,14 +181,15 @@ def train_winner(arguments: argparse.Namespace) -> dict:
 
     The section `search` of `results.json` then says where the values come from.
     """
-    from trainers.quiet import import_tensorflow
+    from trainers.strategy import start_one_machine
 
-    import_tensorflow()
+    start_one_machine(arguments.overrides)
     workdir, folds = arguments.workdir, arguments.folds
     recipe, fields = winning_overrides(
         arguments.search, arguments.batches, arguments.overrides
     )
     run = load_recipe(recipe, fields)
+    origin = _origin(arguments)  # before another trial is better
     print(
         f"Winner of {arguments.search}: --config {recipe} "
         + shlex.join(f"--config.{field}" for field in fields),
@@ -206,7 +207,7 @@ def train_winner(arguments: argparse.Namespace) -> dict:
 
         train(recipe, workdir, fields)
         evaluate(workdir, [])
-    return update_results(pathlib.Path(workdir), search=_origin(arguments))
+    return update_results(pathlib.Path(workdir), search=origin)
 
 
 def _origin(arguments: argparse.Namespace) -> dict:

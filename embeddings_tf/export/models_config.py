@@ -32,6 +32,16 @@ def read_models_config(folder: pathlib.Path):
     return config
 
 
+def require_model_list(config) -> None:
+    """Raises ValueError if a `ModelServerConfig` cannot have labels."""
+    if config.HasField("custom_model_config"):
+        raise ValueError(
+            f"{FILE} has a `custom_model_config`, which excludes the "
+            "`model_config_list` with the labels of versions. Remove it, or "
+            "keep the models of that server in another folder."
+        )
+
+
 def label_version(
     directory: pathlib.Path, version: int, label: str | None = None
 ) -> dict[str, int]:
@@ -78,12 +88,7 @@ def check_label(label: str | None) -> None:
 
 def _label_version(directory, version, label) -> dict[str, int]:
     config = read_models_config(directory.parent)
-    if config.HasField("custom_model_config"):
-        raise ValueError(
-            f"{directory.parent / FILE} has a `custom_model_config`, which "
-            "excludes the `model_config_list` with the labels of versions. "
-            "Remove it, or keep the models of that server in another folder."
-        )
+    require_model_list(config)
     models = config.model_config_list.config
     entry = next((m for m in models if m.name == directory.name), None)
     if entry is None:

@@ -3,6 +3,7 @@
 import functools
 import importlib
 import importlib.util
+import inspect
 import pathlib
 import re
 import sys
@@ -89,9 +90,10 @@ class _readable:
 
 
 def _register(module, package):
-    """Registers classes, so that Keras can load models that contain them."""
+    """Registers what a model may contain, so that Keras can load it."""
     for value in vars(module).values():
-        if _is_own(value, module) and hasattr(value, "get_config"):
+        is_part = hasattr(value, "get_config") or inspect.isfunction(value)
+        if _is_own(value, module) and is_part:
             if keras.saving.get_registered_name(value) == value.__name__:
                 keras.saving.register_keras_serializable(package)(value)
 

@@ -25,6 +25,7 @@ from trainers import train
 from trainers import verify
 from trainers.config import load_recipe
 from trainers.data import Data
+from trainers.recordings import serving_decoder
 from trainers.run import Backbone
 
 RECIPE = "omniglot_retrieval_triplet"
@@ -246,3 +247,22 @@ def test_hashing_shows_its_progress(monkeypatch, capsys):
         content = b"(2, 2, 1) uint8" + image.tobytes()
         expected = hashlib.blake2b(content, digest_size=16).digest()
         assert key.tobytes() == expected
+
+
+@pytest.mark.parametrize("crop", [True, False])
+def test_files_are_decoded_as_in_the_training(words, crop, tmp_path):
+    """Images of other sizes: the middle square, or the whole image."""
+    run = load_recipe(RECIPE, [*words, f"images.crop={crop}"])
+    image = np.zeros((12, 20, 3), np.uint8)
+    image[:, :4] = 255  # outside of the middle square
+    write_image(tmp_path / "wide.png", image)
+    network = backbone_features.network(run.data.backbone)
+    decoder = serving_decoder(run.data, network, network)
+    content = tf.constant([(tmp_path / "wide.png").read_bytes()])
+    (tmp_path / "wide.png").rename(tmp_path / "photos" / "a" / "wide.png")
+    x, _ = Data(run).unprocessed("all")
+    row = [str(name) for name in x.names].index("a/wide.png")
+    x, _ = backbone_features._of_shape(x, run.data)
+    (found,) = decoder("image", content)
+    np.testing.assert_allclose(found[0], x[[row]][0], atol=2)
+    assert (np.max(found) > 200) != crop

@@ -7,11 +7,13 @@ import pathlib
 import numpy as np
 import pytest
 
+from tests.trainers.commands import refused
 from trainers import cross_validate
 from trainers import data
 from trainers import evaluate
 from trainers import train
 from trainers import workdir
+from trainers.best_file import best_file
 from trainers.config import load_recipe
 from trainers.examples import examples_of_folds
 
@@ -269,3 +271,20 @@ def test_standard_error():
     expected = np.std(values, ddof=1) / math.sqrt(3)
     assert cross_validate.standard_error(values) == pytest.approx(expected)
     assert cross_validate.standard_error([0.9]) is None
+
+
+def test_a_training_and_folds_do_not_share_a_workdir(tmp_path, capsys):
+    folds, run = tmp_path / "folds", tmp_path / "run"
+    (folds / "fold_1").mkdir(parents=True)
+    (folds / "fold_1" / "config.json").write_text("{}")
+    (folds / "results.json").write_text('{"folds": {}}')
+    words = "--config", "omniglot_retrieval_triplet", "--workdir"
+    again = "--config.deterministic=False"
+    error = refused(capsys, train, *words, folds, again)
+    assert f"contains several runs, such as {folds / 'fold_1'}" in error
+    assert (folds / "results.json").read_text() == '{"folds": {}}'
+    with pytest.raises(ValueError, match="such as .*fold_1; name one of them"):
+        best_file(folds)
+    (run / "checkpoints").mkdir(parents=True)
+    error = refused(capsys, cross_validate, *words, run)
+    assert "contains a training without folds" in error

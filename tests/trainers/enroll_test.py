@@ -361,3 +361,16 @@ def test_two_commands_on_one_gallery_lose_nothing(colours, tmp_path, capsys):
     assert (
         "Waiting: another command changes a gallery" in capsys.readouterr().out
     )
+
+
+def test_a_rate_that_cannot_be_promised_ends_before_inputs_are_embedded(
+    colours, tmp_path, monkeypatch, capsys
+):
+    def never(*_):
+        raise AssertionError("inputs were embedded")
+
+    monkeypatch.setattr("trainers.trained.embed_inputs", never)
+    words = ["--workdir", colours / "run", "--gallery", tmp_path / "g.npz"]
+    words += [colours / "photos", "--split", "test"]
+    error = refused(capsys, enroll, *words, "--false-accept-rate", 0.001)
+    assert "must be at least 1 / (classes + 1)" in error

@@ -1,5 +1,6 @@
 """Recipes for goals: what is chosen for data of one's own."""
 
+import json
 import pathlib
 
 import numpy as np
@@ -14,12 +15,16 @@ from tests.trainers.goal_recipes import LABELS
 from tests.trainers.goal_recipes import RNG
 from tests.trainers.goal_recipes import arrays
 from tests.trainers.goal_recipes import photos
+from tests.trainers.goal_recipes import rows
 from tests.trainers.goal_recipes import write
+from trainers import compare
 from trainers import goal_recipe
 from trainers import train
+from trainers.config import load_recipe
 from trainers.goals import GOALS
 from trainers.goals import METHODS
 from trainers.model import build_model
+from trainers.workdir import as_json
 
 
 @pytest.fixture
@@ -202,3 +207,24 @@ def test_recordings(voices, tmp_path):
     assert run.data.front_end.arguments["high_frequency"] == 3700
     # 70 % of a second, every 10 ms.
     assert run.data.utterances.num_frames == 70
+
+
+@pytest.mark.parametrize("module", [train, compare])
+def test_several_machines_are_refused_at_the_start(module, tmp_path, capsys):
+    """TensorFlow must start them before the data is read."""
+    words = ["image_folder:nowhere", "--goal", "retrieve", "--workdir"]
+    words += [tmp_path / "run", "--config.strategy=multi_worker"]
+    error = refused(capsys, module, *words)
+    assert "works on one machine" in error and "recipe.py" in error
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_refused_training_leaves_no_recipe_in_another_run(tmp_path, capsys):
+    run = tmp_path / "run"
+    run.mkdir()
+    config = {"recipe": "demo", "config": as_json(load_recipe("demo"))}
+    (run / "config.json").write_text(json.dumps(config))
+    words = [rows(tmp_path), "--goal", "retrieve", "--workdir", run]
+    error = refused(capsys, train, *words)
+    assert "contains a run of 'demo'" in error
+    assert not (run / "recipe.py").exists()

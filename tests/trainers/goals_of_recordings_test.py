@@ -1,5 +1,7 @@
 """A folder of recordings, from training to answers, for each goal."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -53,4 +55,10 @@ def test_from_training_to_answers(goal, voices, tmp_path, capsys):
     files = [voices / "speaker_0" / f"{number}.wav" for number in range(2)]
     words = "--workdir", run, "--false-accept-rate", 0.1
     assert call(verify, *files, *words) == 0
+    assert "log ratio" in capsys.readouterr().out
+    # Held-out speakers of another folder.
+    others = tmp_path / "others"
+    for number in (8, 9):
+        shutil.copytree(voices / f"speaker_{number}", others / f"new_{number}")
+    assert call(verify, *files, *words, "--calibration", others) == 0
     assert "log ratio" in capsys.readouterr().out

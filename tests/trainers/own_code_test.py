@@ -11,6 +11,8 @@ import pytest
 import tensorflow as tf
 
 from embeddings_tf.datasets.own_data import is_own_data
+from tests.datasets.image_folders import write_classes
+from tests.trainers.commands import QUICK
 from tests.trainers.commands import ROOT
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
@@ -362,3 +364,83 @@ def test_names_of_code_in_a_config():
     ]
     assert all(is_own_data(f"{kind}:photos") for kind in DATA_KINDS)
     assert own_code_names([f"{kind}:photos" for kind in DATA_KINDS]) == []
+
+
+PARTS = """
+import keras
+
+
+def activated(x):
+    return keras.ops.tanh(x)
+
+
+class Double(keras.layers.Layer):
+    def call(self, x):
+        return 2 * x
+
+
+def encoder(dim: int):
+    return keras.Sequential(
+        [
+            keras.Input((5,)),
+            keras.layers.Dense(dim, activation=activated),
+            Double(),
+        ]
+    )
+
+
+def with_lambda(dim: int):
+    return keras.Sequential(
+        [
+            keras.Input((5,)),
+            keras.layers.Dense(dim),
+            keras.layers.Lambda(lambda x: x / 2),
+        ]
+    )
+
+
+def network():
+    return keras.Sequential([keras.layers.Conv2D(3, 3), Double()])
+"""
+
+
+def test_functions_and_layers_of_the_file_load_again(code, tmp_path):
+    (tmp_path / "parts.py").write_text(PARTS)
+    words_ = start(
+        code, tmp_path / "run", f"encoder.name={tmp_path / 'parts.py'}:encoder"
+    )
+    assert call(train, *words_) == 0
+    assert call(evaluate, "--workdir", tmp_path / "run") == 0
+
+
+def test_a_lambda_layer_is_refused_before_the_training(code, tmp_path, capsys):
+    """Keras would not load its checkpoints."""
+    (tmp_path / "parts.py").write_text(PARTS)
+    name = f"encoder.name={tmp_path / 'parts.py'}:with_lambda"
+    error = refused(capsys, train, *start(code, tmp_path / "run", name))
+    assert "a checkpoint of this model could not be loaded" in error
+    assert "Write a layer with get_config() instead of a Lambda" in error
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_fine_tuned_network_with_own_layers_loads_again(tmp_path):
+    """In another process, which has not run the file."""
+    (tmp_path / "parts.py").write_text(PARTS)
+    write_classes(tmp_path / "photos", list("abcdefgh"), 6, (9, 9, 3))
+    fields = [
+        "encoder.name=backbone_encoder",
+        f"encoder.backbone={tmp_path / 'parts.py'}:network",
+        "encoder.weights=None",
+        "encoder.image_shape=(9, 9, 3)",
+    ]
+    run = tmp_path / "run"
+    found = f"image_folder:{tmp_path / 'photos'}", "--goal", "retrieve"
+    flags = [f"--config.{field}" for field in fields]
+    command = [*found, "--workdir", run, *QUICK, *flags]
+    assert call(train, *command, "--config.steps_per_epoch=2") == 0
+    subprocess.run(
+        [sys.executable, "-m", "trainers.evaluate", "--workdir", str(run)],
+        check=True,
+        cwd=ROOT,
+    )

@@ -274,3 +274,10 @@ def test_a_run_is_made_again_from_its_config_json(tmp_path):
         load_recipe(str(file))
     with pytest.raises(ValueError, match="there is no file"):
         load_recipe(str(tmp_path / "none.json"))
+
+
+def test_the_same_kind_of_evaluation_keeps_its_fields():
+    before = load_recipe("omniglot_retrieval_histogram")
+    assert before.evaluation.distance == "cosine"
+    after = apply_override(before, "evaluation.name=retrieval")
+    assert after == before

@@ -214,3 +214,21 @@ def test_refusals(words, colours, tmp_path, capsys):
         capsys, verify, "--workdir", tmp_path, image, image
     )
     assert [p.name for p in tmp_path.iterdir()] == ["pairs.csv"]
+
+
+def test_a_workdir_that_cannot_be_written(words, colours, monkeypatch, capsys):
+    """The answers are printed; what is kept for later is not."""
+    kept = colours / "run" / "verifier.json"
+    kept.unlink(missing_ok=True)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("embeddings_tf.scoring.array_file.write", full)
+    monkeypatch.setattr("embeddings_tf.viz.save_figure", full)
+    files = [colours / "photos" / TEST[0] / f"{n}.png" for n in range(2)]
+    assert call(verify, *files, *words) == 0
+    out = capsys.readouterr().out
+    assert "log ratio" in out
+    assert "is not kept in the workdir: No space left on device" in out
+    assert "No picture: " in out and not kept.exists()
