@@ -111,9 +111,11 @@ def serving_decoder(fields: DataFields, model, preprocessing):
         return export.WaveDecoder(
             argument_of(fields.front_end, "front_end", "sample_rate")
         )
+    backbone = fields.backbone
+    height, width, _ = backbone.image_shape
     # A network of a square shape resizes images, too.
-    height, width, _ = fields.backbone.image_shape or (0, 1, 0)
-    if not fields.images.size and height != width:
+    is_resized = fields.images.size or (backbone.network and height == width)
+    if not is_resized:
         return None
     source = model if preprocessing is None else preprocessing
     shape = getattr(source, "input_shape", None) or model.encoder.input_shape
