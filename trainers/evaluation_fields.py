@@ -177,6 +177,10 @@ class Disentanglement(Evaluation):
     factor_names: tuple[str, ...] = field(
         (), "Names of the factors, one per column of the labels."
     )
+    normalize_codes: bool = field(
+        False,
+        "Whether codes of a loss that compares by the cosine have length 1.",
+    )
 
     monitor: ClassVar[str] = "val_explicitness"
 

@@ -105,6 +105,7 @@ def _evaluation(goal, trained_by, dim, data) -> dict:
             "validation": validation,
             "evaluation": {
                 "name": "disentanglement",
+                "normalize_codes": True,
                 "splits": ("test",),
                 "factor_names": tuple(names),
             },

@@ -6,6 +6,7 @@ import numpy as np
 from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import viz
+from embeddings_tf.models.method import Method
 from trainers.embed import HeldOutPoints
 from trainers.embed import embed_points
 from trainers.embed import split_to_embed
@@ -46,6 +47,7 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     given the mean of their code.
     """
     x, factors = data.split(run.evaluation.validation.split)
+    points = of_length_1 if _is_normalized(run, model) else np.asarray
     last = {}  # its fits take long
 
     def explicitness_of_epoch(codes, factors):
@@ -76,7 +78,24 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
             return float(np.mean(model.log_likelihood(x[rows], codes[rows])))
 
         measures["log_likelihood"] = log_likelihood
+
+    def of_points(measure):
+        return lambda codes, factors: measure(points(codes), factors)
+
+    measures = {name: of_points(found) for name, found in measures.items()}
     return HeldOutPoints(x, factors, measures)
+
+
+def _is_normalized(run, model) -> bool:
+    wanted = run.evaluation.normalize_codes
+    return wanted and Method(model).distance == "cosine"
+
+
+def of_length_1(codes) -> np.ndarray:
+    """Scales codes `(n, dim)` to length 1; zeros stay."""
+    codes = np.asarray(codes, np.float64)
+    lengths = np.linalg.norm(codes, axis=1, keepdims=True)
+    return codes / np.where(lengths > 0, lengths, 1)
 
 
 def check(run, data) -> None:
@@ -84,11 +103,14 @@ def check(run, data) -> None:
 
     Raises:
         ValueError: If labels are not factors, if the number of names differs
-            from the number of factors, or if a split does not exist.
+            from the number of factors, if fewer than two factors vary in a
+            split, or if a split does not exist.
     """
     names = run.evaluation.factor_names
-    for split in run.evaluation.splits:
-        shape = data.labels(split).shape
+    wanted = run.evaluation
+    for split in dict.fromkeys((*wanted.splits, wanted.validation.split)):
+        labels = data.labels(split)
+        shape = labels.shape
         if len(shape) != 2 or shape[1] != len(names):
             raise ValueError(
                 "config.evaluation.name='disentanglement' needs labels of "
@@ -96,17 +118,29 @@ def check(run, data) -> None:
                 f"config.evaluation.factor_names ({len(names)} names); the "
                 f"split {split!r} has labels of shape {shape}"
             )
+        varying = [
+            name
+            for name, column in zip(names, labels.T, strict=True)
+            if len(np.unique(column)) > 1
+        ]
+        if len(varying) < 2:
+            raise ValueError(
+                f"the split {split!r} has several values of "
+                f"{' and '.join(varying) or 'no factor'} only; modularity "
+                "compares factors and needs two that vary"
+            )
 
 
 def evaluate(run, data, model) -> tuple[dict, dict]:
     """Returns all metrics of a trained model and of an untrained model."""
     keras.utils.set_random_seed(run.training.seed)
     untrained = build_model(run, num_classes=data.num_classes)
+    points = of_length_1 if _is_normalized(run, model) else np.asarray
     results = {}
     for split in run.evaluation.splits:
         x, factors = split_to_embed(data, split)
-        codes = embed_points(model, x)
-        untrained_codes = embed_points(untrained, x)
+        codes = points(embed_points(model, x))
+        untrained_codes = points(embed_points(untrained, x))
         missing = NUM_COMPARING if codes.shape[1] < 2 else 0
         progress = Progress(2 * (NUM_MEASURES - missing), "measure")
         results[split] = _measures(codes, factors, progress)

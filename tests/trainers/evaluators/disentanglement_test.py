@@ -3,10 +3,13 @@
 import itertools
 import types
 
+import keras
 import numpy as np
 import pytest
 
+from embeddings_tf import losses
 from embeddings_tf import metrics
+from trainers.evaluation_fields import Disentanglement
 from trainers.evaluators import disentanglement
 from trainers.evaluators.disentanglement import _published_measures
 from trainers.evaluators.disentanglement import modularity_of_ideal
@@ -90,7 +93,8 @@ def test_one_number_chooses_between_methods():
     factors = rng.integers(0, 3, (90, 2))
     noise = 0.05 * rng.normal(size=(90, 2))
     wanted = types.SimpleNamespace(
-        validation=types.SimpleNamespace(split="validation")
+        validation=types.SimpleNamespace(split="validation"),
+        normalize_codes=False,
     )
     run = types.SimpleNamespace(evaluation=wanted)
     data = types.SimpleNamespace(split=lambda name: (factors, factors))
@@ -110,3 +114,42 @@ def test_one_number_chooses_between_methods():
         found[kind] = measures[name](codes, factors)
         assert found[kind] == pytest.approx(expected)
     assert 1.9 < found["factors"] <= 2 and found["mixed"] < 1.8
+
+
+@pytest.mark.parametrize(
+    ("loss", "normalize_codes", "expected"),
+    [
+        (losses.HistogramLoss(), True, 1.0),
+        (losses.HistogramLoss(), False, None),
+        (losses.TripletLoss(), True, None),
+    ],
+)
+def test_lengths_of_a_cosine_loss_do_not_count(loss, normalize_codes, expected):
+    """They are free: the loss does not see them."""
+    rng = np.random.default_rng(0)
+    factors = np.array([*itertools.product(range(2), range(2))] * 30)
+    codes = 2.0 * factors - 1  # of one length
+    scaled = codes * rng.uniform(0.01, 100, size=(120, 1))
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    model.compile("sgd", loss=loss)
+    run = types.SimpleNamespace(
+        evaluation=Disentanglement(
+            factor_names=("a", "b"), normalize_codes=normalize_codes
+        )
+    )
+    data = types.SimpleNamespace(split=lambda name: (scaled, factors))
+    held_out = disentanglement.validation(run, data, model)
+    found = held_out.metrics["modularity"](scaled, factors)
+    if expected is None:
+        expected = metrics.modularity(scaled, factors)
+        assert expected < 0.99
+    assert found == pytest.approx(expected)
+
+
+def test_a_single_factor_that_varies_is_refused():
+    factors = np.array([[0, 5], [1, 5]])
+    data = types.SimpleNamespace(labels=lambda split: factors)
+    wanted = Disentanglement(splits=("test",), factor_names=("a", "b"))
+    run = types.SimpleNamespace(evaluation=wanted)
+    with pytest.raises(ValueError, match="several values of a only"):
+        disentanglement.check(run, data)
