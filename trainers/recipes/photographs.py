@@ -30,6 +30,8 @@ Not run on the real data. Departures from the paper and its code:
 - The paper searches, but does not publish, momentum, weight decay, dropout and
   label smoothing on ImageNet and all settings of the optimiser in retrieval.
   The values here are ours.
+- Pixels are centred by the mean of ImageNet; the paper's code uses mean and
+  deviation of each retrieval set.
 - Retrieval has no rotation, perspective, grey or noise augmentation.
 - The triplet loss is trained without a classifier, and its triplets differ
   (`sections.TRIPLET_BASELINE`).

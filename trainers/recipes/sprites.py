@@ -26,7 +26,14 @@ Departures from the paper:
 - Prototypical networks, with 2 supports a class, are not in the paper.
 - Retrieval takes 5 images a class, larger learning rates and fewer batches.
 - Learning rate and length of the beta-VAEs are ours; the paper does not state
-  them.
+  them. The encoder ends in `GaussianEmbedding`, a softplus of the variance
+  instead of its logarithm. The likelihood is `"bernoulli"`; the released code
+  has `"compressed_bernoulli"`, whose gradients are weaker, so the same beta
+  weighs less here.
+- Adam's epsilon is Keras's 1e-7 instead of 1e-8.
+
+As in the released code, codes of the histogram loss are measured without
+scaling them to length 1; `--config.evaluation.normalize_codes=True` scales them.
 
 `_dimension_dropout` recipes are not in the paper. They drop some dimensions of
 all embeddings of a batch, so that every dimension has to encode a factor. The

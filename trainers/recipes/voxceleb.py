@@ -34,6 +34,8 @@ Departures from the paper and its code:
 - Utterances are drawn for each batch, instead of in groups made once an epoch,
   and the 24 speakers of a batch are different.
 - All batches have 800 frames; the paper cuts some to a random length.
+- `voxceleb_triplet` is ours: the paper's Table 2 has no triplet loss. Its
+  triplets are those of the other recipes (`sections.TRIPLET_BASELINE`).
 - The warm-up of 2,000 steps is one of the searched values; the paper does not
   state the best value.
 
