@@ -51,7 +51,8 @@ def sprites_encoder(
     Reference:
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), after
           [Reed et al., 2015](https://papers.nips.cc/paper/5845); sizes,
-          Glorot-uniform weights and biases of 0.01, except of `GaussianEmbedding`, from the
+          Glorot-uniform weights and biases of 0.01 (not of
+          `GaussianEmbedding`) from the
           authors' code.
 
     Example:

@@ -33,7 +33,7 @@ Departures from the paper:
 - Adam's epsilon is Keras's 1e-7 instead of 1e-8.
 
 As in the released code, codes of the histogram loss are measured without
-scaling them to length 1; `--config.evaluation.normalize_codes=True` scales them.
+scaling them to length 1, which `--config.evaluation.normalize_codes=True` does.
 
 `_dimension_dropout` recipes are not in the paper. They drop some dimensions of
 all embeddings of a batch, so that every dimension has to encode a factor. The
