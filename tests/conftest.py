@@ -23,6 +23,7 @@ SHARED = {
     "characters_run",
     "classified_rows",
     "colours",
+    "exported",
     "of_pixels",
     "readme",
     "search_run",
@@ -30,6 +31,7 @@ SHARED = {
     "source",
     "trained",
     "unbroken",
+    "version",
 }
 
 
@@ -44,6 +46,11 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     """Garbage is not looked for again and again among all that was imported."""
     gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish():
+    """pytest collects at its end, which would look at all that is left."""
     gc.freeze()
 
 

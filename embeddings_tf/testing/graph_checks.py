@@ -23,7 +23,8 @@ class GraphChecks(Trainable):
         if isinstance(loss, keras.layers.Layer):
             loss.build(labels.shape, z.shape)
         evaluate = functools.partial(self.evaluate, loss=loss)
-        function = tf.function(evaluate, **options)
+        # Like Keras, without AutoGraph.
+        function = tf.function(evaluate, autograph=False, **options)
         return lambda y, z: function(tf.constant(y), tf.constant(z))
 
     def check_compiled(self):
@@ -38,7 +39,7 @@ class GraphChecks(Trainable):
         """XLA draws other random numbers; only `quiet` values are compared."""
         labels, z = self.batch()
         expected, _ = self.evaluate(labels, self.quiet(z))
-        compiled = self._compiled(jit_compile=True, autograph=False)
+        compiled = self._compiled(jit_compile=True)
         try:
             values, gradients = compiled(labels, z)
         except tf.errors.InvalidArgumentError as error:

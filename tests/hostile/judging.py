@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 import embeddings_tf
+from tests import seeds
 from tests.hostile.values import Expected
 from tests.hostile.values import Hostile
 
@@ -142,7 +143,7 @@ def problem_of(name: str, entry: Entry, changes: Mapping[str, Hostile]):
 
 
 def _result(entry, arguments):
-    keras.utils.set_random_seed(0)
+    seeds.reset()
     with (
         time_limit(),
         whole_tracebacks(),

@@ -17,7 +17,7 @@ RANDOM = np.random.default_rng(0)
 POINTS = RANDOM.normal(size=(NUM_ROWS, 3)).astype("float32")
 WEIGHTS = RANDOM.normal(size=(NUM_ROWS, NUM_ROWS)).astype("float32")
 # Entries of a block: one, two and five rows of seven; the whole batch.
-BLOCK_SIZES = (1, 2 * NUM_ROWS, 5 * NUM_ROWS, 2**20)
+BLOCK_SIZES = (1, 2 * NUM_ROWS, 2**20)
 
 
 def distances_by_loop(z, distance):
@@ -71,9 +71,11 @@ def test_by_loop(monkeypatch, distance, block_size, is_symmetric):
     z = POINTS.astype(float)
     expected = [by_loop(z), distances_by_loop(z, distance).sum()]
     check(value, by_loop, expected)
-    check(tf.function(value), by_loop, expected)
+    check(tf.function(value, autograph=False), by_loop, expected)
     unknown = tf.function(
-        value, input_signature=[tf.TensorSpec([None, None], tf.float32)]
+        value,
+        input_signature=[tf.TensorSpec([None, None], tf.float32)],
+        autograph=False,
     )
     check(lambda z: unknown(tf.convert_to_tensor(z)), by_loop, expected)
 
@@ -100,7 +102,7 @@ def test_numbers_of_rows(monkeypatch, block_size):
 
     expected = [by_loop(POINTS.astype(float))]
     check(value, by_loop, expected)
-    check(tf.function(value), by_loop, expected)
+    check(tf.function(value, autograph=False), by_loop, expected)
 
 
 @pytest.mark.parametrize("block_size", BLOCK_SIZES)
@@ -129,9 +131,11 @@ def test_second_derivative(monkeypatch, block_size, is_symmetric):
     form = 2 * (np.diag(both.sum(axis=1)) - both)
     expected = 2 * form @ form @ POINTS
     unknown = tf.function(
-        second, input_signature=[tf.TensorSpec([None, None], tf.float32)]
+        second,
+        input_signature=[tf.TensorSpec([None, None], tf.float32)],
+        autograph=False,
     )
-    for run in (second, tf.function(second), unknown):
+    for run in (second, tf.function(second, autograph=False), unknown):
         np.testing.assert_allclose(
             run(tf.constant(POINTS)), expected, rtol=1e-3, atol=1e-2
         )
@@ -165,7 +169,7 @@ def test_losses_in_blocks(monkeypatch, loss):
             value = loss(labels, z)
         return value, tape.gradient(value, z)
 
-    whole, blocks = tf.function(step), tf.function(step)
+    whole, blocks = (tf.function(step, autograph=False) for _ in range(2))
     for name, labels in BATCHES.items():
         z = tf.constant(RANDOM.normal(size=(40, 6)).astype("float32"))
         labels = tf.constant(labels)

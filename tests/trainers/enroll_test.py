@@ -339,8 +339,10 @@ class TestRefused:
         words = ["--gallery", gallery, "--remove", TEST[0]]
         self.check(capsys, words, "is damaged")
 
-    def test_another_model(self, gallery, trained, capsys):
-        words = ["--gallery", gallery, "--workdir", trained]
+    def test_another_model(self, gallery, colours, tmp_path, capsys):
+        photos, other = colours / "photos", tmp_path / "other"
+        write_run(other, photos, encoder="half_colour")
+        words = ["--gallery", gallery, "--workdir", other]
         self.check(capsys, [*words, "--remove", TEST[0]], "of another model")
 
 

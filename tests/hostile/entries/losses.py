@@ -140,6 +140,7 @@ def in_graph(name):
         return tf.function(
             lambda y_true, y_pred: loss(y_true, y_pred),
             input_signature=[tf.TensorSpec(None, dtype) for dtype in dtypes],
+            autograph=False,
         )
 
     def call(y_true, y_pred):
