@@ -85,6 +85,7 @@ WITHOUT_ENTRY = {
     "models.EmbeddingModel.embed_with_uncertainty": "predict_uncertainty "
     "calls it",
     "models.EmbeddingModel.fit": "the entry trains; Keras checks the rest",
+    "models.EmbeddingModel.quantize": "Keras checks its arguments",
     "models.FewShotClassifier.fit": "in the entry of the class",
     **{
         f"objectives.{name}.batch_diagnostics": "the call, represent, log_prob "
@@ -155,6 +156,7 @@ def test_a_public_method_has_hostile_calls_or_a_reason():
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_one_thing_at_a_time(name):
+    ENTRIES[name].result({})  # else every refusal would be right
     problems = list(problems_of(name, ENTRIES[name].single()))
     assert not problems, "\n" + "\n".join(problems)
 
