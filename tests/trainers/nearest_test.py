@@ -3,6 +3,7 @@ import shutil
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests.trainers.colours import colour_of
 from tests.trainers.colours import write_plane
@@ -11,6 +12,7 @@ from tests.trainers.commands import refused
 from tests.trainers.enroll_test import TEST
 from trainers import embed_data
 from trainers import enroll
+from trainers import export
 from trainers import nearest
 
 
@@ -147,3 +149,31 @@ def test_refusals(gallery, colours, tmp_path, capsys):
     ):
         assert message in refused(capsys, nearest, *words)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_export_finds_the_same_images(colours, tmp_path):
+    """With the flags of docs/serving.md, `Search for similar images`."""
+    photos, run, file = colours / "photos", colours / "run", tmp_path / "g.npz"
+    words = ["--workdir", run, "--gallery", file, "--no-threshold"]
+    assert call(enroll, photos, *words, "--split", "test") == 0
+    words = ["--workdir", run, "--gallery", file, "--num-neighbors", 3]
+    words += ["--no-unchecked", "--max-rows", 2, "--max-values", 0]
+    assert call(export, *words, "--directory", tmp_path / "served") == 0
+    served = tf.saved_model.load(tmp_path / "served" / "1").signatures
+    assert "nearest" in served and "identify_unchecked" not in served
+    names = [TEST[0], TEST[3]]
+    images = [np.broadcast_to(colour_of(n, 2), (4, 5, 3)) for n in names]
+    images = np.stack(images).astype("float32")
+    found = served["nearest"](image=tf.constant(images))
+    every = [(name, n) for name in sorted(TEST) for n in range(6)]
+    points = np.array([colour_of(*image) * 0.2 for image in every])
+    for row, name in enumerate(names):
+        distances = np.linalg.norm(points - colour_of(name, 2) * 0.2, axis=1)
+        np.testing.assert_allclose(
+            found["distance"][row], np.sort(distances)[:3], rtol=1e-3, atol=1e-3
+        )
+        label, path = found["label"][row, 0], found["name"][row, 0]
+        assert label.numpy().decode() == name
+        assert path.numpy().decode().endswith(f"{name}/2.png")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 2 rows"):
+        served["nearest"](image=tf.constant(images[[0, 1, 0]]))

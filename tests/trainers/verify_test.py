@@ -232,3 +232,21 @@ def test_a_workdir_that_cannot_be_written(words, colours, monkeypatch, capsys):
     assert "log ratio" in out
     assert "is not kept in the workdir: No space left on device" in out
     assert "No picture: " in out and not kept.exists()
+
+
+def test_a_prior_moves_the_probability_and_nothing_else(
+    words, colours, tmp_path
+):
+    files = [colours / "photos" / TEST[0] / f"{n}.png" for n in range(2)]
+    rows = {}
+    for prior in (0.5, 0.1):
+        table = tmp_path / f"{prior}.csv"
+        given = [*files, "--prior", prior, "--output", table]
+        assert call(verify, *words, *given) == 0
+        with open(table) as file:
+            (rows[prior],) = csv.DictReader(file)
+    even, rare = rows[0.5], rows[0.1]
+    for column in ("score", "log_likelihood_ratio"):
+        assert float(rare[column]) == pytest.approx(float(even[column]))
+    logit = float(rare["log_likelihood_ratio"]) + np.log(0.1 / 0.9)
+    assert float(rare["probability"]) == pytest.approx(1 / (1 + np.exp(-logit)))
