@@ -4,12 +4,13 @@ import pathlib
 import re
 
 import keras
+import numpy as np
 import pytest
 
 from tests.datasets.image_folders import write_classes
 
 ROOT = pathlib.Path(__file__).parents[1]
-LINK = re.compile(r'\[[^\]"]+\]\(([^)#]+)\)')
+LINK = re.compile(r'\[[^\]"]+\]\(([^)#]+)(?:#[^)]*)?\)')
 
 
 def python_blocks(path):
@@ -39,6 +40,17 @@ def test_readme_snippets_run_in_order(readme):
     assert last < first
     probabilities = namespace["probabilities"]
     assert probabilities.shape == (100, 20)
+    is_right = (
+        namespace["classifier"].predict(namespace["x"][1::6])
+        == (namespace["labels"][1::6])
+    )
+    assert np.mean(is_right) == pytest.approx(0.86, abs=0.1)  # as printed
+    encoder = namespace["model"]
+    clear, unclear = (
+        np.median(np.split(encoder.predict(namespace[name]), 2, axis=1)[1])
+        for name in ("x", "middle")
+    )
+    assert unclear > 5 * clear
     assert (folder / "saved_models" / "mine" / "1").is_dir()
 
 

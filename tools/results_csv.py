@@ -71,13 +71,13 @@ def _runs(found: dict) -> Iterator[tuple[str, dict, dict]]:
     elif "runs" in found:
         for name, run in found["runs"].items():
             yield name, run["config"], run
+    elif "evaluation" in found:
+        yield "run", n_digit_table.config_of(found), found
     elif unknown.SECTION in found:
         section = found[unknown.SECTION]
         splits = section["settings"]["splits"]
         evaluation = {split: section[split] for split in splits}
         yield "run", found["config"], {**found, "evaluation": evaluation}
-    elif "evaluation" in found:
-        yield "run", n_digit_table.config_of(found), found
 
 
 def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
@@ -95,7 +95,7 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
         "commit": run["training"]["commit"][:7],
         "processor": run["training"]["processor"],
         "command": unknown.command(found)
-        if unknown.SECTION in found
+        if unknown.SECTION in found and "evaluation" not in found
         else rerun_command(
             found["recipe"],
             config,

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import statistics
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from tests.tools.prototype_claims_test import unknown_run
 from tools import cross_validation_results
 from tools import n_digit_grid
+from tools import readme_results
 from tools import results_csv
+from tools.generated_text import read_between
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +116,28 @@ def test_unknown_inputs_have_lines(tmp_path, monkeypatch):
 def test_every_line_has_a_command(lines):
     assert len(lines) > 900
     assert all(x["command"].startswith("python -m trainers.") for x in lines)
+
+
+def test_every_published_task_of_the_characters_is_there(lines):
+    """Also of runs that were evaluated in another way, too."""
+    published = [
+        row
+        for row in lines
+        if row["experiment"] == "omniglot" and row["published"]
+    ]
+    assert len(published) == 24
+
+
+def test_the_readme_has_the_results_of_the_file(lines):
+    module = readme_results
+    between = read_between(module.PAGE, module.BEGIN, module.END)
+    assert between.strip() == module.table(lines)
+    (shown,) = re.findall(r"characters, 12 tasks \| ([\d.]+) %", between)
+    accuracies = [
+        float(row["mean"])
+        for row in lines
+        if row["experiment"] == "omniglot"
+        and row["published"]
+        and "stochastic" in row["recipe"]
+    ]
+    assert float(shown) == round(100 * statistics.fmean(accuracies), 1)
