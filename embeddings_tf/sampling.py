@@ -60,10 +60,6 @@ def class_balanced_batches(
     and at least 2 instances of each, and its length varies. Its cost is
     proportional to the total size of its classes.
 
-    Reference:
-
-    - [Ridgeway and Mozer, 2018](https://arxiv.org/abs/1802.05312)
-
     Args:
         labels: Class ids, integers of shape `(num_examples,)`, with any values
             in any order.
@@ -83,6 +79,9 @@ def class_balanced_batches(
         ValueError: If `labels` are not a non-empty vector of integers, if a
             count is not positive, if there are fewer classes than asked for
             or if a class has too few instances.
+
+    Reference:
+        - [Ridgeway and Mozer, 2018](https://arxiv.org/abs/1802.05312)
 
     Example:
 
@@ -200,10 +199,6 @@ def factor_batches(
     factor. Factors take turns until each has finished its own epoch; finished
     factors are skipped. Then the next epoch begins.
 
-    Reference:
-
-    - [Ridgeway and Mozer, 2018](https://arxiv.org/abs/1802.05312)
-
     Args:
         factors: Integers of shape `(num_examples, num_factors)`.
         num_values: Values per batch, at most.
@@ -222,6 +217,9 @@ def factor_batches(
         ValueError: If `factors` are not a non-empty matrix of integers, if a
             count is not positive, if a factor has a single value (while
             `num_values > 1`) or if a value has too few instances.
+
+    Reference:
+        - [Ridgeway and Mozer, 2018](https://arxiv.org/abs/1802.05312)
 
     Example:
 

@@ -214,7 +214,7 @@ LINES: tuple[tuple[str, str, tuple[str, ...] | Callable[[], Count]], ...] = (
     (
         "No printed command had been run again",
         "each table says which of its commands was run again, and how many "
-        "numbers agree: [reruns](index.md#rows-that-were-rerun)",
+        "numbers agree: [reruns](reruns.md)",
         reruns,
     ),
     (

@@ -1,7 +1,7 @@
 """Writes which tables have a row that was rerun from its printed command.
 
     python -m tools.agree WORKDIR --record   # notes a rerun
-    python -m tools.sentinels                # writes docs/results/index.md
+    python -m tools.sentinels                # writes docs/results/reruns.md
 
 A table of runs is an experiment, an evaluation and a data set. Result files
 that are not evaluations of single runs are listed below it.
@@ -20,7 +20,7 @@ from trainers.workdir import resolved
 from trainers.workdir import write_json
 
 FILE = ROOT / "benchmarks" / "results" / "sentinels.json"
-PAGE = ROOT / "docs" / "results" / "index.md"
+PAGE = ROOT / "docs" / "results" / "reruns.md"
 UNKNOWN = "not noted"
 BEGIN, END = "<!-- sentinels: begin -->", "<!-- sentinels: end -->"
 
@@ -87,6 +87,11 @@ def table_of(path: pathlib.Path, config: dict) -> str:
     return f"{path.parent.name}, {evaluation}, {config['dataset']}"
 
 
+def short_name(table_name: str) -> str:
+    """Names a table for readers: its parts may be equal."""
+    return ", ".join(dict.fromkeys(table_name.split(", ")))
+
+
 def record(found: list[dict]) -> None:
     """Adds reruns to the file; of one command, the last is kept."""
     kept = {row["command"]: row for row in [*load(), *found]}
@@ -122,10 +127,11 @@ def table(found: list[dict]) -> str:
         "|---|---|---:|---:|---:|---:|---|",
     ]
     for name in tables:
+        shown = short_name(name)
         if name not in rerun:
-            lines.append(f"| {name} | no |  |  |  |  |  |")
+            lines.append(f"| {shown} | no |  |  |  |  |  |")
         lines += [
-            f"| {name} | `{row['command']}` | {row['agree']} of "
+            f"| {shown} | `{row['command']}` | {row['agree']} of "
             f"{row['numbers']} | {row['largest_difference']:.2g} | "
             f"{_cores_of_result(row)} | {row.get('cores', UNKNOWN)} | "
             f"{row['commit'][:7]} |"

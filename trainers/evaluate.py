@@ -12,12 +12,6 @@ import time
 
 from trainers import command_line
 
-# Fields of the evaluation, and of the place of the data.
-SETTABLE = (
-    *("evaluation.", "data_dir", "manual_", "cache_dir"),
-    *("data.data_dir", "data.man", "data.cache_dir"),
-)
-
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
@@ -49,12 +43,12 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         _, own = run_of_workdir(path)
         run = own
         for override in overrides:
-            is_settable = override.startswith(SETTABLE)
-            if not is_settable or override.startswith("evaluation.val"):
+            field = override.partition("=")[0]
+            if not _is_settable(field):
                 raise ValueError(
-                    f"config.{override.partition('=')[0]} belongs to the "
-                    "training; evaluation can set config.evaluation.*, "
-                    "config.data_dir and config.manual_dir"
+                    f"config.{field} belongs to the training; evaluation can "
+                    "set config.evaluation.*, config.data_dir and "
+                    "config.manual_dir"
                 )
             run = apply_override(run, override)
         check_evaluation(run)
@@ -106,6 +100,14 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
         f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
     )
     return results
+
+
+def _is_settable(field: str) -> bool:
+    """Whether a field is of the evaluation, or of the place of the data."""
+    if field.removeprefix("data.") in ("data_dir", "manual_dir", "cache_dir"):
+        return True
+    is_validation = field.startswith("evaluation.validation")
+    return field.startswith("evaluation.") and not is_validation
 
 
 def _differences(before, settings: dict) -> str:

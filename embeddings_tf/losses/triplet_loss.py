@@ -116,7 +116,7 @@ def _checked(margin, mining, distance, average_over):
 class TripletLoss(EmbeddingLoss):
     """Triplet loss: makes positives closer to an anchor than negatives.
 
-    Use it if only the order of distances matters. Batches contain several
+    Use it to rank by distance. Batches contain several
     instances of several classes (`sampling.class_balanced_batches`). "all"
     triplets need little more time and memory than all pairs, because triplets
     are not listed; memory grows with the square of the batch.

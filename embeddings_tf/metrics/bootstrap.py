@@ -51,12 +51,6 @@ def bootstrap_interval(
     Resamples without targets or nontargets are drawn again. The metric is
     called `num_resamples` times.
 
-    Reference:
-
-    - [Efron & Tibshirani, 1986](https://doi.org/10.1214/ss/1177013815)
-    - [Bolle, Ratha & Pankanti, 2004](https://doi.org/10.1016/j.cviu.2003.08.002),
-      the subsets bootstrap
-
     Args:
         measure: The metric: a function of `(scores, is_target)` that returns a
             number, or a tuple that starts with it, such as `equal_error_rate`,
@@ -77,6 +71,11 @@ def bootstrap_interval(
             of these shapes, or all equal. If the level is not between 0 and
             1, or the seed is not an integer of at least 0. If the metric is
             not a function, or returns a number that is not finite.
+
+    Reference:
+        - [Efron & Tibshirani, 1986](https://doi.org/10.1214/ss/1177013815)
+        - [Bolle, Ratha & Pankanti, 2004](https://doi.org/10.1016/j.cviu.2003.08.002),
+          the subsets bootstrap
 
     Example:
 

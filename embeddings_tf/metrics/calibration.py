@@ -27,10 +27,6 @@ def expected_calibration_error(
     ECE = sum over bins of (n_bin / n) |accuracy(bin) - mean confidence(bin)|
     ```
 
-    Reference:
-
-    - [Guo, Pleiss, Sun & Weinberger, 2017](https://arxiv.org/abs/1706.04599)
-
     Args:
         probabilities: `(n, num_classes)`, rows sum to 1.
         labels: The true class of each row, integers `(n,)` in
@@ -46,6 +42,9 @@ def expected_calibration_error(
         ValueError: If arrays are empty, not finite, of the wrong rank or of
             different lengths, if rows do not sum to 1 or labels are out of
             range.
+
+    Reference:
+        - [Guo, Pleiss, Sun & Weinberger, 2017](https://arxiv.org/abs/1706.04599)
 
     Example:
 
@@ -153,10 +152,6 @@ def error_versus_reject(uncertainty: Any, is_error: Any) -> dict[str, Any]:
     Compare `area` with two references: `oracle_area`, where all errors are
     rejected first, and `random_area`, the error rate, for random rejection.
 
-    Reference:
-
-    - [Nadeem, Zucker & Hanczar, 2009](https://proceedings.mlr.press/v8/nadeem10a.html)
-
     Args:
         uncertainty: `(n,)`; larger means less certain. Only the order counts.
         is_error: `(n,)` booleans (or 0 and 1), whether the prediction is
@@ -172,6 +167,9 @@ def error_versus_reject(uncertainty: Any, is_error: Any) -> dict[str, Any]:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
             different lengths, or `is_error` contains other values than 0 and
             1.
+
+    Reference:
+        - [Nadeem, Zucker & Hanczar, 2009](https://proceedings.mlr.press/v8/nadeem10a.html)
 
     Example:
 

@@ -27,10 +27,6 @@ def cllr(scores: Any, is_target: Any) -> float:
 
     Both kinds of trials have equal weight, so their numbers do not matter.
 
-    Reference:
-
-    - [Brümmer & du Preez, 2006](https://doi.org/10.1016/j.csl.2005.08.001)
-
     Args:
         scores: `(n,)`, log-likelihood ratios (natural logarithm); larger means
             more similar.
@@ -43,6 +39,9 @@ def cllr(scores: Any, is_target: Any) -> float:
 
     Raises:
         ValueError: As `equal_error_rate`.
+
+    Reference:
+        - [Brümmer & du Preez, 2006](https://doi.org/10.1016/j.csl.2005.08.001)
 
     Example:
 

@@ -35,11 +35,6 @@ def normalized_mutual_information(labels: Any, clusters: Any) -> float:
     scikit-learn divide by the arithmetic mean of the entropies; the geometric
     mean and the maximum are also in use.
 
-    Reference:
-
-    - [Vinh, Epps & Bailey, 2010](https://www.jmlr.org/papers/v11/vinh10a.html),
-      Table 2, NMI_sum
-
     Args:
         labels: The class of each example, integers `(n,)`.
         clusters: The cluster of each example, integers `(n,)`.
@@ -52,6 +47,10 @@ def normalized_mutual_information(labels: Any, clusters: Any) -> float:
     Raises:
         ValueError: If arrays are empty, not integers, of the wrong rank or of
             different lengths.
+
+    Reference:
+        - [Vinh, Epps & Bailey, 2010](https://www.jmlr.org/papers/v11/vinh10a.html),
+          Table 2, NMI_sum
 
     Example:
 

@@ -36,11 +36,6 @@ def conformal_threshold(
                 <= false_accept_rate
     ```
 
-    Reference:
-
-    - [Vovk, Gammerman & Shafer, 2005](https://doi.org/10.1007/b106715)
-    - [Angelopoulos, Bates, Fisch, Lei & Schuster, 2022](https://arxiv.org/abs/2208.02814)
-
     Args:
         scores: `(n,)`, of examples of the calibration classes; larger means
             more similar to the enrolled classes.
@@ -56,6 +51,10 @@ def conformal_threshold(
         ValueError: If arrays are empty, of the wrong rank or of different
             lengths, if a score is not finite, or if the rate is below
             `1 / (N + 1)`, which no threshold can promise.
+
+    Reference:
+        - [Vovk, Gammerman & Shafer, 2005](https://doi.org/10.1007/b106715)
+        - [Angelopoulos, Bates, Fisch, Lei & Schuster, 2022](https://arxiv.org/abs/2208.02814)
 
     Example:
 

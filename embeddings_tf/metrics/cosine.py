@@ -80,11 +80,6 @@ def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
     (probability + (cosine + 1) / 2) / 2
     ```
 
-    Reference:
-
-    - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Tables 1 and 2;
-      formula from the authors' code
-
     Args:
         probability: Same-class probabilities, `(n,)` or `(m, n)`: the sigmoid
             of the logits of `layers.PairDistance`.
@@ -96,6 +91,10 @@ def fuse_scores(probability: Any, cosine: Any) -> np.ndarray:
     Raises:
         ValueError: If shapes differ, or values are out of range, for example
             because they are logits.
+
+    Reference:
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Tables 1
+          and 2; formula from the authors' code
 
     Example:
 

@@ -40,12 +40,6 @@ def dci(
     if each factor uses one dimension. As in disentanglement_lib, the trees are
     scikit-learn's `GradientBoostingClassifier` with its defaults.
 
-    Reference:
-
-    - [Eastwood & Williams, 2018](https://openreview.net/forum?id=By-7dz-AZ)
-    - [Locatello et al., 2019](https://arxiv.org/abs/1811.12359), the authors
-      of disentanglement_lib
-
     Args:
         codes: `(n, dims)`, at least 2 dimensions.
         factors: Integers `(n, num_factors)`.
@@ -62,6 +56,11 @@ def dci(
     Raises:
         ValueError: As `separated_attribute_predictability`, or if `seed` is
             not an integer of at least 0.
+
+    Reference:
+        - [Eastwood & Williams, 2018](https://openreview.net/forum?id=By-7dz-AZ)
+        - [Locatello et al., 2019](https://arxiv.org/abs/1811.12359), the
+          authors of disentanglement_lib
 
     Example:
 

@@ -34,11 +34,6 @@ def single_dimension_auc(codes: Any, factors: Any) -> float:
     highest value, but not the values between. The ideal code therefore has a
     dimension for each value.
 
-    Reference:
-
-    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312) followed the
-      workshop paper.
-
     Args:
         codes: `(n, dims)`. Only the order within a dimension matters.
         factors: Integers `(n, num_factors)`.
@@ -53,6 +48,10 @@ def single_dimension_auc(codes: Any, factors: Any) -> float:
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
             different lengths, or if every factor has a single value.
+
+    Reference:
+        - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312) followed
+          the workshop paper.
 
     Example:
 

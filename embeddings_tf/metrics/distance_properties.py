@@ -28,12 +28,6 @@ def distance_properties(
     Triplets are all a < b < c, in the order of the rows, of a random sample of
     `num_items` rows.
 
-    Reference:
-
-    - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section 4.3,
-      where `d` is 1 minus the same-class probability;
-      triplets as in the authors' code
-
     Args:
         distance: `(n, n)`, n at least 3. For log-likelihood ratios pass
             `scipy.special.expit(-logits)`.
@@ -48,6 +42,11 @@ def distance_properties(
     Raises:
         ValueError: If the distances are not finite or not a square matrix of
             at least three rows, or `num_items` is below 3.
+
+    Reference:
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Section
+          4.3, where `d` is 1 minus the same-class probability; triplets as in
+          the authors' code
 
     Example:
 

@@ -50,11 +50,6 @@ def modularity(
     Madow's correction is not offered, because random codes have an equally
     high modularity with it.
 
-    Reference:
-
-    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312); the
-      correction is ours
-
     Args:
         codes: `(n, dims)`.
         factors: Integers `(n, num_factors)`, at least 2 factors with several
@@ -73,6 +68,10 @@ def modularity(
     Raises:
         ValueError: As `mutual_information`, or if fewer than two factors have
             several values.
+
+    Reference:
+        - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312); the
+          correction is ours
 
     Example:
 

@@ -47,10 +47,6 @@ def few_shot_accuracy(
     If several classes are equally probable, the first one in the episode is
     predicted. Embeddings that are all equal thus score `1 / num_classes`.
 
-    Reference:
-
-    - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175)
-
     Args:
         embeddings: `(num_examples, width)`, in the form that `log_prob` reads.
         labels: Integers `(num_examples,)`.
@@ -80,6 +76,9 @@ def few_shot_accuracy(
             different lengths, if there are too few classes or a class has
             too few examples, if `gaussian` comes with an odd width or with
             `log_prob`, or if `log_prob` returns NaN or another shape.
+
+    Reference:
+        - [Snell, Swersky & Zemel, 2017](https://arxiv.org/abs/1703.05175)
 
     Example:
 

@@ -56,10 +56,6 @@ def mutual_information(
     offered: for the random codes tried, it left 16 % to 74 % of the
     information.
 
-    Reference:
-
-    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312)
-
     Args:
         codes: `(n, dims)`.
         factors: Integers `(n, num_factors)`.
@@ -83,6 +79,9 @@ def mutual_information(
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
             different lengths, or an argument is not as described.
+
+    Reference:
+        - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312)
 
     Example:
 
@@ -135,11 +134,6 @@ def chance_information(
 
     The rows of `factors` are permuted as a whole.
 
-    Reference:
-
-    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), the estimate
-      of mutual information
-
     Args:
         codes: `(n, dims)`.
         factors: Integers `(n, num_factors)`.
@@ -151,6 +145,10 @@ def chance_information(
 
     Raises:
         ValueError: As `mutual_information`.
+
+    Reference:
+        - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), the
+          estimate of mutual information
 
     Example:
 

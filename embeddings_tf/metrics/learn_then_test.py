@@ -50,12 +50,6 @@ def learn_then_test(
 
     Each class then counts equally, whatever its number of examples.
 
-    Reference:
-
-    - [Angelopoulos, Bates, Candès, Jordan & Lei, 2021](https://arxiv.org/abs/2110.01052)
-    - [Waudby-Smith & Ramdas, 2020](https://arxiv.org/abs/2010.09686), bets on
-      bounded means
-
     Args:
         confidence: `(n,)`, of the answers to calibration examples; larger means
             more certain.
@@ -77,6 +71,11 @@ def learn_then_test(
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
             different lengths, or if a rate is not between 0 and 1.
+
+    Reference:
+        - [Angelopoulos, Bates, Candès, Jordan & Lei, 2021](https://arxiv.org/abs/2110.01052)
+        - [Waudby-Smith & Ramdas, 2020](https://arxiv.org/abs/2010.09686), bets
+          on bounded means
 
     Example:
 

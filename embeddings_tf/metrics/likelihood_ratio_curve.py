@@ -27,11 +27,6 @@ def likelihood_ratio_curve(
     stated = weighted mean of the scores in the bin
     ```
 
-    Reference:
-
-    - [Guo, Pleiss, Sun & Weinberger, 2017](https://arxiv.org/abs/1706.04599),
-      reliability diagrams
-
     Args:
         scores: `(n,)`, log-likelihood ratios (natural logarithm), finite.
         is_target: As in `equal_error_rate`, `(n,)`.
@@ -45,6 +40,10 @@ def likelihood_ratio_curve(
 
     Raises:
         ValueError: As `equal_error_rate`, or if a score is infinite.
+
+    Reference:
+        - [Guo, Pleiss, Sun & Weinberger, 2017](https://arxiv.org/abs/1706.04599),
+          reliability diagrams
 
     Example:
 

@@ -50,12 +50,6 @@ def explicitness(
     disentanglement_lib also reports the value on other examples; here pass
     `test_codes` and `test_factors`.
 
-    Reference:
-
-    - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312)
-    - [Locatello et al., 2019](https://arxiv.org/abs/1811.12359), the authors
-      of disentanglement_lib
-
     Args:
         codes: `(n, dims)`.
         factors: Integers `(n, num_factors)`.
@@ -77,6 +71,11 @@ def explicitness(
         ValueError: If arrays are empty, not finite, of the wrong rank or of
             different lengths, if `variant` is unknown, or if there is no
             value to score.
+
+    Reference:
+        - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312)
+        - [Locatello et al., 2019](https://arxiv.org/abs/1811.12359), the
+          authors of disentanglement_lib
 
     Example:
 

@@ -22,10 +22,6 @@ def min_cllr(scores: Any, is_target: Any) -> float:
     fitted to the same trials, so the value is a lower limit for a calibration
     that is fitted to other trials.
 
-    Reference:
-
-    - [Brümmer & du Preez, 2006](https://doi.org/10.1016/j.csl.2005.08.001)
-
     Args:
         scores, is_target: As in `equal_error_rate`, `(n,)`.
 
@@ -35,6 +31,9 @@ def min_cllr(scores: Any, is_target: Any) -> float:
 
     Raises:
         ValueError: As `equal_error_rate`.
+
+    Reference:
+        - [Brümmer & du Preez, 2006](https://doi.org/10.1016/j.csl.2005.08.001)
 
     Example:
 

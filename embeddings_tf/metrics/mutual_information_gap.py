@@ -23,12 +23,6 @@ def mutual_information_gap(codes: Any, factors: Any, bins: int = 20) -> float:
     MIG = mean over factors f of gap of f
     ```
 
-    Reference:
-
-    - [Chen, Li, Grosse & Duvenaud, 2018](https://arxiv.org/abs/1802.04942)
-    - [Locatello et al., 2019](https://arxiv.org/abs/1811.12359), whose library
-      (disentanglement_lib) has the same 20 uniform bins
-
     Args:
         codes: `(n, dims)`, at least 2 dimensions.
         factors: Integers `(n, num_factors)`.
@@ -42,6 +36,11 @@ def mutual_information_gap(codes: Any, factors: Any, bins: int = 20) -> float:
     Raises:
         ValueError: As `mutual_information`, if there is a single dimension, or
             if all factors are constant.
+
+    Reference:
+        - [Chen, Li, Grosse & Duvenaud, 2018](https://arxiv.org/abs/1802.04942)
+        - [Locatello et al., 2019](https://arxiv.org/abs/1811.12359), whose
+          library (disentanglement_lib) has the same 20 uniform bins
 
     Example:
 

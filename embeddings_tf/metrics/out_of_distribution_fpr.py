@@ -24,10 +24,6 @@ def out_of_distribution_fpr(
     FPR = (unknown <= t) / unknown inputs
     ```
 
-    Reference:
-
-    - [Liang, Li & Srikant, 2018](https://arxiv.org/abs/1706.02690)
-
     Args:
         known: Uncertainty of inputs of the known kind, `(n,)`; larger means
             less certain.
@@ -42,6 +38,9 @@ def out_of_distribution_fpr(
     Raises:
         ValueError: If an array is empty, not finite or of the wrong rank, or
             the rate is not between 0 and 1.
+
+    Reference:
+        - [Liang, Li & Srikant, 2018](https://arxiv.org/abs/1706.02690)
 
     Example:
 

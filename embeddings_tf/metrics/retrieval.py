@@ -48,12 +48,6 @@ def recall_at_k(
     recall@k = mean over queries of [any of the k nearest is of its class]
     ```
 
-    Reference:
-
-    - [Oh Song, Xiang, Jegelka & Savarese, 2016](https://arxiv.org/abs/1511.06452)
-    - `exclude`: [Zheng et al., 2015](https://www.cv-foundation.org/openaccess/content_iccv_2015/html/Zheng_Scalable_Person_Re-Identification_ICCV_2015_paper.html),
-      Market-1501
-
     Args:
         embeddings: Queries, `(n, dim)`.
         labels: Integers `(n,)`.
@@ -89,6 +83,11 @@ def recall_at_k(
             returns NaN or another shape; if `exclude` is not boolean or of
             another shape; if `progress` cannot be called; or if no query has a
             row of its class to find.
+
+    Reference:
+        - [Oh Song, Xiang, Jegelka & Savarese, 2016](https://arxiv.org/abs/1511.06452)
+        - `exclude`: [Zheng et al., 2015](https://www.cv-foundation.org/openaccess/content_iccv_2015/html/Zheng_Scalable_Person_Re-Identification_ICCV_2015_paper.html),
+          Market-1501
 
     Example:
 
@@ -159,13 +158,6 @@ def mean_average_precision(
     gallery and a few blocks. Time is dominated by sorting the gallery for
     every query.
 
-    Reference:
-
-    - `exclude`, `rule`: [Zheng et al., 2015](https://www.cv-foundation.org/openaccess/content_iccv_2015/html/Zheng_Scalable_Person_Re-Identification_ICCV_2015_paper.html),
-      Market-1501
-    - [Philbin, Chum, Isard, Sivic & Zisserman, 2007](https://doi.org/10.1109/CVPR.2007.383172),
-      Oxford Buildings
-
     Args:
         embeddings, labels, distance, gallery, gallery_labels, exclude: As in
             `recall_at_k`: queries `(n, dim)`, integers `(n,)`.
@@ -180,6 +172,12 @@ def mean_average_precision(
 
     Raises:
         ValueError: As `recall_at_k`, or if `rule` is unknown.
+
+    Reference:
+        - `exclude`, `rule`: [Zheng et al., 2015](https://www.cv-foundation.org/openaccess/content_iccv_2015/html/Zheng_Scalable_Person_Re-Identification_ICCV_2015_paper.html),
+          Market-1501
+        - [Philbin, Chum, Isard, Sivic & Zisserman, 2007](https://doi.org/10.1109/CVPR.2007.383172),
+          Oxford Buildings
 
     Example:
 

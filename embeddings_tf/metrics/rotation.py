@@ -36,11 +36,6 @@ def best_rotation(
 
     where `m` is `mutual_information` of the rotated code.
 
-    Reference:
-
-    - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702) on
-      axis-aligned codes; the measure is ours.
-
     Args:
         codes: `(n, 2)`.
         factors: Integers `(n, 2)`.
@@ -58,6 +53,10 @@ def best_rotation(
     Raises:
         ValueError: As `mutual_information`, if there are not exactly 2
             dimensions and 2 factors, or if `step` is not in `[0.001, 45]`.
+
+    Reference:
+        - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702) on
+          axis-aligned codes; the measure is ours.
 
     Example:
 

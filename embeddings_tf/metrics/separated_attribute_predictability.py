@@ -29,12 +29,6 @@ def separated_attribute_predictability(
     As in disentanglement_lib, the machine has `C=0.01` and balanced class
     weights, and sees the dimension in its own scale.
 
-    Reference:
-
-    - [Kumar, Sattigeri & Balakrishnan, 2018](https://arxiv.org/abs/1711.00848)
-    - [Locatello et al., 2019](https://arxiv.org/abs/1811.12359), the authors
-      of disentanglement_lib
-
     Args:
         codes: `(n, dims)`, at least 2 dimensions.
         factors: Integers `(n, num_factors)`.
@@ -49,6 +43,11 @@ def separated_attribute_predictability(
         ValueError: If arrays are empty, not finite, of the wrong rank or of
             different lengths, if a value is too large to be squared, if there
             is a single dimension, or if all factors are constant.
+
+    Reference:
+        - [Kumar, Sattigeri & Balakrishnan, 2018](https://arxiv.org/abs/1711.00848)
+        - [Locatello et al., 2019](https://arxiv.org/abs/1811.12359), the
+          authors of disentanglement_lib
 
     Example:
 

@@ -38,11 +38,6 @@ def recall_auroc(
     over all pairs of a wrong and a right answer; equal uncertainties count
     one half.
 
-    Reference:
-
-    - [Kirchhof, Mucsányi, Oh & Kasneci, 2023](https://arxiv.org/abs/2307.03810),
-      the measure of the URL benchmark
-
     Args:
         uncertainty: One value per query, `(n,)`; larger means less certain.
         embeddings: Queries, `(n, dim)`.
@@ -60,6 +55,10 @@ def recall_auroc(
     Raises:
         ValueError: As `recall_at_k`; if `uncertainty` is not finite or has
             another length; or if all answers are right, or all are wrong.
+
+    Reference:
+        - [Kirchhof, Mucsányi, Oh & Kasneci, 2023](https://arxiv.org/abs/2307.03810),
+          the measure of the URL benchmark
 
     Example:
 
@@ -108,10 +107,6 @@ def area_under_risk_coverage(uncertainty: Any, is_error: Any) -> float:
     Answers of equal uncertainty are kept in random order; the value is the
     expectation over this order.
 
-    Reference:
-
-    - [Geifman, Uziel & El-Yaniv, 2019](https://arxiv.org/abs/1805.08206)
-
     Args:
         uncertainty: `(n,)`; larger means less certain. Only the order counts.
         is_error: `(n,)` booleans (or 0 and 1), whether the answer is wrong.
@@ -122,6 +117,9 @@ def area_under_risk_coverage(uncertainty: Any, is_error: Any) -> float:
 
     Raises:
         ValueError: As `error_versus_reject`.
+
+    Reference:
+        - [Geifman, Uziel & El-Yaniv, 2019](https://arxiv.org/abs/1805.08206)
 
     Example:
 
@@ -148,10 +146,6 @@ def out_of_distribution_auroc(known: Any, unknown: Any) -> float:
     over all pairs of an unknown and a known input; equal uncertainties count
     one half.
 
-    Reference:
-
-    - [Hendrycks & Gimpel, 2017](https://arxiv.org/abs/1610.02136)
-
     Args:
         known: Uncertainty of known inputs, `(n,)`; larger means less certain.
         unknown: Uncertainty of unknown inputs, `(m,)`.
@@ -162,6 +156,9 @@ def out_of_distribution_auroc(known: Any, unknown: Any) -> float:
 
     Raises:
         ValueError: If an array is empty, not finite or of the wrong rank.
+
+    Reference:
+        - [Hendrycks & Gimpel, 2017](https://arxiv.org/abs/1610.02136)
 
     Example:
 

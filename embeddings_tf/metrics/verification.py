@@ -39,13 +39,6 @@ def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
 
     For trials that do not fit in memory, use `TrialHistogram`.
 
-    Reference:
-
-    - [Fawcett, 2006](https://doi.org/10.1016/j.patrec.2005.10.010), ROC curves
-      and ties
-    - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Sec. 4, reports
-      EER and 1 - AUC
-
     Args:
         scores: `(n,)`, one per trial; larger means more similar. Only the
             order matters. -inf and inf are valid scores. Integers are
@@ -65,6 +58,12 @@ def equal_error_rate(scores: Any, is_target: Any) -> tuple[float, float]:
         ValueError: If arrays are empty, of the wrong rank or of different
             lengths, if a score is NaN, if `is_target` contains other values
             than 0 and 1, or if one kind of trials is missing.
+
+    Reference:
+        - [Fawcett, 2006](https://doi.org/10.1016/j.patrec.2005.10.010), ROC
+          curves and ties
+        - [Monteiro et al., 2020](https://arxiv.org/abs/2002.09469), Sec. 4,
+          reports EER and 1 - AUC
 
     Example:
 
@@ -91,10 +90,6 @@ def roc_auc(scores: Any, is_target: Any) -> float:
     over all pairs of a target and a nontarget trial. This is the exact area
     under the ROC curve with operating points joined by straight lines.
 
-    Reference:
-
-    - [Hanley & McNeil, 1982](https://doi.org/10.1148/radiology.143.1.7063747)
-
     Args:
         scores, is_target: As in `equal_error_rate`, `(n,)`.
 
@@ -104,6 +99,9 @@ def roc_auc(scores: Any, is_target: Any) -> float:
 
     Raises:
         ValueError: As `equal_error_rate`.
+
+    Reference:
+        - [Hanley & McNeil, 1982](https://doi.org/10.1148/radiology.143.1.7063747)
 
     Example:
 
@@ -141,10 +139,6 @@ def min_dcf(
     NIST's primary cost is the mean of minDCF at two priors, 0.01 and 0.005 in
     2016 and 2018.
 
-    Reference:
-
-    - [van Leeuwen & Brummer, 2007](https://doi.org/10.1007/978-3-540-74200-5_19)
-
     Args:
         scores, is_target: As in `equal_error_rate`, `(n,)`.
         target_prior: Frequency of targets in use (not in these trials),
@@ -158,6 +152,9 @@ def min_dcf(
     Raises:
         ValueError: As `equal_error_rate`, or if the prior or a cost is out of
             range.
+
+    Reference:
+        - [van Leeuwen & Brummer, 2007](https://doi.org/10.1007/978-3-540-74200-5_19)
 
     Example:
 
@@ -177,10 +174,6 @@ def det_curve(scores: Any, is_target: Any) -> dict[str, np.ndarray]:
     `scipy.stats.norm.ppf`. Gaussian scores give a straight line on this scale,
     and rates of 0 and 1 are infinitely far away.
 
-    Reference:
-
-    - [Martin, Doddington, Kamm, Ordowski & Przybocki, 1997](https://www.isca-archive.org/eurospeech_1997/martin97b_eurospeech.html)
-
     Args:
         scores, is_target: As in `equal_error_rate`, `(n,)`.
 
@@ -194,6 +187,9 @@ def det_curve(scores: Any, is_target: Any) -> dict[str, np.ndarray]:
 
     Raises:
         ValueError: As `equal_error_rate`.
+
+    Reference:
+        - [Martin, Doddington, Kamm, Ordowski & Przybocki, 1997](https://www.isca-archive.org/eurospeech_1997/martin97b_eurospeech.html)
 
     Example:
 

@@ -99,7 +99,7 @@ class Method:
         return _takes(self._answer("score_pairs"), "seed")
 
     def points(self, embeddings) -> tf.Tensor:
-        """Embeddings as points: the means of Gaussians."""
+        """Returns embeddings `(n, dim)`; Gaussians become their means."""
         return self._answer("points")(embeddings)
 
     @property

@@ -52,14 +52,6 @@ class PLDA:
     than dimensions, the variance within classes is at least one millionth of
     the total. Scores are then overconfident: set `num_dims`.
 
-    Reference:
-
-    - [Ioffe, 2006](https://doi.org/10.1007/11744085_41)
-    - Brummer & de Villiers, The speaker partitioning problem, Odyssey 2010:
-      the two-covariance model
-    - [Garcia-Romero & Espy-Wilson, 2011](https://www.isca-archive.org/interspeech_2011/garciaromero11_interspeech.html),
-      length normalisation
-
     Args:
         num_dims: Dimensions that LDA keeps, at most one less than the training
             classes. None: no LDA.
@@ -76,6 +68,13 @@ class PLDA:
 
     Raises:
         ValueError: If an argument is out of range.
+
+    Reference:
+        - [Ioffe, 2006](https://doi.org/10.1007/11744085_41)
+        - Brummer & de Villiers, The speaker partitioning problem, Odyssey 2010:
+          the two-covariance model
+        - [Garcia-Romero & Espy-Wilson, 2011](https://www.isca-archive.org/interspeech_2011/garciaromero11_interspeech.html),
+          length normalisation
 
     Example:
 
@@ -155,11 +154,6 @@ class PLDA:
         between and within classes. All means, also the mean of centring, are
         from the new data; `log_likelihoods` are from the second model.
 
-        Reference:
-
-        - Garcia-Romero & McCree, Supervised domain adaptation for i-vector
-          based speaker recognition, ICASSP 2014
-
         Args:
             embeddings: `(n, dim)`.
             labels: Integers `(n,)`.
@@ -172,6 +166,10 @@ class PLDA:
         Raises:
             ValueError: As `fit`, if `weight` is out of range, if the model is
                 not fitted, or if `dim` differs from `fit`.
+
+        Reference:
+            - Garcia-Romero & McCree, Supervised domain adaptation for i-vector
+              based speaker recognition, ICASSP 2014
         """
         if number_at_least("weight", weight, 0) > 1:
             raise ValueError(

@@ -190,7 +190,7 @@ class FullCovariancePrototypes(EpisodicObjective):
         features = self._features(queries)
         packed = plane_gaussian.from_features(features)
         classes = self._likelihood(self._features(prototypes))
-        apart = plane_gaussian.add(packed[:, None], classes)
+        apart = plane_gaussian.difference(packed[:, None], classes)
         density = plane_gaussian.log_density(apart)
         return finite(log_mean_exp(density), features.dtype)
 
@@ -202,11 +202,11 @@ class FullCovariancePrototypes(EpisodicObjective):
         """
         first, second = map(self._features, (first, second))
         require_one_length(first.shape[:1], second.shape[:1])
-        apart = plane_gaussian.add(
+        apart = plane_gaussian.difference(
             *map(plane_gaussian.from_features, (first, second))
         )
         noise = tf.cast(self.noise_variance, apart.dtype)
-        apart = plane_gaussian.blur(apart, 2 * noise)
+        apart = plane_gaussian.add_variance(apart, 2 * noise)
         return finite(plane_gaussian.log_density(apart), first.dtype)
 
     def diagnostics(self) -> dict:
@@ -223,19 +223,19 @@ class FullCovariancePrototypes(EpisodicObjective):
 
     def _prototypes(self, packed, class_ids, num_classes) -> tf.Tensor:
         noise = tf.cast(self.noise_variance, packed.dtype)
-        packed = plane_gaussian.blur(packed, noise)
+        packed = plane_gaussian.add_variance(packed, noise)
         return plane_gaussian.posterior(packed, class_ids, num_classes)
 
     def _likelihood(self, prototypes) -> tf.Tensor:
         prototypes = tf.cast(prototypes, tf.float64)
         noise = tf.cast(self.noise_variance, prototypes.dtype)
-        return plane_gaussian.blur(prototypes, noise)
+        return plane_gaussian.add_variance(prototypes, noise)
 
     def _target_log_prob(self, queries, targets, classes) -> tf.Tensor:
         """Estimated log-probability `(queries,)` of each query's class."""
         target = tf.gather(classes, targets)
         overlap = plane_gaussian.log_density(
-            plane_gaussian.add(queries, target)
+            plane_gaussian.difference(queries, target)
         )
         noise = tf.random.stateless_normal(
             (self.num_samples, tf.shape(queries)[0], 2),

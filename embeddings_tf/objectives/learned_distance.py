@@ -86,7 +86,7 @@ class LearnedDistance(PairObjective):
             and `encoder_loss` do, at least one of them.
         updates: `"simultaneous"`, or `"alternating"`: no gradient reaches the
             encoder in training steps 0, 2, ..., and the distance in steps 1,
-            3, ... Momentum of the optimizer moves them also then.
+            3, ... In those steps, momentum of the optimizer still moves them.
         seed: Seed of the random targets and of the classifier's initial
             weights; None: from Keras's global seed.
 

@@ -78,7 +78,7 @@ def value_and_gradient(
     batch = statistics(labels, embeddings, equal_variance)
 
     def test(ratio, is_pair, a, b):
-        return test_of_pairs(
+        return compare_classes(
             ratio,
             is_pair,
             a,
@@ -241,7 +241,7 @@ def _classes_of_pair(index):
     return index - tf.truncatediv(second * (second - 1), 2), second
 
 
-def test_of_pairs(
+def compare_classes(
     ratio, is_pair, a, b, num_dims, grand_mean, direction, equal_variance
 ):
     """Tests of equal means between the classes `a` and the classes `b`.

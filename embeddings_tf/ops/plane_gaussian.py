@@ -39,7 +39,7 @@ def mean(packed: tf.Tensor) -> tf.Tensor:
     return packed[..., :2]
 
 
-def add(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
+def difference(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
     """The Gaussian of the difference: means subtract, covariances add."""
     return tf.concat(
         [first[..., :2] - second[..., :2], first[..., 2:] + second[..., 2:]],
@@ -47,7 +47,7 @@ def add(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
     )
 
 
-def blur(packed: tf.Tensor, variance) -> tf.Tensor:
+def add_variance(packed: tf.Tensor, variance) -> tf.Tensor:
     """Adds a variance to both dimensions."""
     return packed + tf.constant([0, 0, 1, 1, 0], packed.dtype) * variance
 

@@ -27,7 +27,7 @@ def share_of_undecided_tests(
     batch = f_statistic.statistics(labels, embeddings, equal_variance)
 
     def count(ratio, is_pair, a, b):
-        value, slope, ratio, dims = f_statistic.test_of_pairs(
+        value, slope, ratio, dims = f_statistic.compare_classes(
             ratio,
             is_pair,
             a,

@@ -29,11 +29,6 @@ class AdaptiveScoreNormalization:
     where mean and deviation are over the `top_k` highest scores of the example
     with the cohort (s-norm, if the cohort has no more examples).
 
-    Reference:
-
-    - [Matejka et al., 2017](https://doi.org/10.21437/Interspeech.2017-803)
-    - [Wang et al., 2023](https://arxiv.org/abs/2210.17016), wespeaker
-
     Args:
         score: Function of `(a, dim)` and `(b, dim)` that returns `(a, b)`, such
             as `metrics.cosine_scores`.
@@ -46,6 +41,10 @@ class AdaptiveScoreNormalization:
         ValueError: If the cohort is invalid, `top_k` is too small, the score
             returns NaN or another shape, or all `top_k` scores of an example
             are equal.
+
+    Reference:
+        - [Matejka et al., 2017](https://doi.org/10.21437/Interspeech.2017-803)
+        - [Wang et al., 2023](https://arxiv.org/abs/2210.17016), wespeaker
 
     Example:
 

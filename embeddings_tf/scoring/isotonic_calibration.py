@@ -30,17 +30,16 @@ class IsotonicCalibration:
     pools are interpolated, and scores outside the fitted range get the ratio
     of the nearest pool.
 
-    Reference:
-
-    - [Zadrozny & Elkan, 2002](https://doi.org/10.1145/775047.775151)
-    - [Brümmer & de Villiers, 2013](https://arxiv.org/abs/1304.2865)
-
     Attributes:
         scores_, ratios_: The fitted function at ascending scores, `(knots,)`.
 
     Raises:
         ValueError: If scores are not finite, or if one kind of trials is
             missing. If `transform` is called before `fit`.
+
+    Reference:
+        - [Zadrozny & Elkan, 2002](https://doi.org/10.1145/775047.775151)
+        - [Brümmer & de Villiers, 2013](https://arxiv.org/abs/1304.2865)
 
     Example:
 

@@ -35,11 +35,6 @@ class LogisticCalibration:
     `target_prior`. With 0.5, the fit minimises `metrics.cllr`. Choose the prior
     of the application if errors at its threshold matter most.
 
-    Reference:
-
-    - [Brümmer & du Preez, 2006](https://doi.org/10.1016/j.csl.2005.08.001)
-    - [Brümmer & de Villiers, 2013](https://arxiv.org/abs/1304.2865)
-
     Args:
         target_prior: Frequency of targets at which the fit is best, between 0
             and 1.
@@ -52,6 +47,10 @@ class LogisticCalibration:
             or if a threshold separates all targets from all nontargets, except
             for scores equal to it: the best slope is then infinite. If
             `transform` is called before `fit`.
+
+    Reference:
+        - [Brümmer & du Preez, 2006](https://doi.org/10.1016/j.csl.2005.08.001)
+        - [Brümmer & de Villiers, 2013](https://arxiv.org/abs/1304.2865)
 
     Example:
 

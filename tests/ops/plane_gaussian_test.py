@@ -86,11 +86,11 @@ def test_product_of_two():
     )
 
 
-def test_difference_and_blur():
+def test_difference_and_variance():
     (a, cov_a), (b, cov_b) = gaussians(3, 1), gaussians(3, 2)
     mean, cov = unpacked(
-        plane_gaussian.blur(
-            plane_gaussian.add(packed(a, cov_a), packed(b, cov_b)), 0.3
+        plane_gaussian.add_variance(
+            plane_gaussian.difference(packed(a, cov_a), packed(b, cov_b)), 0.3
         )
     )
     np.testing.assert_allclose(mean, a - b)
