@@ -54,6 +54,12 @@ SEEN = {
         "as in the paper; the other axis tells wide from tall characters only "
         "on the right",
     ),
+    ("n_digit_2_dim_2_stochastic_prototypes", 8000): (
+        "reproduced",
+        "one axis is the first digit, the other the second; numbers that were "
+        "not in training are where their digits say; 4 and 9 are neighbours on "
+        "both axes, 3 and 5 on one instead of both",
+    ),
 }
 # A ratio of times up to which two methods take about as long.
 ABOUT = 1.1

@@ -109,6 +109,12 @@ def is_equal(row: dict) -> bool:
     return row["agree"] == row["numbers"]
 
 
+def equal_tables(found: list[dict]) -> set[str]:
+    """Returns the tables whose reruns all agree with the results."""
+    rerun = {row["table"] for row in found}
+    return rerun - {row["table"] for row in found if not is_equal(row)}
+
+
 def every_table() -> list[str]:
     """Returns the names of all tables with committed runs."""
     found = {
@@ -157,17 +163,15 @@ def _cores_of_result(row: dict) -> str:
 def _summary(found: list[dict], tables: list[str]) -> list[str]:
     """What the table shows, and which results it leaves out."""
     rerun = {row["table"] for row in found}.intersection(tables)
-    equal = {row["table"] for row in found if is_equal(row)}.intersection(
-        tables
-    )
+    equal = equal_tables(found).intersection(tables)
     apart = [name for name in tables if name in rerun - equal]
     lines = [
         "",
         f"{len(rerun)} of {len(tables)} tables have a rerun. In {len(equal)} "
-        "of them, a rerun agrees in all numbers.",
+        "of them, all reruns agree in all numbers.",
     ]
     if apart:
-        lines[-1] += f" In these it does not: {'; '.join(apart)}."
+        lines[-1] += f" In these, one does not: {'; '.join(apart)}."
     if older := sum("cores" not in row for row in found):
         lines[-1] += (
             f" {older} of {len(found)} reruns were noted before the number of "
