@@ -97,10 +97,10 @@ def test_a_rerun_is_recorded_whether_it_agrees_or_not(tmp_path, monkeypatch):
     kept = json.loads(PATH.read_text())["folds"]["2"]["training"]["cores"]
     shown = f" | {found['agree']} of {found['numbers']} | 0.001 | {kept} | 7 | "
     assert shown in text
-    assert "1 of " in text and "In 1 of them, a rerun agrees" in text
+    assert "1 of " in text and "In 1 of them, all reruns agree" in text
     assert "does not" not in text and "noted before" not in text
     apart = sentinels.table([found | {"agree": found["agree"] - 1}])
-    assert f"In these it does not: {found['table']}." in apart
+    assert f"In these, one does not: {found['table']}." in apart
     training["commit"] += "-dirty"
     file.write_text(json.dumps(results | {"training": training}))
     with pytest.raises(ValueError, match="expected a clean checkout"):
