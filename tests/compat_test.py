@@ -52,7 +52,10 @@ def test_skip_symbolic_build_lets_fit_train_a_built_model():
     compat.skip_symbolic_build(model)
     model.compile("sgd", loss="mse")
     x = np.ones((4, 2), "float32")
+    before = [weight.numpy() for weight in model.weights]
     model.fit(x, np.zeros((4, 3), "float32"), verbose=0)
+    after = [weight.numpy() for weight in model.weights]
+    assert any((a != b).any() for a, b in zip(before, after, strict=True))
 
 
 def test_skip_symbolic_build_says_what_is_missing():

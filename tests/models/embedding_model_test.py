@@ -182,7 +182,12 @@ class TestErrors:
         model = new_model()
         model.compile("sgd", loss="mse")
         model.compile("sgd", run_eagerly=True)
-        model.fit(images(), LABELS, batch_size=24, verbose=0)
+        found = model.evaluate(
+            images(), LABELS, batch_size=24, verbose=0, return_dict=True
+        )
+        embeddings = model.predict(images(), verbose=0)
+        expected = np.mean(model.objective(LABELS, embeddings))
+        assert found["loss"] == pytest.approx(expected, rel=1e-5)
 
     @pytest.mark.parametrize(
         "objective", ["mse", None, prototypical_loss, TripletLoss]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from embeddings_tf import metrics
 from embeddings_tf import viz
@@ -117,7 +118,10 @@ RATIOS = metrics.likelihood_ratio_curve(
 )
 def test_names_are_drawn_as_written(draw, pixels):
     """Neighbours, confusion and embeddings have tests of their own."""
-    pixels(draw())
+    figure = draw()
+    pixels(figure)
+    drawn = [text.get_text() for text in figure.findobj(Text)]
+    assert any(NAME in text for text in drawn), drawn
 
 
 def test_powers_of_ten_along_an_axis(pixels):
