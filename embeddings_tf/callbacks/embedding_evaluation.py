@@ -48,8 +48,8 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
     variance of the held-out embeddings. `val_variance_variation` is the
     standard deviation of the predicted variance over inputs, divided by its
     mean. At the end of a training of at least 500 steps, the callback warns if
-    the share is below 0.00001 or the variation below 0.35. Such a variance has
-    collapsed, and does not measure uncertainty (docs/uncertainty.md).
+    the variation is below 0.35. Such a variance has collapsed, and does not
+    measure uncertainty (docs/uncertainty.md).
 
     Args:
         x: Held-out inputs that `model.predict` accepts in slices.
