@@ -83,6 +83,7 @@ def _runs(found: dict) -> Iterator[tuple[str, dict, dict]]:
 def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
     is_fold = name.startswith("fold_")
     folds = [n.removeprefix("fold_") for n in found.get("folds", ())]
+    of_unknown = unknown.SECTION in found and "evaluation" not in found
     row = {
         "experiment": experiment,
         "recipe": found["recipe"],
@@ -95,7 +96,7 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
         "commit": run["training"]["commit"][:7],
         "processor": run["training"]["processor"],
         "command": unknown.command(found)
-        if unknown.SECTION in found and "evaluation" not in found
+        if of_unknown
         else rerun_command(
             found["recipe"],
             config,
@@ -104,7 +105,7 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
             initial_run=run.get("initial_run"),
         ),
     }
-    if unknown.SECTION in found:
+    if of_unknown:
         settings = ", ".join(unknown.evaluated_name(found))
         row["protocol"] = f"{row['protocol']}, {settings}"
     for number, value in flat(run["evaluation"]).items():

@@ -171,7 +171,8 @@ def _summary(found: list[dict], tables: list[str]) -> list[str]:
         "of them, all reruns agree in all numbers.",
     ]
     if apart:
-        lines[-1] += f" In these, one does not: {'; '.join(apart)}."
+        names = "; ".join(map(short_name, apart))
+        lines[-1] += f" In these, not all do: {names}."
     if older := sum("cores" not in row for row in found):
         lines[-1] += (
             f" {older} of {len(found)} reruns were noted before the number of "

@@ -22,6 +22,7 @@ from trainers.monitor import direction
 from trainers.monitor import is_better
 from trainers.monitor import worst
 from trainers.own_code import import_own_code
+from trainers.own_code import reason_of
 from trainers.plain_copy import random_state
 from trainers.run_config import config_of
 from trainers.training_state import MEMBER as STATE
@@ -196,7 +197,7 @@ def restore(directory: pathlib.Path):
                     "in the folder of temporary files (TMPDIR)"
                 ) from error
             print(
-                f"warning: {path} cannot be read ({_reason(error)}); trying "
+                f"warning: {path} cannot be read ({reason_of(error)}); trying "
                 "the next newest checkpoint",
                 file=sys.stderr,
             )
@@ -274,7 +275,7 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
     except (KeyError, ValueError) as error:
         raise unusable(workdir, f"is damaged ({error})") from error
     except TypeError as error:
-        reason = _reason(error)
+        reason = reason_of(error)
         if is_file and not run_recipe:
             reason += (
                 f" The recipe {recipe}, which may define it, was not run, "
@@ -291,12 +292,6 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
         # It decides how embeddings compare, and is not part of the file.
         model.loss = build(run.method, "method")
     return model
-
-
-def _reason(error: Exception) -> str:
-    """Returns the line of an error of Keras that says what is wrong."""
-    reason = str(error).rpartition("Exception encountered: ")[2]
-    return reason.partition("\n")[0]
 
 
 def _copy(source: pathlib.Path, target: pathlib.Path) -> None:

@@ -116,8 +116,8 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
     """Checks that the data has the classes with which the run started.
 
     Another class could move a training class to the test. More or other files
-    in a class are allowed, unless the examples of every class are divided: they
-    could move training examples to the test.
+    in a class are allowed here, unless the examples of every class are divided:
+    they could move training examples to the test (`require_unseen_test`).
 
     Raises:
         ValueError: If a split has other classes, or other examples that matter;

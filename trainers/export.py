@@ -125,7 +125,8 @@ def export(
         from trainers.run_card import run_card
 
         check_label(label)
-        require_model_list(read_models_config(target.resolve().parent))
+        models = target.resolve().parent
+        require_model_list(read_models_config(models), models)
         preprocessing = serving_front_end(run.data)
         if run.data.backbone.network:
             require_same_backbone(path, run.data)

@@ -140,8 +140,9 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
         state,
     )
     held_out = _held_out(run, data, plain)
-    if not is_claimed:
+    if state is None:
         require_loadable(plain, config_of(run))
+    if not is_claimed:
         evaluator(run).check(run, data)
         _check_step(plain, batches, held_out)
     workdirs.drop_results(workdir, keep_training=state is not None)
@@ -245,6 +246,7 @@ def check_recipe(run: Run) -> tuple:
     check_run(run)
     data = Data(run)
     model = _new_model(run, data)
+    require_loadable(model, config_of(run))
     held_out = _held_out(run, data, model)
     _plateau(run, {})
     evaluator(run).check(run, data)

@@ -6,6 +6,7 @@ import numpy as np
 
 from embeddings_tf import scoring
 from embeddings_tf.datasets.listed import listed
+from embeddings_tf.metrics.arrays import rounded_up
 from trainers.classes import FILE as CLASSES_FILE
 from trainers.data import Data
 from trainers.inputs import Inputs
@@ -85,6 +86,12 @@ def calibration_inputs(
     """
     found = held_out(trained, data)
     others = set(found.labels) - enrolled
+    if not others:
+        raise ValueError(
+            "every calibration class is enrolled, so none can set a threshold; "
+            "enrol other classes (--split train, a folder of new classes), "
+            "name --calibration FOLDER with others, or --no-threshold"
+        )
     smallest = 1 / (len(others) + 1)
     if rate is None:
         rate = max(RATE, smallest)
@@ -95,12 +102,12 @@ def calibration_inputs(
                 f"{round(1 / RATE) - 1}.",
                 flush=True,
             )
-    if others and rate < smallest:
+    if rate < smallest * (1 - 1e-9):
         raise ValueError(
             f"--false-accept-rate {rate:g} must be at least 1 / (classes + 1), "
-            f"{smallest:.4f} with {len(others)} calibration classes. For "
-            f"example --false-accept-rate {np.ceil(1000 * smallest) / 1000:g}, "
-            "--calibration with a folder of more classes, or --no-threshold"
+            f"{rounded_up(smallest)} with {len(others)} calibration classes. "
+            f"Take --false-accept-rate {rounded_up(smallest)}, --calibration "
+            "with a folder of more classes, or --no-threshold"
         )
     return found, rate
 

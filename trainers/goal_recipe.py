@@ -87,7 +87,8 @@ def plan_recipe(
     if path.exists() and path.read_text(encoding="utf-8") != text:
         raise ValueError(
             f"{path} is another recipe than this command writes: it was "
-            "edited, or the data, the goal or a --config field changed. Train "
+            "edited, or the data, the goal, a --config field or this library "
+            "changed. Train "
             f"it with --config {shlex.quote(str(path))} and another --workdir, "
             "or choose another --workdir for this command"
         )

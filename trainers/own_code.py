@@ -92,14 +92,19 @@ def require_loadable(model, config: Mapping) -> None:
         keras.saving.deserialize_keras_object(
             keras.saving.serialize_keras_object(model)
         )
-    except (KeyError, TypeError, ValueError) as error:
-        reason = str(error).rpartition("Exception encountered: ")[2]
+    except Exception as error:  # such as NotImplementedError of Keras
         raise ValueError(
             "a checkpoint of this model could not be loaded: "
-            f"{reason.partition(chr(10))[0]} Write a layer with get_config() "
+            f"{reason_of(error)} Give every layer get_config(), write a layer "
             "instead of a Lambda layer, and register classes of other modules "
             "by keras.saving.register_keras_serializable"
         ) from error
+
+
+def reason_of(error: Exception) -> str:
+    """Returns the line of an error of Keras that says what is wrong."""
+    lines = str(error).rpartition("Exception encountered: ")[2].splitlines()
+    return next(filter(None, map(str.strip, lines)), type(error).__name__)
 
 
 def require_saved_arguments(made, name: str, arguments) -> None:

@@ -11,4 +11,5 @@ def save_picture(draw: Callable, path: pathlib.Path) -> None:
     try:
         print(f"Picture: {viz.save_figure(draw(), path)}")
     except OSError as error:  # the answers are already written
-        print(f"No picture: {path} cannot be written ({error.strerror}).")
+        reason = error.strerror or error
+        print(f"No picture: {path} cannot be written ({reason}).")

@@ -21,11 +21,12 @@ class OtherDataError(ValueError):
 
 
 def require_unseen_test(workdir: pathlib.Path, data, results: dict) -> None:
-    """Checks that the training examples are not in the test of a closed set.
+    """Checks that the training data of a closed set has not changed.
 
     If the classes of the test were trained, an example that has moved from
     training to test makes results too good. Names do not tell: rows may have
-    been sorted, files renumbered.
+    been sorted, files renumbered. Number, labels and 32 examples are compared,
+    so a few that have moved may not be found.
 
     Args:
         workdir: Folder of the run.
@@ -47,9 +48,9 @@ def require_unseen_test(workdir: pathlib.Path, data, results: dict) -> None:
     if is_closed and fingerprint(data) != expected:
         raise OtherDataError(
             f"{fields.data.dataset} has other training examples than the run "
-            f"in {workdir}, and the test has the same classes, so examples of "
-            "the training could be in the test; put the data back, or train in "
-            "another --workdir"
+            f"in {workdir} (also if some were only added), and the test has "
+            "the same classes, so examples of the training could be in the "
+            "test; put the data back, or train in another --workdir"
         )
 
 

@@ -70,10 +70,10 @@ def start_one_machine(overrides: list[str]) -> None:
             name = value
     if name == "multi_worker":
         raise ValueError(
-            "this command works on one machine; start it with "
-            "--config.strategy=one or mirrored. The recipe that it writes, "
-            "WORKDIR/recipe.py, trains on several: --config "
-            "WORKDIR/recipe.py --config.strategy=multi_worker"
+            "this command works on one machine: leave config.strategy out, or "
+            "take mirrored. On several machines, train --config RECIPE "
+            "--config.strategy=multi_worker, for instance with the recipe.py "
+            "that a goal writes"
         )
     start(name)
 

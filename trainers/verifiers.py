@@ -57,7 +57,8 @@ def fitted_verifier(
         )
         verifier.save(trained.workdir / FILE)
     except OSError as error:
-        print(f"The calibration is not kept in the workdir: {error.strerror}.")
+        reason = error.strerror or error
+        print(f"The calibration is not kept in the workdir: {reason}.")
     return verifier, scores, is_same
 
 

@@ -70,7 +70,7 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
             f"{flag} must be the name of a folder, without null characters; "
             f"received {value!r}"
         )
-    return pathlib.Path(value).expanduser()
+    return pathlib.Path(value)
 
 
 def require_run(path: pathlib.Path) -> None:

@@ -1,6 +1,7 @@
 """Checks examples and labels in memory."""
 
 import numpy as np
+import tensorflow as tf
 
 from embeddings_tf.datasets.named_classes import joined
 from embeddings_tf.datasets.named_classes import number_names
@@ -65,7 +66,11 @@ def is_read_later(x) -> bool:
 
 
 def _numbers(place, x):
-    kind = type(x).__name__
+    if isinstance(x, tf.data.Dataset):
+        raise ValueError(
+            f"{place}: x must be numbers of shape (examples, ...); received a "
+            "tf.data.Dataset. Collect it into arrays."
+        )
     try:
         x = np.asarray(x)
     except ValueError as error:
@@ -76,8 +81,7 @@ def _numbers(place, x):
     if x.ndim < 1 or x.dtype.kind not in "biuf":
         raise ValueError(
             f"{place}: x must be numbers of shape (examples, ...); received "
-            f"{kind} of dtype {x.dtype} and shape {x.shape}. Collect a "
-            "tf.data.Dataset into arrays first."
+            f"dtype {x.dtype} and shape {x.shape}."
         )
     if x.dtype == np.float64:
         with np.errstate(over="ignore"):

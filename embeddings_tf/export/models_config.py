@@ -32,11 +32,11 @@ def read_models_config(folder: pathlib.Path):
     return config
 
 
-def require_model_list(config) -> None:
-    """Raises ValueError if a `ModelServerConfig` cannot have labels."""
+def require_model_list(config, folder: pathlib.Path) -> None:
+    """Raises ValueError if the `ModelServerConfig` of a folder has no list."""
     if config.HasField("custom_model_config"):
         raise ValueError(
-            f"{FILE} has a `custom_model_config`, which excludes the "
+            f"{folder / FILE} has a `custom_model_config`, which excludes the "
             "`model_config_list` with the labels of versions. Remove it, or "
             "keep the models of that server in another folder."
         )
@@ -88,7 +88,7 @@ def check_label(label: str | None) -> None:
 
 def _label_version(directory, version, label) -> dict[str, int]:
     config = read_models_config(directory.parent)
-    require_model_list(config)
+    require_model_list(config, directory.parent)
     models = config.model_config_list.config
     entry = next((m for m in models if m.name == directory.name), None)
     if entry is None:

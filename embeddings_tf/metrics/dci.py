@@ -8,6 +8,8 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.train_and_test_codes import train_and_test_codes
 from embeddings_tf.ops.arguments import random_seed
 
+_LARGEST = np.finfo(np.float32).max
+
 
 def dci(
     codes: Any,
@@ -99,18 +101,25 @@ def dci(
 
 
 def _for_trees(codes, test_codes) -> tuple[np.ndarray, np.ndarray]:
-    """Standardises codes that float32, the type of the trees, would merge.
+    """Standardises dimensions in which float32, the trees' type, merges values.
 
-    Trees depend only on the order of values within a dimension.
+    Trees depend only on the order of values within a dimension, and on points
+    half-way between them.
     """
-    with np.errstate(over="ignore"):
-        if all((x.astype(np.float32) == x).all() for x in (codes, test_codes)):
-            return codes, test_codes
-    both, _ = arrays.scaled(np.concatenate([codes, test_codes]), axis=0)
-    both = both - both.mean(axis=0)
-    spread = np.abs(both).max(axis=0)
-    both = both / np.where(spread > 0, spread, 1)
+    both = np.concatenate([codes, test_codes]).astype(np.float64)
+    standard, _ = arrays.scaled(both, axis=0)
+    standard = standard - standard.mean(axis=0)
+    spread = np.abs(standard).max(axis=0)
+    standard = standard / np.where(spread > 0, spread, 1)
+    for column, other in zip(both.T, standard.T, strict=True):
+        is_in_range = np.abs(column).max() <= _LARGEST
+        if not is_in_range or _num_values(other) > _num_values(column):
+            column[:] = other
     return both[: len(codes)], both[len(codes) :]
+
+
+def _num_values(column: np.ndarray) -> int:
+    return len(np.unique(column.astype(np.float32)))
 
 
 def _one_minus_entropy(importance: np.ndarray) -> float:

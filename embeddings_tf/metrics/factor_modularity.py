@@ -91,7 +91,7 @@ def modularity(
         seed=seed,
     )
     # A factor with one value has no information, and would raise the mean.
-    varies = [len(np.unique(column)) > 1 for column in np.transpose(factors)]
+    varies = [len(np.unique(column)) > 1 for column in np.asarray(factors).T]
     information = information[:, varies]
     num_factors = information.shape[1]
     if num_factors < 2:

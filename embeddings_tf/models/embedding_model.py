@@ -4,6 +4,7 @@ import inspect
 
 import keras
 
+from embeddings_tf.compat import every_layer
 from embeddings_tf.layers import UncertaintyHead
 from embeddings_tf.losses.teachable_rows import LogTeachableRows
 from embeddings_tf.losses.teachable_rows import watch_teachable_rows
@@ -172,11 +173,11 @@ class EmbeddingModel(UncertainModel):
         require_match(self.gaussian, self.objective)
 
     def _is_frozen(self) -> bool:
-        """Whether the encoder has weights, and none of them is trained."""
-        encoder = self.encoder
+        """Whether the user has frozen the encoder."""
         # `Sequential` does not save its own `trainable`, only its layers'.
-        has_frozen = bool(encoder.weights) and not encoder.trainable_weights
-        return has_frozen or not encoder.trainable
+        parts = every_layer(self.encoder)
+        has_frozen = any(part.weights and not part.trainable for part in parts)
+        return has_frozen and not self.encoder.trainable_weights
 
     def _has_loss(self) -> bool:
         return not isinstance(self.objective, keras.layers.Layer)
@@ -250,7 +251,11 @@ class EmbeddingModel(UncertainModel):
         if self._has_loss():
             loss = self.objective(y, y_pred, sample_weight)
         else:
+            num_regularisers = len(self.objective.losses)
             values = self.objective(y, y_pred, training=training)
+            # Keras lists what the call has added before regularisers.
+            added = self.objective.losses
+            penalties += added[: len(added) - num_regularisers]
             loss = mean_over_rows(values, sample_weight)
         loss = with_regularisers(loss, penalties)
         return loss if head_loss is None else loss + head_loss

@@ -67,9 +67,7 @@ class Method:
         name = getattr(found, "__name__", type(found).__name__)
         if isinstance(found, str):
             name = found
-        return re.sub(
-            r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name
-        ).lower()
+        return re.sub(WORD_STARTS, "_", name).lower()
 
     @property
     def distance(self) -> str:

@@ -80,7 +80,7 @@ class LogisticCalibration:
         # of the slope with it.
         scaled, exponent = arrays.scaled(scores)
         low, mean, high = np.quantile(scaled, [0.25, 0.5, 0.75])
-        unit = high - low or np.std(scaled)
+        unit = max(high - low, 1e-4 * np.std(scaled))
         if np.ptp(scaled) == 0:  # all scores are equal
             self.slope_, self.offset_ = 0.0, 0.0
             return self

@@ -166,5 +166,5 @@ def test_a_tensorflow_dataset_is_refused(tmp_path, split):
         f"def f({parameter}):\n"
         "    return tf.data.Dataset.range(4), [0, 0, 1, 1]\n"
     )
-    with pytest.raises(ValueError, match=r"Collect a tf\.data\.Dataset"):
+    with pytest.raises(ValueError, match=r"a tf\.data\.Dataset\. Collect it"):
         load(f"{file}:f", split)

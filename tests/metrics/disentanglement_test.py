@@ -1,4 +1,5 @@
 import numpy as np
+import pandas
 import pytest
 import tensorflow as tf
 from scipy import stats
@@ -308,6 +309,11 @@ class TestModularity:
         assert modularity(factors, factors) == pytest.approx(1)
         both = factors[:, :1] * 5 + factors[:, 1:]
         assert modularity(both, factors, 25) == pytest.approx(0)
+
+    def test_factors_of_pandas(self):
+        factors = np.stack(np.unravel_index(np.arange(25), (5, 5)), axis=1)
+        frame = pandas.DataFrame(factors, columns=["a", "b"])
+        assert modularity(factors, frame) == modularity(factors, factors)
 
     def test_a_factor_with_one_value_changes_nothing(self):
         factors = np.stack(np.unravel_index(np.arange(25), (5, 5)), axis=1)

@@ -131,3 +131,13 @@ def test_dci_of_codes_that_float32_would_merge(scale, offset):
     found = dci(factors * scale + offset, factors)
     assert found == pytest.approx(expected)
     assert found["disentanglement"] == pytest.approx(1)
+
+
+def test_dci_keeps_tiny_values_beside_a_large_one():
+    """float32 tells them apart as they are, and not if they are centred."""
+    factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 25)
+    codes = factors * 1e-10
+    codes[0] = 0.9, 0.1  # 0.1 is none of float32
+    found = dci(codes, factors)
+    expected = dci(codes.astype("float32"), factors)
+    assert found == pytest.approx(expected)

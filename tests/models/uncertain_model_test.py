@@ -660,3 +660,42 @@ def test_sequences_of_any_length_are_no_inner_layers():
     )
     _, size = encoder_features(encoder, 2)
     assert size == 2 + 1
+
+
+@keras.saving.register_keras_serializable(package="uncertain_model_test")
+class Adding(keras.layers.Layer):
+    """An objective with a regulariser, whose call adds a loss."""
+
+    def build(self, y_true_shape, y_pred_shape):
+        self.weight = self.add_weight(
+            shape=(2,), initializer="ones", regularizer=keras.regularizers.L2(1)
+        )
+
+    def call(self, y_true, y_pred):
+        self.add_loss(100.0 + 0 * keras.ops.sum(y_pred))
+        return 0 * y_pred[:, 0]
+
+
+@pytest.mark.parametrize("head", [None, UncertaintyHead])
+def test_losses_that_the_objective_adds_count_once(head):
+    model = compiled(dense_encoder(), Adding(), uncertainty=head and head())
+    for _ in range(2):
+        logs = model.test_on_batch(ROWS, CLASSES, return_dict=True)
+        own = logs["loss"] - logs.get("uncertainty_loss", 0)
+        assert own == pytest.approx(100 + 2)  # and the squares of two ones
+
+
+def test_statistics_that_are_no_trained_weights_do_not_freeze_an_encoder():
+    normalised = keras.layers.Normalization()
+    normalised.adapt(ROWS)
+    encoder = keras.Sequential([keras.Input((4,)), normalised])
+    distance = layers.PairDistance((8,))
+    model = compiled(
+        encoder,
+        objectives.LearnedDistance(distance),
+        uncertainty=UncertaintyHead(),
+    )
+    before = [w.numpy() for w in distance.weights]
+    model.fit(ROWS, CLASSES, batch_size=12, verbose=0)
+    after = [w.numpy() for w in distance.weights]
+    assert any((a != b).any() for a, b in zip(before, after, strict=True))

@@ -164,3 +164,23 @@ def test_an_outlier_does_not_change_the_slope(outlier):
     found = LogisticCalibration().fit(scores, is_target)
     assert found.slope_ == pytest.approx(expected.slope_, rel=1e-4)
     assert found.offset_ == pytest.approx(expected.offset_, rel=1e-4)
+
+
+def test_most_scores_are_nearly_equal():
+    """As cosines of sparse embeddings of different classes."""
+    rng = np.random.default_rng(0)
+    is_target = np.arange(2000) < 100
+    scores = 1e-12 * rng.normal(size=2000)
+    scores[:100] = rng.normal(0.6, 0.25, size=100)
+    scores[100:160] = rng.normal(0.3, 0.2, size=60)
+    found = LogisticCalibration().fit(scores, is_target)
+    weights = np.where(is_target, 0.5 / 100, 0.5 / 1900)
+
+    def cost(parameters):
+        logits = parameters[0] * scores + parameters[1]
+        losses = np.logaddexp(0, np.where(is_target, -logits, logits))
+        return np.sum(weights * losses)
+
+    best = optimize.minimize(cost, [1.0, 0.0], method="Nelder-Mead")
+    assert found.slope_ == pytest.approx(best.x[0], rel=1e-2)
+    assert found.offset_ == pytest.approx(best.x[1], rel=1e-2)

@@ -100,7 +100,7 @@ def test_a_rerun_is_recorded_whether_it_agrees_or_not(tmp_path, monkeypatch):
     assert "1 of " in text and "In 1 of them, all reruns agree" in text
     assert "does not" not in text and "noted before" not in text
     apart = sentinels.table([found | {"agree": found["agree"] - 1}])
-    assert f"In these, one does not: {found['table']}." in apart
+    assert f"In these, not all do: {found['table']}." in apart
     training["commit"] += "-dirty"
     file.write_text(json.dumps(results | {"training": training}))
     with pytest.raises(ValueError, match="expected a clean checkout"):

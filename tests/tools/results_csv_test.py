@@ -126,6 +126,9 @@ def test_every_published_task_of_the_characters_is_there(lines):
         if row["experiment"] == "omniglot" and row["published"]
     ]
     assert len(published) == 24
+    assert {row["protocol"] for row in published} == {
+        "rate 0.005, 5000 episodes"
+    }
 
 
 def test_the_readme_has_the_results_of_the_file(lines):

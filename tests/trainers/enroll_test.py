@@ -376,3 +376,11 @@ def test_a_rate_that_cannot_be_promised_ends_before_inputs_are_embedded(
     words += [colours / "photos", "--split", "test"]
     error = refused(capsys, enroll, *words, "--false-accept-rate", 0.001)
     assert "must be at least 1 / (classes + 1)" in error
+
+
+def test_every_calibration_class_is_enrolled(colours, tmp_path, capsys):
+    words = ["--workdir", colours / "run", "--gallery", tmp_path / "g.npz"]
+    error = refused(capsys, enroll, *words, colours / "photos")
+    assert "every calibration class is enrolled" in error
+    assert "enrol other classes (--split train" in error
+    assert not (tmp_path / "g.npz").exists()

@@ -399,6 +399,21 @@ def with_lambda(dim: int):
     )
 
 
+class Scale(keras.layers.Layer):
+    def __init__(self, factors):
+        super().__init__()
+        self.factors = factors
+
+    def call(self, x):
+        return x * self.factors
+
+
+def without_config(dim: int):
+    return keras.Sequential(
+        [keras.Input((5,)), keras.layers.Dense(dim), Scale([[2.0]])]
+    )
+
+
 def network():
     return keras.Sequential([keras.layers.Conv2D(3, 3), Double()])
 """
@@ -413,13 +428,15 @@ def test_functions_and_layers_of_the_file_load_again(code, tmp_path):
     assert call(evaluate, "--workdir", tmp_path / "run") == 0
 
 
-def test_a_lambda_layer_is_refused_before_the_training(code, tmp_path, capsys):
-    """Keras would not load its checkpoints."""
+@pytest.mark.parametrize("part", ["with_lambda", "without_config"])
+def test_what_could_not_be_loaded_is_refused_before_the_training(
+    part, code, tmp_path, capsys
+):
     (tmp_path / "parts.py").write_text(PARTS)
-    name = f"encoder.name={tmp_path / 'parts.py'}:with_lambda"
+    name = f"encoder.name={tmp_path / 'parts.py'}:{part}"
     error = refused(capsys, train, *start(code, tmp_path / "run", name))
     assert "a checkpoint of this model could not be loaded" in error
-    assert "Write a layer with get_config() instead of a Lambda" in error
+    assert "Give every layer get_config(), write a layer instead" in error
     assert not (tmp_path / "run").exists()
 
 
