@@ -90,6 +90,11 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         start(run.training.strategy)
         from trainers.fit import fit
 
+        print(
+            f"Watch: {command_line.module_command('tensorboard.main')} "
+            f"--logdir {shlex.quote(workdir)}",
+            flush=True,
+        )
         training = fit(run, name, path)["training"]
         _save_curve(name, training, path / "learning_curves.png")
     is_long = training["seconds"] > SHORT_SECONDS
@@ -105,9 +110,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         f"{training['best_epoch']} of {training['epochs']}, "
         f"{training['seconds']:.0f} s.\n"
         f"Next: {command_line.module_command('trainers.evaluate')} "
-        f"--workdir {shlex.quote(workdir)}\n"
-        f"Watch: {command_line.module_command('tensorboard.main')} "
-        f"--logdir {shlex.quote(workdir)}"
+        f"--workdir {shlex.quote(workdir)}"
     )
 
 
