@@ -205,7 +205,8 @@ class Data:
         if self.preprocess is None:
             return
         try:
-            self.preprocess(tf.convert_to_tensor(x[:1]), tf.zeros(2, tf.int32))
+            first = tf.convert_to_tensor(x[np.arange(1)])
+            self.preprocess(first, tf.zeros(2, tf.int32))
         except ValueError as error:
             raise ValueError(
                 f"config.preprocess, of the training examples: {error}"
@@ -322,6 +323,12 @@ class Data:
     def _long_enough(self, x):
         if not self.run.data.utterances.num_frames:
             return x
+        if not isinstance(x, datasets.Utterances):
+            raise ValueError(
+                "config.utterances is for recordings; "
+                f"{self.run.data.dataset} is {type(x).__name__}. Set "
+                "config.utterances.num_frames=0"
+            )
         return repeated(x, self.run.data.utterances.min_num_frames)
 
     def _processed(self, x):

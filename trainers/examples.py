@@ -96,7 +96,8 @@ def examples_of_folds(
         first = np.searchsorted(classes[order], classes[order])
         rank = np.arange(len(order)) - first
         rows = np.sort(order[rank < num_per_class])
-        x, labels, groups = take(x, rows), labels[rows], groups[rows]
+        x, labels = take(x, rows), labels[rows]
+        groups = folds.class_ids(groups[rows])  # some may be gone
     return features(x, front_end), labels, groups
 
 

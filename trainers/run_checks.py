@@ -96,6 +96,16 @@ def _check_numbers(run: Run) -> None:
             "config.folds.num_folds must be at least 2, or 0 for the splits of "
             f"the data set; received {folds.num_folds}"
         )
+    tested = folds.test_split
+    if folds.num_folds and tested:
+        trained = folds.split.split("+")
+        if "all" in (tested, *trained) or tested in trained:
+            raise ValueError(
+                f"config.folds.split={folds.split!r} contains the test split "
+                f"{tested!r}, so the training would see it; set "
+                "config.folds.split=train, or config.folds.test_split= for "
+                "tests on the folds"
+            )
     division = run.data.division
     if division.by not in ("classes", "examples") or division.seed < 0:
         raise ValueError(

@@ -32,8 +32,8 @@ class ColourOrientation:
     images. The four classes are two hues times two orientations. Hue and
     orientation of an image are Gaussian around the centre of its class, so
     classes overlap and the accuracy of the ideal classifier is known. Images
-    are drawn when they are read, without files; image `i` depends only on the
-    seed and on `i`. Pass the object to `datasets.batches` as `x`.
+    are drawn when they are read, without files; image `i` depends only on
+    `i` and the arguments. Pass the object to `datasets.batches` as `x`.
 
     ```
     class = 2 * (second orientation) + (second hue)

@@ -23,6 +23,15 @@ def fetcher(x):
         x = _tensor_as_array(x)
     elif isinstance(x, list | tuple):
         x = _sequence_as_array(x)
+    elif hasattr(x, "iloc"):  # pandas looks rows up by their index
+        x = x.to_numpy()
+    if np.ma.is_masked(x):
+        raise ValueError(
+            f"x has {np.ma.count_masked(x)} masked values; remove these rows, "
+            "or fill them: x.filled(0)."
+        )
+    if isinstance(x, np.ma.MaskedArray):
+        x = x.data
     if getattr(x, "shape", None) == ():
         raise ValueError(
             "x must have one entry per example; received a scalar."

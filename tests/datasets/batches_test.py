@@ -6,6 +6,7 @@ import weakref
 
 import keras
 import numpy as np
+import pandas
 import pytest
 import tensorflow as tf
 
@@ -356,3 +357,25 @@ def test_examples_live_as_long_as_their_pipeline(made_of_it):
         found = next(iterator)
         found = found[0] if isinstance(found, tuple) else found
         np.testing.assert_array_equal(found, np.eye(4))
+
+
+def test_columns_of_pandas_are_read_by_position():
+    frame = pandas.DataFrame({"text": list("abcd"), "label": [0, 0, 1, 1]})
+    frame = frame.iloc[[3, 1, 0, 2]]  # the index is 3, 1, 0, 2
+    indices = tf.data.Dataset.from_tensors(np.arange(4, dtype="int32"))
+    found = batches(
+        frame["text"], frame["label"], indices, preprocess=lambda x: x
+    )
+    ((x, labels),) = found.as_numpy_iterator()
+    assert x.tolist() == [b"d", b"b", b"a", b"c"]
+    assert labels.tolist() == [1, 0, 0, 1]
+
+
+def test_masked_values_are_refused():
+    x = np.ma.masked_invalid([[1.0, 2.0], [np.nan, 3.0]])
+    indices = tf.data.Dataset.from_tensors(np.arange(2, dtype="int32"))
+    with pytest.raises(ValueError, match="x has 1 masked values"):
+        batches(x, [0, 1], indices)
+    whole = np.ma.masked_invalid([[1.0, 2.0]])
+    ((found, _),) = batches(whole, [0], indices.map(lambda i: i[:1]))
+    assert found.numpy().tolist() == [[1.0, 2.0]]

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
+from trainers.config import load_recipe
+from trainers.data import Data
 from trainers.folds import class_ids
 from trainers.folds import split_classes
 
@@ -64,3 +66,42 @@ def test_one_group_is_left_out():
 def test_impossible_folds(arguments, message):
     with pytest.raises(ValueError, match=message):
         split_classes(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("split", "tested"),
+    [("all", "test"), ("train+test", "test"), ("train", "all")],
+)
+def test_folds_of_the_test_data_are_refused(split, tested):
+    fields = [f"folds.split={split}", f"folds.test_split={tested}"]
+    with pytest.raises(ValueError, match="contains the test split"):
+        load_recipe("an4_triplet", fields)
+
+
+def test_every_group_is_in_a_fold_if_few_examples_of_a_class_are_drawn(
+    tmp_path,
+):
+    """Groups without a drawn example leave no gap in the numbers."""
+    words = np.repeat(np.arange(10), 200)
+    speakers = np.tile(np.arange(200), 10)
+    lines = [
+        f"{row},{word},{speaker}"
+        for row, (word, speaker) in enumerate(zip(words, speakers, strict=True))
+    ]
+    table = tmp_path / "spoken.csv"
+    table.write_text("\n".join(["x,label_word,label_speaker", *lines]))
+    fields = [
+        f"dataset=csv:{table}",
+        "folds.split=all",
+        "folds.test_split=",
+        "folds.group.feature=label_speaker",
+        "folds.num_per_class=20",
+        "label.feature=label_word",
+    ]
+    data = Data(load_recipe("omniglot_retrieval_triplet", fields))
+    found = [
+        row
+        for split in ("train", "validation", "test")
+        for row in data.split(split)[0][:, 0].tolist()
+    ]
+    assert len(found) == len(set(found)) == 200  # 20 of each of ten words

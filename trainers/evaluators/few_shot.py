@@ -50,7 +50,8 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
         x = tf.concat(
             [
                 data.preprocess(
-                    x[first : first + BLOCK], tf.constant([-1, first])
+                    x[np.arange(first, min(first + BLOCK, len(x)))],
+                    tf.constant([-1, first]),
                 )
                 for first in range(0, len(x), BLOCK)
             ],

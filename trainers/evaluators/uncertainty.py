@@ -69,10 +69,11 @@ def check(run, data) -> None:
         )
     for split in wanted.splits:
         x, labels = data.split(split)
-        if np.ndim(x[:1]) != 4:
+        shape = np.shape(x[np.arange(1)])[1:] if len(x) else ()
+        if len(shape) != 3:
             raise ValueError(
                 "the evaluation 'uncertainty' damages images; the split "
-                f"{split!r} has examples of shape {np.shape(x[:1])[1:]}"
+                f"{split!r} has examples of shape {shape}"
             )
         labels = class_ids(labels)
         labels = labels[rows_of_classes(labels, wanted.num_per_class)]
