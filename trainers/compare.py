@@ -57,6 +57,11 @@ def compare(
 
     for override in overrides:
         field = override.partition("=")[0].removeprefix("training.")
+        if field == "evaluation.name":
+            raise ValueError(
+                "a comparison has the evaluation of its goal; leave out "
+                "--config.evaluation.name"
+            )
         if field in ("seed", "patience"):
             raise ValueError(
                 "a comparison has a seed for each repeat and no early "
@@ -93,6 +98,8 @@ def compare(
         for repeat in range(repeats)
         for method in methods
     }
+    for plan in planned.values():
+        _require_measured(plan.run)
     values = {method: [] for method in methods}
     firsts: dict[int, tuple] = {}
     seconds = {method: 0.0 for method in methods}
@@ -159,6 +166,17 @@ def _trained(planned, overrides) -> dict:
     if not is_evaluated(read_results(folder), planned.run):
         evaluate(str(folder), [])
     return read_results(folder)
+
+
+def _require_measured(run) -> None:
+    """Checks that an evaluation has the number that is compared."""
+    wanted = run.evaluation
+    if "test" not in wanted.splits or 1 not in getattr(wanted, "k", (1,)):
+        raise ValueError(
+            "a comparison is of the split test, by recall@1 for the goal "
+            "retrieve; keep 'test' in config.evaluation.splits, and 1 in "
+            "config.evaluation.k"
+        )
 
 
 def _require_same_data(dataset: str, found: tuple, first: tuple) -> None:

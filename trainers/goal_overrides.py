@@ -85,6 +85,11 @@ def _following(before: Run, after: Run, named: set[str], is_read_later: bool):
         if steps not in named:
             count = training.steps_per_epoch * training.num_epochs
             yield f"{steps}={count}"
+    plda = getattr(after.evaluation, "plda", None)
+    dim = after.encoder.arguments.get("dim")
+    if plda and plda.num_dims and dim and dim < plda.num_dims:
+        if "evaluation.plda.num_dims" not in named:
+            yield f"evaluation.plda.num_dims={dim}"
     if not is_read_later:
         return
     shape = after.encoder.arguments.get("image_shape")

@@ -185,6 +185,9 @@ class FileInputs(Inputs):
         (contents,), (spec,) = tensors, self.specs(name)
         inputs = self._decoder(spec.name, contents)
         expected = [(part.dtype, part.shape) for part in self._embedder.specs]
+        dtype = expected[0][0]
+        if isinstance(self._decoder, ImageDecoder) and dtype.is_integer:
+            inputs = [tf.saturate_cast(tf.round(x), dtype) for x in inputs]
         is_good = isinstance(inputs, tuple | list)
         is_good = is_good and len(inputs) == len(expected)
         if not is_good or not all(

@@ -129,8 +129,8 @@ def confusion_figure(
         range(len(columns)), map(_short, columns), rotation=90, fontsize=font
     )
     panel.set(xlabel="answer", ylabel="class (inputs)")
-    if others and len(others) < len(rows):
-        of_known = sum(name in enrolled for name in rows)
+    of_known = sum(name in enrolled for name in rows)
+    if 0 < of_known < len(rows):
         panel.axhline(of_known - 0.5, color="black", linewidth=1)
     if unknown in columns and len(columns) > 1:
         panel.axvline(len(columns) - 1.5, color="black", linewidth=1)

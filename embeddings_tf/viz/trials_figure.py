@@ -83,11 +83,15 @@ def trials_figure(
     columns = min(_COLUMNS, 1 + len(names))
     figure = Figure((4 * columns, 3.2 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
-    number = _positions(panels[0], list(range(1, len(found) + 1)))
+    number = np.arange(1.0, len(found) + 1)
+    panels[0].xaxis.get_major_locator().set_params(integer=True)
+    if len(number) <= _FEW:
+        panels[0].set_xticks(number)
     reached = np.maximum if is_max else np.minimum
     so_far = reached.accumulate(found)
     panels[0].step(number, so_far, where="post", color="0.5", linewidth=1)
-    _draw(panels[0], "trial", number, found, number[best], found[best])
+    name = "completed trial"
+    _draw(panels[0], name, number, found, number[best], found[best])
     for panel, name in zip(panels[1:], names, strict=False):
         has = np.array([name in trial for trial in trials])
         values = [trial[name] for trial in trials if name in trial]

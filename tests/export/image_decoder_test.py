@@ -1,12 +1,17 @@
 """Image files become the pixels of the data sets, in limited memory."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from embeddings_tf import layers
+from embeddings_tf import losses
 from embeddings_tf.datasets.crops import middle_crop
 from embeddings_tf.datasets.crops import resize
 from embeddings_tf.export import ImageDecoder
+from embeddings_tf.export import export_saved_model
+from embeddings_tf.models import EmbeddingModel
 from tests import peak_memory
 
 
@@ -65,3 +70,22 @@ def test_wide_image_resized_in_another_order():
     expected = resize(image, (84, 84)).astype(float)
     np.testing.assert_allclose(found, expected, atol=1)
     assert np.mean(found != expected) < 0.02
+
+
+def test_a_model_of_whole_numbers_takes_files(tmp_path):
+    """The decoder returns float32, which is rounded for it."""
+    image = keras.Input((8, 8, 3), dtype="uint8")
+    x = keras.layers.Rescaling(1 / 255)(layers.PixelRange()(image))
+    x = keras.layers.Dense(2)(keras.layers.Flatten()(x))
+    model = EmbeddingModel(keras.Model(image, x), losses.TripletLoss())
+    served = tf.saved_model.load(export_saved_model(model, tmp_path))
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 8, 8, 3))
+    pixels = pixels.astype("uint8")
+    files = tf.stack([tf.io.encode_png(one) for one in pixels])
+    signature = served.signatures["embed_bytes"]
+    (name,) = signature.structured_input_signature[1]
+    np.testing.assert_allclose(
+        signature(**{name: files})["embedding"],
+        model.predict(pixels, verbose=0),
+        atol=1e-5,
+    )

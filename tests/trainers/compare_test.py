@@ -76,6 +76,7 @@ def test_table_says_what_is_not_decided():
         (("--methods", "TripletLoss", "FStatisticLoss"), "does not fit"),
         (("--config.seed=1",), "leave out --config.seed"),
         (("--config.training.patience=1",), "leave out --config.patience"),
+        (("--config.evaluation.name=few_shot",), "the evaluation of its goal"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(words, message, tmp_path, capsys):
@@ -127,6 +128,18 @@ def test_only_own_data_is_divided_anew(
     assert {run.data.division.seed for run in found} == seeds
     for run in found:
         assert len(Data(run).split("test")[0])
+
+
+@pytest.mark.parametrize(
+    "field", ["k=(5,10)", "splits=('validation',)", "splits=()"]
+)
+def test_an_evaluation_without_the_compared_number_is_refused(
+    field, tmp_path, capsys
+):
+    words = words_of(features(tmp_path), tmp_path / "runs")
+    error = refused(capsys, compare, *words, f"--config.evaluation.{field}")
+    assert "a comparison is of the split test" in error or "splits" in error
+    assert not list((tmp_path / "runs").rglob("checkpoints"))
 
 
 def test_nothing_is_trained_if_one_recipe_cannot_be(tmp_path, capsys):

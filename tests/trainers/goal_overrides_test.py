@@ -100,5 +100,21 @@ def test_the_file_is_what_runs(features, tmp_path):
     assert run.optimizer.name == "SGD"
     assert run.optimizer.arguments["learning_rate"] == 0.5
     assert run.data.division.seed == 3
-    with pytest.raises(ValueError, match="a --config field changed"):
+    changed = "a --config field or this library changed"
+    with pytest.raises(ValueError, match=changed):
         write(features, "few_shot", tmp_path, overrides=["seed=8"])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["encoder.dim=3"], 3),
+        (["encoder.dim=3", "evaluation.plda.num_dims=2"], 2),
+        (["encoder.dim=500"], 5),  # of six training classes
+    ],
+)
+def test_plda_keeps_no_more_dimensions_than_there_are(
+    overrides, expected, features, tmp_path
+):
+    run = write(features, "verify", tmp_path, overrides=overrides)
+    assert run.evaluation.plda.num_dims == expected

@@ -57,6 +57,20 @@ def test_many_classes_keep_those_with_the_most_errors(pixels):
     assert "90.0 % of 300 are right" in figure.get_suptitle()
 
 
+def test_the_line_below_enrolled_classes_stays_if_rows_are_left_out(pixels):
+    """Of 20 enrolled and 80 other classes, a few of each are shown."""
+    labels = np.repeat(np.arange(100), 2)
+    answers = np.where(np.arange(200) % 2, "unknown", "0")
+    figure = viz.confusion_figure(
+        labels.astype(str), answers, classes=[*map(str, range(20))], most=10
+    )
+    rows, _ = names_of(figure.axes[0])
+    known = sum(int(row.split()[0]) < 20 for row in rows)
+    lines = [line.get_ydata()[0] for line in figure.axes[0].lines]
+    assert (known - 0.5 in lines) == (0 < known < len(rows))
+    pixels(figure)
+
+
 def test_few_inputs_of_a_gallery_of_many_classes(pixels):
     """Columns are the classes of the inputs and the most frequent answers."""
     labels = [3, 3, 3, 3, 3, 7, 7, 2000]

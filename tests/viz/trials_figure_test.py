@@ -23,11 +23,11 @@ def test_a_panel_for_each_hyperparameter(pixels):
         TRIALS, [0.5, 0.9, 0.7], "recall@1", title="a $ search"
     )
     panels = {p.get_xlabel(): p for p in figure.axes if p.get_visible()}
-    assert list(panels) == ["trial", "dim", "rate", "loss", "margin"]
+    assert list(panels) == ["completed trial", "dim", "rate", "loss", "margin"]
     np.testing.assert_allclose(
-        dots(panels["trial"]), [[1, 0.5], [2, 0.9], [3, 0.7]]
+        dots(panels["completed trial"]), [[1, 0.5], [2, 0.9], [3, 0.7]]
     )
-    (line,) = panels["trial"].lines
+    (line,) = panels["completed trial"].lines
     np.testing.assert_allclose(line.get_ydata(), [0.5, 0.9, 0.9])
     np.testing.assert_allclose(
         dots(panels["dim"]), [[16, 0.5], [64, 0.9], [32, 0.7]]
@@ -41,7 +41,7 @@ def test_a_panel_for_each_hyperparameter(pixels):
         dots(panels["loss"]), [[1, 0.5], [0, 0.9], [1, 0.7]]
     )
     np.testing.assert_allclose(dots(panels["margin"]), [[0.5, 0.9]])
-    assert panels["trial"].get_ylabel() == "recall@1"
+    assert panels["completed trial"].get_ylabel() == "recall@1"
     assert figure.get_suptitle().startswith("a $ search")
     assert pixels(figure).std() > 10
 
@@ -79,7 +79,7 @@ def test_ticks_are_the_tried_integers_and_names_in_order(pixels):
 
 def test_a_space_without_hyperparameters(pixels):
     figure = viz.trials_figure([{}], [1.0], "loss")
-    assert [panel.get_xlabel() for panel in figure.axes] == ["trial"]
+    assert [panel.get_xlabel() for panel in figure.axes] == ["completed trial"]
     pixels(figure)
 
 
@@ -101,3 +101,10 @@ def test_errors(arguments, message):
 def test_unknown_direction():
     with pytest.raises(ValueError, match="direction"):
         viz.trials_figure([{}], [0.5], "a", direction="up")
+
+
+def test_many_trials_are_along_a_linear_axis(pixels):
+    figure = viz.trials_figure([{}] * 30, np.linspace(0, 1, 30), "recall@1")
+    assert figure.axes[0].get_xscale() == "linear"
+    assert dots(figure.axes[0])[0][0] == 1
+    pixels(figure)

@@ -166,15 +166,18 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         ),
     }
     if np.ndim(x[0]) == 3:  # images, not rows of features
-        figures["traversal"] = viz.traversal_figure(
-            x,
-            codes,
-            information,
-            names,
-            factors=factors,
-            reference=viz.traversal_reference(codes),
-            decode=_decode(model),
-        )
+        try:
+            figures["traversal"] = viz.traversal_figure(
+                x,
+                codes,
+                information,
+                names,
+                factors=factors,
+                reference=viz.traversal_reference(codes),
+                decode=_decode(model),
+            )
+        except ValueError as error:  # images that cannot be drawn
+            print(f"No picture of a traversal: {error}", flush=True)
     return results, figures
 
 

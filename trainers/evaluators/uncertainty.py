@@ -38,11 +38,12 @@ def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     def recall_auroc(name):
         def measure(embeddings, labels):
             points = Method(model).points(embeddings)
-            wrong = is_wrong(points, points, labels, distance)
+            queries = _have_another(labels)
+            wrong = is_wrong(points, points, labels, distance)[queries]
             if wrong.all() or not wrong.any():
                 return 0.5  # nothing to tell apart
             found = uncertainties(model, x, embeddings)[name]
-            return metrics.roc_auc(found, wrong)
+            return metrics.roc_auc(found[queries], wrong)
 
         return measure
 
@@ -117,7 +118,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             embeddings = _embed(model, damaged)
             of_damaged = uncertainties(model, damaged, embeddings)
             points = [method.points(e).numpy() for e in (embeddings, clean)]
-            wrong = is_wrong(*points, labels, method.distance)
+            queries = _have_another(labels)
+            wrong = is_wrong(*points, labels, method.distance)[queries]
             found[condition] = {
                 "recall_at_1": float(1 - wrong.mean()),
                 "few_shot_accuracy": _accuracy(
@@ -127,7 +129,7 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
             }
             for name, values in of_damaged.items():
                 found[condition][name] = _measures(
-                    of_clean[name], values, strength, wrong
+                    of_clean[name], values, strength, wrong, queries
                 )
             progress.advance()
         results[split] = found
@@ -250,15 +252,24 @@ def _accuracy(supports, queries, labels, wanted, log_prob) -> float:
     )
 
 
-def _measures(clean, damaged, strength, wrong) -> dict:
-    """Measures of one uncertainty under one condition; None if undefined."""
-    area = metrics.area_under_risk_coverage(damaged, wrong)
+def _have_another(labels) -> np.ndarray:
+    """Marks the examples with another one of their class to find."""
+    return np.bincount(labels)[labels] > 1
+
+
+def _measures(clean, damaged, strength, wrong, queries) -> dict:
+    """Measures of one uncertainty under one condition; None if undefined.
+
+    `wrong` is of the marked `queries` only.
+    """
+    asked = damaged[queries]
+    area = metrics.area_under_risk_coverage(asked, wrong)
     found = {"area_under_risk_coverage": area}
     found |= {"recall_auroc": None, "variation": None}
     if damaged.mean() > 0:
         found["variation"] = float(damaged.std() / damaged.mean())
     if wrong.any() and not wrong.all():
-        found["recall_auroc"] = metrics.roc_auc(damaged, wrong)
+        found["recall_auroc"] = metrics.roc_auc(asked, wrong)
     if strength.any():
         both = np.concatenate([np.zeros(len(clean)), strength])
         values = np.concatenate([clean, damaged])

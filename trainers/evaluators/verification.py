@@ -157,18 +157,26 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
 
     For at most 2,000 examples, the results contain how far the
     distance 1 - D violates the axioms of a metric, where D is the same-class
-    probability. Two-dimensional embeddings are drawn, with the regions that
-    the score accepts.
+    probability. Two-dimensional points of a method with a likelihood ratio are
+    drawn, with the regions in which it is above 1.
     """
     method = Method(model)
     x, labels = split_to_embed(data, run.data.split)
-    plda = models.PLDA(**dataclasses.asdict(run.evaluation.plda))
     embeddings = embed(model, x)
-    plda.fit(method.points(embeddings).numpy(), class_ids(labels))
-    scores = all_scores(method, plda, run.evaluation.euclidean)
-    scores["cosine_as_norm"] = normalised_cosine(
-        method, embeddings, class_ids(labels)
+    plda = _fitted_plda(
+        run.evaluation.plda,
+        method.points(embeddings).numpy(),
+        class_ids(labels),
     )
+    scores = all_scores(method, plda, run.evaluation.euclidean)
+    try:
+        scores["cosine_as_norm"] = normalised_cosine(
+            method, embeddings, class_ids(labels)
+        )
+        scores["cosine_as_norm"](embeddings[:1], embeddings[:1])
+    except ValueError as error:  # a score more, beside the method's own
+        scores.pop("cosine_as_norm", None)
+        print(f"Without the normalised cosine: {error}", flush=True)
     calibrated = calibrated_scores.calibrate(run, data, model, scores)
     claims = likelihood_ratios(method)
     results, curves, figures = {}, {}, {}
@@ -258,12 +266,21 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         )
     points = method.points(embeddings).numpy()
     if points.shape[1] == 2:
-        score = metrics.cosine_scores
-        # Not for embeddings that also contain a variance.
-        if points.shape[1] == embeddings.shape[1]:
-            score = scores.get(method.name, score)
-        figures["embedding"] = viz.acceptance_figure(points, labels, score)
+        # Of other scores no region is known: 0 is not their threshold.
+        if method.has_likelihood_ratio and not method.is_gaussian:
+            figures["embedding"] = viz.acceptance_figure(
+                points, class_ids(labels), scores[method.name]
+            )
     return results, figures
+
+
+def _fitted_plda(wanted, points, classes) -> models.PLDA:
+    """PLDA of training embeddings, with as many dimensions as LDA can keep."""
+    most = min(len(np.unique(classes)) - 1, points.shape[1])
+    if wanted.num_dims and wanted.num_dims > most:
+        print(f"PLDA keeps {most} of {wanted.num_dims} dimensions.", flush=True)
+        wanted = dataclasses.replace(wanted, num_dims=most)
+    return models.PLDA(**dataclasses.asdict(wanted)).fit(points, classes)
 
 
 def summary(results: dict) -> str:

@@ -110,14 +110,27 @@ def test_measures_of_a_trained_run(trained):
 def test_measures_by_hand():
     clean, damaged = np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.9, 0.5])
     strength = np.array([0.0, 1.0, 0.4])
-    wrong = np.array([False, True, False])
-    found = uncertainty._measures(clean, damaged, strength, wrong)
+    wrong, every = np.array([False, True, False]), np.ones(3, bool)
+    found = uncertainty._measures(clean, damaged, strength, wrong, every)
     expected = spearmanr([0, 0, 0, 0, 1, 0.4], [0.1, 0.2, 0.3, 0.2, 0.9, 0.5])
     assert found["rank_correlation"] == pytest.approx(expected.statistic)
     assert found["recall_auroc"] == 1
     assert found["area_under_risk_coverage"] == pytest.approx(1 / 3 / 3)
-    none = uncertainty._measures(clean, damaged, 0 * strength, 0 * wrong == 1)
+    none = uncertainty._measures(
+        clean, damaged, 0 * strength, 0 * wrong == 1, every
+    )
     assert none["recall_auroc"] is None and "rank_correlation" not in none
+
+
+def test_examples_without_another_of_their_class_are_no_queries():
+    labels = np.array([0, 0, 1, 2, 2])
+    queries = uncertainty._have_another(labels)
+    assert queries.tolist() == [True, True, False, True, True]
+    values = np.array([0.1, 0.2, 9.0, 0.3, 0.4])
+    wrong = np.array([False, False, False, True])
+    found = uncertainty._measures(values, values, 0 * values, wrong, queries)
+    # Of the four queries, the wrong one has the largest value.
+    assert found["recall_auroc"] == 1
 
 
 def test_variances_of_full_covariance():
@@ -139,7 +152,7 @@ def test_a_constant_uncertainty_has_no_rank_correlation():
     strength, wrong = np.array([0.0, 1.0, 0.4]), np.array([False, True, False])
     for value in (0.0, 0.1):
         same = np.full(3, value, "float32")
-        found = uncertainty._measures(same, same, strength, wrong)
+        found = uncertainty._measures(same, same, strength, wrong, wrong | True)
         assert found["rank_correlation"] is None
         assert found["variation"] == (pytest.approx(0) if value else None)
         cell = {"recall_at_1": 0.5, "few_shot_accuracy": 0.25, "head": found}

@@ -16,6 +16,7 @@ from trainers import export
 from trainers import train
 from trainers.config import load_recipe
 from trainers.embed import embed
+from trainers.evaluation_fields import Plda
 from trainers.evaluators import verification
 from trainers.examples import examples_of_folds
 from trainers.model import build_model
@@ -310,3 +311,14 @@ def test_large_costs_keep_the_columns_apart():
         *("plda", "50.00", "25.00", "0.917", "7.7e+05"),
         *("1.010", "0.875"),
     ]
+
+
+def test_plda_of_fewer_classes_than_its_dimensions(capsys):
+    """A search may draw fewer dimensions than the evaluation names."""
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(4), 5)
+    points = rng.normal(size=(4, 6))[classes] + rng.normal(size=(20, 6))
+    wanted = Plda(num_dims=5)
+    found = verification._fitted_plda(wanted, points, classes)
+    assert found.projection.shape == (6, 3)
+    assert "PLDA keeps 3 of 5 dimensions" in capsys.readouterr().out
