@@ -57,7 +57,7 @@ def trials_figure(
     ...     "recall@1",
     ... )
     >>> [panel.get_xlabel() for panel in figure.axes]
-    ['trial', 'dim', 'rate']
+    ['completed trial', 'dim', 'rate']
     """
     from matplotlib.figure import Figure
 
