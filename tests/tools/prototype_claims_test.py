@@ -107,7 +107,7 @@ def sampler_verdicts(naive, small, one=(0.8, 0.802)):
 
 
 def test_one_sample_beside_the_best_of_the_naive_sampler():
-    naive = {20: (0.7, 0.701), 1: (0.1, 0.1)}
+    naive = {100: (0.7, 0.701), 1: (0.1, 0.1)}
     _, of_best = sampler_verdicts(naive, {})
     # Of four cells, the two of the default variance were run.
     assert of_best[2] == "in part"
@@ -115,14 +115,16 @@ def test_one_sample_beside_the_best_of_the_naive_sampler():
     p = stats.ttest_1samp([10.0, 10.1], 0).pvalue
     assert p < 0.05
     assert (
-        "seen numbers, minus naive, 20 samples (70.0): +10.1 ± 0.1 "
+        "seen numbers, minus naive, 100 samples (70.0): +10.1 ± 0.1 "
         f"(.{round(1000 * p):03d})"
     ) in of_best[1]
-    small = {20: (0.75, 0.752)}
+    small = {100: (0.75, 0.752)}
     _, of_best = sampler_verdicts(naive, small)
     assert of_best[2] == "in part", "equal differences have no test"
-    small = {20: (0.75, 0.751)}
+    small = {100: (0.75, 0.751)}
     assert sampler_verdicts(naive, small)[1][2] == "reproduced"
+    fewer = {20: (0.7, 0.701)}
+    assert sampler_verdicts(fewer, fewer)[1][2] == "in part", "20 are not many"
     # Differences of 1 and 9.2 points are no evidence, but all are above 0.
     unsure = {5: (0.79, 0.71)}
     found = sampler_verdicts(unsure, unsure)[1]
