@@ -85,10 +85,10 @@ def claims() -> list[str]:
         total += len(verdicts)
     most = max(held, key=held.__getitem__)
     return [
-        f"Of {total} claims in the papers, {sum(held.values())} hold [in our "
-        f"runs](docs/results/reproduced.md) ({held[most]} of them about "
-        f"{most}), and {in_part} hold in part. The others are undecided or "
-        "were not run, some for lack of data."
+        f"Of {total} claims in the papers, {sum(held.values())} are reproduced "
+        f"[in our runs](docs/results/reproduced.md) ({held[most]} of them "
+        f"about {most}), and {in_part} are reproduced in part. The others are "
+        "undecided or were not run, some for lack of data."
     ]
 
 

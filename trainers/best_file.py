@@ -4,7 +4,7 @@ import pathlib
 import zipfile
 
 from trainers.training_state import training_state
-from trainers.workdir import require_no_folds
+from trainers.workdir import require_single_run
 
 
 def best_file(workdir: pathlib.Path) -> pathlib.Path:
@@ -17,7 +17,7 @@ def best_file(workdir: pathlib.Path) -> pathlib.Path:
     path = workdir / "checkpoints" / "best.keras"
     if not path.is_file():
         if not path.with_name("latest.keras").exists():
-            require_no_folds(workdir)
+            require_single_run(workdir)
             raise ValueError(
                 f"{workdir} has no checkpoint yet; finish an epoch of "
                 "training first"

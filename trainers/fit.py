@@ -76,7 +76,7 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     keras.utils.set_random_seed(fields.seed)
     restored = state = None
     if workdir is not None:
-        workdirs.require_no_folds(workdir)
+        workdirs.require_single_run(workdir)
         is_claimed = workdirs.require_free(workdir, recipe, run)
         checkpoints = workdir / "checkpoints"
         import_own_code(config_of(run))

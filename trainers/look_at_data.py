@@ -36,7 +36,7 @@ def look_at_data(run: Run, fold: int = 0) -> dict:
 
     Raises:
         ValueError: If a split has fewer than two classes, a class only one
-            example, or there is no encoder for the examples.
+            example, or if no encoder takes the examples.
     """
     run, divided = _with_validation(run, fold)
     data, dataset, found = Data(run), run.data.dataset, {}

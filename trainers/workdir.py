@@ -193,8 +193,8 @@ def require_free(path: pathlib.Path, recipe: str, run: Run, **more) -> bool:
     return True
 
 
-def require_no_folds(path: pathlib.Path) -> None:
-    """Raises ValueError if a workdir is of a cross-validation."""
+def require_single_run(path: pathlib.Path) -> None:
+    """Raises ValueError if a workdir contains folds or trials."""
     if parts := runs_within(path):
         raise ValueError(
             f"{path} contains several runs, such as {parts[0]}; name one of "

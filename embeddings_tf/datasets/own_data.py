@@ -32,7 +32,10 @@ def has_all_examples(name: str) -> bool:
     """Whether a name is data of the user's own with the split `all`."""
     if name.partition(":")[0] in _READERS:
         return True
-    return _is_function(name) and returns_all(name)
+    if split_name(name) is None:
+        return False
+    _require_module(name)
+    return returns_all(name)
 
 
 def own_data(
@@ -41,7 +44,7 @@ def own_data(
     """Returns a split of data of the user's own; arguments as for `load`."""
     kind, _, path = name.partition(":")
     if kind not in _READERS:
-        _is_function(name)
+        _require_module(name)
         return read_function(name, split, label, divide, seed)
     if not path:
         raise ValueError(
@@ -51,13 +54,11 @@ def own_data(
     return select(_READERS[kind](path), split, label, divide, seed)
 
 
-def _is_function(name: str) -> bool:
-    """Whether a name is of a function; raises if its module is missing."""
-    parts = split_name(name)
-    if parts is None:
-        return False
-    module = parts[0].partition(".")[0]
-    is_file = parts[0].endswith(".py")
+def _require_module(name: str) -> None:
+    """Raises ValueError if the module of `MODULE:FUNCTION` is missing."""
+    source, _, _ = name.rpartition(":")
+    module = source.partition(".")[0]
+    is_file = source.endswith(".py")
     if not is_file and importlib.util.find_spec(module) is None:
         kinds = ", ".join(f"{kind}:PATH" for kind in _READERS)
         raise ValueError(
@@ -65,4 +66,3 @@ def _is_function(name: str) -> bool:
             f"installed; data of your own is {kinds}, FILE.py:FUNCTION or "
             "MODULE:FUNCTION."
         )
-    return True

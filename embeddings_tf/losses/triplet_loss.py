@@ -116,10 +116,10 @@ def _checked(margin, mining, distance, average_over):
 class TripletLoss(EmbeddingLoss):
     """Triplet loss: makes positives closer to an anchor than negatives.
 
-    Use it to rank by distance. Batches contain several
-    instances of several classes (`sampling.class_balanced_batches`). "all"
-    triplets need little more time and memory than all pairs, because triplets
-    are not listed; memory grows with the square of the batch.
+    Use it to rank by distance. Batches contain several instances of several
+    classes (`sampling.class_balanced_batches`). "all" triplets need little more
+    time and memory than all pairs, because triplets are not listed; memory
+    grows with the square of the batch.
 
     Formula, over anchors `a`, positives `p` (other rows of the same class) and
     negatives `n` (rows of other classes):

@@ -243,7 +243,7 @@ class EmbeddingModel(UncertainModel):
                 "a batch without labels. Feed (x, label), for example from "
                 "embeddings_tf.datasets.batches."
             )
-        # Of the training pass; the pass for the head would replace them.
+        # The pass for the head replaces the penalties of the training pass.
         penalties = list(self.losses)
         head_loss, y_pred = self._loss_of_head(x, y, y_pred, training)
         if head_loss is not None and self._is_frozen():

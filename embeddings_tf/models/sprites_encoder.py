@@ -52,8 +52,7 @@ def sprites_encoder(
         - [Ridgeway & Mozer, 2018](https://arxiv.org/abs/1802.05312), after
           [Reed et al., 2015](https://papers.nips.cc/paper/5845); sizes,
           Glorot-uniform weights and biases of 0.01 (not of
-          `GaussianEmbedding`) from the
-          authors' code.
+          `GaussianEmbedding`) from the authors' code.
 
     Example:
 

@@ -99,7 +99,7 @@ def test_every_measure_has_a_direction():
     for name in names:
         expected = "min" if name == "loss" else "max"
         assert monitor.direction(name) == expected
-    # Of a beta-VAE, beside the loss: a log-likelihood and a divergence.
+    # A beta-VAE also logs a log-likelihood and a divergence.
     assert monitor.direction("reconstruction") == "max"
     assert monitor.direction("kl") == "min"
     for recipe in recipe_names():

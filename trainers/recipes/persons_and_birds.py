@@ -12,10 +12,10 @@ epoch without replacement. Not run on the real data.
 
 Departure from the paper: `steps_per_epoch` is the same for all losses of a data
 set. A pass of the F-statistic loss, which takes fewer images of a class, has
-more batches: about twice as many for persons and 165 for birds, where the other
-losses have about 66. So early stopping, in epochs, waits for half as many
+more batches: about twice as many for persons and 165 for birds, where losses
+of 10 images have about 66. So early stopping, in epochs, waits for half as many
 batches as in the paper for persons, and for birds for 61 % (F-statistic) and
-152 % (others).
+152 % (losses of 10 images).
 """
 
 from trainers.recipe import Recipe

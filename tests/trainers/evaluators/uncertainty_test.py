@@ -129,7 +129,7 @@ def test_examples_without_another_of_their_class_are_no_queries():
     values = np.array([0.1, 0.2, 9.0, 0.3, 0.4])
     wrong = np.array([False, False, False, True])
     found = uncertainty._measures(values, values, 0 * values, wrong, queries)
-    # Of the four queries, the wrong one has the largest value.
+    # The wrong one of the four queries has the largest value.
     assert found["recall_auroc"] == 1
 
 
