@@ -5,15 +5,15 @@ import subprocess
 
 
 def provenance():
-    """Returns `trainers.provenance`, where only changed code is a change.
+    """The provenance of a run, where only changed code counts as a change.
 
     Files that other benchmarks have just written, pages and results, do not
     make a commit "-dirty".
     """
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
-    from trainers import provenance as of_a_run
+    from trainers.workdirs import provenance as of_a_run
 
     found = of_a_run.provenance()
     commit = found["commit"]

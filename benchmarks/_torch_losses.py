@@ -7,7 +7,7 @@ class has as many rows, which ours does not require.
 import functools
 import warnings
 
-from trainers.quiet import quiet_import
+from trainers.terminal.quiet import quiet_import
 
 with quiet_import():
     import torch

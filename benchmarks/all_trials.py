@@ -78,15 +78,15 @@ def by_scikit_learn(scores, is_target):
 
 
 def main() -> None:
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     import numpy as np
 
     from benchmarks._side_by_side import high_water_mark
     from embeddings_tf import metrics
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     load_average, started = os.getloadavg()[0], time.perf_counter()
     rng = np.random.default_rng(0)

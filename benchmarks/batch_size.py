@@ -21,8 +21,8 @@ from benchmarks._provenance import provenance
 from benchmarks._side_by_side import high_water_mark
 from benchmarks._side_by_side import process
 from tools.generated_text import write_between
-from trainers.quiet import import_tensorflow
-from trainers.workdir import write_json
+from trainers.terminal.quiet import import_tensorflow
+from trainers.workdirs.workdir import write_json
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "batch_size.json"

@@ -65,16 +65,16 @@ def prepare(contender: str) -> None:
             "task": {"type": "worker", "index": 0},
         }
     )
-    from trainers import strategy as strategies
+    from trainers.training import strategy as strategies
 
     strategies.start(strategy_name)
     import keras
     import tensorflow as tf
 
     from trainers.config import load_recipe
-    from trainers.data import Data
+    from trainers.data.data import Data
     from trainers.fit import build_model
-    from trainers.loop import loop
+    from trainers.training.loop import loop
 
     run = load_recipe("demo")
     strategy = strategies.create(strategy_name)
@@ -144,11 +144,11 @@ def main() -> None:
         for name, values in seconds.items()
         if name != "fit"
     }
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     result = {
         "command": "python -m benchmarks.distributed_step",

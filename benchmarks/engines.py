@@ -115,7 +115,7 @@ def demo(python) -> dict:
 
     from embeddings_tf import metrics
     from trainers.config import load_recipe
-    from trainers.data import Data
+    from trainers.data.data import Data
 
     version = max(int(p.name) for p in DEMO.iterdir() if p.name.isdigit())
     data = Data(load_recipe("demo"))
@@ -248,8 +248,8 @@ def main() -> None:
     arguments = parser.parse_args()
     python, names = arguments.engines_python, arguments.names
 
-    from trainers.quiet import import_tensorflow
-    from trainers.workdir import write_json
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.workdir import write_json
 
     import_tensorflow()
     every = list(served_models.models())

@@ -19,7 +19,7 @@ from benchmarks import _side_by_side as side_by_side
 from benchmarks._aims import OURS
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 NUM_TRIALS, QUICK, TARGET_SHARE = 50_000_000, 100_000, 1e-3
 NUM_STREAMED, STREAM_BLOCK, QUICK_BLOCK = 1_200_000_000, 2**22, 2**14

@@ -18,7 +18,7 @@ from benchmarks import _side_by_side as side_by_side
 from benchmarks._aims import OURS
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 NUM_CODES, QUICK, DIM, BINS = 10_000, 200, 22, 20
 SIZES_OF_FACTORS = (2, 3, 4, 6, 3, 2, 4)

@@ -18,7 +18,7 @@ from benchmarks._aims import PAIRS
 from benchmarks._benchmark import ROOT
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 DISTRIBUTION = "the F distribution alone"
 NO_DISTRIBUTION = "without the F distribution"

@@ -89,9 +89,9 @@ def page_text() -> str:
 
 
 def main() -> None:
-    from trainers.provenance import provenance
-    from trainers.quiet import import_tensorflow
-    from trainers.workdir import write_json
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     import_tensorflow()
     result = {

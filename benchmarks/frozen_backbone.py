@@ -109,9 +109,9 @@ def main() -> None:
         print("Not run: name the folder of Tiny ImageNet.")
         return
 
-    from trainers.provenance import provenance
-    from trainers.quiet import import_tensorflow
-    from trainers.workdir import write_json
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     with tempfile.TemporaryDirectory() as made:
         folder = pathlib.Path(made)

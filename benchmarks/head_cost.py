@@ -109,11 +109,11 @@ def table(result: dict) -> str:
 
 def main() -> None:
     started, load = time.perf_counter(), os.getloadavg()[0]
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow(one_thread)
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     result = {
         "command": "python -m benchmarks.head_cost",

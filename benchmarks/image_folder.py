@@ -157,9 +157,9 @@ def main() -> None:
     if arguments.record and not arguments.folder:
         parser.error("--record needs --folder")
 
-    from trainers.provenance import provenance
-    from trainers.quiet import import_tensorflow
-    from trainers.workdir import write_json
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     import_tensorflow()
     if arguments.measure:

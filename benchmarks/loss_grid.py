@@ -32,7 +32,7 @@ from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
 from benchmarks._speed_plots import draw_growth
 from benchmarks._speed_plots import pictures
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 TORCH, COMPILED = "torch", "torch compiled"
 THEIRS = (PML, TORCH, COMPILED, PAIRS)

@@ -28,7 +28,7 @@ PRODUCTS = {"sgemm": "float32", "dgemm": "float64", "bf16 gemm": "bfloat16"}
 @functools.cache
 def step_of(what, size):
     """Returns a step; runs in the process of the contender."""
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     import numpy as np

@@ -68,14 +68,14 @@ def theirs(
 
 
 def main() -> None:
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     import numpy as np
 
     from embeddings_tf.datasets import speech
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     differences = {}
     for setting, arguments in SETTINGS.items():

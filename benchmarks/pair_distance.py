@@ -27,7 +27,7 @@ from benchmarks import _side_by_side as side_by_side
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
 from tools import scoring_table
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 COLUMNS, ROWS, QUICK = 10_000, 250, (40, 20)
 DIM, UNITS = 128, (256, 256, 256)

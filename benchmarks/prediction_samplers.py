@@ -22,7 +22,7 @@ import numpy as np
 
 from tools.generated_text import hardware
 from tools.generated_text import write_between
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "prediction_samplers.json"
@@ -100,14 +100,14 @@ def errors(width: float) -> dict[str, dict[str, float]]:
 def accuracies(workdir: str) -> dict:
     """Accuracy of a trained model by sampler and samples, 20 episodes."""
     from embeddings_tf import metrics
-    from trainers.checkpoint import load_best
-    from trainers.data import Data
-    from trainers.embed import embed
+    from trainers.data.data import Data
+    from trainers.evaluators.embed import embed
     from trainers.evaluators.n_digit_few_shot import num_digits
     from trainers.evaluators.occluded import embed_corrupted
-    from trainers.provenance import provenance
-    from trainers.workdir import read_results
-    from trainers.workdir import run_of_workdir
+    from trainers.training.checkpoint import load_best
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import read_results
+    from trainers.workdirs.workdir import run_of_workdir
 
     path = pathlib.Path(workdir)
     recipe, run = run_of_workdir(path)
@@ -206,7 +206,7 @@ def main() -> None:
 
 def measure() -> dict:
     """The part of the result file about made-up queries."""
-    from trainers.provenance import provenance
+    from trainers.workdirs.provenance import provenance
 
     started = time.monotonic()
     found = {name: errors(width) for name, width in WIDTHS.items()}
@@ -220,7 +220,7 @@ def measure() -> dict:
 
 def update(result: dict) -> None:
     """Writes the result file and the page."""
-    from trainers.workdir import write_json
+    from trainers.workdirs.workdir import write_json
 
     write_json(RESULT, result)
     write_between(PAGE, BEGIN, END, table(result))

@@ -17,7 +17,7 @@ import time
 
 from tools.generated_text import hardware
 from tools.generated_text import write_between
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "prototype_choices.json"
@@ -114,8 +114,8 @@ def table(result: dict) -> str:
 
 def main() -> None:
     import_tensorflow()
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     started = time.monotonic()
     found = {}

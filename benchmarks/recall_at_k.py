@@ -102,7 +102,7 @@ CONTENDERS = {
 def prepare(who, name):
     """Runs the imports and loading of the first call."""
     if who == OURS:
-        from trainers.quiet import import_tensorflow
+        from trainers.terminal.quiet import import_tensorflow
 
         import_tensorflow()
     embeddings, labels = embeddings_and_labels(name)

@@ -16,7 +16,7 @@ from benchmarks._aims import XLA
 from benchmarks._benchmark import ROOT
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 BATCHES, QUICK = ("12x10x500", "64x8x128"), ("3x5x4",)
 LOSSES = (

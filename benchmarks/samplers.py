@@ -16,8 +16,8 @@ from benchmarks._aims import OURS
 from benchmarks._aims import PML
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
-from trainers.quiet import import_tensorflow
-from trainers.quiet import quiet_import
+from trainers.terminal.quiet import import_tensorflow
+from trainers.terminal.quiet import quiet_import
 
 SIZES, QUICK = (1_000, 10_000, 100_000, 1_000_000), (100, 200)
 NUM_CLASSES, NUM_PER_CLASS, INSTANCES = 60, 5, 10

@@ -23,7 +23,7 @@ from benchmarks import _side_by_side as side_by_side
 from benchmarks import training_throughput
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 REPLICAS, MOST = (1, 2, 4), 4
 ROWS, QUICK_ROWS, DIM, NUM_PER_CLASS = 512, 32, 128, 8

@@ -229,9 +229,9 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
-    from trainers.provenance import provenance
-    from trainers.quiet import import_tensorflow
-    from trainers.workdir import write_json
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     import_tensorflow()
     with tempfile.TemporaryDirectory() as folder:

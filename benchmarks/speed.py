@@ -81,7 +81,7 @@ def run_all(names, minutes, quick=False, python=sys.executable):
 
 def write_pages():
     """Writes every page, the CSV and the plots from the result files."""
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     from benchmarks._speed_plots import draw_growth

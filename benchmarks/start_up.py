@@ -23,11 +23,11 @@ from benchmarks import batch_size
 from benchmarks._benchmark import ROOT
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 FIRST_STEP = """
 import numpy as np
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 import_tensorflow()
 from trainers.config import load_recipe
 from trainers.fit import build_model

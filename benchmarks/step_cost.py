@@ -16,7 +16,7 @@ from benchmarks import _side_by_side as side_by_side
 from benchmarks._benchmark import ROOT
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
-from trainers.quiet import import_tensorflow
+from trainers.terminal.quiet import import_tensorflow
 
 BENCHMARK = Benchmark(
     "step_cost",

@@ -19,8 +19,8 @@ import time
 
 from benchmarks._benchmark import Benchmark
 from benchmarks._benchmark import Comparison
-from trainers.quiet import import_tensorflow
-from trainers.quiet import quiet_import
+from trainers.terminal.quiet import import_tensorflow
+from trainers.terminal.quiet import quiet_import
 
 # Classes of a batch, instances of a class, shape of an example.
 BATCHES = {

@@ -60,7 +60,7 @@ def batch(num_rows):
 
 def peak_bytes(piece_size, num_rows):
     """Returns the growth of the resident set in a step, or None."""
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     model = new_model(piece_size)
@@ -79,7 +79,7 @@ def time_and_difference(num_rows):
     """Seconds of the steps of both, and difference of their first updates."""
     import numpy as np
 
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     models = {"whole": new_model(None), "pieces": new_model(PIECE_SIZE)}
@@ -140,11 +140,11 @@ def main() -> None:
             flush=True,
         )
 
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     path = side_by_side.RESULTS / "two_pass_step.json"
     result = {

@@ -33,9 +33,9 @@ def measure() -> dict:
     import keras
 
     from trainers.config import load_recipe
-    from trainers.data import Data
+    from trainers.data.data import Data
     from trainers.fit import check_recipe
-    from trainers.watch import watch
+    from trainers.training.watch import watch
 
     run = load_recipe("demo", [])
     keras.utils.set_random_seed(0)
@@ -81,8 +81,8 @@ def measure() -> dict:
 
 
 def main() -> None:
-    from trainers.provenance import provenance
-    from trainers.workdir import write_json
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     made_by = provenance()
     found = measure()

@@ -36,7 +36,7 @@ from tools import verification_table
 from tools.generated_text import arguments
 from tools.generated_text import read_between
 from trainers.config import load_recipe
-from trainers.workdir import recipe_fields
+from trainers.workdirs.workdir import recipe_fields
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trainers import provenance
+from trainers.workdirs import provenance
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 MARKED = re.compile(r'"commit": "(?![0-9a-f]{40}")[^"]*"')

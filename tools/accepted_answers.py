@@ -40,10 +40,10 @@ QUANTILES = np.arange(0, 0.65, 0.05)
 def answers(run, model, split: str) -> tuple:
     """Returns confidence, error and class of the answers in a split."""
     from embeddings_tf import models
-    from trainers.data import Data
-    from trainers.embed import embed
-    from trainers.embed import split_to_embed
-    from trainers.folds import class_ids
+    from trainers.data.data import Data
+    from trainers.data.folds import class_ids
+    from trainers.evaluators.embed import embed
+    from trainers.evaluators.embed import split_to_embed
 
     x, labels = split_to_embed(Data(run), split)
     classes = class_ids(labels)
@@ -70,7 +70,7 @@ def answers(run, model, split: str) -> tuple:
 def measure(validation, test) -> dict:
     """Promised and reached errors over random divisions of the classes."""
     from embeddings_tf import metrics
-    from trainers.progress import Progress
+    from trainers.terminal.progress import Progress
 
     thresholds = np.quantile(validation[0], QUANTILES)
     confidence, is_error, classes = test
@@ -113,10 +113,10 @@ def measure(validation, test) -> dict:
 
 def collect(folder: pathlib.Path, replace: bool) -> None:
     """Writes the result file of a run."""
-    from trainers.provenance import provenance
-    from trainers.trained import open_trained
-    from trainers.workdir import read_results
-    from trainers.workdir import run_of_workdir
+    from trainers.trained.trained import open_trained
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import read_results
+    from trainers.workdirs.workdir import run_of_workdir
 
     trained, results = open_trained(str(folder)), read_results(folder)
     validation, test = (

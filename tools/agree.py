@@ -24,8 +24,8 @@ import sys
 from collections.abc import Iterator
 
 from trainers.cross_validate import flat
-from trainers.workdir import PLACE_FIELDS
-from trainers.workdir import resolved
+from trainers.workdirs.workdir import PLACE_FIELDS
+from trainers.workdirs.workdir import resolved
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

@@ -148,9 +148,9 @@ def text(result: dict) -> str:
 
 
 def main() -> None:
-    from trainers.provenance import provenance
-    from trainers.quiet import import_tensorflow
-    from trainers.workdir import write_json
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import write_json
 
     code, commands = example()
     with tempfile.TemporaryDirectory() as folder:

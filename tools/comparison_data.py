@@ -49,7 +49,7 @@ def features(samples: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     from embeddings_tf import datasets

@@ -17,7 +17,7 @@ from tools.generated_text import hardware
 from tools.generated_text import remake_page
 from tools.keep_result import keep_result
 from tools.keep_result import results_by_name
-from trainers.goals import GOALS
+from trainers.goals.goals import GOALS
 
 RESULTS = ROOT / "benchmarks" / "results" / "comparisons"
 PAGE = ROOT / "docs" / "goals.md"

@@ -5,7 +5,7 @@ import pathlib
 from collections.abc import Callable
 from collections.abc import Iterable
 
-from trainers.workdir import write_atomically
+from trainers.workdirs.workdir import write_atomically
 
 ROOT = pathlib.Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures"
@@ -77,7 +77,7 @@ def remake_page(
     write_between(page, *marks, table(found))
     written = [page]
     if figures is not None:
-        from trainers.quiet import import_tensorflow
+        from trainers.terminal.quiet import import_tensorflow
 
         import_tensorflow()
         from embeddings_tf import viz

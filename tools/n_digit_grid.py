@@ -14,8 +14,8 @@ from tools.paired_episodes import paired_runs
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
-from trainers.overrides import overrides
-from trainers.workdir import recipe_fields
+from trainers.workdirs.overrides import overrides
+from trainers.workdirs.workdir import recipe_fields
 
 ROOT = pathlib.Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "n_digit.md"

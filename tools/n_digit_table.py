@@ -23,8 +23,8 @@ from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.sampler_series import series_of
 from trainers.config import load_recipe
-from trainers.overrides import overrides
-from trainers.workdir import recipe_fields
+from trainers.workdirs.overrides import overrides
+from trainers.workdirs.workdir import recipe_fields
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "n_digit"

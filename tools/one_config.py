@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from trainers.workdir import differing_fields
-from trainers.workdir import resolved
+from trainers.workdirs.workdir import differing_fields
+from trainers.workdirs.workdir import resolved
 
 
 def require_one_config(what: str, configs: Mapping[object, dict]) -> None:

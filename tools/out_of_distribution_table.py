@@ -22,7 +22,7 @@ from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from trainers.evaluators.unknown_scores import auroc_text
-from trainers.overrides import overrides
+from trainers.workdirs.overrides import overrides
 
 RESULTS = ROOT / "benchmarks" / "results" / "out_of_distribution"
 PAGE = ROOT / "docs" / "results" / "prototypes.md"

@@ -198,7 +198,7 @@ def ratio_of_test_to_train(config: dict) -> float | None:
     Raises:
         ValueError: If the number of classes of the data set is not known.
     """
-    from trainers.folds import split_classes
+    from trainers.data.folds import split_classes
 
     folds = config.get("folds", {})
     number = folds.get("num_folds", 0)

@@ -25,7 +25,7 @@ from tools.paired_difference import difference_table
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
 from trainers.cross_validate import standard_error
-from trainers.workdir import write_json
+from trainers.workdirs.workdir import write_json
 
 RESULT = ROOT / "benchmarks" / "results" / "plda_adaptation.json"
 PAGE = ROOT / "docs" / "results" / "verification.md"
@@ -78,15 +78,15 @@ def equal_error_rates(source, labels, few, few_labels, test, test_labels, dims):
 def study(workdir: pathlib.Path) -> dict:
     """Returns the equal error rates of five folds of digits."""
     from embeddings_tf import models
-    from trainers.checkpoint import load_best
     from trainers.config import load_recipe
-    from trainers.data import Data
-    from trainers.embed import embed
-    from trainers.examples import rows_of_classes
-    from trainers.fingerprint import fingerprint
-    from trainers.folds import class_ids
-    from trainers.provenance import provenance
-    from trainers.workdir import read_json
+    from trainers.data.data import Data
+    from trainers.data.examples import rows_of_classes
+    from trainers.data.folds import class_ids
+    from trainers.evaluators.embed import embed
+    from trainers.training.checkpoint import load_best
+    from trainers.workdirs.fingerprint import fingerprint
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import read_json
 
     trained = load_best(workdir)
     encoder = getattr(trained, "encoder", trained)
@@ -202,7 +202,7 @@ def main() -> None:
     )
     workdir = parser.parse_args().workdir
     if workdir is not None:
-        from trainers.quiet import import_tensorflow
+        from trainers.terminal.quiet import import_tensorflow
 
         import_tensorflow()
         write_json(RESULT, study(workdir))

@@ -34,7 +34,7 @@ from tools.reproduced_verdicts import NO_EXPERIMENT
 from tools.reproduced_verdicts import NO_VERDICT
 from tools.reproduced_verdicts import judged
 from trainers.config import load_recipe
-from trainers.workdir import recipe_fields
+from trainers.workdirs.workdir import recipe_fields
 
 PAGE = ROOT / "docs" / "results" / "reproduced.md"
 BEGIN, END = (

@@ -70,16 +70,16 @@ def collect(workdir: pathlib.Path, replace: bool = False) -> None:
 
 def _save_characters(workdir: pathlib.Path, path: pathlib.Path) -> None:
     """Draws one drawing of each of some test classes at its embedding."""
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     import numpy as np
 
     from embeddings_tf import viz
-    from trainers.checkpoint import load_best
-    from trainers.data import Data
-    from trainers.embed import embed_points
-    from trainers.workdir import run_of_workdir
+    from trainers.data.data import Data
+    from trainers.evaluators.embed import embed_points
+    from trainers.training.checkpoint import load_best
+    from trainers.workdirs.workdir import run_of_workdir
 
     _, run = run_of_workdir(workdir)
     x, labels = Data(run).split("test")

@@ -4,11 +4,11 @@ import shlex
 from collections.abc import Mapping
 
 from trainers.config import load_recipe
-from trainers.config import read_run
-from trainers.overrides import overrides
-from trainers.workdir import differing_fields
-from trainers.workdir import recipe_fields
-from trainers.workdir import resolved
+from trainers.config.load import read_run
+from trainers.workdirs.overrides import overrides
+from trainers.workdirs.workdir import differing_fields
+from trainers.workdirs.workdir import recipe_fields
+from trainers.workdirs.workdir import resolved
 
 
 def rerun_command(

@@ -191,7 +191,7 @@ def text() -> str:
 
 
 def main() -> None:
-    from trainers.workdir import write_atomically
+    from trainers.workdirs.workdir import write_atomically
 
     FILE.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(pathlib.Path(FILE), text())

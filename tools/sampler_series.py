@@ -1,6 +1,6 @@
 """Which runs belong to the study of the samplers, and to which curve."""
 
-from trainers.overrides import overrides
+from trainers.workdirs.overrides import overrides
 
 RECIPE, EPISODES = "n_digit_2_dim_2_stochastic_prototypes", 2000
 # From its default variance the naive sampler does not learn in a short run.

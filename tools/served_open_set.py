@@ -134,12 +134,12 @@ def study(folder: pathlib.Path) -> dict:
     """Returns the results of a run."""
     from embeddings_tf.scoring import Gallery
     from embeddings_tf.scoring import Typicality
-    from trainers.checkpoint import load_best
-    from trainers.data import Data
-    from trainers.embed import embed
-    from trainers.provenance import provenance
-    from trainers.workdir import read_json
-    from trainers.workdir import run_of_workdir
+    from trainers.data.data import Data
+    from trainers.evaluators.embed import embed
+    from trainers.training.checkpoint import load_best
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import read_json
+    from trainers.workdirs.workdir import run_of_workdir
 
     recipe, run = run_of_workdir(folder)
     data, model = Data(run), load_best(folder)
@@ -217,8 +217,8 @@ def trained_steps(folder: pathlib.Path) -> int:
 
 def few_classes(data, name: str) -> tuple:
     """Inputs and classes of a split, of at most `MOST_CLASSES` classes."""
-    from trainers.embed import split_to_embed
-    from trainers.folds import class_ids
+    from trainers.data.folds import class_ids
+    from trainers.evaluators.embed import split_to_embed
 
     x, labels = split_to_embed(data, name)
     labels = class_ids(labels)
@@ -242,7 +242,7 @@ def main(words=None) -> int:
     parser.add_argument("--replace", action="store_true")
     parser.add_argument("--print", action="store_true", dest="prints")
     arguments = parser.parse_args(words)
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     for folder in arguments.folders:

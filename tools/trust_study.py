@@ -107,7 +107,7 @@ def promises(method, embeddings, classes) -> dict:
 
     from embeddings_tf import metrics
     from embeddings_tf.scoring.nearest_rows import nearest_by_distance
-    from trainers.progress import Progress
+    from trainers.terminal.progress import Progress
 
     needed = PROTOCOL["num_support"] + PROTOCOL["num_query"]
     ids, sizes = np.unique(classes, return_counts=True)
@@ -204,16 +204,16 @@ def study(folder: pathlib.Path) -> tuple[dict, dict]:
     from embeddings_tf import metrics
     from embeddings_tf import models
     from embeddings_tf.models.method import Method
-    from trainers.checkpoint import load_best
-    from trainers.data import Data
-    from trainers.embed import embed
-    from trainers.embed import split_to_embed
+    from trainers.data.data import Data
+    from trainers.data.folds import class_ids
     from trainers.evaluators import unknown_classes
+    from trainers.evaluators.embed import embed
+    from trainers.evaluators.embed import split_to_embed
     from trainers.evaluators.occluded import EmbeddedSplit
-    from trainers.folds import class_ids
-    from trainers.provenance import provenance
-    from trainers.workdir import read_results
-    from trainers.workdir import run_of_workdir
+    from trainers.training.checkpoint import load_best
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import read_results
+    from trainers.workdirs.workdir import run_of_workdir
 
     started = time.monotonic()
     recipe, run = run_of_workdir(folder)
@@ -289,7 +289,7 @@ def study(folder: pathlib.Path) -> tuple[dict, dict]:
 
 def collect(folder: pathlib.Path, replace: bool) -> None:
     """Writes the result file and the figure of a run."""
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     from embeddings_tf import viz

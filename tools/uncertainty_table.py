@@ -17,10 +17,10 @@ from tools.rerun_command import command_lines
 from tools.rerun_command import own_fields
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
-from trainers.overrides import flat
-from trainers.overrides import overrides
 from trainers.recipes.uncertainty import RECIPES
-from trainers.workdir import recipe_fields
+from trainers.workdirs.overrides import flat
+from trainers.workdirs.overrides import overrides
+from trainers.workdirs.workdir import recipe_fields
 
 ROOT = pathlib.Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "uncertainty"

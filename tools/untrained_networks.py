@@ -19,7 +19,7 @@ from tools.cross_validation_results import by_fold
 from tools.generated_text import ROOT
 from tools.paired_difference import difference_table
 from tools.paired_difference import ratio_of_test_to_train
-from trainers.workdir import write_json
+from trainers.workdirs.workdir import write_json
 
 RESULT = ROOT / "benchmarks" / "results" / "untrained_networks.json"
 RECIPE = "sprites_f_statistic"
@@ -50,12 +50,12 @@ def evaluate(dataset: str, fold: str, seeds: range) -> dict:
     import keras
 
     from trainers.config import load_recipe
-    from trainers.data import Data
-    from trainers.embed import embed_points
-    from trainers.embed import split_to_embed
-    from trainers.fingerprint import fingerprint
-    from trainers.model import build_model
-    from trainers.provenance import provenance
+    from trainers.data.data import Data
+    from trainers.evaluators.embed import embed_points
+    from trainers.evaluators.embed import split_to_embed
+    from trainers.training.model import build_model
+    from trainers.workdirs.fingerprint import fingerprint
+    from trainers.workdirs.provenance import provenance
 
     fields = [f"dataset={dataset}", f"folds.fold={fold}"]
     data = Data(load_recipe(RECIPE, fields))
@@ -177,7 +177,7 @@ def main(words=None) -> None:
     arguments = parser.parse_args(words)
     if arguments.seeds < 1:
         parser.error(f"--seeds must be at least 1; received {arguments.seeds}")
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
     study(arguments.seeds)

@@ -16,7 +16,7 @@ from tools.paired_difference import means_of_shared_seeds
 from tools.uncertainty_table import run_of
 from trainers.config import load_recipe
 from trainers.recipes import every_recipe
-from trainers.workdir import recipe_fields
+from trainers.workdirs.workdir import recipe_fields
 
 RESULTS = ROOT / "benchmarks" / "results" / "verification"
 METHODS = {

@@ -1,1 +1,14 @@
-"""Training and evaluation from the command line: a run trains one recipe."""
+"""Training and evaluation from the command line: a run trains one recipe.
+
+The files of this folder are the commands, with what they share: `fit` trains a
+run, `command_line` parses arguments. The folders are their parts, each of which
+uses only those below it:
+
+- `goals`: recipes for data of the user's own. `trained`: a trained run in use.
+- `evaluators`: one file per kind of evaluation.
+- `training`: model, devices, checkpoints, learning rate.
+- `data`: examples, splits, folds, features.
+- `workdirs`: the folder of a run.
+- `config`: the typed form of a run.
+- `recipes`: one table per published experiment. `terminal`: what is printed.
+"""

@@ -3,22 +3,9 @@
 import argparse
 import io
 import os
-import pathlib
 import re
-import shlex
-import shutil
 import sys
 from typing import NoReturn
-
-from trainers.console import COMMANDS
-
-CONSOLE = "embeddings-tf"
-COMMAND_OF = {module: name for name, (module, _) in COMMANDS.items()}
-# Modules of other packages that have a script, installed beside ours.
-SCRIPTS = {
-    "tensorboard.main": "tensorboard",
-    "tensorflow.python.tools.saved_model_cli": "saved_model_cli",
-}
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -96,8 +83,8 @@ def parse(parser: argparse.ArgumentParser, words=None):
 
 def _list_fields(parser: argparse.ArgumentParser, words) -> None:
     """If the arguments contain a recipe, prints its fields and exits."""
-    from trainers.config import read_run
-    from trainers.run_help import help_of_run
+    from trainers.config.load import read_run
+    from trainers.config.run_help import help_of_run
 
     of_recipe = ArgumentParser(add_help=False)
     of_recipe.add_argument("--config")
@@ -151,40 +138,3 @@ def _one_line(error: Exception) -> str | None:
     elif text.startswith("in user code:"):  # a graph quotes the traced code
         text = re.split(r"^ *\w*Error: ", text, flags=re.M)[-1]
     return " ".join(text.split())
-
-
-def module_command(module: str) -> str:
-    """Returns the shell command that starts a module from this folder.
-
-    If this process was started by the console command, it is what the user
-    can type in the same way, such as `embeddings-tf evaluate`.
-    """
-    started = pathlib.Path(sys.argv[0])
-    if started.stem == CONSOLE:
-        if module in COMMAND_OF:
-            return f"{_as_typed(started)} {COMMAND_OF[module]}"
-        script = started.with_name(SCRIPTS.get(module, "no script"))
-        if script.is_file():
-            return _as_typed(script)
-    return f"{_as_typed(pathlib.Path(sys.executable))} -m {module}"
-
-
-def _as_typed(program: pathlib.Path) -> str:
-    """The shortest way to type a program in this folder."""
-    found = shutil.which(program.name)
-    if found and pathlib.Path(found).absolute() == program.absolute():
-        return program.name
-    if program.is_relative_to(pathlib.Path.cwd()):
-        program = program.relative_to(pathlib.Path.cwd())
-    return shlex.quote(str(program))
-
-
-def program(module: str) -> str:
-    """Returns the name of a command for `--help` and in messages.
-
-    It is `embeddings-tf NAME` if the process was started by this command, and
-    otherwise `python -m MODULE`.
-    """
-    if pathlib.Path(sys.argv[0]).stem == CONSOLE and module in COMMAND_OF:
-        return f"{CONSOLE} {COMMAND_OF[module]}"
-    return f"python -m {module}"

@@ -13,7 +13,8 @@ import shlex
 import sys
 
 from trainers import command_line
-from trainers.goals import goal as goal_of
+from trainers.goals.goals import goal as goal_of
+from trainers.terminal import command_names
 
 # Epochs without improvement: no method stops before the others.
 NEVER = 10**6
@@ -21,7 +22,7 @@ NEVER = 10**6
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.compare"),
+        prog=command_names.program("trainers.compare"),
         description="Train several methods with equal numbers of examples on "
         "your own data, and compare them repeat by repeat.",
         epilog="Any field of the recipes can be set for all methods: "
@@ -53,7 +54,7 @@ def compare(
     overrides: list[str],
 ) -> dict:
     """Trains and evaluates what is missing; returns the comparison."""
-    from trainers.workdir import folder_argument
+    from trainers.workdirs.workdir import folder_argument
 
     for override in overrides:
         field = override.partition("=")[0].removeprefix("training.")
@@ -77,11 +78,11 @@ def compare(
             "a comparison needs two methods and --repeats 2; received "
             f"{len(methods)} methods and {repeats} repeats"
         )
-    from trainers.strategy import start_one_machine
+    from trainers.training.strategy import start_one_machine
 
     start_one_machine(overrides)
-    from trainers.goal_recipe import plan_recipe
-    from trainers.progress import time_left
+    from trainers.goals.goal_recipe import plan_recipe
+    from trainers.terminal.progress import time_left
 
     # All before the first training, which may take hours.
     planned = {
@@ -118,7 +119,7 @@ def compare(
         seconds[method] += parts[0]["seconds"]
         passed.append(sum(part["seconds"] for part in parts))
         commits |= {part["commit"] for part in parts}
-    from trainers.provenance import provenance
+    from trainers.workdirs.provenance import provenance
 
     prints = {results["data_fingerprint"] for _, results in firsts.values()}
     own_divisions = len(prints) > 1
@@ -144,7 +145,7 @@ def compare(
     print(
         f"\nEvery number: {pathlib.Path(workdir) / 'comparison.json'}; "
         f"picture: {pathlib.Path(workdir) / 'comparison.png'}\n"
-        f"Next: {command_line.module_command('trainers.export')} --workdir "
+        f"Next: {command_names.module_command('trainers.export')} --workdir "
         f"{shlex.quote(str(pathlib.Path(workdir) / best / 'repeat_0'))} "
         "--directory saved_models/NAME"
     )
@@ -154,11 +155,11 @@ def compare(
 def _trained(planned, overrides) -> dict:
     """The results of one training; trains and evaluates it if needed."""
     from trainers.evaluate import evaluate
-    from trainers.goal_overrides import place_overrides
-    from trainers.goal_recipe import written_recipe
+    from trainers.goals.goal_overrides import place_overrides
+    from trainers.goals.goal_recipe import written_recipe
     from trainers.train import train
-    from trainers.workdir import is_evaluated
-    from trainers.workdir import read_results
+    from trainers.workdirs.workdir import is_evaluated
+    from trainers.workdirs.workdir import read_results
 
     folder = planned.path.parent
     with written_recipe(planned) as recipe:
@@ -191,7 +192,7 @@ def _require_same_data(dataset: str, found: tuple, first: tuple) -> None:
         ValueError: If they were trained, validated or tested on different
             examples.
     """
-    from trainers.same_data import FINGERPRINTS
+    from trainers.workdirs.same_data import FINGERPRINTS
 
     (folder, results), (other, expected) = found, first
     end = f"examples in {folder} than in {other}; put the data back and"
@@ -210,7 +211,7 @@ def _require_same_data(dataset: str, found: tuple, first: tuple) -> None:
     if len(tests - {None}) > 1:  # evaluations of earlier versions have none
         raise ValueError(
             f"{dataset} has other test {end} evaluate both again "
-            f"({command_line.module_command('trainers.evaluate')} --workdir "
+            f"({command_names.module_command('trainers.evaluate')} --workdir "
             "FOLDER), or choose another --workdir"
         )
 
@@ -227,7 +228,7 @@ def _test_to_train(run, own_divisions: bool) -> float:
 
 def _budgets(planned: dict) -> dict:
     """Examples of a batch and of a training, by method."""
-    from trainers.goal_config import rows_per_batch
+    from trainers.goals.goal_config import rows_per_batch
 
     found = {}
     for (method, _), plan in planned.items():
@@ -328,7 +329,7 @@ def table(comparison: dict) -> str:
 
 def _save(comparison: dict, workdir: pathlib.Path) -> None:
     from embeddings_tf import viz
-    from trainers.workdir import write_json
+    from trainers.workdirs.workdir import write_json
 
     figure = viz.paired_comparison_figure(
         {n: row["values"] for n, row in comparison["methods"].items()},

@@ -3,21 +3,7 @@
 import importlib
 import sys
 
-COMMANDS = {
-    "train": ("trainers.train", "train a recipe, or a goal on your own data"),
-    "evaluate": ("trainers.evaluate", "evaluate a trained workdir"),
-    "export": ("trainers.export", "write a SavedModel"),
-    "label-version": ("trainers.label_version", "label an exported version"),
-    "embed": ("trainers.embed_data", "embed a folder or a data set"),
-    "enroll": ("trainers.enroll", "add labelled examples to a gallery"),
-    "identify": ("trainers.identify", "who is it, or unknown"),
-    "verify": ("trainers.verify", "are two inputs of the same class"),
-    "nearest": ("trainers.nearest", "the most similar examples of a gallery"),
-    "compare": ("trainers.compare", "compare methods on your own data"),
-    "cross-validate": ("trainers.cross_validate", "train fold by fold"),
-    "tune": ("tuning.search", "search hyperparameters at random"),
-    "demo": ("trainers.demo", "train, evaluate, export and use the demo"),
-}
+from trainers.terminal.command_names import COMMANDS
 
 
 def main(words=None) -> int:

@@ -14,18 +14,19 @@ import sys
 import time
 
 from trainers import command_line
-from trainers.config import load_recipe
-from trainers.config import recipe_name
+from trainers.config.load import load_recipe
+from trainers.config.load import recipe_name
+from trainers.terminal import command_names
 
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.cross_validate"),
+        prog=command_names.program("trainers.cross_validate"),
         description="Train and evaluate a recipe fold by fold, or continue.",
         epilog="Fold 0 is for tuning: by default only the other folds run, and "
         "the summary contains all of them that have run. Any field of "
-        "the recipe except folds.fold can be set: --config.field=value. "
-        f"`{command_line.program('trainers.train')} --list` shows the recipes.",
+        "the recipe except folds.fold can be set: --config.field=value. `"
+        f"{command_names.program('trainers.train')} --list` shows the recipes.",
     )
     command_line.add_recipe(result, " with folds")
     result.add_argument(
@@ -60,22 +61,22 @@ def cross_validate(
     only if no other fold has run.
     """
     from trainers.evaluate import evaluate
-    from trainers.progress import time_left
-    from trainers.strategy import start
+    from trainers.terminal.progress import time_left
     from trainers.train import train
-    from trainers.workdir import as_json
-    from trainers.workdir import changed_fields
-    from trainers.workdir import claim
-    from trainers.workdir import differing_fields
-    from trainers.workdir import is_evaluated
-    from trainers.workdir import open_workdir
-    from trainers.workdir import require_free
+    from trainers.training.strategy import start
+    from trainers.workdirs.workdir import as_json
+    from trainers.workdirs.workdir import changed_fields
+    from trainers.workdirs.workdir import claim
+    from trainers.workdirs.workdir import differing_fields
+    from trainers.workdirs.workdir import is_evaluated
+    from trainers.workdirs.workdir import open_workdir
+    from trainers.workdirs.workdir import require_free
 
     whole, name = load_recipe(recipe, overrides), recipe_name(recipe)
     if whole.data.folds.num_folds == 0:
         raise ValueError(
             f"{recipe} has no folds; train it with "
-            f"{command_line.module_command('trainers.train')}"
+            f"{command_names.module_command('trainers.train')}"
         )
     if whole.training.strategy == "multi_worker":
         raise ValueError(
@@ -165,10 +166,10 @@ def _require_same_data(path: pathlib.Path, whole) -> None:
     Raises:
         ValueError: If the data has changed since the first fold.
     """
-    from trainers.data import Data
-    from trainers.fingerprint import fingerprint
-    from trainers.workdir import read_json
-    from trainers.workdir import write_json
+    from trainers.data.data import Data
+    from trainers.workdirs.fingerprint import fingerprint
+    from trainers.workdirs.workdir import read_json
+    from trainers.workdirs.workdir import write_json
 
     file = path / "folds.json"
     # The splits of one fold together are all the data.
@@ -188,7 +189,7 @@ def _require_same_data(path: pathlib.Path, whole) -> None:
 
 def _results(run: pathlib.Path) -> dict:
     """Returns results of a fold; without an evaluation, it must run."""
-    from trainers.workdir import read_results
+    from trainers.workdirs.workdir import read_results
 
     results = read_results(run)
     if not {"training", "evaluation"} <= set(results):
@@ -210,8 +211,8 @@ def _results(run: pathlib.Path) -> dict:
 
 def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     """Writes and prints the summary of the folds, and the curves."""
-    from trainers.quiet import import_tensorflow
-    from trainers.workdir import update_results
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.workdir import update_results
 
     import_tensorflow()
     from embeddings_tf import viz
@@ -249,7 +250,7 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     print(
         f"Every number: {path / 'results.json'}; curves: "
         f"{path / 'learning_curves.png'}\n"
-        f"Next: {command_line.module_command('trainers.export')} --workdir "
+        f"Next: {command_names.module_command('trainers.export')} --workdir "
         f"{shlex.quote(str(path / f'fold_{folds[0]}'))} --directory "
         "saved_models/NAME"
     )

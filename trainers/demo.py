@@ -13,13 +13,14 @@ import sys
 import time
 
 from trainers import command_line
+from trainers.terminal import command_names
 
 CLIENT = pathlib.Path(__file__).parent / "saved_model_client.py"
 
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.demo"),
+        prog=command_names.program("trainers.demo"),
         description=__doc__.partition("\n")[0],
     )
     result.add_argument("--workdir", default="runs/demo")
@@ -31,7 +32,7 @@ def demo(workdir: str, overrides: list[str]) -> None:
     if "strategy=multi_worker" in overrides:
         raise ValueError(
             "the demo runs on one machine; train on several machines with "
-            f"{command_line.module_command('trainers.train')}"
+            f"{command_names.module_command('trainers.train')}"
         )
     from trainers.evaluate import evaluate
     from trainers.export import export
@@ -78,9 +79,9 @@ def demo(workdir: str, overrides: list[str]) -> None:
         + ", ".join(f"{name} {value:.0f} s" for name, value in seconds.items())
         + f".\nLook at {folder / 'embedding.png'} and "
         f"{folder / 'evaluation.png'}.\nNext:\n"
-        f"  {command_line.module_command('tensorboard.main')} --logdir "
+        f"  {command_names.module_command('tensorboard.main')} --logdir "
         f"{shlex.quote(workdir)}\n"
-        f"  {command_line.module_command('trainers.train')} --list"
+        f"  {command_names.module_command('trainers.train')} --list"
         "      (all recipes)"
     )
 
@@ -93,7 +94,7 @@ def use(folder: pathlib.Path, saved_model: str) -> None:
     from embeddings_tf import models
     from embeddings_tf import sampling
     from embeddings_tf.ops.atomic_file import atomic_file
-    from trainers.checkpoint import load_best
+    from trainers.training.checkpoint import load_best
 
     x, labels = datasets.load("n_digit/digits_2_number", "test_unseen")
     indices = next(iter(sampling.episodes(labels, 30, 5, 10, seed=0))).numpy()

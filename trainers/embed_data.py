@@ -8,11 +8,11 @@ import shlex
 import sys
 
 from trainers import command_line
+from trainers.terminal import command_names
 
 ENDINGS = (".npz", ".parquet")
 # Classes and examples that the picture shows.
 CLASSES_DRAWN, EXAMPLES_DRAWN = 10, 2000
-KIND = "embeddings of embeddings_tf"
 INPUTS_HELP = (
     "files; or one folder, with a subfolder per class or without; or one data "
     "set such as image_folder:PATH; default: the run's own data"
@@ -45,7 +45,7 @@ def add_gallery(parser: argparse.ArgumentParser, made_by: str) -> None:
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.embed_data"),
+        prog=command_names.program("trainers.embed_data"),
         description="Embed images, recordings or features with the best "
         "checkpoint of a run.",
     )
@@ -70,18 +70,18 @@ def embed_data(
     workdir: str, inputs: list[str], split: str, output: str, projector: str
 ) -> None:
     """Embeds inputs and writes embeddings, labels and paths."""
-    from trainers.answers_file import require_writable
+    from trainers.workdirs.answers_file import require_writable
 
     path = require_writable("--output", output, ENDINGS)
     if path.suffix.lower() == ".parquet":
         _require_parquet()
 
-    from trainers.trained import embed_inputs
-    from trainers.trained import open_trained
+    from trainers.trained.trained import embed_inputs
+    from trainers.trained.trained import open_trained
 
     trained = open_trained(workdir)
     # It imports TensorFlow, which `open_trained` does quietly.
-    from trainers.inputs import read_inputs
+    from trainers.trained.inputs import read_inputs
 
     found = read_inputs(trained.run, inputs, split)
     embeddings = embed_inputs(trained, found)
@@ -95,13 +95,13 @@ def embed_data(
     if projector is not None:
         _write_projector(projector, trained, found, embeddings)
         print(
-            f"Look: {command_line.module_command('tensorboard.main')} "
+            f"Look: {command_names.module_command('tensorboard.main')} "
             f"--logdir {shlex.quote(projector)}, tab Projector"
         )
     _draw(trained, embeddings, found.labels)
     if path.suffix.lower() == ".npz":
         print(
-            f"Next: {command_line.module_command('trainers.nearest')} "
+            f"Next: {command_names.module_command('trainers.nearest')} "
             f"--gallery {shlex.quote(str(path))} QUERY"
         )
 
@@ -143,8 +143,8 @@ def _draw(trained, embeddings, labels) -> None:
     import numpy as np
 
     from embeddings_tf.models.method import Method
-    from trainers.pictures import save_picture
-    from trainers.plane import plane
+    from trainers.evaluators.plane import plane
+    from trainers.terminal.pictures import save_picture
 
     method = Method(trained.model)
     if min(method.points(embeddings).shape) < 2:
@@ -180,8 +180,9 @@ def _draw(trained, embeddings, labels) -> None:
 def _write_npz(path, trained, columns) -> None:
     from embeddings_tf.scoring import array_file
     from embeddings_tf.scoring.fingerprint import fingerprint
-    from trainers.stored_paths import relative_path
-    from trainers.stored_paths import stored_names
+    from trainers.trained.neighbours import KIND
+    from trainers.trained.stored_paths import relative_path
+    from trainers.trained.stored_paths import stored_names
 
     columns = {**columns, "paths": stored_names(columns["paths"], path)}
     settings = {
@@ -198,7 +199,7 @@ def _write_parquet(path, columns) -> None:
 
     import pandas
 
-    from trainers.workdir import write_atomically
+    from trainers.workdirs.workdir import write_atomically
 
     table = pandas.DataFrame(
         {
@@ -213,7 +214,7 @@ def _write_parquet(path, columns) -> None:
 
 def _write_projector(folder, trained, found, embeddings) -> None:
     from embeddings_tf.callbacks import EmbeddingProjector
-    from trainers.sprites import sprite_images
+    from trainers.data.sprites import sprite_images
 
     labels = {"path": found.names}
     if found.labels is not None:

@@ -10,13 +10,14 @@ import sys
 
 from trainers import command_line
 from trainers.embed_data import add_inputs
+from trainers.terminal import command_names
 
 SCORES = ("log_evidence", "nearest_distance")
 
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.enroll"),
+        prog=command_names.program("trainers.enroll"),
         description="Enrol labelled examples in a gallery: a new one, or one "
         "that exists. Nothing is trained.",
         epilog="The threshold for the answer 'unknown' comes from classes that "
@@ -91,13 +92,13 @@ def parser() -> argparse.ArgumentParser:
 
 def enroll(arguments: argparse.Namespace) -> None:
     """Adds or removes classes, and writes the gallery."""
-    from trainers.answers_file import require_writable
+    from trainers.workdirs.answers_file import require_writable
 
     path = require_writable("--gallery", arguments.gallery, (".npz",))
     _check(arguments, path)
-    from trainers.quiet import import_tensorflow
-    from trainers.stored_paths import workdir_of
-    from trainers.trained import require_trained
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.trained.stored_paths import workdir_of
+    from trainers.trained.trained import require_trained
 
     if path.exists():
         workdir = workdir_of(path, arguments.workdir, "trainers.enroll")
@@ -121,14 +122,14 @@ def _enroll(
     arguments: argparse.Namespace, path: pathlib.Path, workdir: str
 ) -> None:
     """Changes the gallery as it is now, with a lock on its folder."""
-    from trainers.galleries import calibrate
-    from trainers.galleries import calibration_inputs
-    from trainers.galleries import new_gallery
-    from trainers.galleries import open_gallery
-    from trainers.galleries import rows_to_enroll
-    from trainers.stored_paths import full_names
-    from trainers.stored_paths import stored_names
-    from trainers.trained import embed_inputs
+    from trainers.trained.galleries import calibrate
+    from trainers.trained.galleries import calibration_inputs
+    from trainers.trained.galleries import new_gallery
+    from trainers.trained.galleries import open_gallery
+    from trainers.trained.galleries import rows_to_enroll
+    from trainers.trained.stored_paths import full_names
+    from trainers.trained.stored_paths import stored_names
+    from trainers.trained.trained import embed_inputs
 
     rate = arguments.false_accept_rate
     if path.exists():
@@ -155,7 +156,7 @@ def _enroll(
     enrolled = set(gallery.classes_) if path.exists() else set()
     found = None
     if arguments.inputs:
-        from trainers.inputs import read_inputs
+        from trainers.trained.inputs import read_inputs
 
         found = read_inputs(trained.run, arguments.inputs, arguments.split)
         if arguments.label is not None:
@@ -202,7 +203,7 @@ def _draw(gallery, workdir) -> None:
     if examples is None:
         print("No picture: scores are drawn with a new threshold.")
         return
-    from trainers.pictures import save_picture
+    from trainers.terminal.pictures import save_picture
 
     scores = gallery.score_samples(examples.embeddings)
     rate = gallery.calibration_["false_accept_rate"]
@@ -314,7 +315,7 @@ def _report(path, gallery) -> None:
             f"{100 * gallery.typicality.refused:g} %."
         )
     print(
-        f"Next: {command_line.module_command('trainers.identify')} "
+        f"Next: {command_names.module_command('trainers.identify')} "
         f"--gallery {shlex.quote(str(path))} INPUT"
     )
 

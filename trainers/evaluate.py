@@ -11,11 +11,12 @@ import sys
 import time
 
 from trainers import command_line
+from trainers.terminal import command_names
 
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.evaluate"),
+        prog=command_names.program("trainers.evaluate"),
         description="Evaluate the best checkpoint of a run on its test data.",
         epilog="Fields of the recipe's evaluation can be set: "
         "--config.evaluation.num_episodes=1000; so can config.data_dir and "
@@ -27,16 +28,16 @@ def parser() -> argparse.ArgumentParser:
 
 def evaluate(workdir: str, overrides: list[str]) -> dict:
     """Evaluates the best checkpoint of a run; returns the results."""
+    from trainers.config.run_checks import check_evaluation
+    from trainers.config.run_config import apply_override
     from trainers.evaluators import evaluator
-    from trainers.provenance import provenance
-    from trainers.quiet import import_tensorflow
-    from trainers.run_checks import check_evaluation
-    from trainers.run_config import apply_override
-    from trainers.workdir import as_json
-    from trainers.workdir import open_workdir
-    from trainers.workdir import read_results
-    from trainers.workdir import run_of_workdir
-    from trainers.workdir import update_results
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.provenance import provenance
+    from trainers.workdirs.workdir import as_json
+    from trainers.workdirs.workdir import open_workdir
+    from trainers.workdirs.workdir import read_results
+    from trainers.workdirs.workdir import run_of_workdir
+    from trainers.workdirs.workdir import update_results
 
     with open_workdir(workdir, create=False) as path:
         before = read_results(path)
@@ -53,13 +54,13 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
             run = apply_override(run, override)
         check_evaluation(run)
         import_tensorflow()
-        from trainers.backbone_features import require_same_backbone
-        from trainers.checkpoint import load_best
-        from trainers.classes import classes_of
-        from trainers.classes import require_same_classes
-        from trainers.data import Data
-        from trainers.fingerprint import evaluation_fingerprint
-        from trainers.same_data import require_unseen_test
+        from trainers.data.backbone_features import require_same_backbone
+        from trainers.data.classes import classes_of
+        from trainers.data.classes import require_same_classes
+        from trainers.data.data import Data
+        from trainers.training.checkpoint import load_best
+        from trainers.workdirs.fingerprint import evaluation_fingerprint
+        from trainers.workdirs.same_data import require_unseen_test
 
         started = time.monotonic()
         print(f"Evaluating the best epoch of {path}.", flush=True)
@@ -96,7 +97,7 @@ def evaluate(workdir: str, overrides: list[str]) -> dict:
     print(
         f"Every number: {path / 'results.json'}; pictures: "
         f"{', '.join(str(p) for p in sorted(path.glob('*.png')))}\n"
-        f"Next: {command_line.module_command('trainers.export')} --workdir "
+        f"Next: {command_names.module_command('trainers.export')} --workdir "
         f"{shlex.quote(str(workdir))} --directory saved_models/NAME"
     )
     return results

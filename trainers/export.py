@@ -9,6 +9,7 @@ import shlex
 import sys
 
 from trainers import command_line
+from trainers.terminal import command_names
 
 UNIT_RANGE = ("warn", "refuse", "accept")
 SAVED_MODEL_CLI = "tensorflow.python.tools.saved_model_cli"
@@ -16,7 +17,7 @@ SAVED_MODEL_CLI = "tensorflow.python.tools.saved_model_cli"
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.export"),
+        prog=command_names.program("trainers.export"),
         description="Write the best checkpoint of a run as a SavedModel: the "
         "next version in the folder of a model.",
     )
@@ -96,11 +97,11 @@ def export(
         options: `gallery`, the file of a gallery or None, and arguments of
             `export_saved_model`.
     """
-    from trainers.quiet import import_tensorflow
-    from trainers.quiet import quiet_import
-    from trainers.workdir import folder_argument
-    from trainers.workdir import open_workdir
-    from trainers.workdir import run_of_workdir
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.terminal.quiet import quiet_import
+    from trainers.workdirs.workdir import folder_argument
+    from trainers.workdirs.workdir import open_workdir
+    from trainers.workdirs.workdir import run_of_workdir
 
     target = folder_argument("--directory", directory)
     existing = next(p for p in (target, *target.parents) if p.exists())
@@ -116,13 +117,13 @@ def export(
         from embeddings_tf.export.models_config import label_version
         from embeddings_tf.export.models_config import read_models_config
         from embeddings_tf.export.models_config import require_model_list
-        from trainers.backbone_features import network
-        from trainers.backbone_features import require_same_backbone
-        from trainers.checkpoint import load_best
-        from trainers.classes import FILE
-        from trainers.recordings import serving_decoder
-        from trainers.recordings import serving_front_end
-        from trainers.run_card import run_card
+        from trainers.data.backbone_features import network
+        from trainers.data.backbone_features import require_same_backbone
+        from trainers.data.classes import FILE
+        from trainers.data.recordings import serving_decoder
+        from trainers.data.recordings import serving_front_end
+        from trainers.training.checkpoint import load_best
+        from trainers.workdirs.run_card import run_card
 
         check_label(label)
         models = target.resolve().parent
@@ -161,7 +162,7 @@ def export(
         f"Model card: {written / 'model_card.md'}"
         + (f"\nPictures of its run: {pictures}" if pictures else "")
         + "\nLook: "
-        f"{command_line.module_command(SAVED_MODEL_CLI)} "
+        f"{command_names.module_command(SAVED_MODEL_CLI)} "
         f"show --all --dir {shlex.quote(target)}"
     )
     return target

@@ -13,34 +13,34 @@ from embeddings_tf.callbacks import Throughput
 from embeddings_tf.compat import skip_symbolic_build
 from embeddings_tf.losses.teachable_rows import LogTeachableRows
 from embeddings_tf.models import lower_rates
-from trainers import checkpoint
-from trainers import classes
-from trainers import strategy as strategies
-from trainers import workdir as workdirs
-from trainers.backbone_features import require_same_backbone
-from trainers.backbone_features import write_backbone
-from trainers.data import Data
+from trainers.config.own_code import import_own_code
+from trainers.config.own_code import require_loadable
+from trainers.config.run import Run
+from trainers.config.run_checks import check_run
+from trainers.config.run_config import config_of
+from trainers.data import classes
+from trainers.data.backbone_features import require_same_backbone
+from trainers.data.backbone_features import write_backbone
+from trainers.data.data import Data
 from trainers.evaluators import evaluator
-from trainers.initial_weights import copy_initial_weights
-from trainers.loop import loop
-from trainers.model import build_model
-from trainers.model import dtype_policy
-from trainers.monitor import require_logged
-from trainers.own_code import import_own_code
-from trainers.own_code import require_loadable
-from trainers.plain_copy import OnPlainCopy
-from trainers.plain_copy import all_variables
-from trainers.plain_copy import assign
-from trainers.plateau import ReduceOnPlateau
-from trainers.provenance import provenance
-from trainers.run import Run
-from trainers.run_checks import check_run
-from trainers.run_config import config_of
-from trainers.same_data import FINGERPRINTS
-from trainers.same_data import TRAINING_FINGERPRINT
-from trainers.same_data import require_same_data
-from trainers.steps_per_execution import steps_per_execution
-from trainers.watch import watch
+from trainers.training import checkpoint
+from trainers.training import strategy as strategies
+from trainers.training.initial_weights import copy_initial_weights
+from trainers.training.loop import loop
+from trainers.training.model import build_model
+from trainers.training.model import dtype_policy
+from trainers.training.monitor import require_logged
+from trainers.training.plain_copy import OnPlainCopy
+from trainers.training.plain_copy import all_variables
+from trainers.training.plain_copy import assign
+from trainers.training.plateau import ReduceOnPlateau
+from trainers.training.steps_per_execution import steps_per_execution
+from trainers.training.watch import watch
+from trainers.workdirs import workdir as workdirs
+from trainers.workdirs.provenance import provenance
+from trainers.workdirs.same_data import FINGERPRINTS
+from trainers.workdirs.same_data import TRAINING_FINGERPRINT
+from trainers.workdirs.same_data import require_same_data
 
 
 def fit(

@@ -8,13 +8,14 @@ import shlex
 import sys
 
 from trainers import command_line
-from trainers.answers_file import MOST_LINES
-from trainers.answers_file import add_answers
-from trainers.answers_file import answers_paths
-from trainers.answers_file import print_more
-from trainers.answers_file import write_answers
 from trainers.embed_data import add_gallery
 from trainers.embed_data import add_inputs
+from trainers.terminal import command_names
+from trainers.workdirs.answers_file import MOST_LINES
+from trainers.workdirs.answers_file import add_answers
+from trainers.workdirs.answers_file import answers_paths
+from trainers.workdirs.answers_file import print_more
+from trainers.workdirs.answers_file import write_answers
 
 # Answers are independent of each other, so blocks do not change them.
 ROWS_AT_ONCE = 256
@@ -22,7 +23,7 @@ ROWS_AT_ONCE = 256
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.identify"),
+        prog=command_names.program("trainers.identify"),
         description="Answer which enrolled class each input is in, or "
         "'unknown'.",
     )
@@ -38,18 +39,18 @@ def identify(arguments: argparse.Namespace) -> None:
     """Prints one line per input: path, answer, probability, score, decision."""
     import pathlib
 
-    from trainers.quiet import import_tensorflow
-    from trainers.stored_paths import workdir_of
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.trained.stored_paths import workdir_of
 
     output, figure = answers_paths(arguments)
     path = pathlib.Path(arguments.gallery).expanduser()
     workdir = workdir_of(path, arguments.workdir, "trainers.enroll")
     import_tensorflow()
-    from trainers.galleries import open_gallery
-    from trainers.inputs import read_inputs
-    from trainers.known_classes import groups_of_classes
-    from trainers.known_classes import is_enrolled
-    from trainers.trained import embed_inputs
+    from trainers.trained.galleries import open_gallery
+    from trainers.trained.inputs import read_inputs
+    from trainers.trained.known_classes import groups_of_classes
+    from trainers.trained.known_classes import is_enrolled
+    from trainers.trained.trained import embed_inputs
 
     trained, gallery = open_gallery(
         path, workdir, own_code=arguments.workdir is not None
@@ -75,7 +76,7 @@ def identify(arguments: argparse.Namespace) -> None:
         print(f"Every answer: {output}")
     _draw(gallery, groups, found, labelled, figure, trained.workdir)
     print(
-        f"Next: {command_line.module_command('trainers.nearest')} "
+        f"Next: {command_names.module_command('trainers.nearest')} "
         f"--gallery {shlex.quote(str(path))} "
         f"{shlex.join(arguments.inputs)}".rstrip()
     )
@@ -85,7 +86,7 @@ def _identified(gallery, embeddings, x) -> dict:
     """Returns the columns of the answers, and shows the progress."""
     import numpy as np
 
-    from trainers.progress import Progress
+    from trainers.terminal.progress import Progress
 
     progress, found = Progress(len(embeddings), "answer"), []
     for first in range(0, len(embeddings), ROWS_AT_ONCE):
@@ -135,8 +136,8 @@ def _print_untypical(found: dict) -> None:
 
 def _print_summary(gallery, labels, found, groups, enrolled) -> None:
     """With the classes of the inputs known, prints how many are right."""
-    from trainers.known_classes import ENROLLED
-    from trainers.known_classes import OTHER
+    from trainers.trained.known_classes import ENROLLED
+    from trainers.trained.known_classes import OTHER
 
     for name, rows in groups.items():
         rows, left_out = rows & ~enrolled, (rows & enrolled).sum()
@@ -168,7 +169,7 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
 
 def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
     """Draws the scores and, of labelled inputs, the confusions."""
-    from trainers.pictures import save_picture
+    from trainers.terminal.pictures import save_picture
 
     def draw():
         from embeddings_tf import viz

@@ -27,8 +27,8 @@ def parser() -> argparse.ArgumentParser:
 
 def label(directory: str, version: int, name: str) -> None:
     """Labels a version; prints all labels of the model."""
-    from trainers.quiet import import_tensorflow
-    from trainers.workdir import folder_argument
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.workdirs.workdir import folder_argument
 
     folder = folder_argument("--directory", directory)
     import_tensorflow()

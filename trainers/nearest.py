@@ -9,20 +9,21 @@ import shlex
 import sys
 
 from trainers import command_line
-from trainers.answers_file import MOST_LINES
-from trainers.answers_file import add_answers
-from trainers.answers_file import answers_paths
-from trainers.answers_file import print_more
-from trainers.answers_file import write_answers
 from trainers.embed_data import add_gallery
 from trainers.embed_data import add_inputs
+from trainers.terminal import command_names
+from trainers.workdirs.answers_file import MOST_LINES
+from trainers.workdirs.answers_file import add_answers
+from trainers.workdirs.answers_file import answers_paths
+from trainers.workdirs.answers_file import print_more
+from trainers.workdirs.answers_file import write_answers
 
 QUERIES_DRAWN = 8
 
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.nearest"),
+        prog=command_names.program("trainers.nearest"),
         description="Find the most similar examples of a gallery for each "
         "input. A file never finds itself, by its path.",
     )
@@ -48,8 +49,8 @@ def nearest(arguments: argparse.Namespace) -> None:
     """Prints one line per input: path, and class and value of neighbours."""
     import pathlib
 
-    from trainers.quiet import import_tensorflow
-    from trainers.stored_paths import workdir_of
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.trained.stored_paths import workdir_of
 
     output, figure = answers_paths(arguments)
     if arguments.k < 1:
@@ -57,10 +58,10 @@ def nearest(arguments: argparse.Namespace) -> None:
     path = pathlib.Path(arguments.gallery).expanduser()
     workdir = workdir_of(path, arguments.workdir, "trainers.embed_data")
     import_tensorflow()
-    from trainers.inputs import read_inputs
-    from trainers.neighbours import Neighbours
-    from trainers.trained import embed_inputs
-    from trainers.trained import open_trained
+    from trainers.trained.inputs import read_inputs
+    from trainers.trained.neighbours import Neighbours
+    from trainers.trained.trained import embed_inputs
+    from trainers.trained.trained import open_trained
 
     trained = open_trained(workdir, own_code=arguments.workdir is not None)
     gallery = Neighbours(trained.model, path, arguments.approximate)
@@ -81,7 +82,7 @@ def nearest(arguments: argparse.Namespace) -> None:
     pair = [str(inputs.names[0]), str(gallery.examples.names[rows[0, 0]])]
     if all(map(os.path.isfile, pair)):
         print(
-            f"Next: {command_line.module_command('trainers.verify')} "
+            f"Next: {command_names.module_command('trainers.verify')} "
             f"--workdir {shlex.quote(workdir)} {shlex.join(pair)}"
         )
 
@@ -118,7 +119,7 @@ def _print_summary(gallery, inputs, rows) -> None:
 def _draw(gallery, inputs, values, rows, path) -> None:
     import numpy as np
 
-    from trainers.pictures import save_picture
+    from trainers.terminal.pictures import save_picture
 
     some = np.unique(np.linspace(0, len(rows) - 1, QUERIES_DRAWN).astype(int))
     pictures = gallery.pictures(inputs, some, rows[some])

@@ -15,10 +15,11 @@ import shlex
 import sys
 
 from trainers import command_line
-from trainers.config import load_recipe
-from trainers.config import recipe_name
-from trainers.recipe_list import recipe_list
+from trainers.config.load import load_recipe
+from trainers.config.load import recipe_name
+from trainers.config.recipe_list import recipe_list
 from trainers.recipes import every_recipe
+from trainers.terminal import command_names
 
 # Share of the step time spent waiting for input, above which a hint is printed.
 LARGE_WAIT = 0.2
@@ -28,7 +29,7 @@ SHORT_SECONDS = 60
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.train"),
+        prog=command_names.program("trainers.train"),
         description="Train a recipe with model.fit, or continue a run. With "
         "DATA and --goal, write the recipe first.",
         epilog="Any field of the recipe can be set: --config.field=value or "
@@ -73,10 +74,10 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
     """Runs the training of a recipe in its workdir."""
     run, name = load_recipe(recipe, overrides), recipe_name(recipe)
 
-    from trainers.strategy import is_chief
-    from trainers.strategy import start
-    from trainers.workdir import open_workdir
-    from trainers.workdir import require_free
+    from trainers.training.strategy import is_chief
+    from trainers.training.strategy import start
+    from trainers.workdirs.workdir import open_workdir
+    from trainers.workdirs.workdir import require_free
 
     if not is_chief(run.training.strategy):
         start(run.training.strategy)
@@ -91,7 +92,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         from trainers.fit import fit
 
         print(
-            f"Watch: {command_line.module_command('tensorboard.main')} "
+            f"Watch: {command_names.module_command('tensorboard.main')} "
             f"--logdir {shlex.quote(workdir)}",
             flush=True,
         )
@@ -109,7 +110,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
         f"\n{training['monitor']} {training['best_value']:.4f} in epoch "
         f"{training['best_epoch']} of {training['epochs']}, "
         f"{training['seconds']:.0f} s.\n"
-        f"Next: {command_line.module_command('trainers.evaluate')} "
+        f"Next: {command_names.module_command('trainers.evaluate')} "
         f"--workdir {shlex.quote(workdir)}"
     )
 
@@ -117,7 +118,7 @@ def train(recipe: str, workdir: str, overrides: list[str]) -> None:
 def _save_curve(recipe: str, training: dict, file: pathlib.Path) -> None:
     """Draws the monitored measure after every epoch."""
     from embeddings_tf import viz
-    from trainers.pictures import save_picture
+    from trainers.terminal.pictures import save_picture
 
     name = pathlib.Path(recipe).name.removesuffix(".py")
     measure = training["monitor"]
@@ -139,18 +140,18 @@ def train_goal(
     overrides: list[str],
 ) -> None:
     """Writes the recipe of a goal into the workdir, and trains it."""
-    from trainers.goals import goal as goal_of
-    from trainers.workdir import folder_argument
+    from trainers.goals.goals import goal as goal_of
+    from trainers.workdirs.workdir import folder_argument
 
     goal_of(goal).require(goal_of(goal).method if method is None else method)
     folder_argument("--workdir", workdir)
 
-    from trainers.strategy import start_one_machine
+    from trainers.training.strategy import start_one_machine
 
     start_one_machine(overrides)
-    from trainers.goal_overrides import place_overrides
-    from trainers.goal_recipe import plan_recipe
-    from trainers.goal_recipe import written_recipe
+    from trainers.goals.goal_overrides import place_overrides
+    from trainers.goals.goal_recipe import plan_recipe
+    from trainers.goals.goal_recipe import written_recipe
 
     planned = plan_recipe(
         dataset, goal, method, split, workdir, overrides=overrides
@@ -170,11 +171,11 @@ def check(
             "check DATA alone, or --config WORKDIR/recipe.py"
         )
 
-    from trainers.quiet import import_tensorflow
+    from trainers.terminal.quiet import import_tensorflow
 
     import_tensorflow()
-    from trainers.check_data import check_data
-    from trainers.check_data import run_of_all
+    from trainers.data.check_data import check_data
+    from trainers.data.check_data import run_of_all
 
     count = check_data(run or run_of_all(dataset), for_goal=run is None)
     print(f"Read {count} examples; all can be used.")

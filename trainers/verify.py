@@ -8,11 +8,12 @@ import shlex
 import sys
 
 from trainers import command_line
-from trainers.answers_file import MOST_LINES
-from trainers.answers_file import add_answers
-from trainers.answers_file import answers_paths
-from trainers.answers_file import print_more
-from trainers.answers_file import write_answers
+from trainers.terminal import command_names
+from trainers.workdirs.answers_file import MOST_LINES
+from trainers.workdirs.answers_file import add_answers
+from trainers.workdirs.answers_file import answers_paths
+from trainers.workdirs.answers_file import print_more
+from trainers.workdirs.answers_file import write_answers
 
 CALIBRATIONS = ("logistic", "isotonic")
 # Pairs that the picture marks.
@@ -24,7 +25,7 @@ LEAST_CLASSES = 5
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("trainers.verify"),
+        prog=command_names.program("trainers.verify"),
         description="Answer whether two inputs are of the same class: "
         "probability, log-likelihood ratio, and a decision at a stated "
         "false-accept rate.",
@@ -87,9 +88,9 @@ def parser() -> argparse.ArgumentParser:
 
 def verify(arguments: argparse.Namespace) -> None:
     """Prints one line per pair: paths, answer, probability, ratio, score."""
-    from trainers.pairs import read_pairs
-    from trainers.quiet import import_tensorflow
-    from trainers.trained import require_trained
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.trained.pairs import read_pairs
+    from trainers.trained.trained import require_trained
 
     output, _ = answers_paths(arguments)
     for flag in ("false_accept_rate", "prior"):
@@ -106,11 +107,11 @@ def verify(arguments: argparse.Namespace) -> None:
     import_tensorflow()
     import numpy as np
 
-    from trainers.inputs import read_inputs
-    from trainers.inputs import read_rows
-    from trainers.trained import embed_inputs
-    from trainers.trained import open_trained
-    from trainers.verifiers import fitted_verifier
+    from trainers.trained.inputs import read_inputs
+    from trainers.trained.inputs import read_rows
+    from trainers.trained.trained import embed_inputs
+    from trainers.trained.trained import open_trained
+    from trainers.trained.verifiers import fitted_verifier
 
     trained = open_trained(arguments.workdir)
     names = list(dict.fromkeys([*pairs["first"], *pairs["second"]]))
@@ -158,7 +159,7 @@ def verify(arguments: argparse.Namespace) -> None:
         print(f"Every answer: {output}")
     _draw(columns, scores, is_same, trained.workdir)
     print(
-        f"Next: {command_line.module_command('trainers.enroll')} --workdir "
+        f"Next: {command_names.module_command('trainers.enroll')} --workdir "
         f"{shlex.quote(arguments.workdir)} --gallery FILE.npz FOLDER"
     )
 
@@ -167,7 +168,7 @@ def _draw(columns: dict, scores, is_same, workdir) -> None:
     """Draws the scores of held-out pairs, and marks the first asked pairs."""
     import pathlib
 
-    from trainers.pictures import save_picture
+    from trainers.terminal.pictures import save_picture
 
     sides = [
         [pathlib.PurePath(name).name for name in columns[side][:MOST_MARKED]]

@@ -5,9 +5,9 @@ import shlex
 import sys
 import time
 
-from trainers import command_line
 from trainers.config import load_recipe
-from trainers.workdir import read_results
+from trainers.terminal import command_names
+from trainers.workdirs.workdir import read_results
 
 
 class Progress:
@@ -33,7 +33,7 @@ class Progress:
             self.show()
 
     def show(self) -> dict:
-        from trainers.progress import time_left
+        from trainers.terminal.progress import time_left
         from tuning import report
 
         seconds = self.seconds_before + time.monotonic() - self.started
@@ -71,7 +71,7 @@ def save_trials_picture(path: pathlib.Path, results: dict) -> None:
     if not trials:
         return
     from embeddings_tf import viz
-    from trainers.pictures import save_picture
+    from trainers.terminal.pictures import save_picture
 
     save_picture(
         lambda: viz.trials_figure(
@@ -97,7 +97,7 @@ def _folds_of_winner(arguments) -> str:
     path = pathlib.Path(arguments.workdir)
     batches = run.training.num_epochs * run.training.steps_per_epoch
     return (
-        f"\nOther folds: {command_line.module_command('tuning.winner')} "
+        f"\nOther folds: {command_names.module_command('tuning.winner')} "
         f"--search {shlex.quote(str(path))} --batches {batches} "
         f"--workdir {shlex.quote(str(path / 'folds'))}"
     )
@@ -117,11 +117,11 @@ def say_what_is_next(arguments, results: dict, full: list[str]) -> None:
         f"{best['objective']:.4f}, trial {best['trial']}:\n"
         + "\n".join(f"    {name} = {value}" for name, value in values)
         + f"\nEvery trial: {path / 'trials.csv'}, {path / 'results.json'}\n"
-        f"Next: {command_line.module_command('trainers.train')} --config "
+        f"Next: {command_names.module_command('trainers.train')} --config "
         f"{shlex.quote(str(path / 'best.py'))} --workdir "
         f"{shlex.quote(str(path / 'best'))}"
         + "".join(f" {shlex.quote(f'--config.{field}')}" for field in full)
         + _folds_of_winner(arguments)
-        + f"\nWatch: {command_line.module_command('tensorboard.main')} "
+        + f"\nWatch: {command_names.module_command('tensorboard.main')} "
         f"--logdir {shlex.quote(str(path / 'trials'))}"
     )

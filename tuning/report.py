@@ -7,15 +7,15 @@ import pprint
 
 from keras_tuner.engine.trial import TrialStatus
 
-from trainers.config import read_run
+from trainers.config.load import read_run
+from trainers.config.run_config import config_of
 from trainers.cross_validate import flat
-from trainers.provenance import provenance
-from trainers.run_config import config_of
-from trainers.same_data import FINGERPRINTS
-from trainers.workdir import PLACE_FIELDS
-from trainers.workdir import read_results
-from trainers.workdir import update_results
-from trainers.workdir import write_atomically
+from trainers.workdirs.provenance import provenance
+from trainers.workdirs.same_data import FINGERPRINTS
+from trainers.workdirs.workdir import PLACE_FIELDS
+from trainers.workdirs.workdir import read_results
+from trainers.workdirs.workdir import update_results
+from trainers.workdirs.workdir import write_atomically
 from tuning.trial_files import objective_value
 
 TRAINING = ("best_epoch", "epochs", "steps", "seconds")

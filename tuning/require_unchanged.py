@@ -2,9 +2,9 @@
 
 import pathlib
 
-from trainers.run import Run
-from trainers.workdir import changed_fields
-from trainers.workdir import require_run
+from trainers.config.run import Run
+from trainers.workdirs.workdir import changed_fields
+from trainers.workdirs.workdir import require_run
 
 
 def require_unchanged(path: pathlib.Path, run: Run, **more) -> None:
@@ -13,7 +13,7 @@ def require_unchanged(path: pathlib.Path, run: Run, **more) -> None:
     Args:
         path: Workdir of a search or of a trial.
         run: The run of today's recipe and space.
-        **more: As in `trainers.workdir.claim`.
+        **more: As in `trainers.workdirs.workdir.claim`.
     """
     require_run(path)
     changed = changed_fields(path, run, **more)

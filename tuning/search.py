@@ -11,17 +11,18 @@ import sys
 import time
 
 from trainers import command_line
-from trainers import monitor
-from trainers.config import load_function
 from trainers.config import load_recipe
-from trainers.config import recipe_name
-from trainers.run import Run
-from trainers.run_config import config_of
-from trainers.run_config import run_from_config
-from trainers.workdir import claim
-from trainers.workdir import folder_argument
-from trainers.workdir import open_workdir
-from trainers.workdir import require_free
+from trainers.config.load import load_function
+from trainers.config.load import recipe_name
+from trainers.config.run import Run
+from trainers.config.run_config import config_of
+from trainers.config.run_config import run_from_config
+from trainers.terminal import command_names
+from trainers.training import monitor
+from trainers.workdirs.workdir import claim
+from trainers.workdirs.workdir import folder_argument
+from trainers.workdirs.workdir import open_workdir
+from trainers.workdirs.workdir import require_free
 from tuning.chief import leave_gpus
 from tuning.chief import role_of_this_process
 from tuning.chief import serve
@@ -43,13 +44,13 @@ def space_names() -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("tuning.search"),
+        prog=command_names.program("tuning.search"),
         description="Search the hyperparameters of a recipe at random, or "
         "continue a search.",
         epilog="Any field of the recipe can be set for all trials: "
         "--config.field=value. Spaces: "
         + ", ".join(space_names())
-        + f". `{command_line.program('trainers.train')} --list` shows the "
+        + f". `{command_names.program('trainers.train')} --list` shows the "
         "recipes.",
     )
     command_line.add_recipe(result)
@@ -120,9 +121,9 @@ def search(arguments, words: list[str]) -> None:
         )
     role = role_of_this_process(arguments.workers)
 
-    from trainers import strategy as strategies
-    from trainers.quiet import import_tensorflow
-    from trainers.quiet import quiet_import
+    from trainers.terminal.quiet import import_tensorflow
+    from trainers.terminal.quiet import quiet_import
+    from trainers.training import strategy as strategies
 
     if role in ("alone", "worker"):
         strategies.start(run.training.strategy)
@@ -250,7 +251,7 @@ def run_maker(run: Run, space):
 def _check_recipe(run: Run, objective: str) -> None:
     """Raises errors that would occur in every trial, before the first one."""
     from trainers.fit import check_recipe
-    from trainers.monitor import require_logged
+    from trainers.training.monitor import require_logged
 
     model, held_out = check_recipe(run)
     require_logged("--objective", objective, model, held_out)

@@ -3,7 +3,7 @@
 import pathlib
 import re
 
-from trainers import workdir as workdirs
+from trainers.workdirs import workdir as workdirs
 
 
 def objective_value(training: dict, name: str) -> float:

@@ -12,9 +12,9 @@ from keras_tuner.engine.trial import TrialStatus
 from keras_tuner.oracles import RandomSearchOracle
 
 from embeddings_tf import compat
-from trainers import workdir as workdirs
 from trainers.fit import fit
-from trainers.same_data import OtherDataError
+from trainers.workdirs import workdir as workdirs
+from trainers.workdirs.same_data import OtherDataError
 from tuning.require_unchanged import require_unchanged
 from tuning.trial_files import objective_value
 from tuning.trial_files import record_failure

@@ -19,18 +19,19 @@ import shlex
 import sys
 
 from trainers import command_line
-from trainers.config import load_function
 from trainers.config import load_recipe
-from trainers.config import read_run
+from trainers.config.load import load_function
+from trainers.config.load import read_run
+from trainers.config.run import Run
+from trainers.config.run_config import config_of
 from trainers.cross_validate import add_folds
 from trainers.cross_validate import cross_validate
 from trainers.cross_validate import flat
-from trainers.overrides import overrides
-from trainers.run import Run
-from trainers.run_config import config_of
-from trainers.workdir import read_results
-from trainers.workdir import recipe_fields
-from trainers.workdir import update_results
+from trainers.terminal import command_names
+from trainers.workdirs.overrides import overrides
+from trainers.workdirs.workdir import read_results
+from trainers.workdirs.workdir import recipe_fields
+from trainers.workdirs.workdir import update_results
 from tuning.require_unchanged import require_unchanged
 from tuning.search import SAME
 from tuning.search import SPACES
@@ -44,7 +45,7 @@ WARMUP = "warmup_steps"
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
-        prog=command_line.program("tuning.winner"),
+        prog=command_names.program("tuning.winner"),
         description="Train the best values of a search for a given number of "
         "batches, by default on all folds but the search's own, and evaluate "
         "them. The test classes of these folds are the classes on which the "
@@ -181,7 +182,7 @@ def train_winner(arguments: argparse.Namespace) -> dict:
 
     The section `search` of `results.json` then says where the values come from.
     """
-    from trainers.strategy import start_one_machine
+    from trainers.training.strategy import start_one_machine
 
     start_one_machine(arguments.overrides)
     workdir, folds = arguments.workdir, arguments.folds

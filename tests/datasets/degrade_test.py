@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from embeddings_tf.datasets import degrade
 from embeddings_tf.datasets.degrade import KINDS
-from trainers.evaluation_fields import Uncertainty
+from trainers.config.evaluation_fields import Uncertainty
 
 
 def images(count=6, height=12, width=16, channels=3, dtype="float32"):

@@ -5,7 +5,7 @@ import pathlib
 
 from embeddings_tf.export import signature_table
 from embeddings_tf.export.model_card import card_markdown
-from trainers.run_card import _divided
+from trainers.workdirs.run_card import _divided
 
 ROOT = pathlib.Path(__file__).parents[2]
 FOLDER = ROOT / "saved_models" / "demo"

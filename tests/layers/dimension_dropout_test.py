@@ -6,7 +6,7 @@ from embeddings_tf.layers import DimensionDropout
 from embeddings_tf.losses import FStatisticLoss
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import prepare_for_replicas
-from trainers.plain_copy import random_state
+from trainers.training.plain_copy import random_state
 
 LABELS = np.repeat(np.arange(4), 6)
 

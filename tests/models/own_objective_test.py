@@ -16,13 +16,13 @@ from embeddings_tf.export import export_saved_model
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import FewShotClassifier
 from tests.trainers.images import images
-from trainers import data
 from trainers.config import load_recipe
+from trainers.data import data
+from trainers.data.examples import examples_of_folds
 from trainers.evaluators import few_shot
 from trainers.evaluators import retrieval
 from trainers.evaluators import verification
-from trainers.examples import examples_of_folds
-from trainers.initial_weights import copy_initial_weights
+from trainers.training.initial_weights import copy_initial_weights
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "own_objective.md"

@@ -10,7 +10,7 @@ from tools.generated_text import FIGURES
 from tools.generated_text import read_between
 from trainers import command_line
 from trainers import compare
-from trainers import goals
+from trainers.goals import goals
 
 FOUND = comparison_table.load()
 

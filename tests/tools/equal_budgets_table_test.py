@@ -13,7 +13,7 @@ from tools import verification_results
 from tools.generated_text import read_between
 from trainers.config import load_recipe
 from trainers.cross_validate import flat
-from trainers.workdir import recipe_fields
+from trainers.workdirs.workdir import recipe_fields
 
 SEARCH = {
     "space": "disentangling",

@@ -11,7 +11,7 @@ from tools import n_digit_table
 from tools.generated_text import NOT_RUN
 from tools.generated_text import read_between
 from trainers.config import load_recipe
-from trainers.workdir import recipe_fields
+from trainers.workdirs.workdir import recipe_fields
 
 SPE = "n_digit_2_dim_2_stochastic_prototypes"
 PN = "n_digit_2_dim_2_prototypical"

@@ -7,7 +7,7 @@ import pytest
 from tools import omniglot_table
 from tools.generated_text import read_between
 from trainers.config import load_recipe
-from trainers.workdir import recipe_fields
+from trainers.workdirs.workdir import recipe_fields
 
 # The last column of the paper's table.
 MEANS = {

@@ -10,7 +10,7 @@ from tools import results_csv
 from tools import verification_results
 from tools.one_config import require_one_config
 from trainers.config import load_recipe
-from trainers.run_config import config_of
+from trainers.config.run_config import config_of
 
 
 def config(*overrides):

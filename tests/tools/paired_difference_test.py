@@ -16,7 +16,7 @@ from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train as ratio_of
 from tools.verification_results import paired_by
 from tools.verification_results import paired_numbers
-from trainers.folds import split_classes
+from trainers.data.folds import split_classes
 from trainers.recipes import every_recipe
 
 RNG = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from tools import samplers_study
 from tools.generated_text import NOT_RUN
 from tools.generated_text import read_between
 from trainers.config import load_recipe
-from trainers.workdir import recipe_fields
+from trainers.workdirs.workdir import recipe_fields
 
 TRAINING = {
     "steps": 2000,

@@ -13,11 +13,11 @@ from trainers import cross_validate
 from trainers import train
 from trainers.command_line import parse
 from trainers.config import load_recipe
-from trainers.overrides import overrides
 from trainers.recipes import every_recipe
-from trainers.workdir import differing_fields
-from trainers.workdir import recipe_fields
-from trainers.workdir import resolved
+from trainers.workdirs.overrides import overrides
+from trainers.workdirs.workdir import differing_fields
+from trainers.workdirs.workdir import recipe_fields
+from trainers.workdirs.workdir import resolved
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 

@@ -10,7 +10,7 @@ from tools import uncertainty_table
 from tools.generated_text import read_between
 from tools.rerun_command import rerun_command
 from trainers.config import load_recipe
-from trainers.workdir import recipe_fields
+from trainers.workdirs.workdir import recipe_fields
 
 
 def test_the_page_shows_the_result_files():

@@ -8,7 +8,7 @@ import pytest
 from tools import verification_results
 from tools import verification_table
 from trainers.config import load_recipe
-from trainers.workdir import recipe_fields
+from trainers.workdirs.workdir import recipe_fields
 
 METHOD = "omniglot_verification_lifted_structure_frozen"
 

@@ -13,8 +13,8 @@ from tensorflow_datasets.image_classification import cifar
 
 from embeddings_tf.optimizers import SGDWithL2
 from tests.trainers.images import images
-from trainers import checkpoint
 from trainers import train
+from trainers.training import checkpoint
 
 ARCHIVE = "cifar-10-binary.tar.gz"
 SHORT = (

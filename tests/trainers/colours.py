@@ -10,8 +10,8 @@ import numpy as np
 
 from tests.datasets.image_folders import write_image
 from trainers.config import load_recipe
-from trainers.model import build_model
-from trainers.workdir import claim
+from trainers.training.model import build_model
+from trainers.workdirs.workdir import claim
 
 HERE = pathlib.Path(__file__)
 NUM_IMAGES = 6

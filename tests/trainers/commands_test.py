@@ -16,20 +16,20 @@ from tests.trainers.commands import TINY
 from tests.trainers.commands import refused
 from tests.trainers.commands import tiny
 from tests.trainers.images import images
-from trainers import checkpoint
 from trainers import command_line
 from trainers import cross_validate
-from trainers import data
 from trainers import demo
 from trainers import evaluate
 from trainers import export
 from trainers import fit
 from trainers import train
-from trainers import workdir as workdirs
 from trainers.config import load_recipe
+from trainers.data import data
+from trainers.data.examples import examples_of_folds
 from trainers.evaluators import n_digit_few_shot
 from trainers.evaluators import retrieval
-from trainers.examples import examples_of_folds
+from trainers.training import checkpoint
+from trainers.workdirs import workdir as workdirs
 from tuning import search
 
 pytestmark = pytest.mark.usefixtures("in_checkout")

@@ -11,9 +11,9 @@ from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import compare
 from trainers import evaluate
-from trainers import goal_recipe
 from trainers.config import load_recipe
-from trainers.data import Data
+from trainers.data.data import Data
+from trainers.goals import goal_recipe
 
 BETTER = [0.80, 0.82, 0.90, 0.85]
 WORSE = [0.70, 0.75, 0.80, 0.85]

@@ -9,13 +9,13 @@ import pytest
 
 from tests.trainers.commands import refused
 from trainers import cross_validate
-from trainers import data
 from trainers import evaluate
 from trainers import train
-from trainers import workdir
-from trainers.best_file import best_file
 from trainers.config import load_recipe
-from trainers.examples import examples_of_folds
+from trainers.data import data
+from trainers.data.examples import examples_of_folds
+from trainers.training.best_file import best_file
+from trainers.workdirs import workdir
 
 NUM_PER_CLASS = 8
 

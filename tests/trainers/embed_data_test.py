@@ -17,8 +17,8 @@ from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from tests.trainers.enroll_test import TEST
 from trainers import embed_data
-from trainers.data import Data
-from trainers.trained import open_trained
+from trainers.data.data import Data
+from trainers.trained.trained import open_trained
 
 
 @pytest.fixture

@@ -371,7 +371,7 @@ def test_a_rate_that_cannot_be_promised_ends_before_inputs_are_embedded(
     def never(*_):
         raise AssertionError("inputs were embedded")
 
-    monkeypatch.setattr("trainers.trained.embed_inputs", never)
+    monkeypatch.setattr("trainers.trained.trained.embed_inputs", never)
     words = ["--workdir", colours / "run", "--gallery", tmp_path / "g.npz"]
     words += [colours / "photos", "--split", "test"]
     error = refused(capsys, enroll, *words, "--false-accept-rate", 0.001)

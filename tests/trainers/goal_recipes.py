@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from trainers import goal_recipe
 from trainers.config import load_recipe
+from trainers.goals import goal_recipe
 
 RNG = np.random.default_rng(0)
 # 10 classes of 12, and of the first class only 7.

@@ -13,12 +13,12 @@ from tests.datasets.image_folders import write_classes
 from tests.datasets.image_folders import write_digits
 from tests.datasets.image_folders import write_image
 from trainers import cross_validate
-from trainers import data
 from trainers import evaluate
 from trainers import train
 from trainers.config import load_recipe
+from trainers.data import data
+from trainers.data.examples import examples_of_folds
 from trainers.evaluators import few_shot
-from trainers.examples import examples_of_folds
 
 RECIPE = "omniglot_retrieval_triplet"
 

@@ -12,14 +12,14 @@ from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import objectives
 from tests.trainers.images import images
-from trainers import checkpoint
-from trainers import data
 from trainers import evaluate
 from trainers import train
+from trainers.data import data
+from trainers.data.examples import examples_of_folds
 from trainers.evaluators import trial_measures
 from trainers.evaluators import verification
-from trainers.examples import examples_of_folds
-from trainers.initial_weights import copy_initial_weights
+from trainers.training import checkpoint
+from trainers.training.initial_weights import copy_initial_weights
 
 SHORT = (
     "deterministic=False",

@@ -4,10 +4,10 @@ import keras
 import numpy as np
 import pytest
 
-from trainers.config import build
 from trainers.config import load_recipe
-from trainers.config import recipe_names
-from trainers.model import build_model
+from trainers.config.load import build
+from trainers.config.load import recipe_names
+from trainers.training.model import build_model
 
 SETS = (
     "cars196_",

@@ -18,18 +18,18 @@ from trainers import evaluate
 from trainers import export
 from trainers import fit
 from trainers import train
-from trainers import workdir as workdirs
-from trainers.classes import classes_of
-from trainers.classes import require_same_classes
-from trainers.classes import warn_of_initial_weights
-from trainers.classes import write_classes as write_classes_of
 from trainers.config import load_recipe
-from trainers.data import Data
-from trainers.fingerprint import fingerprint
-from trainers.inputs import read_split
-from trainers.same_data import FINGERPRINTS
-from trainers.same_data import OtherDataError
-from trainers.same_data import require_same_data
+from trainers.data.classes import classes_of
+from trainers.data.classes import require_same_classes
+from trainers.data.classes import warn_of_initial_weights
+from trainers.data.classes import write_classes as write_classes_of
+from trainers.data.data import Data
+from trainers.trained.inputs import read_split
+from trainers.workdirs import workdir as workdirs
+from trainers.workdirs.fingerprint import fingerprint
+from trainers.workdirs.same_data import FINGERPRINTS
+from trainers.workdirs.same_data import OtherDataError
+from trainers.workdirs.same_data import require_same_data
 
 RECIPE = "omniglot_retrieval_triplet"
 RNG = np.random.default_rng(0)

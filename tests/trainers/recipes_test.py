@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from trainers import recipe_list
 from trainers import train
 from trainers.config import load_recipe
-from trainers.recipe import Recipe
+from trainers.config import recipe_list
 from trainers.recipes import every_recipe
+from trainers.recipes.recipe import Recipe
 
 ROOT = pathlib.Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"

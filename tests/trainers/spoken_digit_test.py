@@ -12,13 +12,13 @@ import tensorflow as tf
 from embeddings_tf import metrics
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.datasets import speech
-from trainers import checkpoint
 from trainers import cross_validate
-from trainers import data
 from trainers import export
 from trainers import train
 from trainers.config import load_recipe
-from trainers.examples import examples_of_folds
+from trainers.data import data
+from trainers.data.examples import examples_of_folds
+from trainers.training import checkpoint
 
 SPEAKERS = ("ada", "bob", "cy", "di", "eva")
 NUM_WORDS, NUM_EACH = 10, 3

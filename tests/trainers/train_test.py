@@ -199,9 +199,9 @@ def test_the_demo_goes_the_whole_way(tmp_path):
 @pytest.mark.slow
 def test_half_precision_in_pieces_resumes_too(tmp_path, monkeypatch):
     """Loss scale and optimiser are restored; input wait is reported."""
-    from trainers import checkpoint
     from trainers import evaluate
     from trainers import train as trainer
+    from trainers.training import checkpoint
 
     words = ["--config", TINY, "--config.precision=mixed_float16"]
     words += ["--config.piece_size=7", "--config.num_epochs=2"]

@@ -10,10 +10,10 @@ from embeddings_tf import metrics
 from tests.datasets.speech_files import float_matrix
 from tests.datasets.speech_files import write_ark
 from tests.datasets.speech_files import write_table
-from trainers import data
 from trainers import evaluate
 from trainers import train
 from trainers.config import load_recipe
+from trainers.data import data
 from trainers.evaluators import trial_measures
 from trainers.evaluators import verification
 

@@ -11,7 +11,7 @@ each class is used; every entry takes three times as long.
 import json
 import sys
 
-from trainers import strategy as strategies
+from trainers.training import strategy as strategies
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def _steps(entry, strategy, is_first) -> dict | None:
 
     from embeddings_tf.testing.made_up_batches import NUM_ROWS
     from embeddings_tf.testing.made_up_batches import separable
-    from trainers.loop import loop
+    from trainers.training.loop import loop
 
     keras.utils.set_random_seed(0)
     labels, _ = entry.batch()

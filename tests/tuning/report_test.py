@@ -5,8 +5,8 @@ import types
 import keras_tuner
 import pytest
 
-from trainers.config import load_function
 from trainers.config import load_recipe
+from trainers.config.load import load_function
 from tuning import search
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from embeddings_tf import sampling
 from embeddings_tf.datasets.sprites.characters import NUM_VALUES
-from trainers import model
-from trainers.config import load_function
 from trainers.config import load_recipe
-from trainers.run_config import config_of
+from trainers.config.load import load_function
+from trainers.config.run_config import config_of
+from trainers.training import model
 from tuning import methods
 from tuning.fields import choose
 from tuning.fields import set_field

@@ -6,9 +6,9 @@ import os
 import keras_tuner
 import pytest
 
-from trainers import workdir
 from trainers.config import load_recipe
-from trainers.workdir import open_workdir
+from trainers.workdirs import workdir
+from trainers.workdirs.workdir import open_workdir
 from tuning import report
 from tuning import tuner
 from tuning.local_workers import MAX_KILLS

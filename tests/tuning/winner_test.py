@@ -8,10 +8,10 @@ import keras_tuner
 import pytest
 
 from trainers import command_line
-from trainers.config import load_function
 from trainers.config import load_recipe
-from trainers.run_config import config_of
-from trainers.workdir import claim
+from trainers.config.load import load_function
+from trainers.config.run_config import config_of
+from trainers.workdirs.workdir import claim
 from tuning import search
 from tuning import winner
 from tuning.progress import say_what_is_next

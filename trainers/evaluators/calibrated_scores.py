@@ -9,13 +9,13 @@ import numpy as np
 from embeddings_tf import metrics
 from embeddings_tf import scoring
 from embeddings_tf.scoring.separated import are_separated
-from trainers.embed import embed
-from trainers.embed import split_to_embed
-from trainers.examples import rows_of_classes
-from trainers.examples import some_of_each_class
-from trainers.examples import take
-from trainers.folds import class_ids
-from trainers.progress import Progress
+from trainers.data.examples import rows_of_classes
+from trainers.data.examples import some_of_each_class
+from trainers.data.examples import take
+from trainers.data.folds import class_ids
+from trainers.evaluators.embed import embed
+from trainers.evaluators.embed import split_to_embed
+from trainers.terminal.progress import Progress
 
 # Up to this number of examples, all pairs are used: two million trials.
 MOST_EXAMPLES = 2_000

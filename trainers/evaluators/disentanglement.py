@@ -7,12 +7,12 @@ from embeddings_tf import callbacks
 from embeddings_tf import metrics
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
-from trainers.embed import HeldOutPoints
-from trainers.embed import embed_points
-from trainers.embed import split_to_embed
-from trainers.folds import class_ids
-from trainers.model import build_model
-from trainers.progress import Progress
+from trainers.data.folds import class_ids
+from trainers.evaluators.embed import HeldOutPoints
+from trainers.evaluators.embed import embed_points
+from trainers.evaluators.embed import split_to_embed
+from trainers.terminal.progress import Progress
+from trainers.training.model import build_model
 
 # Number of held-out images for the likelihood during training.
 NUM_RECONSTRUCTIONS = 512

@@ -4,10 +4,10 @@ import numpy as np
 
 from embeddings_tf import metrics
 from embeddings_tf.models.method import Method
-from trainers.embed import embed
+from trainers.evaluators.embed import embed
 from trainers.evaluators.scores import scores_of_pairs
 from trainers.evaluators.trial_measures import measures
-from trainers.progress import Progress
+from trainers.terminal.progress import Progress
 
 
 def listed_trials(run, data, model, plda, path: str) -> tuple[dict, dict]:

@@ -9,9 +9,9 @@ from embeddings_tf.datasets import Utterances
 from embeddings_tf.datasets import corrupt
 from embeddings_tf.datasets import occlusion_mask
 from embeddings_tf.models.method import Method
-from trainers.embed import embed
+from trainers.evaluators.embed import embed
 from trainers.evaluators.rank_correlation import rank_correlation
-from trainers.progress import Progress
+from trainers.terminal.progress import Progress
 
 BLOCK = 1000
 CONDITIONS = ("clean", "corrupt_support", "corrupt_query")

@@ -11,12 +11,12 @@ from scipy import special
 from embeddings_tf import viz
 from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
-from trainers.embed import embed
-from trainers.embed import split_to_embed
+from trainers.data.folds import class_ids
 from trainers.evaluators import few_shot
 from trainers.evaluators import unknown_scores
-from trainers.folds import class_ids
-from trainers.progress import Progress
+from trainers.evaluators.embed import embed
+from trainers.evaluators.embed import split_to_embed
+from trainers.terminal.progress import Progress
 
 # Examples of a data set, and of noise, that are embedded.
 MOST_EXAMPLES = 2000

@@ -12,19 +12,19 @@ from embeddings_tf import metrics
 from embeddings_tf import scoring
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
-from trainers.embed import BLOCK
-from trainers.embed import HeldOutPoints
-from trainers.embed import embed
-from trainers.embed import embed_points
-from trainers.embed import split_to_embed
+from trainers.data.examples import take
+from trainers.data.folds import class_ids
+from trainers.data.sprites import sprite_images
 from trainers.evaluators import uncertainty
+from trainers.evaluators.embed import BLOCK
+from trainers.evaluators.embed import HeldOutPoints
+from trainers.evaluators.embed import embed
+from trainers.evaluators.embed import embed_points
+from trainers.evaluators.embed import split_to_embed
 from trainers.evaluators.scores import own_score
-from trainers.examples import take
-from trainers.folds import class_ids
-from trainers.model import build_model
-from trainers.progress import Progress
-from trainers.progress import counted_images
-from trainers.sprites import sprite_images
+from trainers.terminal.progress import Progress
+from trainers.terminal.progress import counted_images
+from trainers.training.model import build_model
 
 TITLES = {"area_under_risk_coverage": "AURC", "recall_auroc": "R-AUROC"}
 # Queries whose neighbours are searched for the picture, and that it shows.

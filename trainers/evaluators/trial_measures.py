@@ -3,7 +3,7 @@
 import numpy as np
 
 from embeddings_tf import metrics
-from trainers.progress import Progress
+from trainers.terminal.progress import Progress
 
 # 64 MiB of bins, because fused scores are dense near 1.
 NUM_BITS = 22

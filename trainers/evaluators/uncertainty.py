@@ -13,13 +13,13 @@ from embeddings_tf import metrics
 from embeddings_tf.callbacks.variance_shares import variance_shares
 from embeddings_tf.datasets.degrade import KINDS
 from embeddings_tf.models.method import Method
-from trainers.embed import split_to_embed
+from trainers.data.examples import rows_of_classes
+from trainers.data.folds import class_ids
+from trainers.evaluators.embed import split_to_embed
 from trainers.evaluators.episodes import episode_log_prob
 from trainers.evaluators.occluded import BLOCK
 from trainers.evaluators.rank_correlation import rank_correlation
-from trainers.examples import rows_of_classes
-from trainers.folds import class_ids
-from trainers.progress import Progress
+from trainers.terminal.progress import Progress
 
 CLEAN, CORRUPT = "clean", "corrupt"
 

@@ -5,7 +5,7 @@ import numpy as np
 from trainers.evaluators import promises
 from trainers.evaluators import unknown_scores
 from trainers.evaluators.occluded import EmbeddedSplit
-from trainers.progress import Progress
+from trainers.terminal.progress import Progress
 
 # More episodes take long, and hardly change the mean.
 MOST_EPISODES = 100

@@ -9,10 +9,13 @@ from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
-from trainers.embed import embed
-from trainers.embed import split_to_embed
+from trainers.data.examples import some_of_each_class
+from trainers.data.folds import class_ids
 from trainers.evaluators import calibrated_scores
 from trainers.evaluators import fewer_pairs as fewer
+from trainers.evaluators.embed import embed
+from trainers.evaluators.embed import split_to_embed
+from trainers.evaluators.held_out import HeldOut
 from trainers.evaluators.listed_trials import listed_trials
 from trainers.evaluators.scores import all_scores
 from trainers.evaluators.scores import likelihood_ratios
@@ -24,10 +27,7 @@ from trainers.evaluators.trial_measures import claimed_classes
 from trainers.evaluators.trial_measures import distance_properties
 from trainers.evaluators.trial_measures import measures
 from trainers.evaluators.trial_measures import streamed
-from trainers.examples import some_of_each_class
-from trainers.folds import class_ids
-from trainers.held_out import HeldOut
-from trainers.progress import Progress
+from trainers.terminal.progress import Progress
 
 # More trials are counted in bins instead of stored.
 EXACT_TRIALS = 5_000_000

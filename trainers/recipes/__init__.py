@@ -4,7 +4,7 @@ import functools
 import importlib
 import pkgutil
 
-from trainers.recipe import Recipe
+from trainers.recipes.recipe import Recipe
 
 
 @functools.cache

@@ -31,8 +31,8 @@ Departures from the paper:
 - The baseline's triplets differ (`sections.TRIPLET_BASELINE`).
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
+from trainers.recipes.recipe import Recipe
 
 
 def speakers(method: dict, score: str = ""):

@@ -47,8 +47,8 @@ Departures from the paper and its code:
   (`sections.TRIPLET_BASELINE`).
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
+from trainers.recipes.recipe import Recipe
 
 
 def cifar10(method: dict, l2: float):

@@ -16,9 +16,9 @@ constant rate and a patience. They took 124 minutes, 0.75 s a step, on a core
 that other processes shared; the time on a core of its own was not measured.
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
+from trainers.recipes.recipe import Recipe
 
 
 def stochastic_prototypes():

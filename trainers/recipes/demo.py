@@ -6,9 +6,9 @@ about a minute on two cores.
     python -m trainers.train --config demo --workdir runs/demo
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import n_digit
 from trainers.recipes.learning_rates import cosine_decay
+from trainers.recipes.recipe import Recipe
 
 
 def get_config():

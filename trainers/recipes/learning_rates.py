@@ -1,4 +1,4 @@
-"""Learning rates as config sections, for `trainers.model`."""
+"""Learning rates as config sections, for `trainers.training.model`."""
 
 
 def cosine_decay(learning_rate: float, num_steps: int) -> dict:

@@ -21,9 +21,9 @@ languages. Encoder and distance start from the run in `initial_weights`,
 and are trained with a tenth of its learning rate.
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
+from trainers.recipes.recipe import Recipe
 
 
 def plane(method: dict):

@@ -33,10 +33,10 @@ import dataclasses
 
 import ml_collections
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
 from trainers.recipes.learning_rates import halving
+from trainers.recipes.recipe import Recipe
 
 SEEN_CLASSES = {2: 70, 3: 100}
 UNSEEN_CLASSES = {2: 30, 3: 100}

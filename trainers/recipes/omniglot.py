@@ -44,9 +44,9 @@ batches are sampled independently, instead of epochs without replacement.
 
 import dataclasses
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
+from trainers.recipes.recipe import Recipe
 
 
 def retrieval(loss: dict, distance: str, **evaluation):

@@ -26,8 +26,8 @@ projection. It raises the error here (docs/results/verification.md). Validation
 uses five drawings of each of the validation characters.
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
+from trainers.recipes.recipe import Recipe
 
 TRIPLET = sections.TRIPLET_BASELINE["loss"]
 CLASSIFIER = {"auxiliary": "additive_margin"}

@@ -18,8 +18,8 @@ batches as in the paper for persons, and for birds for 61 % (F-statistic) and
 152 % (losses of 10 images).
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
+from trainers.recipes.recipe import Recipe
 
 
 def retrieval(

@@ -37,10 +37,10 @@ Not run on the real data. Departures from the paper and its code:
   (`sections.TRIPLET_BASELINE`).
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import inverse_square_root
 from trainers.recipes.learning_rates import steps
+from trainers.recipes.recipe import Recipe
 
 DIM, SIZE = 128, 224
 NUM_CLASSES, NUM_PER_CLASS = 24, 5

@@ -4,8 +4,8 @@ import dataclasses
 
 import ml_collections
 
-from trainers.recipe import Recipe
 from trainers.recipes.learning_rates import cosine_decay
+from trainers.recipes.recipe import Recipe
 
 # Dimensions of the embedding for small data sets of speech.
 X_VECTOR_DIM = 64

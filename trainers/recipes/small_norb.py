@@ -13,8 +13,8 @@ histogram loss are measured without scaling them to length 1
 (`config.evaluation.normalize_codes`).
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
+from trainers.recipes.recipe import Recipe
 
 
 def factor_oracle(loss: dict, num_per_value: int, learning_rate: float):

@@ -28,8 +28,8 @@ Departures from the paper:
 - The baseline's triplets differ (`sections.TRIPLET_BASELINE`).
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
+from trainers.recipes.recipe import Recipe
 
 # Parts of a name such as "7_jackson_32.wav".
 DIGIT = {"feature": "audio/filename", "pattern": r"^(\d)_"}

@@ -41,9 +41,9 @@ F-statistic loss trains more slowly with it and uses twice as many batches;
 `sprites_f_statistic_long` uses as many batches without it.
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
+from trainers.recipes.recipe import Recipe
 
 FACTOR_NAMES = (
     "gender",

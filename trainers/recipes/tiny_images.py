@@ -13,9 +13,9 @@ Departures from the recipes of mini-ImageNet: Adam with cosine decay, fewer
 images (spread over each class in validation), 1,500 batches of 120 images.
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import omniglot_verification
 from trainers.recipes import sections
+from trainers.recipes.recipe import Recipe
 
 
 def verification(method: dict, score: str = ""):

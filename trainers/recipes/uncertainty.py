@@ -15,9 +15,9 @@ Nothing here is from a paper. 1,000 episodes are a screening, which takes ten
 minutes on one core; docs/uncertainty.md has its results.
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import cosine_decay
+from trainers.recipes.recipe import Recipe
 
 STEPS_PER_EPOCH, NUM_EPOCHS = 100, 10
 HEAD = {"name": "UncertaintyHead"}

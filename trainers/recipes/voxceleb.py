@@ -44,9 +44,9 @@ list, which is a test list. To avoid this, name another list and split in
 `config.validation`.
 """
 
-from trainers.recipe import Recipe
 from trainers.recipes import sections
 from trainers.recipes.learning_rates import inverse_square_root
+from trainers.recipes.recipe import Recipe
 
 # The classifier uses this dimension; distance, cosine and PLDA use 512.
 PROJECTION_DIM = 256

@@ -11,8 +11,8 @@ from embeddings_tf.datasets.l_shapes import draw_l_shapes
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
-from trainers import data
 from trainers.config import load_recipe
+from trainers.data import data
 from trainers.evaluators import colour_orientation
 from trainers.evaluators import evaluator
 

@@ -9,12 +9,12 @@ import pytest
 
 from embeddings_tf import losses
 from embeddings_tf import metrics
-from trainers.evaluation_fields import Disentanglement
+from trainers.config.evaluation_fields import Disentanglement
 from trainers.evaluators import disentanglement
 from trainers.evaluators.disentanglement import _published_measures
 from trainers.evaluators.disentanglement import modularity_of_ideal
-from trainers.monitor import direction
-from trainers.progress import Progress
+from trainers.terminal.progress import Progress
+from trainers.training.monitor import direction
 
 
 def test_independent_factors():

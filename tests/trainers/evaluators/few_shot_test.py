@@ -14,9 +14,9 @@ from embeddings_tf.objectives import FullCovariancePrototypes
 from embeddings_tf.objectives import HedgedInstances
 from embeddings_tf.objectives import SoftContrastive
 from tests.trainers.images import images
-from trainers import data
 from trainers.config import load_recipe
-from trainers.config import recipe_names
+from trainers.config.load import recipe_names
+from trainers.data import data
 from trainers.evaluate import save_figures
 from trainers.evaluators import episodes
 from trainers.evaluators import evaluator

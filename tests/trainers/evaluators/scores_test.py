@@ -16,10 +16,10 @@ from embeddings_tf.objectives import FullCovariancePrototypes
 from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.scoring import Verifier
 from trainers.config import load_recipe
-from trainers.evaluation_fields import VerificationValidation
+from trainers.config.evaluation_fields import VerificationValidation
 from trainers.evaluators import scores
 from trainers.evaluators import verification
-from trainers.goals import GOALS
+from trainers.goals.goals import GOALS
 
 LABELS = np.repeat(np.arange(6), 5)
 

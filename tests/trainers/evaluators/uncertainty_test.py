@@ -19,12 +19,12 @@ from tests.datasets.image_folders import write_digits
 from tests.trainers.images import images
 from trainers import evaluate
 from trainers import train
-from trainers.checkpoint import load_best
 from trainers.config import load_recipe
-from trainers.data import Data
+from trainers.data.data import Data
+from trainers.data.folds import class_ids
 from trainers.evaluators import uncertainty
-from trainers.folds import class_ids
-from trainers.workdir import run_of_workdir
+from trainers.training.checkpoint import load_best
+from trainers.workdirs.workdir import run_of_workdir
 
 RECIPE = "uncertainty_image_folder_dim_2_stochastic_prototypes"
 SHORT = (

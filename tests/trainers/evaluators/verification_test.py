@@ -8,18 +8,18 @@ import pytest
 
 from embeddings_tf import metrics
 from embeddings_tf.datasets import Utterances
-from trainers import checkpoint
 from trainers import cross_validate
-from trainers import data
 from trainers import evaluate
 from trainers import export
 from trainers import train
 from trainers.config import load_recipe
-from trainers.embed import embed
-from trainers.evaluation_fields import Plda
+from trainers.config.evaluation_fields import Plda
+from trainers.data import data
+from trainers.data.examples import examples_of_folds
 from trainers.evaluators import verification
-from trainers.examples import examples_of_folds
-from trainers.model import build_model
+from trainers.evaluators.embed import embed
+from trainers.training import checkpoint
+from trainers.training.model import build_model
 
 NUM_SPEAKERS, NUM_OFFICIAL_TEST = 16, 4
 NUM_PER_SPEAKER = 5

@@ -1,0 +1,113 @@
+"""`--config RECIPE --help`: every field with type, value and help."""
+
+import re
+import shlex
+
+import pytest
+
+from trainers import evaluate
+from trainers import train
+from trainers.config import load_recipe
+from trainers.config.load import recipe_names
+from trainers.config.run_config import apply_override
+from trainers.config.run_help import help_of_run
+
+
+def printed(capsys, module, *words):
+    with pytest.raises(SystemExit) as end:
+        module.main([*words])
+    found = capsys.readouterr()
+    return end.value.code, found.out, found.err
+
+
+def test_every_field_of_the_demo(capsys):
+    code, out, _ = printed(capsys, train, "--config", "demo", "--help")
+    assert code == 0
+    for line, help in (
+        ("--config.dataset=n_digit/digits_2_number  (str)", "Name that"),
+        ("--config.folds.num_folds=0  (int)", "Number of folds; 0 uses"),
+        ("--config.folds.group.feature=  (str)", "Feature of the data"),
+        ("--config.preprocess.name=corrupt  (str)", "Function of datasets"),
+        ("--config.preprocess.probability=0.2  (float)", "Probability"),
+        ("--config.front_end.name=  (str)", "Function of datasets.speech"),
+        ("--config.batches.num_query=5  (int)", "Queries per class"),
+        ("--config.encoder.image_shape='(8, 16, 1)'  (tuple)", "`(height"),
+        ("--config.encoder.initial_variance=None  (float | None)", ""),
+        ("--config.objective.num_samples=1  (int)", ""),
+        ("--config.optimizer.learning_rate.name=CosineDecay  (str)", ""),
+        ("--config.optimizer.learning_rate.alpha=0.0  (float)", ""),
+        ("--config.optimizer.beta_1=0.9  (float)", ""),
+        ("--config.seed=0  (int)", "Random seed of weights"),
+        ("--config.plateau.factor=1.0  (float)", "Factor of the learning"),
+        (
+            "--config.evaluation.num_draws=5  (int)",
+            "Number of random occlusions",
+        ),
+        ("--config.validation.num_episodes=10  (int)", "Episodes."),
+    ):
+        assert f"  {line}\n" in out, line
+        after = out.partition(f"  {line}\n")[2]
+        assert after.lstrip().startswith(help), line
+    assert max(map(len, out.splitlines())) < 100
+
+
+def test_tuples_are_quoted_for_a_shell():
+    run = load_recipe("demo", ['evaluation.splits=("test",)'])
+    run = apply_override(run, "evaluation.num_classes=(3,)")
+    text = help_of_run("demo", run)
+    assert """  --config.evaluation.splits='("test",)'  (tuple""" in text
+    assert """  --config.evaluation.num_classes='(3,)'  (tuple""" in text
+    (word,) = re.findall(r"--config\.(evaluation.splits=\S+)", text)
+    (word,) = shlex.split(word)
+    assert apply_override(run, word) == run
+
+
+def test_what_keras_does_not_explain_is_left_out():
+    text = help_of_run("demo", load_recipe("demo"))
+    assert "global_clipnorm=10.0  (float)" in text
+    assert "initial_learning_rate=0.003  (float)" in text
+    for name in ("clipvalue", "trainable", "autocast", "loss_scale_factor"):
+        assert name not in text
+
+
+def test_a_value_after_a_space_is_refused(capsys):
+    words = ("--config=demo", "--workdir=x", "--config.num_epochs", "2")
+    code, _, err = printed(capsys, train, *words)
+    assert code == 2
+    assert "--config.num_epochs needs a value after `=`" in err
+
+
+def test_values_are_those_of_the_command(capsys):
+    words = ("--config=demo", "--config.seed=7", "-h")
+    assert "  --config.seed=7  (int)" in printed(capsys, train, *words)[1]
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_printed_field_can_be_set(name):
+    run = load_recipe(name)
+    text = help_of_run(name, run)
+    names = re.findall(r"^  --config\.(\S+?)=", text, re.MULTILINE)
+    assert len(names) == len(set(names)) > 50
+    for field in names:
+        if field.endswith(".NAME") or field == "evaluation.name":
+            continue
+        with pytest.raises(ValueError) as caught:
+            apply_override(run, f"{field}.inner=1")
+        assert "unknown field" in str(caught.value) or "name" in str(
+            caught.value
+        )
+
+
+def test_the_short_help_says_how_to_get_the_long_one(capsys):
+    code, out, _ = printed(capsys, train, "--help")
+    assert code == 0
+    assert "--config RECIPE --help" in " ".join(out.split())
+    assert "--config.plateau" not in out
+    code, out, _ = printed(capsys, evaluate, "--help")
+    assert code == 0 and "--workdir" in out
+
+
+def test_help_of_an_unknown_recipe(capsys):
+    code, _, err = printed(capsys, train, "--config", "dmeo", "--help")
+    assert code == 2
+    assert "unknown recipe 'dmeo'" in err

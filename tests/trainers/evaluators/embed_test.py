@@ -1,0 +1,76 @@
+import keras
+import numpy as np
+import pytest
+
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import StochasticPrototypes
+from trainers.config import load_recipe
+from trainers.evaluators import embed as embed_module
+from trainers.evaluators.embed import HeldOutPoints
+from trainers.evaluators.embed import embed
+from trainers.evaluators.embed import embed_points
+from trainers.training.model import build_model
+
+X = np.random.default_rng(0).normal(size=(9, 3)).astype("float32")
+
+
+def gaussian_model():
+    encoder = keras.Sequential([keras.Input((3,)), GaussianEmbedding(2)])
+    return EmbeddingModel(encoder, StochasticPrototypes(1))
+
+
+def test_points_of_gaussians_are_their_means():
+    model = gaussian_model()
+    packed = embed(model, X)
+    assert packed.shape == (9, 4)
+    np.testing.assert_array_equal(embed_points(model, X), packed[:, :2])
+
+
+def test_points_stay():
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4)])
+    np.testing.assert_array_equal(embed_points(model, X), embed(model, X))
+
+
+def test_measures_of_held_out_data_read_means():
+    widths, model = [], gaussian_model()
+
+    def width(embeddings, labels):
+        widths.append(embeddings.shape[1])
+        return 0.0
+
+    held_out = HeldOutPoints(X, np.arange(9), {"width": width})
+    held_out.set_model(model)
+    held_out.on_epoch_end(0, {})
+    assert widths == [2]
+
+
+@pytest.mark.parametrize("piece_size", [0, 4])
+def test_a_recipe_whose_loss_does_not_fit_its_encoder(piece_size):
+    """Reported when the model is built, before any data is read."""
+    run = load_recipe(
+        "n_digit_2_dim_2_contrastive",
+        ["encoder.gaussian=True", f"piece_size={piece_size}"],
+    )
+    with pytest.raises(ValueError, match="ContrastiveLoss compares points"):
+        build_model(run)
+
+
+def test_embedding_shows_its_progress_except_during_training(monkeypatch):
+    made = []
+
+    class Recorded(embed_module.Progress):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(embed_module, "Progress", Recorded)
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    x = np.zeros((300, 2), "float32")
+    embed(model, x)
+    (progress,) = made
+    assert progress.total == progress.done == 300
+    held_out = HeldOutPoints(x, np.arange(300), {})
+    held_out.set_model(model)
+    held_out.embed()
+    assert len(made) == 1

@@ -1,0 +1,230 @@
+"""Recipes for goals: what is chosen for data of one's own."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+from embeddings_tf.models import has_gaussian_output
+from tests.trainers import goal_recipes
+from tests.trainers.commands import call
+from tests.trainers.commands import refused
+from tests.trainers.goal_recipes import FACTORS
+from tests.trainers.goal_recipes import LABELS
+from tests.trainers.goal_recipes import RNG
+from tests.trainers.goal_recipes import arrays
+from tests.trainers.goal_recipes import photos
+from tests.trainers.goal_recipes import rows
+from tests.trainers.goal_recipes import write
+from trainers import compare
+from trainers import train
+from trainers.config import load_recipe
+from trainers.goals import goal_recipe
+from trainers.goals.goals import GOALS
+from trainers.goals.goals import METHODS
+from trainers.training.model import build_model
+from trainers.workdirs.workdir import as_json
+
+
+@pytest.fixture
+def features(tmp_path):
+    return goal_recipes.rows(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def voices(tmp_path_factory):
+    """10 speakers with 2 recordings of a second."""
+    import tensorflow as tf
+
+    folder = tmp_path_factory.mktemp("voices")
+    for number in range(20):
+        samples = RNG.normal(size=(8000, 1)).astype("float32") / 9
+        wave = tf.audio.encode_wav(samples, 8000)
+        tf.io.write_file(f"{folder}/{number // 2}/{number}.wav", wave)
+    return f"audio_folder:{folder}"
+
+
+# Shapes of arrays, and the encoder for each kind of data.
+SHAPES = {"features": (6,), "images": (8, 8, 1)}
+ENCODERS = {
+    "features": "features_encoder",
+    "images": "image_encoder",
+    "recordings": "x_vector_encoder",
+}
+
+
+@pytest.mark.parametrize(
+    ("goal", "method", "kind"),
+    [
+        (goal, method, kind)
+        for goal, wanted in GOALS.items()
+        for method in METHODS
+        for kind in ENCODERS
+        if method not in wanted.refused
+        # A folder of recordings has one label.
+        and (goal, kind) != ("disentangle", "recordings")
+    ],
+)
+def test_every_method_has_a_recipe_that_can_start(
+    goal, method, kind, voices, tmp_path
+):
+    labels = FACTORS if goal == "disentangle" else LABELS
+    split = "examples" if goal == "disentangle" else "classes"
+    dataset = voices
+    if kind in SHAPES:
+        x = np.zeros((len(LABELS), *SHAPES[kind]), "float32")
+        dataset = arrays(tmp_path, x, labels)
+    run = write(dataset, goal, tmp_path, method, split)
+    assert run.method.name == method
+    assert run.encoder.name == ENCODERS[kind]
+    is_gaussian = method in ("StochasticPrototypes", "HedgedInstances")
+    assert run.encoder.arguments.get("gaussian", False) == is_gaussian
+    # The encoder has what the recipe says, and the method takes its output.
+    model = build_model(run, num_classes=6)
+    assert has_gaussian_output(model) == is_gaussian
+    assert run.data.division.by == split
+    batches = run.batches.arguments
+    if goal == "disentangle":
+        assert run.batches.name == "factor_batches"
+        assert run.encoder.arguments["dim"] == 3 * 2 + 1
+        assert len(run.evaluation.factor_names) == 2
+    elif method in ("StochasticPrototypes", "PrototypicalLoss"):
+        supports = run.method.arguments["num_support"]
+        assert batches["num_support"] == supports
+        assert batches["num_classes"] == 6  # 60 % of 10
+    else:
+        assert batches["num_classes"] == 6
+
+
+def test_each_default_fits_its_goal():
+    for goal in GOALS.values():
+        assert goal.method in goal.compare
+        assert set(goal.compare).isdisjoint(goal.refused)
+        assert {*goal.compare, *goal.refused} <= set(METHODS)
+
+
+def test_counts_follow_the_smallest_class(tmp_path, capsys):
+    """Classes of 4 examples: 2 supports, 2 queries, batches of 4 each."""
+    labels = np.repeat(np.arange(8), 4)
+    dataset = arrays(tmp_path, np.zeros((32, 3), "float32"), labels)
+    run = write(dataset, "few_shot", tmp_path / "a")
+    assert run.batches.arguments["num_support"] == 2
+    assert run.batches.arguments["num_query"] == 2
+    assert run.evaluation.num_support == run.evaluation.num_query == 2
+    assert run.evaluation.num_classes == (2,)
+    run = write(dataset, "retrieve", tmp_path / "b")
+    assert run.batches.arguments["num_per_class"] == 4
+    assert "rows of 3 features" in capsys.readouterr().out
+
+
+def test_a_class_of_one_example_is_refused(tmp_path):
+    labels = np.repeat(np.arange(10), 2)[1:]
+    dataset = arrays(tmp_path, np.zeros((19, 3), "float32"), labels)
+    with pytest.raises(ValueError, match="classes with one example: 0; a goal"):
+        write(dataset, "retrieve", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_images(tmp_path):
+    x = np.zeros((len(LABELS), 20, 24, 1), "uint8")
+    run = write(arrays(tmp_path, x), "retrieve", tmp_path)
+    assert run.encoder.name == "image_encoder"
+    assert tuple(run.encoder.arguments["image_shape"]) == (20, 24, 1)
+    assert run.data.images.size == 0
+
+
+@pytest.mark.parametrize(
+    ("sides", "size"), [((30, 30), 0), ((30, 40), 64), ((200, 200), 64)]
+)
+def test_images_of_a_folder(sides, size, tmp_path):
+    run = write(photos(tmp_path, sides), "retrieve", tmp_path)
+    side = size or sides[0]
+    assert run.data.images.size == size
+    assert tuple(run.encoder.arguments["image_shape"]) == (side, side, 3)
+
+
+def test_the_same_command_continues_and_an_edited_recipe_stays(
+    features, tmp_path
+):
+    planned = [
+        goal_recipe.plan_recipe(
+            features, "verify", None, "classes", str(tmp_path / "run")
+        )
+        for _ in range(2)
+    ]
+    path, again = map(goal_recipe.write_recipe, planned)
+    assert again == path
+    edited = pathlib.Path(path).read_text().replace("128", "64")
+    pathlib.Path(path).write_text(edited)
+    with pytest.raises(ValueError, match=r"was edited.* another --workdir"):
+        write(features, "verify", str(tmp_path / "run"))
+    assert pathlib.Path(path).read_text() == edited
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--goal", "classify"), "unknown goal 'classify'"),
+        (("--goal", "verify", "--method", "Triplet"), "one of Stochastic"),
+        (("--goal", "verify", "--method", "FStatisticLoss"), "does not fit"),
+        (
+            ("--goal", "disentangle", "--method", "PrototypicalLoss"),
+            "episodes of one labelling",
+        ),
+        (("--goal", "disentangle"), "one label an example"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    words, message, features, tmp_path, capsys
+):
+    workdir = tmp_path / "run"
+    error = refused(capsys, train, features, "--workdir", workdir, *words)
+    assert message in error
+    assert not workdir.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("arrays:x.npz",),
+        ("--config", "demo", "--goal", "verify"),
+        ("--config", "demo", "--split", "examples"),
+        ("arrays:x.npz", "--config", "demo", "--goal", "verify"),
+    ],
+)
+def test_other_words_are_refused(words, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        call(train, *words, "--workdir", tmp_path / "run")
+    assert ended.value.code == 2
+    assert "error: " in capsys.readouterr().err
+
+
+def test_recordings(voices, tmp_path):
+    run = write(voices, "verify", tmp_path)
+    assert run.data.front_end.arguments["sample_rate"] == 8000
+    assert run.data.front_end.arguments["high_frequency"] == 3700
+    # 70 % of a second, every 10 ms.
+    assert run.data.utterances.num_frames == 70
+
+
+@pytest.mark.parametrize("module", [train, compare])
+def test_several_machines_are_refused_at_the_start(module, tmp_path, capsys):
+    """TensorFlow must start them before the data is read."""
+    words = ["image_folder:nowhere", "--goal", "retrieve", "--workdir"]
+    words += [tmp_path / "run", "--config.strategy=multi_worker"]
+    error = refused(capsys, module, *words)
+    assert "works on one machine" in error and "recipe.py" in error
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_refused_training_leaves_no_recipe_in_another_run(tmp_path, capsys):
+    run = tmp_path / "run"
+    run.mkdir()
+    config = {"recipe": "demo", "config": as_json(load_recipe("demo"))}
+    (run / "config.json").write_text(json.dumps(config))
+    words = [rows(tmp_path), "--goal", "retrieve", "--workdir", run]
+    error = refused(capsys, train, *words)
+    assert "contains a run of 'demo'" in error
+    assert not (run / "recipe.py").exists()

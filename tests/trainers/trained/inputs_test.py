@@ -1,0 +1,282 @@
+"""Inputs of the commands that use a trained run."""
+
+import dataclasses
+import os
+import shutil
+import wave
+
+import keras
+import numpy as np
+import pytest
+
+from embeddings_tf.datasets import speech
+from tests.trainers.colours import colour_of
+from trainers.config import load_recipe
+from trainers.data.classes import write_classes
+from trainers.data.data import Data
+from trainers.data.data_name import absolute_data
+from trainers.trained.inputs import read_inputs
+from trainers.trained.stored_paths import relative_path
+from trainers.trained.stored_paths import shown_names
+from trainers.trained.stored_paths import stored_names
+from trainers.trained.trained import Trained
+from trainers.trained.trained import embed_inputs
+from trainers.workdirs.workdir import run_of_workdir
+
+
+@pytest.fixture(scope="module")
+def run(colours):
+    return run_of_workdir(colours / "run")[1]
+
+
+def pixels(inputs):
+    return [inputs.x[n][0, 0].tolist() for n in range(len(inputs.names))]
+
+
+def test_files_keep_their_order(run, colours):
+    files = [str(colours / f"photos/{n}.png") for n in ("c05/1", "c02/0")]
+    found = read_inputs(run, files)
+    assert found.labels is None
+    assert found.names.tolist() == files
+    wanted = [colour_of("c05", 1).tolist(), colour_of("c02", 0).tolist()]
+    assert pixels(found) == wanted
+
+
+def test_a_folder_of_files_and_a_folder_of_classes(run, colours):
+    folder = colours / "photos"
+    one = read_inputs(run, [str(folder / "c03")])
+    assert one.labels is None and len(one.names) == 6
+    every = read_inputs(run, [str(folder)])
+    assert every.labels.tolist() == [
+        f"c{n:02}" for n in range(40) for _ in "abcdef"
+    ]
+    assert every.names[7] == str(folder / "c01" / "1.png")
+    few = every.take(np.array([7, 0]))
+    assert few.labels.tolist() == ["c01", "c00"]
+    assert pixels(few)[0] == colour_of("c01", 1).tolist()
+
+
+def test_hidden_files_of_a_folder_are_ignored(run, colours, tmp_path):
+    """macOS writes `._NAME` beside files on other file systems."""
+    shutil.copy(colours / "photos" / "c03" / "0.png", tmp_path)
+    (tmp_path / "._0.png").write_bytes(b"\0\5\26\7")
+    found = read_inputs(run, [str(tmp_path)])
+    assert found.names.tolist() == [str(tmp_path / "0.png")]
+
+
+def test_the_data_of_the_run_keeps_its_division(run, colours):
+    test = read_inputs(run, [])
+    names = set(test.labels)
+    assert names == set(Data(run).names_of_classes("test"))
+    assert not names & set(Data(run).names_of_classes("train"))
+    by_folder = read_inputs(run, [str(colours / "photos")], "test")
+    assert by_folder.labels.tolist() == test.labels.tolist()
+
+
+def test_all_examples_of_a_run_with_folds(run, colours):
+    folds = dataclasses.replace(run.data.folds, num_folds=5, split="all")
+    data = dataclasses.replace(run.data, folds=folds)
+    of_fold = dataclasses.replace(run, data=data)
+    photos = str(colours / "photos")
+    found = read_inputs(of_fold, [photos])
+    assert found.names.tolist() == read_inputs(run, [photos]).names.tolist()
+    assert len(read_inputs(of_fold, [photos], "test").names) < len(found.names)
+
+
+@pytest.mark.parametrize("kind", ["folder", "table", "function"])
+def test_every_path_to_the_data_of_the_run(
+    kind, colours, tmp_path, monkeypatch
+):
+    """`~`, `./`, a link and the full path: the division stays the run's."""
+    home = tmp_path / "home"
+    (home / "link").parent.mkdir()
+    (home / "link").symlink_to(home, target_is_directory=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    if kind == "folder":
+        (home / "photos").symlink_to(colours / "photos")
+        first, last = "image_folder:", "photos"
+    elif kind == "table":
+        lines = [
+            f"{colours}/photos/{name}/0.png,{name}"
+            for name in (f"c{number:02}" for number in range(40))
+        ]
+        (home / "t.csv").write_text("\n".join(["path,label", *lines]))
+        first, last = "csv:", "t.csv"
+    else:
+        (home / "own.py").write_text(
+            "import numpy as np\n"
+            "def data():\n"
+            "    labels = np.repeat(np.arange(10), 3)\n"
+            "    return np.zeros((30, 4, 5, 3), 'uint8'), labels\n"
+        )
+        first, last = "", "own.py:data"
+    wanted = None
+    for dataset in ("~/", "", f"{home}/"):
+        run = load_recipe(
+            "omniglot_retrieval_triplet",
+            [
+                f"dataset={first}{dataset}{last}",
+                "folds.num_folds=0",
+                "images.size=0",
+                "division.seed=5",
+            ],
+        )
+        for word in ("~/", "", "./", "link/", f"{home}/"):
+            found = read_inputs(run, [f"{first}{word}{last}"], "test")
+            wanted = wanted or found.labels.tolist()
+            assert found.labels.tolist() == wanted
+            if kind != "function":
+                assert os.path.isfile(found.names[0])
+
+
+def test_other_files_do_not_change_the_kind_of_a_folder(
+    run, colours, sounds, tmp_path
+):
+    """A cover among recordings, and a recording among images."""
+    shutil.copytree(sounds, tmp_path / "sounds")
+    cover = tmp_path / "sounds" / "ann" / "0.png"
+    shutil.copy(colours / "photos" / "c00" / "0.png", cover)
+    of_sounds = load_recipe("spoken_digit_triplet")
+    every = read_inputs(of_sounds, [str(tmp_path / "sounds")])
+    assert every.labels.tolist() == ["ann", "ann", "bob"]
+    of_ann = read_inputs(of_sounds, [str(tmp_path / "sounds" / "ann")])
+    assert len(of_ann.names) == 2
+    found = read_inputs(run, [str(tmp_path / "sounds" / "ann")])
+    assert found.names.tolist() == [str(cover)]
+
+
+def test_tables_and_arrays(run, colours, tmp_path):
+    table = colours / "photos" / "table.csv"
+    table.write_text("path,label\nc00/0.png,red\nc01/1.png,blue\n")
+    try:
+        found = read_inputs(run, [str(table)])
+    finally:
+        table.unlink()
+    assert found.labels.tolist() == ["red", "blue"]
+    files = [str(colours / "photos" / n) for n in ("c00/0.png", "c01/1.png")]
+    assert found.names.tolist() == files
+    x = np.zeros((2, 4, 5, 3), np.uint8)
+    np.savez(tmp_path / "a.npz", x=x, labels=np.array(["b", "a"]))
+    found = read_inputs(run, [str(tmp_path / "a.npz")])
+    assert found.labels.tolist() == ["b", "a"]
+    assert not any("/" in name for name in found.names)
+    assert np.shape(found.x[:]) == (2, 4, 5, 3)
+
+
+def test_images_have_the_size_of_the_training(colours):
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        [f"dataset=image_folder:{colours / 'photos'}", "images.size=9"],
+    )
+    found = read_inputs(run, [str(colours / "photos" / "c00" / "0.png")])
+    assert found.x[:1].shape == (1, 9, 9, 3)
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sounds")
+    rng = np.random.default_rng(0)
+    for name in ("ann/1.wav", "ann/2.wav", "bob/1.wav"):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        samples = (3000 * rng.normal(size=4000)).astype("<i2")
+        with wave.open(str(path), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(8000)
+            file.writeframes(samples.tobytes())
+    return folder
+
+
+def test_recordings_go_through_the_front_end(sounds):
+    run = load_recipe("spoken_digit_triplet")
+    every = read_inputs(run, [str(sounds)])
+    assert every.labels.tolist() == ["ann", "ann", "bob"]
+    assert every.names[2] == str(sounds / "bob" / "1.wav")
+    files = read_inputs(
+        run, [str(sounds / "ann"), str(sounds / "bob/1.wav")][1:]
+    )
+    assert files.labels is None
+    with wave.open(str(sounds / "bob" / "1.wav")) as file:
+        samples = np.frombuffer(file.readframes(4000), "<i2")
+    arguments = run.data.front_end.arguments
+    frames = speech.front_end(samples.astype("float32"), **arguments)[0].numpy()
+    # Short recordings are repeated as a whole.
+    times = -(-run.data.utterances.min_num_frames // len(frames))
+    wanted = np.concatenate([frames] * times)
+    for found in (every.x[2], files.x[0]):
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_recordings_for_a_run_of_images_and_the_reverse(run, colours, sounds):
+    for words in ([str(sounds)], [str(sounds / "ann" / "1.wav")]):
+        with pytest.raises(ValueError, match="takes no recordings; received"):
+            read_inputs(run, words)
+    of_sounds = load_recipe("spoken_digit_triplet")
+    photos = colours / "photos"
+    for path in (photos, photos / "c03" / "0.png"):
+        with pytest.raises(ValueError, match="no images; .* Name recordings"):
+            read_inputs(of_sounds, [str(path)])
+
+
+def test_a_table_has_the_features_of_the_training(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("weight,label,height\n1,owl,2\n3,wren,4\n")
+    run = load_recipe(
+        "omniglot_retrieval_triplet",
+        [f"dataset=csv:{table}", "folds.num_folds=0", "images.size=0"],
+    )
+    found = read_inputs(run, [str(table)])
+    assert found.features == ["weight", "height"]
+    encoder = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    trained = Trained(tmp_path, run, encoder)
+    write_classes(tmp_path, {"features": ["weight", "height"]})
+    rows = found.take(np.array([1, 0]))
+    assert embed_inputs(trained, rows).tolist() == [[3, 4], [1, 2]]
+    write_classes(tmp_path, {"features": ["weight", "width"]})
+    with pytest.raises(ValueError, match="feature 1 .* 'height', and was 'wi"):
+        embed_inputs(trained, rows)
+    write_classes(tmp_path, {"splits": {}})  # of an earlier version
+    assert len(embed_inputs(trained, rows)) == 2
+
+
+def test_a_run_is_named_from_the_folder_of_the_file(tmp_path):
+    found = relative_path(tmp_path / "runs" / "a", tmp_path / "files" / "g.npz")
+    assert found == "../runs/a"
+
+
+def test_paths_in_a_file_start_in_its_folder(tmp_path, monkeypatch):
+    photo = tmp_path / "photos" / "a.png"
+    photo.parent.mkdir()
+    photo.write_bytes(b"")
+    (tmp_path / "files").mkdir()
+    file = tmp_path / "files" / "g.npz"
+    monkeypatch.chdir(tmp_path)
+    given = np.array(["photos/a.png", str(photo), "test/3"])
+    stored = stored_names(given, file)
+    assert stored.tolist() == ["../photos/a.png", str(photo), "test/3"]
+    assert shown_names(stored, file).tolist() == given.tolist()
+    monkeypatch.chdir(tmp_path / "files")
+    assert shown_names(stored, file)[0] == "../photos/a.png"
+    # Both moved together.
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "photos").rename(tmp_path / "moved" / "photos")
+    (tmp_path / "files").rename(tmp_path / "moved" / "files")
+    monkeypatch.chdir(tmp_path)
+    found = shown_names(stored, tmp_path / "moved" / "files" / "g.npz")
+    assert found[0] == "moved/photos/a.png"
+
+
+def test_data_from_the_root_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "b.py"):
+        (tmp_path / name).write_text("")
+    for word, wanted in (
+        ("a.csv", f"{tmp_path}/a.csv"),
+        ("csv:a.csv", f"csv:{tmp_path}/a.csv"),
+        ("image_folder:none", "image_folder:none"),
+        ("b.py:data", f"{tmp_path}/b.py:data"),
+        ("omniglot", "omniglot"),
+    ):
+        assert absolute_data(word) == wanted

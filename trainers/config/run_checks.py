@@ -1,0 +1,259 @@
+"""Checks of a run beyond the types of its fields."""
+
+from trainers.config.own_code import split_name
+from trainers.config.places import PLACES
+from trainers.config.places import place_of
+from trainers.config.run import Part
+from trainers.config.run import Plateau
+from trainers.config.run import Run
+from trainers.config.run_fields import join
+from trainers.config.signatures import REQUIRED
+from trainers.config.signatures import settable
+from trainers.config.signatures import signature
+
+PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
+
+# Numbers of an epoch that change while the encoder is frozen.
+_OF_HEAD = ("val_recall_auroc_head", "loss")
+
+# Parts that a run may do without.
+OPTIONAL_PARTS = ("uncertainty", "preprocess", "front_end")
+
+
+def check_run(run: Run) -> None:
+    """Checks that a run can start, before any data is read.
+
+    Raises:
+        ValueError: If a required field is empty, has an impossible value, or
+            contradicts another field.
+    """
+    if not run.data.dataset:
+        raise ValueError(
+            "config.dataset is empty; name a data set that "
+            "embeddings_tf.datasets.load knows, or data of your own "
+            "(docs/own_data.md), for example image_folder:PATH"
+        )
+    if split_name(run.data.dataset):
+        signature((), run.data.dataset)
+    method = run.method.kind
+    parts = {
+        "batches": run.batches,
+        "encoder": run.encoder,
+        method: run.method,
+        "optimizer": run.optimizer,
+        "uncertainty": run.uncertainty,
+        "preprocess": run.data.preprocess,
+        "front_end": run.data.front_end,
+    }
+    for name, part in parts.items():
+        if not part.name and name not in OPTIONAL_PARTS:
+            raise ValueError(f"config.{name}.name is empty; set it")
+        _require_arguments(part, name, name)
+    check_evaluation(run)
+    _check_numbers(run)
+    _check_decay(run)
+    _check_pieces(run)
+    _check_supports(run)
+    _check_uncertainty(run)
+
+
+def check_evaluation(run: Run) -> None:
+    """Checks that the evaluation has data.
+
+    Raises:
+        ValueError: If the evaluation names no split and no list of trials.
+    """
+    if not (run.evaluation.splits or getattr(run.evaluation, "trials", ())):
+        raise ValueError(
+            "config.evaluation.splits is empty; name the splits to evaluate, "
+            'for example ("test",)'
+        )
+
+
+def _require_arguments(part: Part, field: str, name: str) -> None:
+    found = settable(PLACES[place_of(part, field)], part.name)
+    for argument, value in part.arguments.items():
+        if isinstance(value, Part):
+            _require_arguments(value, argument, join(name, argument))
+    for argument, (_, default, _) in found.arguments.items() if found else ():
+        if default is REQUIRED and argument not in part.arguments:
+            raise ValueError(
+                f"the recipe has no field config.{name}.{argument}; "
+                f"{part.name} needs it"
+            )
+
+
+def _check_numbers(run: Run) -> None:
+    training, folds = run.training, run.data.folds
+    for name in ("steps_per_epoch", "num_epochs", "patience"):
+        if getattr(training, name) < 1:
+            raise ValueError(
+                f"config.{name} must be at least 1; received "
+                f"{getattr(training, name)}"
+            )
+    if folds.num_folds < 0 or folds.num_folds == 1:
+        raise ValueError(
+            "config.folds.num_folds must be at least 2, or 0 for the splits of "
+            f"the data set; received {folds.num_folds}"
+        )
+    tested = folds.test_split
+    if folds.num_folds and tested:
+        trained = folds.split.split("+")
+        if "all" in (tested, *trained) or tested in trained:
+            raise ValueError(
+                f"config.folds.split={folds.split!r} contains the test split "
+                f"{tested!r}, so the training would see it; set "
+                "config.folds.split=train, or config.folds.test_split= for "
+                "tests on the folds"
+            )
+    division = run.data.division
+    if division.by not in ("classes", "examples") or division.seed < 0:
+        raise ValueError(
+            "config.division.by must be classes or examples, and "
+            f"config.division.seed at least 0; received {division.by!r} and "
+            f"{division.seed}"
+        )
+    if folds.num_per_class < 0:
+        raise ValueError(
+            "config.folds.num_per_class must be at least 1, or 0 for all "
+            f"examples; received {folds.num_per_class}"
+        )
+    epsilon = run.optimizer.arguments.get("epsilon", 1.0)
+    if not epsilon > 0:  # also refuses NaN
+        raise ValueError(
+            "config.optimizer.epsilon must be positive: the optimiser divides "
+            f"by it; received {epsilon!r}"
+        )
+    average = run.optimizer.arguments
+    if average.get("use_ema") and not average.get("ema_overwrite_frequency"):
+        raise ValueError(
+            "config.optimizer.use_ema averages weights, which checkpoints get "
+            "only with config.optimizer.ema_overwrite_frequency; set it, for "
+            "example to config.steps_per_epoch"
+        )
+    if folds.fold and not folds.num_folds:
+        raise ValueError(
+            f"config.folds.fold={folds.fold} needs config.folds.num_folds; "
+            "without folds the splits of the data set are used"
+        )
+    _check_plateau(run)
+    if training.seed < 0:
+        raise ValueError(
+            f"config.seed must be at least 0; received {training.seed}"
+        )
+    if training.precision not in PRECISIONS:
+        raise ValueError(
+            f"config.precision must be one of {', '.join(PRECISIONS)}; "
+            f"received {training.precision!r}"
+        )
+
+
+def _check_plateau(run: Run) -> None:
+    plateau = run.training.plateau
+    if plateau.factor == 1:
+        if plateau == Plateau():
+            return
+        raise ValueError(
+            "config.plateau.factor is 1, so the learning rate is never "
+            "lowered; set it, for example to 0.5, or leave out the other "
+            "fields of config.plateau"
+        )
+    if not 0 < plateau.factor < 1:  # also refuses NaN
+        raise ValueError(
+            "config.plateau.factor must be between 0 and 1; received "
+            f"{plateau.factor!r}"
+        )
+    if plateau.patience < 1 or not plateau.min_learning_rate >= 0:
+        raise ValueError(
+            "config.plateau.patience must be at least 1, and "
+            "config.plateau.min_learning_rate at least 0; received "
+            f"{plateau.patience!r} and {plateau.min_learning_rate!r}"
+        )
+    rate = run.optimizer.arguments.get("learning_rate")
+    if isinstance(rate, Part):
+        raise ValueError(
+            "config.plateau lowers a learning rate that is a number; "
+            f"config.optimizer.learning_rate is {rate.name}. Leave out "
+            "config.plateau, or set config.optimizer.learning_rate to a number"
+        )
+
+
+def _check_decay(run: Run) -> None:
+    """Checks that a rate that decays to zero is above zero until the end."""
+    rate, training = run.optimizer.arguments.get("learning_rate"), run.training
+    if not isinstance(rate, Part) or rate.name != "CosineDecay":
+        return
+    arguments = rate.arguments
+    decay, warmup = (
+        arguments.get("decay_steps"),
+        arguments.get("warmup_steps") or 0,
+    )
+    count = training.steps_per_epoch * training.num_epochs
+    if decay is None or arguments.get("alpha") or warmup + decay >= count:
+        return
+    raise ValueError(
+        f"config.optimizer.learning_rate is 0 from step {warmup + decay} of "
+        f"{count} on ({training.num_epochs} epochs of "
+        f"{training.steps_per_epoch}); also set "
+        f"config.optimizer.learning_rate.decay_steps={count - warmup}"
+    )
+
+
+def _check_pieces(run: Run) -> None:
+    piece_size = run.training.piece_size
+    if piece_size < 0:
+        raise ValueError(
+            "config.piece_size is a number of rows, or 0 to encode the whole "
+            f"batch at once; received {piece_size}"
+        )
+    if piece_size and run.method.kind == "autoencoder":
+        raise ValueError(
+            "config.piece_size is for losses that compare the rows of a "
+            "batch, which an autoencoder's loss does not; use smaller batches "
+            "(config.batches)"
+        )
+    if piece_size and run.encoder.arguments.get("dimension_dropout"):
+        raise ValueError(
+            "config.piece_size encodes a batch in pieces, but "
+            "config.encoder.dimension_dropout drops the same dimensions in the "
+            "whole batch; set one of the two to 0"
+        )
+
+
+def _check_supports(run: Run) -> None:
+    """Checks that episodes and method have the same number of supports."""
+    if run.batches.name != "episodes":
+        return
+    wanted = run.method.arguments.get("num_support")
+    drawn = run.batches.arguments.get("num_support")
+    if wanted not in (None, drawn):
+        raise ValueError(
+            "config.batches.num_support and config."
+            f"{run.method.kind}.num_support are the same supports; received "
+            f"{drawn} and {wanted}. Set both"
+        )
+
+
+def _check_uncertainty(run: Run) -> None:
+    """Checks that an uncertainty head can be trained."""
+    if run.uncertainty.name and run.method.kind == "autoencoder":
+        raise ValueError(
+            "config.uncertainty predicts the loss of a method that compares "
+            "embeddings, which an autoencoder does not; leave it empty"
+        )
+    if not run.training.freeze_encoder:
+        return
+    if not (run.uncertainty.name and run.training.initial_weights):
+        raise ValueError(
+            "config.freeze_encoder trains only the head: set "
+            "config.uncertainty.name=UncertaintyHead, and "
+            "config.initial_weights to the workdir of the trained model"
+        )
+    if run.training.monitor not in _OF_HEAD:
+        raise ValueError(
+            f"config.monitor={run.training.monitor!r} measures the encoder, "
+            "which config.freeze_encoder keeps as it is, so the first epoch "
+            "would stay the best; set config.monitor=val_recall_auroc_head "
+            "(of config.evaluation.name=uncertainty), or config.monitor=loss, "
+            "the loss of the head"
+        )

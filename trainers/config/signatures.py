@@ -1,0 +1,243 @@
+"""Reads arguments of Keras objects from source, without TensorFlow."""
+
+import ast
+import functools
+import importlib.util
+import pathlib
+import re
+from typing import Any
+from typing import NamedTuple
+
+from trainers.config.field_types import FieldType
+from trainers.config.field_types import field_type
+from trainers.config.field_types import type_of_value
+from trainers.config.own_code import split_name
+
+REQUIRED = ...  # the default of a required argument
+# Arguments that the training sets, and arguments of every Keras object.
+_FILLED_IN = {
+    "activity_regularizer",
+    "autocast",
+    "dtype",
+    "encoder",
+    "factors",
+    "images",
+    "labels",
+    "length",
+    "min_num_frames",
+    "name",
+    "reduction",
+    "start",
+    "trainable",
+    "waveform",
+}
+
+
+class Argument(NamedTuple):
+    """An argument of a class or function: type, default, one line of help."""
+
+    type: FieldType
+    default: Any
+    help: str
+
+
+class Signature(NamedTuple):
+    """Arguments by name, and whether other arguments are accepted."""
+
+    arguments: dict[str, Argument]
+    is_open: bool
+
+
+@functools.cache
+def signature(modules: tuple[str, ...], name: str) -> Signature | None:
+    """Returns the arguments of a class or function in one of the modules.
+
+    Args:
+        modules: Dotted names of public modules, searched in order.
+        name: The class or function, or `FILE.py:NAME`.
+
+    Returns:
+        None if no module defines or imports that name.
+
+    Raises:
+        ValueError: If a `FILE.py` is not there, or does not define `NAME`.
+    """
+    own = split_name(name)
+    if own:
+        return _signature(*_own_definition(*own))
+    for module in modules:
+        found = _definition(module, name)
+        if found is not None:
+            return _signature(*found)
+    return None
+
+
+def ancestors(name: str) -> list[str]:
+    """A class of the user's own, and its first base classes, by name."""
+    module, last = split_name(name)
+    found, names = _own_definition(module, last), []
+    while found and isinstance(found[1], ast.ClassDef) and found[1].bases:
+        place, _, last = ast.unparse(found[1].bases[0]).rpartition(".")
+        names.append(last)
+        found = _definition(place or found[0], last)
+    return names
+
+
+def _own_definition(file: str, name: str):
+    found = _definition(file, name)
+    if found is None:
+        known = [
+            node.name
+            for node in _source(file).body
+            if isinstance(node, ast.ClassDef | ast.FunctionDef)
+        ]
+        raise ValueError(
+            f"{file} defines no class or function {name!r}; it has "
+            f"{', '.join(known) or 'none'}"
+        )
+    return found
+
+
+@functools.cache
+def _source(module: str) -> ast.Module | None:
+    """Parses the source of a module or file without importing it."""
+    if module.endswith(".py"):
+        return _source_of_file(module)
+    package, *rest = module.split(".")
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        return None
+    path = pathlib.Path(found.submodule_search_locations[0], *rest)
+    for file in (path / "__init__.py", path.with_suffix(".py")):
+        if file.is_file():
+            return ast.parse(file.read_text(encoding="utf-8"))
+    return None
+
+
+def _source_of_file(path: str) -> ast.Module:
+    file = pathlib.Path(path).expanduser()
+    if not file.is_file():
+        raise ValueError(f"there is no file {path}")
+    try:
+        return ast.parse(file.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError, ValueError) as error:
+        raise ValueError(
+            f"{path} cannot be read: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _definition(module: str, name: str):
+    """Finds the module and the node that define a name; follows imports."""
+    tree = _source(module)
+    for node in tree.body if tree else ():
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            if node.name == name:
+                return module, node
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return _definition(node.module, alias.name)
+    return None
+
+
+def _signature(module: str, node) -> Signature:
+    if isinstance(node, ast.FunctionDef):
+        return _of_function(node, ast.get_docstring(node))
+    for inner in node.body:
+        if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
+            own = _of_function(inner, ast.get_docstring(node))
+            break
+    else:
+        own = Signature({}, True)
+    base = _base(module, node) if own.is_open else None
+    if base is None:
+        return own
+    return Signature({**base.arguments, **own.arguments}, base.is_open)
+
+
+def _base(module: str, node: ast.ClassDef) -> Signature | None:
+    """Returns the signature of the first base class, or None."""
+    if not node.bases:
+        return None
+    base = ast.unparse(node.bases[0])
+    place, _, name = base.rpartition(".")
+    found = _definition(place or module, name)
+    return None if found is None else _signature(*found)
+
+
+def _of_function(node: ast.FunctionDef, docstring: str | None) -> Signature:
+    found = node.args
+    plain = [*found.posonlyargs, *found.args]
+    defaults = [None] * (len(plain) - len(found.defaults)) + found.defaults
+    pairs = [
+        *zip(plain, defaults, strict=True),
+        *zip(found.kwonlyargs, found.kw_defaults, strict=True),
+    ]
+    texts = _help(docstring or "")
+    arguments = {}
+    for argument, default in pairs:
+        if argument.arg != "self":
+            value = REQUIRED if default is None else _value(default)
+            wanted = (
+                field_type(ast.unparse(argument.annotation))
+                if argument.annotation
+                else type_of_value(value)
+            )
+            arguments[argument.arg] = Argument(
+                wanted, value, texts.get(argument.arg, "")
+            )
+    return Signature(arguments, found.kwarg is not None)
+
+
+class Expression(str):
+    """The source of a default that is not a Python literal."""
+
+
+def _value(node):
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return Expression(ast.unparse(node))
+
+
+def _help(docstring: str) -> dict[str, str]:
+    """Returns the first sentence on each argument in a section `Args:`."""
+    _, _, section = docstring.partition("Args:\n")
+    found, names = {}, []
+    for line in section.splitlines():
+        if line.strip() and not line.startswith(" "):
+            break
+        start = re.match(r"    (\w+(?:, \w+)*): (.*)", line)
+        if start:
+            names = start.group(1).split(", ")
+            found |= dict.fromkeys(names, start.group(2).strip())
+        elif line.strip():
+            for name in names:
+                found[name] += f" {line.strip()}"
+    return {
+        name: re.split(r"(?<=[.;])\s", text, maxsplit=1)[0].rstrip(";")
+        for name, text in found.items()
+    }
+
+
+def settable(modules: tuple[str, ...], name: str) -> Signature | None:
+    """Like `signature`, without the arguments that the training sets."""
+    found = signature(modules, name)
+    if found is None:
+        return None
+    arguments = {
+        argument: value
+        for argument, value in found.arguments.items()
+        if not _is_filled_in(argument, value.default)
+    }
+    return Signature(arguments, found.is_open)
+
+
+def _is_filled_in(argument: str, default) -> bool:
+    # The run sets a sampler's seed, but not an objective's seed. The data
+    # determines a classifier's number of classes.
+    return (
+        argument in _FILLED_IN
+        or (argument == "seed" and default is REQUIRED)
+        or (argument == "num_classes" and default is None)
+    )

@@ -1,0 +1,1 @@
+"""The data of a run: examples, splits, folds, features."""

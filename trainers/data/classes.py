@@ -1,0 +1,227 @@
+"""Names and splits of the classes of a run on data of the user's own."""
+
+import pathlib
+import sys
+
+import numpy as np
+
+from embeddings_tf.datasets.listed import listed
+from embeddings_tf.datasets.own_data import is_own_data
+from embeddings_tf.datasets.table_columns import table_columns
+from trainers.config.run import Run
+from trainers.data.data_name import is_same_data
+from trainers.workdirs.workdir import read_json
+from trainers.workdirs.workdir import run_of_workdir
+from trainers.workdirs.workdir import write_json
+
+FILE = "classes.json"
+# Arguments of samplers whose sum is the number of examples per class.
+_PER_CLASS = ("num_per_class", "num_support", "num_query")
+
+
+def classes_of(run: Run, data) -> dict | None:
+    """Returns the class names of every split that a run uses.
+
+    Args:
+        run: The typed run.
+        data: Its `trainers.data.data.Data`.
+
+    Returns:
+        `{"dataset": ..., "splits": {"train": {"ant": 20, ...}, ...}}` with the
+        number of examples of each class; None for data with a name. If the
+        examples of every class are divided, `"rows"` contains a hash of the
+        examples of each split. If something else than the labels is divided,
+        such as speakers, `"divided"` contains its names. `"features"`
+        contains the columns of a table of features.
+    """
+    if not is_own_data(run.data.dataset):
+        return None
+    wanted = run.evaluation
+    used = (run.data.split, wanted.validation.split, *wanted.splits)
+    splits = {}
+    for split in dict.fromkeys(used):
+        names = data.names_of_classes(split)
+        found, counts = np.unique(names, return_counts=True)
+        splits[split] = dict(zip(found.tolist(), counts.tolist(), strict=True))
+    found = {"dataset": run.data.dataset, "splits": splits}
+    features = feature_columns(run.data.dataset)
+    if features:
+        found["features"] = features
+    if run.data.division.by == "examples":  # refused for data with splits
+        folds = run.data.folds
+        if folds.num_folds:
+            used = tuple(filter(None, (folds.split, folds.test_split)))
+        divided = [split for split in dict.fromkeys(used) if split != "all"]
+        found["rows"] = {split: data.row_digest(split) for split in divided}
+    folds, label = run.data.folds, run.data.label
+    if folds.num_folds and folds.group.feature:
+        found["divided"] = {"every fold": data.divided_names(folds.split)}
+    elif label.feature and not folds.num_folds:
+        found["divided"] = {
+            split: data.divided_names(split) for split in splits
+        }
+    return found
+
+
+def print_classes(run: Run, found: dict) -> None:
+    """Prints each split, with its first classes."""
+    folds, division = run.data.folds, run.data.division
+    how = f"its own splits, or classes divided by seed {division.seed}"
+    if folds.num_folds:
+        how = f"fold {folds.fold} of {folds.num_folds}"
+    elif division.by == "examples":  # refused for data with splits
+        how = f"examples of every class divided by seed {division.seed}"
+    print(f"Data: {found['dataset']} ({how})")
+    splits = found["splits"]
+    trained = set(splits[run.data.split])
+    for split, classes in splits.items():
+        in_training = ""
+        if split != run.data.split:
+            count = len(trained & set(classes)) or "none"
+            in_training = f", {count} of them in training"
+        print(
+            f"  {split}: {sum(classes.values())} examples of {len(classes)} "
+            f"classes{in_training}: {listed(list(classes))}",
+            flush=True,
+        )
+
+
+def warn_of_initial_weights(run: Run, found: dict) -> None:
+    """Warns if initial weights were trained on classes that this run tests.
+
+    Only classes of the same data are compared, and only if this run does not
+    train on them itself.
+    """
+    folder = pathlib.Path(run.training.initial_weights)
+    if not (folder / FILE).is_file():
+        return
+    before = read_json(folder / FILE, "train that run again")
+    _, other = run_of_workdir(folder)
+    if not is_same_data(str(before.get("dataset")), found["dataset"]):
+        return
+    splits = found["splits"]
+    tested = {name for split in run.evaluation.splits for name in splits[split]}
+    trained = set(before.get("splits", {}).get(other.data.split, ()))
+    shared = sorted(tested & trained - set(splits[run.data.split]))
+    if shared:
+        print(
+            f"warning: the initial weights in {folder} were trained on classes "
+            f"that this run tests ({listed(shared)}), so its results will be "
+            "too good; start from a run with the same division of the data",
+            file=sys.stderr,
+        )
+
+
+def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
+    """Checks that the data has the classes with which the run started.
+
+    Another class could move a training class to the test. More or other files
+    in a class are allowed here, unless the examples of every class are divided:
+    they could move training examples to the test (`require_unseen_test`).
+
+    Raises:
+        ValueError: If a split has other classes, or other examples that matter;
+            if a table has other columns of features.
+    """
+    file = path / FILE
+    if found is None or not file.exists():
+        return
+    before = read_json(file, "start the run again in another --workdir")
+    require_same_features(path, found.get("features", []))
+    for split, classes in found["splits"].items():
+        known = before.get("splits", {}).get(split)
+        if known is None or set(known) == set(classes):
+            continue
+        changed = sorted(set(known) ^ set(classes))
+        raise ValueError(
+            f"{found['dataset']} has other classes in {split!r} than when "
+            f"this run started ({listed(changed)}), see {file}; put the data "
+            "back, or train again in another --workdir"
+        )
+    for split, names in found.get("divided", {}).items():
+        changed = set(names) ^ set(before.get("divided", {}).get(split, names))
+        if changed:
+            raise ValueError(
+                f"{found['dataset']} is divided by other names than when this "
+                f"run started ({listed(sorted(changed))}), see {file}; "
+                "training examples could now be in the test. Put the data "
+                "back, or train again in another --workdir"
+            )
+    for split, digest in found.get("rows", {}).items():
+        if before.get("rows", {}).get(split, digest) != digest:
+            raise ValueError(
+                f"{found['dataset']} has other examples in {split!r} than when "
+                f"this run started, see {file}; with division.by=examples, "
+                "training examples could now be in the test. Put the files "
+                "and names back, or train again in another --workdir"
+            )
+
+
+def write_classes(path: pathlib.Path, found: dict | None) -> None:
+    """Writes `classes.json` into a fresh workdir."""
+    if found is not None:
+        write_json(path / FILE, found)
+
+
+def feature_columns(dataset: str) -> list[str]:
+    """Returns the columns of features of a table; none for other data."""
+    kind, _, path = dataset.partition(":")
+    return table_columns(path).features if kind == "csv" else []
+
+
+def require_same_features(path: pathlib.Path, features: list[str]) -> None:
+    """Checks that a table has the features of the training, in their order.
+
+    Raises:
+        ValueError: If a column is another; names the first.
+    """
+    file = path / FILE
+    if not features or not file.exists():
+        return
+    before = read_json(file, "start the run again in another --workdir")
+    # Runs of earlier versions have none.
+    columns = zip(features, before.get("features", []), strict=False)
+    for number, (column, trained) in enumerate(columns):
+        if column != trained:
+            raise ValueError(
+                f"feature {number} of the table is {column!r}, and was "
+                f"{trained!r} in the training, see {file}; the model knows "
+                "features by their places. Put the columns in that order"
+            )
+
+
+def require_large_classes(run: Run, data, x, labels) -> None:
+    """Checks that every training class has enough examples for a batch.
+
+    Raises:
+        ValueError: If a class is too small; names it and its first file.
+    """
+    part = run.batches
+    if part.name not in ("class_balanced_batches", "episodes"):
+        return
+    if part.arguments.get("allow_fewer"):
+        return
+    given = {
+        name: part.arguments[name]
+        for name in _PER_CLASS
+        if name in part.arguments
+    }
+    needed = sum(given.values())
+    if np.ndim(labels) != 1 or not is_own_data(run.data.dataset):
+        return
+    found, first, counts = np.unique(
+        labels, return_index=True, return_counts=True
+    )
+    if not len(found) or counts.min() >= needed:
+        return
+    few = np.argmin(counts)
+    name = data.class_names(labels[first[few : few + 1]])[0]
+    files = getattr(x, "names", None)
+    where = f" ({files[first[few]]})" if files else ""
+    fields = " + ".join(f"config.batches.{name}" for name in given)
+    raise ValueError(
+        f"the class {str(name)!r} of {run.data.dataset} has {counts[few]} "
+        f"examples in {run.data.split}{where}, but {fields} = {needed}; "
+        f"{np.sum(counts < needed)} of {len(counts)} classes have too few. "
+        "Set fewer, add examples, or remove these classes"
+    )

@@ -1,0 +1,156 @@
+"""Looks at data of the user's own, to choose an encoder and batches."""
+
+import dataclasses
+
+import numpy as np
+
+from embeddings_tf import datasets
+from embeddings_tf.datasets.listed import listed
+from embeddings_tf.datasets.own_data import is_own_data
+from trainers.config.run import Folds
+from trainers.config.run import Run
+from trainers.data.data import Data
+from trainers.data.folds import class_ids
+from trainers.data.goal_front_end import goal_front_end
+
+# Images with a longer side are resized to squares of this side.
+LARGEST_SIDE, RESIZED_SIDE = 96, 64
+IMAGES_LOOKED_AT = 100
+# Of named sets without validation.
+NUM_FOLDS = 5
+
+
+def look_at_data(run: Run, fold: int = 0) -> dict:
+    """Looks at a data set, for the recipe of a goal.
+
+    Args:
+        run: A run with the data set and its division. A named set without
+            validation is divided into `NUM_FOLDS` folds by class.
+        fold: Index of the fold of such a set.
+
+    Returns:
+        `train`, `validation` and `test`: the numbers of examples per class;
+        `num_factors`, `about`, `is_read_later` (whether images are read when
+        needed), and the sections `encoder` and `sections` of a recipe for such
+        examples.
+
+    Raises:
+        ValueError: If a split has fewer than two classes, a class only one
+            example, or if no encoder takes the examples.
+    """
+    run, divided = _with_validation(run, fold)
+    data, dataset, found = Data(run), run.data.dataset, {}
+    for name in ("train", "validation", "test"):
+        x, labels = data.unprocessed(name)
+        ids = class_ids(labels)
+        _, first, counts = np.unique(ids, return_index=True, return_counts=True)
+        if len(counts) < 2:
+            raise ValueError(
+                f"the split {name!r} of {dataset} has {len(counts)} classes; a "
+                "goal needs two. Add classes or, without splits of your own "
+                "and with six examples of each class, take --split examples"
+            )
+        if counts.min() < 2:
+            names = data.names_of_classes(name)[first[counts < 2]].tolist()
+            raise ValueError(
+                f"the split {name!r} of {dataset} has {len(names)} of "
+                f"{len(counts)} classes with one example: {listed(names)}; a "
+                "goal needs two. Add examples, or leave these classes out"
+            )
+        found[name] = counts
+        if name == "train":
+            found["num_factors"] = labels.shape[1] if labels.ndim == 2 else 1
+            found |= _kind(x, dataset)
+            found["is_read_later"] = isinstance(x, datasets.Images)
+    found["sections"] |= divided
+    return found
+
+
+def _with_validation(run: Run, fold: int) -> tuple[Run, dict]:
+    """Returns the run with validation classes, and its sections of a recipe.
+
+    Named sets with only `train`, or with a `test` of the same classes, are
+    divided into five folds by class. A `test` of other classes stays the test.
+    """
+    fields = run.data
+    if is_own_data(fields.dataset):
+        return run, {"division": dataclasses.asdict(fields.division)}
+    if fields.folds.num_folds or _labels(run, "validation") is not None:
+        return run, {}
+    train, test = Data(run).labels("train"), _labels(run, "test")
+    chosen = {"split": "train", "num_folds": NUM_FOLDS, "fold": fold}
+    if test is not None and not np.isin(test, train).any():
+        chosen["test_split"] = "test"
+    data = dataclasses.replace(fields, folds=Folds(**chosen))
+    return dataclasses.replace(run, data=data), {"folds": chosen}
+
+
+def _labels(run: Run, split: str) -> np.ndarray | None:
+    """Returns the labels of a split, or None if there is none."""
+    try:
+        return Data(run).labels(split)
+    except ValueError:
+        return None
+
+
+def _kind(x, dataset: str) -> dict:
+    """What the examples are, their sections of the recipe, and an encoder."""
+    if isinstance(x, datasets.Utterances) and x.sample_rate:
+        return _recordings(x)
+    if isinstance(x, datasets.Images):
+        rows = np.linspace(0, len(x) - 1, min(len(x), IMAGES_LOOKED_AT))
+        shapes = {x[int(row)].shape for row in np.unique(rows.astype(int))}
+        shape = shapes.pop()
+        if shapes or max(shape[:2]) > LARGEST_SIDE:
+            shape = RESIZED_SIDE, RESIZED_SIDE, shape[2]
+            sections_ = {"images": {"size": RESIZED_SIDE}}
+            return _images(shape, sections_, "images, cropped and resized to")
+        return _images(shape, {}, "images of")
+    ndim = getattr(x, "ndim", None)
+    if ndim == 4:
+        return _images(x.shape[1:], {}, "images of")
+    if ndim == 2:
+        encoder = {"name": "features_encoder", "num_features": x.shape[1]}
+        about = f"rows of {x.shape[1]} features"
+        return {"about": about, "sections": {}, "encoder": encoder}
+    if ndim == 3:
+        raise ValueError(
+            f"{dataset} has examples of shape {tuple(x.shape[1:])}. If these "
+            "are grey images (height, width), add a last axis: "
+            "x[..., np.newaxis]"
+        )
+    raise ValueError(
+        f"{dataset} has examples of shape {x[0].shape}; a goal takes images "
+        "(height, width, channels), rows of features, and recordings. Write a "
+        "recipe of your own, docs/training.md"
+    )
+
+
+def _images(shape, sections_, about: str) -> dict:
+    shape = tuple(int(side) for side in shape)
+    return {
+        "about": f"{about} {' x '.join(map(str, shape))}",
+        "sections": sections_,
+        "encoder": {"name": "image_encoder", "image_shape": shape},
+    }
+
+
+def _recordings(x) -> dict:
+    rate = x.sample_rate
+    frames = np.asarray(x.lengths) / rate * 100  # every 10 ms
+    num_frames = int(np.clip(np.median(frames) * 0.7, 40, 300))
+    return {
+        "about": f"recordings at {rate} samples per second",
+        "sections": {
+            "front_end": goal_front_end(rate),
+            "utterances": {
+                "num_frames": num_frames,
+                "min_num_frames": num_frames,
+            },
+        },
+        "encoder": {
+            "name": "x_vector_encoder",
+            "num_coefficients": 30,
+            "channels": (96, 96, 96, 96, 288),
+        },
+    }

@@ -1,0 +1,39 @@
+"""Embeddings of arrays and of utterances."""
+
+import numpy as np
+
+from embeddings_tf import callbacks
+from embeddings_tf import scoring
+from embeddings_tf.models.method import Method
+from trainers.terminal.progress import Progress
+
+BLOCK = 256
+
+
+def split_to_embed(data, name: str) -> tuple:
+    """A split of the data, announced: embedding it may take minutes."""
+    x, labels = data.split(name)
+    print(f"Embedding {len(x)} examples of {name}.", flush=True)
+    return x, labels
+
+
+class HeldOutPoints(callbacks.EmbeddingEvaluation):
+    """Evaluates points, with each utterance embedded as a whole."""
+
+    def embed(self) -> np.ndarray:
+        return embed_points(self.model, self.x, shown=False)
+
+
+def embed_points(model, x, shown: bool = True) -> np.ndarray:
+    """Embeds all of `x` as points; a Gaussian becomes its mean."""
+    return Method(model).points(embed(model, x, shown)).numpy()
+
+
+def embed(model, x, shown: bool = True) -> np.ndarray:
+    """Embeds all of `x`: arrays in blocks, utterances one by one.
+
+    Shows the progress, unless `shown` is False as during a training, which
+    shows its own.
+    """
+    advance = Progress(len(x), "example").advance if shown else None
+    return scoring.embed(model, x, batch_size=BLOCK, progress=advance)

@@ -1,0 +1,1 @@
+"""Recipes for data of the user's own, chosen by a goal."""

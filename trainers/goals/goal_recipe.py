@@ -1,0 +1,161 @@
+"""Writes a recipe for a goal, from a look at the data."""
+
+import contextlib
+import pathlib
+import pprint
+import shlex
+from typing import NamedTuple
+
+from trainers.config.run import Run
+from trainers.config.run_checks import check_run
+from trainers.data.look_at_data import NUM_FOLDS
+from trainers.data.look_at_data import look_at_data
+from trainers.goals.goal_config import goal_config
+from trainers.goals.goal_overrides import data_to_look_at
+from trainers.goals.goal_overrides import with_overrides
+from trainers.goals.goals import goal as goal_of
+from trainers.workdirs.workdir import remove_empty
+from trainers.workdirs.workdir import write_atomically
+
+
+class Planned(NamedTuple):
+    """A recipe that can be written.
+
+    path: The file.
+    text: Its content.
+    about: What to print.
+    run: The run of the recipe.
+    """
+
+    path: pathlib.Path
+    text: str
+    about: str
+    run: Run
+
+
+def plan_recipe(
+    dataset: str,
+    goal: str,
+    method: str | None,
+    split: str,
+    workdir: str,
+    division_seed: int = 0,
+    overrides: list[str] = (),
+    command: str = "train",
+) -> Planned:
+    """Returns the recipe `WORKDIR/recipe.py` for a data set and a goal.
+
+    The recipe contains the overrides, except for fields of this machine, and is
+    checked before any training. A file that is already there must be equal, so
+    that a killed run continues and an edited recipe is not overwritten.
+
+    Args:
+        dataset: Name of the data set.
+        goal: A name of `GOALS`.
+        method: A name of `METHODS`; None: the goal's own.
+        split: `classes` or `examples`: how data without splits is divided.
+        workdir: The folder of the run.
+        division_seed: Random seed of the division; the fold of named sets that
+            are divided.
+        overrides: Fields that the command sets, `field=value`.
+        command: `train`; or `compare`, which gives each method batches of as
+            many examples.
+
+    Raises:
+        ValueError: If the method does not fit the goal, the data has too few
+            classes, examples or factors, the recipe or an override cannot be
+            used, or the file is there with other text.
+    """
+    wanted = goal_of(goal)
+    method = wanted.method if method is None else method
+    wanted.require(method)
+    data = look_at_data(
+        data_to_look_at(dataset, split, division_seed, overrides),
+        division_seed % NUM_FOLDS,
+    )
+    config, run = with_overrides(
+        goal_config(dataset, goal, method, data, command == "compare"),
+        overrides,
+        data["is_read_later"],
+    )
+    check_run(run)
+    words = [command, dataset, "--goal", goal, "--split", split]
+    if command == "train":
+        words += ["--method", method]
+    text = _text(config, words)
+    path = pathlib.Path(workdir) / "recipe.py"
+    if path.exists() and path.read_text(encoding="utf-8") != text:
+        raise ValueError(
+            f"{path} is another recipe than this command writes: it was "
+            "edited, or the data, the goal, a --config field or this library "
+            "changed. Train "
+            f"it with --config {shlex.quote(str(path))} and another --workdir, "
+            "or choose another --workdir for this command"
+        )
+    about = f"{goal}: {wanted.about}\n{_summary(config, data)}"
+    return Planned(path, text, about, run)
+
+
+def write_recipe(planned: Planned) -> str:
+    """Writes a recipe, and prints what was chosen; returns its path."""
+    path = planned.path
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, planned.text)
+    print(f"{planned.about}\nRecipe: {path}")
+    return str(path)
+
+
+@contextlib.contextmanager
+def written_recipe(planned: Planned):
+    """Writes a recipe; removes it again if its training is refused."""
+    folder = planned.path.parent
+    places = planned.path, folder / ".lock", folder, *folder.parents
+    made = [path for path in places if not path.exists()]
+    is_other_run = (folder / "config.json").exists()
+    try:
+        yield write_recipe(planned)
+    except BaseException:
+        if is_other_run or not (folder / "config.json").exists():
+            remove_empty(made)
+        raise
+
+
+def _summary(config: dict, data: dict) -> str:
+    """What was picked, one line each."""
+    method = (config.get("objective") or config["loss"])["name"]
+    classes = {n: len(data[n]) for n in ("train", "validation", "test")}
+    examples = {n: int(data[n].sum()) for n in classes}
+    batches = {k: v for k, v in config["batches"].items() if k != "name"}
+    return "\n".join(
+        [
+            f"  data       {data['about']}",
+            *(
+                f"  {name:<10} {classes[name]} classes, {count} examples"
+                for name, count in examples.items()
+            ),
+            f"  encoder    {config['encoder']['name']}, "
+            f"{config['encoder']['dim']} dimensions",
+            f"  method     {method}",
+            f"  batches    {config['batches']['name']}, "
+            + ", ".join(f"{k}={v}" for k, v in batches.items()),
+            f"  evaluation {config['evaluation']['name']}",
+        ]
+    )
+
+
+def _text(config: dict, words: list[str]) -> str:
+    """The recipe as a Python file."""
+    body = pprint.pformat(config, sort_dicts=False, width=72)
+    body = "\n".join("        " + line for line in body.splitlines())
+    return (
+        f'"""Recipe written by `embeddings-tf {shlex.join(words)}`.\n\n'
+        "Edit it, then train it with another workdir:\n\n"
+        "    embeddings-tf train --config recipe.py --workdir DIR\n"
+        '"""\n\n'
+        "import ml_collections\n\n\n"
+        "def get_config():\n"
+        "    return ml_collections.ConfigDict(\n"
+        f"{body}\n"
+        "    )\n"
+    )

@@ -1,0 +1,189 @@
+"""Galleries of a trained run, for the commands that use one."""
+
+import pathlib
+
+import numpy as np
+
+from embeddings_tf import scoring
+from embeddings_tf.datasets.listed import listed
+from embeddings_tf.metrics.arrays import rounded_up
+from trainers.data.classes import FILE as CLASSES_FILE
+from trainers.data.data import Data
+from trainers.terminal.progress import counted_images
+from trainers.trained.inputs import Inputs
+from trainers.trained.inputs import read_inputs
+from trainers.trained.inputs import read_split
+from trainers.trained.stored_paths import relative_path
+from trainers.trained.trained import Trained
+from trainers.trained.trained import embed_inputs
+from trainers.trained.trained import open_trained
+from trainers.workdirs.workdir import read_json
+
+RATE = 0.05
+
+
+def new_gallery(path: pathlib.Path, workdir: str, score: str):
+    """Returns the trained run of a workdir, and an empty gallery of it."""
+    trained = open_trained(workdir)
+    gallery = scoring.Gallery(trained.model, score=score, embedded=True)
+    gallery.source = relative_path(trained.workdir, path)
+    return trained, gallery
+
+
+def open_gallery(path: pathlib.Path, workdir: str, *, own_code: bool):
+    """Returns the trained run of a gallery, and the gallery.
+
+    Args:
+        path: File of the gallery.
+        workdir: Folder of the run.
+        own_code: Whether the user named the run, as in `open_trained`.
+
+    Raises:
+        ValueError: If the file is damaged, or of another model.
+    """
+    trained = open_trained(workdir, own_code=own_code)
+    return trained, scoring.Gallery.load(path, trained.model, embedded=True)
+
+
+def rows_to_enroll(found: Inputs, classes, examples_per_class) -> np.ndarray:
+    """Returns the rows of the wanted classes, in order.
+
+    Raises:
+        ValueError: If the inputs have no labels, or a class does not exist.
+    """
+    if found.labels is None:
+        raise ValueError(
+            "the inputs have no classes; name their class with --class, or "
+            "put them into a folder with a subfolder per class"
+        )
+    known = np.unique(found.labels)
+    missing = [name for name in classes or () if name not in known]
+    if missing:
+        raise ValueError(
+            f"--classes: the inputs have no class {missing[0]!r}; they have "
+            f"{listed(known.tolist())}"
+        )
+    rows = []
+    for name in known if classes is None else dict.fromkeys(classes):
+        rows.append(np.flatnonzero(found.labels == name)[:examples_per_class])
+    return np.sort(np.concatenate(rows))
+
+
+def calibration_inputs(
+    trained: Trained, data: str | None, rate: float | None, enrolled: set[str]
+) -> tuple[Inputs, float]:
+    """Returns examples of other classes, and the rate that they can promise.
+
+    Args:
+        trained: The run of the gallery.
+        data: A folder or data set; None: the validation classes of the run.
+        rate: Promised false-accept rate; None: 0.05, or the smallest that the
+            number of classes can promise, if it is higher.
+        enrolled: Names of the classes that the gallery will have.
+
+    Raises:
+        ValueError: As `held_out`, or if the classes cannot promise the rate.
+    """
+    found = held_out(trained, data)
+    others = set(found.labels) - enrolled
+    if not others:
+        raise ValueError(
+            "every calibration class is enrolled, so none can set a threshold; "
+            "enrol other classes (--split train, a folder of new classes), "
+            "name --calibration FOLDER with others, or --no-threshold"
+        )
+    smallest = 1 / (len(others) + 1)
+    if rate is None:
+        rate = max(RATE, smallest)
+        if rate > RATE:
+            print(
+                f"{len(others)} classes that are not enrolled can promise a "
+                f"false-accept rate of {rate:.3g} or more; {RATE} needs "
+                f"{round(1 / RATE) - 1}.",
+                flush=True,
+            )
+    if rate < smallest * (1 - 1e-9):
+        raise ValueError(
+            f"--false-accept-rate {rate:g} must be at least 1 / (classes + 1), "
+            f"{rounded_up(smallest)} with {len(others)} calibration classes. "
+            f"Take --false-accept-rate {rounded_up(smallest)}, --calibration "
+            "with a folder of more classes, or --no-threshold"
+        )
+    return found, rate
+
+
+def calibrate(
+    trained: Trained, gallery, found: Inputs, rate: float, check_inputs: bool
+) -> None:
+    """Sets the threshold of a gallery, and its check of inputs.
+
+    Args:
+        trained: The run of the gallery.
+        gallery: The gallery.
+        found, rate: From `calibration_inputs`.
+        check_inputs: Whether the gallery checks that inputs look like the
+            calibration examples.
+    """
+    embeddings = embed_inputs(
+        trained, found, "examples of classes that are not enrolled"
+    )
+    gallery.calibrate(embeddings, found.labels, rate)
+    gallery.typicality = fitted_typicality(found) if check_inputs else None
+
+
+def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
+    """Returns the check of inputs, or None if the examples do not allow it."""
+    try:
+        x = counted_images(found.x, times=2)  # the two halves of the classes
+        return scoring.Typicality().fit(x, found.labels)
+    except ValueError as error:
+        print(f"Inputs are not checked: {error}", flush=True)
+        return None
+
+
+def held_out(
+    trained: Trained, data: str | None, *, processed: bool = True
+) -> Inputs:
+    """Returns examples of classes on which the model was not trained.
+
+    Args:
+        trained: The run.
+        data: A folder or data set; None: the validation classes of the run.
+        processed: Whether examples are as the model takes them; False:
+            recordings and images as they are, which computes nothing.
+
+    Raises:
+        ValueError: If there are no classes, or classes of the training.
+    """
+    run = trained.run
+    if data is None:
+        what = f"the split {run.evaluation.validation.split} of the run"
+        split = run.evaluation.validation.split
+        found = read_split(run, split, processed=processed)
+    else:
+        what = f"--calibration {data}"
+        found = read_inputs(run, [data], processed=processed)
+    if found.labels is None:
+        raise ValueError(
+            f"{what} has no classes; name a folder with a subfolder per class, "
+            "or a data set"
+        )
+    both = sorted({*found.labels.tolist()} & training_classes(trained))
+    if both:
+        raise ValueError(
+            f"{what} has classes of the training, such as {both[0]!r}, which "
+            "say nothing about other classes; name data of other classes with "
+            "--calibration"
+        )
+    return found
+
+
+def training_classes(trained: Trained) -> set[str]:
+    """Names of the classes, as the training wrote them or from its data."""
+    split, file = trained.run.data.split, trained.workdir / CLASSES_FILE
+    if file.is_file():
+        remedy = "put the file back, or remove it to read the run's data"
+        splits = read_json(file, remedy).get("splits", {})
+        if split in splits:
+            return set(splits[split])
+    return set(Data(trained.run).names_of_classes(split).tolist())

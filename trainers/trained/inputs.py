@@ -1,0 +1,246 @@
+"""Inputs of the commands that use a trained model: files, folders, data."""
+
+import dataclasses
+import os
+import pathlib
+
+import numpy as np
+
+from embeddings_tf.datasets.image_files import EXTENSIONS as IMAGES
+from embeddings_tf.datasets.image_files import image_files
+from embeddings_tf.datasets.listed import listed
+from embeddings_tf.datasets.own_data import has_all_examples
+from embeddings_tf.datasets.own_data import is_own_data
+from embeddings_tf.datasets.sound_files import EXTENSIONS as SOUNDS
+from embeddings_tf.datasets.sound_files import sound_files
+from trainers.config.run import Division
+from trainers.config.run import Folds
+from trainers.config.run import Label
+from trainers.config.run import Run
+from trainers.data.classes import feature_columns
+from trainers.data.data import Data
+from trainers.data.data_name import is_same_data
+from trainers.data.examples import take
+
+# Files of data with labels, by their ending.
+TABLES = {".csv": "csv", ".npz": "arrays"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Inputs:
+    """Examples as the model takes them, with their labels and names.
+
+    Args:
+        x: Arrays, `datasets.Images` or `datasets.Utterances`.
+        labels: Names of the classes `(n,)`, or None if they are not known.
+        names: Paths of the files, or other names, `(n,)`.
+        features: Columns of the features, if they are from a table.
+    """
+
+    x: object
+    labels: np.ndarray | None
+    names: np.ndarray
+    features: list[str] = dataclasses.field(default_factory=list)
+
+    def take(self, rows) -> "Inputs":
+        labels = None if self.labels is None else self.labels[rows]
+        x, names = take(self.x, rows), self.names[rows]
+        return dataclasses.replace(self, x=x, labels=labels, names=names)
+
+    def with_labels(self, label: str) -> "Inputs":
+        """Gives all inputs one label."""
+        return dataclasses.replace(self, labels=np.full(len(self.names), label))
+
+
+def read_inputs(
+    run: Run, words: list[str], split: str = "", *, processed: bool = True
+) -> Inputs:
+    """Reads inputs, processed as in the training of the run.
+
+    Args:
+        run: The run of the model.
+        words: Files; or one folder, with or without one subfolder per class;
+            or one name of data that `datasets.load` knows. Empty: the run's
+            own data.
+        split: Split of the data. Empty: `all`, or without words the
+            split that is evaluated.
+        processed: Whether data with splits is as the model takes it; False:
+            recordings and images as they are, which computes nothing.
+
+    Raises:
+        ValueError: If there are no inputs, or they are of several kinds.
+        OSError: If a file does not exist.
+    """
+    if not words:
+        if not (split or run.evaluation.splits):
+            raise ValueError(
+                "the run evaluates lists of trials; name the inputs, or --split"
+            )
+        split = split or run.evaluation.splits[0]
+        return read_split(run, split, processed=processed)
+    paths = [pathlib.Path(word).expanduser() for word in words]
+    if len(words) > 1:
+        return _read_files(run, paths, split)
+    (path,), (word,) = paths, words
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        kind = _kind_of_folder(run, path)
+        if not kind:
+            return _read_files(run, _files_in(run, path), split)
+        word = f"{kind}:{word}"
+    elif path.is_file() and suffix in TABLES:
+        word = f"{TABLES[suffix]}:{word}"
+    elif path.is_file() or suffix in (*IMAGES, *SOUNDS):
+        return _read_files(run, paths, split)
+    _require_kind(run, word.partition(":")[0], word)
+    own = {}
+    if not is_same_data(word, run.data.dataset):
+        own = {"label": Label(), "folds": Folds(), "division": Division()}
+    elif split in ("", "all"):
+        own = {"folds": Folds()}  # folds have no split of all examples
+    data = dataclasses.replace(run.data, dataset=word, **own)
+    run = dataclasses.replace(run, data=data)
+    return read_split(run, split or "all", processed=processed)
+
+
+def read_rows(run: Run, data: str, names: list[str]) -> Inputs:
+    """Reads rows of data by their names, in the order of the names.
+
+    Args:
+        run: The run of the model.
+        data: A table, a folder, or a name of data, as for `read_inputs`.
+        names: Names of rows, each once.
+
+    Raises:
+        ValueError: If the data has no row of a name.
+    """
+    found = read_inputs(run, [data])
+    rows = {name: row for row, name in enumerate(found.names.tolist())}
+    missing = [name for name in names if name not in rows]
+    if missing:
+        raise ValueError(
+            f"{data} has no row {missing[0]!r}; its rows are "
+            f"{listed([repr(name) for name in rows])}"
+        )
+    return found.take(np.array([rows[name] for name in names]))
+
+
+def read_split(run: Run, split: str, *, processed: bool = True) -> Inputs:
+    """Reads a split of the run's data, with the names of its classes."""
+    data = Data(run).named(split)
+    x, labels = data.split(split) if processed else data.unprocessed(split)
+    names, features = _names(run, split, x), feature_columns(run.data.dataset)
+    classes = np.asarray(data.class_names(labels)).astype(np.str_)
+    return Inputs(x, classes, names, features)
+
+
+def _with_label(run: Run, feature: str) -> Run:
+    data = dataclasses.replace(run.data, label=Label(feature))
+    return dataclasses.replace(run, data=data)
+
+
+def _are_names(names: np.ndarray) -> bool:
+    """Whether a function knows names, one for each example."""
+    numbers = np.arange(len(names)).astype(np.str_)
+    is_text = names.dtype.kind == "U" and names.ndim == 1
+    return (
+        is_text
+        and len(np.unique(names)) == len(names)
+        and not np.array_equal(names, numbers)
+    )
+
+
+def _names(run: Run, split: str, x) -> np.ndarray:
+    """Returns paths of files, or names of rows."""
+    dataset = run.data.dataset
+    names = getattr(x, "names", None)
+    if names is None and is_own_data(dataset) and not run.data.folds.num_folds:
+        names = Data(_with_label(run, "name")).labels(split)
+        if not has_all_examples(dataset) and not _are_names(names):
+            names = None  # a function of one split, with rows from 0 in each
+    if names is None:
+        names = [f"{split}/{row}" for row in range(len(x))]
+    kind, _, path = dataset.partition(":")
+    path = os.path.expanduser(path)
+    folder = os.path.dirname(path) if kind == "csv" else path
+    paths = [os.path.join(folder, str(name)) for name in names]
+    # Rows of arrays and of features are not files.
+    return np.array(paths if os.path.isfile(paths[0]) else names)
+
+
+def _endings(run: Run) -> dict[str, tuple[str, ...]]:
+    """File name endings by kind of folder, the kind of the run first."""
+    found = {"image_folder": IMAGES, "audio_folder": SOUNDS}
+    if run.data.front_end.name:
+        found = dict(reversed(found.items()))
+    return found
+
+
+def _require_kind(run: Run, kind: str, name: str) -> None:
+    """Raises if files are images, and the run is of recordings, or reverse."""
+    wanted, other = _endings(run)
+    if kind != other:
+        return
+    kinds = {"image_folder": "images", "audio_folder": "recordings"}
+    raise ValueError(
+        f"the run was trained on {run.data.dataset}, and its model takes no "
+        f"{kinds[kind]}; received {name}. Name {kinds[wanted]}, or another run"
+    )
+
+
+def _kind_of_folder(run: Run, folder: pathlib.Path) -> str:
+    """Returns the kind of a folder with a subfolder per class, or "".
+
+    Files of another kind than the run's may be among them, such as covers.
+    """
+    if not any(path.is_dir() for path in _visible(folder)):
+        return ""
+    found = {file.suffix.lower() for file in folder.rglob("*.*")}
+    for kind, endings in _endings(run).items():
+        if not found.isdisjoint(endings):
+            return kind
+    return next(iter(_endings(run)))  # it says what is missing
+
+
+def _visible(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Returns what is in a folder, without hidden files and folders."""
+    return [path for path in folder.iterdir() if path.name[0] != "."]
+
+
+def _files_in(run: Run, folder: pathlib.Path) -> list[pathlib.Path]:
+    for endings in _endings(run).values():
+        files = [p for p in _visible(folder) if p.suffix.lower() in endings]
+        if files:
+            return sorted(files)
+    raise ValueError(
+        f"{folder} contains no images ({', '.join(IMAGES)}) and no "
+        f"recordings ({', '.join(SOUNDS)}); name another folder"
+    )
+
+
+def _read_files(run: Run, paths: list[pathlib.Path], split: str) -> Inputs:
+    """Reads files of one kind, without labels."""
+    if split:
+        raise ValueError(
+            f"--split {split} is for data with splits; files have none"
+        )
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"there is no file {path}; name files, one folder, or one data "
+                "set such as image_folder:PATH"
+            )
+    names = [str(path) for path in paths]
+    suffixes = {path.suffix.lower() for path in paths}
+    if suffixes <= {*IMAGES}:
+        _require_kind(run, "image_folder", names[0])
+        x = image_files("", names)
+    elif suffixes <= {*SOUNDS}:
+        _require_kind(run, "audio_folder", names[0])
+        x = sound_files("", names)
+    else:
+        raise ValueError(
+            "the files must all be images or all be recordings; received "
+            f"the endings {', '.join(map(repr, sorted(suffixes)))}"
+        )
+    return Inputs(Data(run).prepared(x), None, np.array(names))

@@ -1,0 +1,73 @@
+"""What is known of the classes of labelled inputs of a gallery."""
+
+import os
+import pathlib
+
+import numpy as np
+
+from embeddings_tf.scoring import array_file
+from embeddings_tf.scoring import gallery_file
+from trainers.trained.galleries import training_classes
+from trainers.trained.inputs import Inputs
+from trainers.trained.stored_paths import full_names
+from trainers.trained.stored_paths import shown_names
+from trainers.trained.trained import Trained
+
+ENROLLED, TRAINING = "enrolled classes", "training classes"
+CALIBRATION, OTHER = "calibration classes", "other classes"
+
+
+def is_enrolled(
+    gallery, path: pathlib.Path, inputs: Inputs, data: str
+) -> np.ndarray:
+    """Whether each input is itself an example of the gallery, `(n,)`.
+
+    Args:
+        gallery: The gallery.
+        path: Its file, from whose folder on paths of examples are stored.
+        inputs: The inputs.
+        data: The first input of the command, or the data of the run.
+    """
+    examples = _places(shown_names(gallery.examples_.names, path))
+    return np.isin(_places(full_names(inputs.names, data)), examples)
+
+
+def groups_of_classes(
+    trained: Trained, gallery, path: pathlib.Path, labels: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Which inputs are of enrolled, training, calibration and other classes.
+
+    Only the last group is what the gallery's false-accept rate is about. An
+    enrolled class is in no other group.
+
+    Args:
+        trained: The run of the gallery.
+        gallery: The gallery.
+        path: Its file.
+        labels: The names of the classes, `(n,)`.
+
+    Returns:
+        Booleans `(n,)` by group, without empty groups.
+    """
+    arrays, _ = array_file.read(path, gallery_file.KIND, ())
+    left = np.ones(len(labels), bool)
+    found = {}
+    for name, classes in (
+        (ENROLLED, gallery.classes_),
+        (TRAINING, sorted(training_classes(trained))),
+        (CALIBRATION, np.unique(arrays.get("calibration_labels", []))),
+        (OTHER, labels),
+    ):
+        found[name] = left & np.isin(labels, classes)
+        left &= ~found[name]
+    return {name: rows for name, rows in found.items() if rows.any()}
+
+
+def _places(names: np.ndarray) -> np.ndarray:
+    """Names of which each stands for one example: paths without links."""
+    return np.array(
+        [
+            os.path.realpath(n) if os.path.isfile(n) else n
+            for n in names.tolist()
+        ]
+    )

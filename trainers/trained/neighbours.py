@@ -1,0 +1,154 @@
+"""A file of embeddings, searched for neighbours."""
+
+import dataclasses
+import os
+import pathlib
+
+import numpy as np
+
+from embeddings_tf import scoring
+from embeddings_tf.datasets import Images
+from embeddings_tf.datasets.image_files import EXTENSIONS
+from embeddings_tf.datasets.image_files import image_files
+from embeddings_tf.ops import gaussian
+from embeddings_tf.scoring import array_file
+from embeddings_tf.scoring import gallery_file
+from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
+from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
+from trainers.terminal.progress import Progress
+from trainers.trained.inputs import Inputs
+from trainers.trained.stored_paths import shown_names
+
+# What `embed_data` writes into its files.
+KIND = "embeddings of embeddings_tf"
+# Inputs whose neighbours are searched at once.
+BLOCK = 1024
+
+
+class Neighbours:
+    """The examples of a file of `embed_data` or `enroll`, to be searched."""
+
+    def __init__(self, model, path: pathlib.Path, approximate: bool):
+        self.path = path
+        examples, self.has_labels = _examples(path, model)
+        self.examples = dataclasses.replace(
+            examples, names=shown_names(examples.names, path)
+        )
+        progress = Progress(len(self.examples), "example")
+        self._search = scoring.NearestNeighbors(
+            model, search="faiss" if approximate else "exact", embedded=True
+        ).fit(*_parts(self.examples), progress=progress.advance)
+
+    @property
+    def value(self) -> str:
+        """What is printed with a neighbour."""
+        by_score = self._search.compare == "score"
+        return "log-likelihood ratio" if by_score else "distance"
+
+    def require(self, count: int) -> None:
+        """Raises ValueError if there are fewer examples than neighbours."""
+        if count > len(self.examples):
+            raise ValueError(
+                f"--k {count}: {self.path} has {len(self.examples)} examples"
+            )
+
+    def find(
+        self, embeddings: np.ndarray, names: np.ndarray, count: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns values and rows of neighbours, both `(n, count)`.
+
+        Raises:
+            ValueError: If a file that is in the gallery leaves too few.
+        """
+        of_gallery, own = _files(self.examples.names), _files(names)
+        is_inside = np.isin(own, of_gallery) & (own != "")
+        wanted = count + int(is_inside.any())
+        self.require(wanted)
+        values, rows = self._searched(embeddings, wanted)
+        if wanted == count:
+            return values, rows
+        hidden = (of_gallery[rows] == own[:, None]) & (own[:, None] != "")
+        # Without itself among the first, the last neighbour is one too many.
+        hidden[~hidden.any(axis=1), -1] = True
+        hidden &= np.cumsum(hidden, axis=1) == 1
+        return tuple(x[~hidden].reshape(-1, count) for x in (values, rows))
+
+    def _searched(self, embeddings: np.ndarray, count: int) -> tuple:
+        """Searches block by block, with progress."""
+        progress = Progress(len(embeddings), "input")
+        found = []
+        for first in range(0, len(embeddings), BLOCK):
+            block = embeddings[first : first + BLOCK]
+            found.append(self._search.kneighbors(block, count))
+            progress.advance(len(block))
+        return tuple(map(np.concatenate, zip(*found, strict=True)))
+
+    def caption(self, row: int) -> str:
+        """The class of an example, or its name if it has none."""
+        label = self.examples.labels[row] if self.has_labels else ""
+        return label or pathlib.PurePath(self.examples.names[row]).name
+
+    def is_right(self, inputs: Inputs, rows: np.ndarray) -> np.ndarray | None:
+        """Whether neighbours are of the class; None if that is not known."""
+        if inputs.labels is None or not self.has_labels:
+            return None
+        return self.examples.labels[rows] == inputs.labels[:, None]
+
+    def columns(self, inputs: Inputs, values, rows) -> dict:
+        """Columns for a file, with one row per input and neighbour."""
+        count = rows.shape[1]
+        columns = {
+            "path": np.repeat(inputs.names, count),
+            "rank": np.tile(np.arange(1, count + 1), len(rows)),
+            "neighbour": self.examples.names[rows.ravel()],
+            self.value.replace("-", "_").replace(" ", "_"): values.ravel(),
+        }
+        if self.has_labels:
+            columns["class"] = self.examples.labels[rows.ravel()]
+        right = self.is_right(inputs, rows)
+        if right is not None:
+            columns["right"] = right.ravel()
+        return columns
+
+    def pictures(self, inputs: Inputs, some, rows) -> tuple | None:
+        """Images of some inputs and of their neighbours; None if not files."""
+        names = self.examples.names[rows]
+        if not isinstance(inputs.x, Images) or not all(
+            name.lower().endswith(EXTENSIONS) and os.path.isfile(name)
+            for name in names.ravel()
+        ):
+            return None
+        images = image_files("", names.ravel().tolist())
+        found = [images[number] for number in range(len(images))]
+        count = rows.shape[1]
+        return (
+            [inputs.x[int(number)] for number in some],
+            [found[n : n + count] for n in range(0, len(found), count)],
+        )
+
+
+def _files(names: np.ndarray) -> np.ndarray:
+    """Paths of files; "" for rows, whose names other data may have, too."""
+    return np.array(
+        [os.path.realpath(n) if os.path.isfile(n) else "" for n in names]
+    )
+
+
+def _parts(examples: LabelledEmbeddings) -> tuple:
+    return examples.embeddings, examples.labels, examples.names
+
+
+def _examples(path: pathlib.Path, model) -> tuple[LabelledEmbeddings, bool]:
+    """Returns the examples of a file, and whether their classes are known."""
+    try:
+        arrays, settings = array_file.read(path, KIND, ("embedding", "paths"))
+    except ValueError:  # the other kind of file, or damaged
+        examples, _ = gallery_file.examples_of(path, model)
+        return examples, True
+    gallery_file.require_fingerprint(path, settings, model)
+    embeddings, names = arrays["embedding"], arrays["paths"]
+    if "variance" in arrays:
+        embeddings = gaussian.pack(embeddings, arrays["variance"]).numpy()
+    labels = arrays.get("names", np.full(len(names), ""))
+    found = labelled_embeddings(embeddings, labels, names)
+    return found, "names" in arrays

@@ -1,0 +1,108 @@
+"""The verifier of a run: fitted once, kept in the workdir."""
+
+import hashlib
+import json
+import os
+
+import numpy as np
+
+from embeddings_tf import scoring
+from embeddings_tf.scoring import array_file
+from embeddings_tf.scoring.verifier import NUM_RESAMPLES
+from trainers.data.data_name import absolute_data
+from trainers.terminal.progress import Progress
+from trainers.trained.galleries import held_out
+from trainers.trained.trained import Trained
+from trainers.trained.trained import embed_inputs
+
+FILE, PAIRS = "verifier.json", "verifier_pairs.npz"
+KIND = "scores of held-out pairs of embeddings_tf"
+
+
+def fitted_verifier(
+    trained: Trained, data: str | None, rate: float, kind: str, prior: float
+) -> tuple[scoring.Verifier, np.ndarray, np.ndarray]:
+    """Returns a verifier for held-out classes, from the workdir if it is there.
+
+    Also returns the scores of the held-out pairs, and whether each pair is of
+    one class.
+
+    Args:
+        trained: The run.
+        data: Folder or data set of held-out classes; None: the validation
+            classes of the run.
+        rate: False-accept rate of the threshold.
+        kind: Kind of the calibration.
+        prior: Prior probability of the same class.
+    """
+    source = _source(trained, data)
+    found = _kept(trained, source, rate, kind, prior)
+    if found is not None:
+        return found
+    inputs = held_out(trained, data)
+    embeddings = embed_inputs(trained, inputs, "examples of held-out classes")
+    print("Calibrating.", flush=True)
+    verifier = scoring.Verifier(
+        trained.model, calibration=kind, target_prior=prior, embedded=True
+    )
+    progress = Progress(NUM_RESAMPLES, "resample")
+    verifier.fit(embeddings, inputs.labels, rate, progress=progress.advance)
+    verifier.source = source
+    scores, is_same = verifier.scores_
+    try:
+        array_file.write(
+            trained.workdir / PAIRS,
+            {"scores": scores, "is_same": is_same},
+            {"kind": KIND, "report": verifier.report_, "source": source},
+        )
+        verifier.save(trained.workdir / FILE)
+    except OSError as error:
+        reason = error.strerror or error
+        print(f"The calibration is not kept in the workdir: {reason}.")
+    return verifier, scores, is_same
+
+
+def _source(trained: Trained, data: str | None) -> str:
+    """Where the held-out examples are, and a digest of them.
+
+    Of files, the digest covers paths, sizes and times, which is faster than
+    their contents. Nothing is computed from recordings and images.
+    """
+    found = held_out(trained, data, processed=False)
+    digest = hashlib.sha256()
+    for name, label in zip(found.names, found.labels, strict=True):
+        row = [name, label]
+        if os.path.isfile(name):
+            status = os.stat(name)
+            row = [os.path.abspath(name), label, status.st_size]
+            row.append(status.st_mtime_ns)
+        digest.update(json.dumps(row).encode())
+    if isinstance(found.x, np.ndarray):
+        digest.update(np.ascontiguousarray(found.x).tobytes())
+    place = absolute_data(data or trained.run.data.dataset)
+    return f"{place}, sha256 {digest.hexdigest()}"
+
+
+def _kept(trained: Trained, source, rate, kind, prior):
+    """Returns what is in the workdir, if it was fitted in this way."""
+    try:
+        found = scoring.Verifier.load(
+            trained.workdir / FILE, trained.model, embedded=True
+        )
+        arrays, settings = array_file.read(
+            trained.workdir / PAIRS, KIND, ("scores", "is_same")
+        )
+    except (OSError, ValueError):  # missing, damaged, of an earlier epoch
+        return None
+    of_file = (
+        found.source,
+        found.report_.get("false_accept_rate"),
+        found.calibration,
+        found.target_prior,
+    )
+    of_pairs = settings.get("source"), settings.get("report")
+    if of_file != (source, rate, kind, prior):
+        return None
+    if of_pairs != (source, found.report_):
+        return None
+    return found, arrays["scores"], arrays["is_same"]

@@ -1,0 +1,299 @@
+"""Checkpoints from which a killed run resumes exactly."""
+
+import errno
+import json
+import os
+import pathlib
+import shutil
+import sys
+import time
+import zipfile
+
+import keras
+
+from embeddings_tf.ops.atomic_file import atomic_file
+from trainers.config.load import build
+from trainers.config.load import load_function
+from trainers.config.own_code import import_own_code
+from trainers.config.own_code import reason_of
+from trainers.config.run_config import config_of
+from trainers.training.best_file import best_file
+from trainers.training.best_file import unusable
+from trainers.training.loop import require_finite
+from trainers.training.monitor import best_epoch
+from trainers.training.monitor import direction
+from trainers.training.monitor import is_better
+from trainers.training.monitor import worst
+from trainers.training.plain_copy import random_state
+from trainers.training.training_state import MEMBER as STATE
+from trainers.training.training_state import training_state
+from trainers.workdirs.workdir import run_of_workdir
+
+# State that Keras does not save, and its types.
+STATE_FIELDS = {
+    "epoch": int,
+    "best_epoch": int,
+    "best_value": int | float,
+    "finished": str,
+    "seconds": int | float,
+    "history": list,
+    "seeds": list,
+}
+
+
+class Checkpoint(keras.callbacks.Callback):
+    """Saves the state of a run after each epoch, and stops training early.
+
+    `latest.keras` contains the model, the optimiser, and a JSON member with
+    the state that Keras leaves out: the epoch, the random state, the best
+    value, the epochs since then, and the history. The file is replaced
+    atomically, so it is complete after a kill at any moment. The previous
+    checkpoint is kept as `previous.keras`. `best.keras` is the best epoch. All
+    files open with `keras.saving.load_model`.
+
+    Args:
+        directory: Folder of the files.
+        monitor: Name in the logs, with a direction (`training.monitor`).
+        patience: Epochs without improvement after which training stops.
+        num_epochs: Number of epochs of the whole run.
+        state: The result of `restore`, for a run that continues.
+
+    Raises:
+        ValueError: If `monitor` has no direction, or if the best epoch in
+            `state` is not the best one by `monitor`.
+    """
+
+    def __init__(self, directory, monitor, patience, num_epochs, state=None):
+        super().__init__()
+        self.directory = pathlib.Path(directory)
+        self.monitor = monitor
+        self.patience = patience
+        self.num_epochs = num_epochs
+        best = best_epoch(monitor, state["history"]) if state else 0
+        if state and state["best_epoch"] != best:
+            # Earlier versions kept the largest value for every monitor.
+            raise ValueError(
+                f"{self.directory / 'best.keras'} is of epoch "
+                f"{state['best_epoch']}, but the best epoch by {monitor}, "
+                f"which is to be {direction(monitor)}imised, is {best}; train "
+                "in another --workdir"
+            )
+        self.state = state or {
+            "epoch": 0,
+            "best_epoch": 0,
+            "best_value": worst(monitor),
+            "finished": "",
+            "seconds": 0.0,
+            "input_wait": [],
+            "history": [],
+        }
+
+    def on_train_begin(self, logs=None):
+        self._started = time.monotonic()
+        self._seconds_before = self.state["seconds"]
+
+    def on_train_batch_end(self, batch, logs=None):
+        if logs:
+            require_finite(logs.get("loss", 0.0), self.state["epoch"])
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs = {name: float(value) for name, value in (logs or {}).items()}
+        state = self.state
+        # Not part of the history, which must not depend on the machine.
+        waited = logs.pop("input_wait", None)
+        logs.pop("steps_per_second", None)
+        if waited is not None:
+            state.setdefault("input_wait", []).append(waited)
+        state["epoch"] = epoch + 1
+        state["seconds"] = self._seconds_before + (
+            time.monotonic() - self._started
+        )
+        state["history"].append({"epoch": epoch + 1, **logs})
+        value = logs[self.monitor]
+        improved = is_better(self.monitor, value, state["best_value"])
+        if improved:
+            state["best_value"], state["best_epoch"] = value, epoch + 1
+        elif epoch + 1 - state["best_epoch"] >= self.patience:
+            state["finished"] = (
+                f"no better {self.monitor} for {self.patience} epochs"
+            )
+        if not state["finished"] and epoch + 1 >= self.num_epochs:
+            state["finished"] = "all epochs"
+        state["seeds"] = [
+            variable.numpy().tolist() for variable in random_state(self.model)
+        ]
+        save(self.model, state, self.directory)
+        if state["finished"]:
+            self.model.stop_training = True
+
+
+def save(model, state: dict, directory: pathlib.Path) -> None:
+    """Writes `latest.keras`, and `best.keras` if this epoch is the best.
+
+    Raises:
+        OSError: If writing fails, for example on a full disk; earlier files
+            stay unchanged.
+    """
+    latest = directory / "latest.keras"
+    temporary = directory / ".writing.keras"
+    try:
+        model.save(temporary)
+        with zipfile.ZipFile(temporary, "a") as archive:
+            archive.writestr(STATE, json.dumps(state))
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+        if latest.exists():
+            os.replace(latest, directory / "previous.keras")
+        os.replace(temporary, latest)
+        if state["best_epoch"] == state["epoch"]:
+            _copy(latest, directory / "best.keras")
+    except OSError as error:
+        raise OSError(
+            f"could not write the checkpoints of epoch {state['epoch']} to "
+            f"{directory}: {error.strerror or error}; complete files there "
+            "are kept. Make room and start the same command again"
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def restore(directory: pathlib.Path):
+    """Returns the newest valid checkpoint `(model, state)`, or None.
+
+    If the newest checkpoint cannot be read, the function warns on stderr,
+    renames it to `damaged.keras`, and uses the next newest one. Otherwise the
+    next checkpoint would replace the valid one by the damaged one.
+
+    Raises:
+        ValueError: If there are checkpoints but none can be read.
+    """
+    found = False
+    for path in _newest_first(directory):
+        found = True
+        try:
+            with zipfile.ZipFile(path) as archive:
+                damaged = archive.testzip()
+                if damaged:
+                    raise zipfile.BadZipFile(f"{damaged} is damaged")
+                state = json.loads(archive.read(STATE))
+            _check_state(state)
+            model = keras.saving.load_model(path)
+            # Keras does not save seed generators.
+            for variable, value in zip(
+                random_state(model), state["seeds"], strict=True
+            ):
+                variable.assign(value)
+        except (
+            zipfile.BadZipFile,
+            KeyError,
+            OSError,
+            TypeError,
+            ValueError,
+        ) as error:
+            # Keras unpacks a checkpoint to read it.
+            if getattr(error, "errno", None) in (errno.EFBIG, errno.ENOSPC):
+                raise OSError(
+                    f"no room to unpack {path}: {error.strerror}; make room "
+                    "in the folder of temporary files (TMPDIR)"
+                ) from error
+            print(
+                f"warning: {path} cannot be read ({reason_of(error)}); trying "
+                "the next newest checkpoint",
+                file=sys.stderr,
+            )
+            continue
+        # A kill between the two writes leaves an older best.keras.
+        best = directory / "best.keras"
+        if state["best_epoch"] == state["epoch"] and path != best:
+            _copy(path, best)
+        newest = directory / "latest.keras"
+        if path != newest and newest.exists():
+            os.replace(newest, directory / "damaged.keras")
+        return model, state
+    if found:
+        raise ValueError(
+            f"no checkpoint in {directory} can be read; put back the code of "
+            "the model if it has changed, or remove the workdir to train from "
+            "the start"
+        )
+    return None
+
+
+def _newest_first(directory: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the checkpoints of a run.
+
+    `best.keras` is also a whole checkpoint. It is newer than `previous.keras`
+    if the newest epoch is the best, and then replaces a damaged `latest.keras`.
+    An epoch that is repeated instead might differ from the one in `best.keras`.
+    """
+    latest, previous, best = (
+        directory / f"{name}.keras" for name in ("latest", "previous", "best")
+    )
+    found = [path for path in (latest, previous) if path.exists()]
+    epochs = [training_state(path).get("epoch", 0) for path in (best, previous)]
+    if found and epochs[0] > epochs[1]:
+        found.insert(latest in found, best)
+    return found
+
+
+def _check_state(state) -> None:
+    """Raises ValueError unless this is the state of a run after an epoch."""
+    if not isinstance(state, dict):
+        raise ValueError(f"{STATE} holds a {type(state).__name__}")
+    for field, kind in STATE_FIELDS.items():
+        if not isinstance(state.get(field), kind):
+            raise ValueError(f"{STATE} has no {field}, or a wrong one")
+    rows = [isinstance(row, dict) and row["epoch"] for row in state["history"]]
+    if rows != list(range(1, state["epoch"] + 1)):
+        raise ValueError(f"{STATE} has no row for each epoch")
+
+
+def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
+    """Loads the model of the best epoch of a run.
+
+    If the recipe is a Python file, or the run names Python files, the files are
+    run first, because they may register classes with Keras.
+
+    Args:
+        workdir: Folder of the run.
+        run_recipe: Whether a recipe that is a Python file is run.
+
+    Raises:
+        ValueError: As `best_file`, or if it contains an unknown class.
+    """
+    path = best_file(workdir)
+    recipe, run = "", None
+    if (workdir / "config.json").exists():
+        recipe, run = run_of_workdir(workdir)
+        import_own_code(config_of(run))
+    is_file = recipe.endswith(".py")
+    if run_recipe and is_file and pathlib.Path(recipe).is_file():
+        load_function(recipe, None, "get_config", "recipe", [])
+    try:
+        # The optimiser of a half-precision run needs the same policy.
+        model = keras.saving.load_model(path, compile=False)
+    except (KeyError, ValueError) as error:
+        raise unusable(workdir, f"is damaged ({error})") from error
+    except TypeError as error:
+        reason = reason_of(error)
+        if is_file and not run_recipe:
+            reason += (
+                f" The recipe {recipe}, which may define it, was not run, "
+                "because only a file of embeddings names the run; if you trust "
+                f"the recipe, name the run yourself: --workdir {workdir}"
+            )
+        elif is_file and not pathlib.Path(recipe).is_file():
+            reason += (
+                f" The recipe {recipe}, which may define it, is not there: "
+                "start in the folder in which the training was started."
+            )
+        raise ValueError(f"{path} cannot be loaded: {reason}") from error
+    if run is not None and run.method.kind == "loss":
+        # It decides how embeddings compare, and is not part of the file.
+        model.loss = build(run.method, "method")
+    return model
+
+
+def _copy(source: pathlib.Path, target: pathlib.Path) -> None:
+    with atomic_file(target) as temporary:
+        shutil.copyfile(source, temporary)

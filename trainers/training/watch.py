@@ -1,0 +1,141 @@
+"""The callbacks with which the commands write to TensorBoard."""
+
+import pathlib
+
+import keras
+import numpy as np
+
+from embeddings_tf import callbacks
+from trainers.config.run import Run
+from trainers.data.examples import take
+from trainers.data.sprites import sprite_images
+from trainers.training.monitor import direction
+from trainers.workdirs.workdir import as_json
+
+# Held-out inputs in the projector and in pictures.
+MOST_SHOWN = 500
+# Epochs between two pictures.
+EVERY = 10
+# How a run is evaluated and where its data are; not what is trained.
+NOT_SETTINGS = ("evaluation", "data_dir", "manual_dir", "cache_dir")
+
+
+def watch(
+    run: Run,
+    recipe: str,
+    log_dir: pathlib.Path,
+    batch,
+    held_out: callbacks.EmbeddingEvaluation,
+    state: dict,
+    hparams: bool,
+) -> list[keras.callbacks.Callback]:
+    """Returns the callbacks that write to TensorBoard.
+
+    Args:
+        run: The run.
+        recipe: Its recipe's name.
+        log_dir: Folder for TensorBoard.
+        batch: Inputs and labels of a training batch.
+        held_out: Evaluates held-out data, earlier in the list of callbacks.
+        state: The state of the checkpoint, with the best value so far.
+        hparams: Whether to write a row for the tab HParams.
+    """
+    found = [
+        keras.callbacks.TensorBoard(log_dir, write_graph=False),
+        callbacks.TrainingDiagnostics(*batch, log_dir),
+        *_shown(held_out, log_dir),
+    ]
+    if hparams:
+        monitor = run.training.monitor
+        settings = callbacks.RunSettings(
+            _settings(run, recipe),
+            log_dir,
+            monitor,
+            direction(monitor),
+            initial_value_threshold=(
+                state["best_value"] if state["best_epoch"] else None
+            ),
+        )
+        found.append(settings)
+    return found
+
+
+def _settings(run: Run, recipe: str) -> dict:
+    fields = as_json(run)
+    fields = {n: v for n, v in fields.items() if n not in NOT_SETTINGS}
+    return {"recipe": recipe, **fields}
+
+
+def _shown(held_out, log_dir) -> list[keras.callbacks.Callback]:
+    if len(np.unique(_classes(held_out))) == len(held_out.labels):
+        return []  # a list of trials, without classes
+    return [ShowHeldOut(held_out, log_dir)]
+
+
+def _classes(held_out) -> np.ndarray:
+    """Class ids `(n,)`; of several factors, the first."""
+    labels = np.asarray(held_out.labels)
+    return labels.reshape(len(labels), -1)[:, 0]
+
+
+class ShowHeldOut(keras.callbacks.Callback):
+    """Shows held-out inputs in the projector and in pictures.
+
+    Uses the embeddings that `held_out` has made in the same epoch.
+
+    Args:
+        held_out: Earlier in the list of callbacks.
+        log_dir: Folder for TensorBoard.
+    """
+
+    def __init__(self, held_out: callbacks.EmbeddingEvaluation, log_dir):
+        super().__init__()
+        self.held_out = held_out
+        classes = _classes(held_out)
+        self.rows = rows_of_classes(classes, MOST_SHOWN)
+        x = take(held_out.x, self.rows)
+        labels = np.asarray(held_out.labels)[self.rows]
+        images = sprite_images(x)
+        self.shown = [
+            callbacks.EmbeddingProjector(x, labels, log_dir, images=images)
+        ]
+        pictures = callbacks.EmbeddingPictures(
+            x, classes[self.rows], log_dir, images=images
+        )
+        self.shown.append(pictures)
+        self._is_new = False
+
+    def set_model(self, model):
+        super().set_model(model)
+        for callback in self.shown:
+            callback.set_model(model)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._is_new = True
+        if (epoch + 1) % EVERY == 0:
+            self._write()
+
+    def on_train_end(self, logs=None):
+        if self._is_new:
+            self._write()
+
+    def _write(self) -> None:
+        embeddings = self.held_out.embeddings[self.rows]
+        for callback in self.shown:
+            callback.write_embeddings(embeddings)
+        self._is_new = False
+
+
+def rows_of_classes(labels: np.ndarray, most: int) -> np.ndarray:
+    """Returns at most `most` rows, all rows of evenly spaced classes.
+
+    If not even two classes fit, their first rows.
+    """
+    if len(labels) <= most:
+        return np.arange(len(labels))
+    classes, counts = np.unique(labels, return_counts=True)
+    number = max(2, int(most / counts.mean()))
+    chosen = np.unique(np.linspace(0, len(classes) - 1, number).astype(int))
+    each = most // len(chosen)
+    rows = [np.flatnonzero(labels == label)[:each] for label in classes[chosen]]
+    return np.sort(np.concatenate(rows))

@@ -1,0 +1,91 @@
+"""Keeps a run on the data with which it started."""
+
+import pathlib
+
+import numpy as np
+
+from embeddings_tf.datasets.own_data import is_own_data
+from trainers.workdirs.fingerprint import fingerprint
+
+TRAINING_FINGERPRINT = "data_fingerprint"
+VALIDATION_FINGERPRINT = "validation_fingerprint"
+# Fingerprints in results, and the names of their examples in messages.
+FINGERPRINTS = {
+    TRAINING_FINGERPRINT: "training",
+    VALIDATION_FINGERPRINT: "validation",
+}
+
+
+class OtherDataError(ValueError):
+    """The training or validation data has changed since the run started."""
+
+
+def require_unseen_test(workdir: pathlib.Path, data, results: dict) -> None:
+    """Checks that the training data of a closed set has not changed.
+
+    If the classes of the test were trained, an example that has moved from
+    training to test makes results too good. Names do not tell: rows may have
+    been sorted, files renumbered. Number, labels and 32 examples are compared,
+    so a few that have moved may not be found.
+
+    Args:
+        workdir: Folder of the run.
+        data: Its `trainers.data.data.Data`.
+        results: Its results, with the fingerprint of the training.
+
+    Raises:
+        OtherDataError: If the training data has another fingerprint.
+    """
+    expected = results.get(TRAINING_FINGERPRINT)
+    fields = data.run
+    if expected is None or not is_own_data(fields.data.dataset):
+        return
+    trained = data.names_of_classes(fields.data.split)
+    is_closed = any(
+        np.isin(data.names_of_classes(split), trained).any()
+        for split in fields.evaluation.splits
+    )
+    if is_closed and fingerprint(data) != expected:
+        raise OtherDataError(
+            f"{fields.data.dataset} has other training examples than the run "
+            f"in {workdir} (also if some were only added), and the test has "
+            "the same classes, so examples of the training could be in the "
+            "test; put the data back, or train in another --workdir"
+        )
+
+
+def require_same_data(workdir: pathlib.Path, data, state: dict) -> None:
+    """Checks the training and validation data of a run that continues.
+
+    The validation data chooses the best epoch, so a change of it would compare
+    epochs by different tasks. The state of a new run, or of an older one
+    without a fingerprint, gets the fingerprint of today's data.
+
+    Args:
+        workdir: Folder of the run.
+        data: Its `trainers.data.data.Data`.
+        state: The state in its checkpoints.
+
+    Raises:
+        OtherDataError: If the data has another fingerprint than the state.
+    """
+    fields, validation = data.run, data.run.evaluation.validation
+    lists = []
+    if getattr(validation, "trials", ""):
+        lists = [(validation.split, validation.trials, validation.num_trials)]
+    splits = {
+        TRAINING_FINGERPRINT: (fields.data.split, []),
+        VALIDATION_FINGERPRINT: (validation.split, lists),
+    }
+    for name, (split, of_split) in splits.items():
+        found = fingerprint(data, split, lists=of_split)
+        if of_split and state.get(name) == fingerprint(data, split):
+            continue  # of an older version, which left out lists
+        expected = state.setdefault(name, found)
+        if found != expected:
+            raise OtherDataError(
+                f"{fields.data.dataset} has other {FINGERPRINTS[name]} "
+                f"examples than when the run in {workdir} started "
+                f"(fingerprint {found}, not {expected}); put the data back, or "
+                "train in another --workdir"
+            )

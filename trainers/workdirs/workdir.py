@@ -1,0 +1,335 @@
+"""The folder of one run: its config, its lock, its results."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+
+from trainers.config.run import Run
+from trainers.config.run_config import complete
+from trainers.config.run_config import config_of
+from trainers.config.run_config import run_from_config
+from trainers.terminal import command_names
+
+# Fields for the place of the data and for the machine, which are not part of a
+# recipe, with their defaults.
+PLACE_FIELDS = {
+    "cache_dir": "",
+    "data_dir": "",
+    "manual_dir": "",
+    "strategy": "one",
+}
+
+
+def write_atomically(path: pathlib.Path, data: bytes | str) -> None:
+    """Writes a file so that a reader sees the complete old or new file."""
+    # Imported here because it imports TensorFlow.
+    from embeddings_tf.ops import write_atomically as file
+
+    file.write_atomically(path, data)
+
+
+def write_json(path: pathlib.Path, value) -> None:
+    """Writes `value` as indented JSON, atomically; NaN is an error."""
+    text = json.dumps(value, indent=2, allow_nan=False)
+    write_atomically(path, text + "\n")
+
+
+def read_json(path: pathlib.Path, cure: str) -> dict:
+    """Returns the object in a JSON file.
+
+    Raises:
+        ValueError: If the file has other contents; names the cure.
+    """
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error}); {cure}") from error
+    if not isinstance(found, dict):
+        raise ValueError(
+            f"{path} is damaged (it contains a {type(found).__name__} instead "
+            f"of an object); {cure}"
+        )
+    return found
+
+
+def folder_argument(flag: str, value: str) -> pathlib.Path:
+    """Returns the folder of a flag.
+
+    Raises:
+        ValueError: If it is empty, which would be the current folder, or
+            contains a character that file names cannot have.
+    """
+    if not value:
+        raise ValueError(
+            f"{flag} is empty; name a folder ({flag} . is the current one)"
+        )
+    if "\0" in value:
+        raise ValueError(
+            f"{flag} must be the name of a folder, without null characters; "
+            f"received {value!r}"
+        )
+    return pathlib.Path(value)
+
+
+def require_run(path: pathlib.Path) -> None:
+    """Raises ValueError if a folder contains no run."""
+    if not (path / "config.json").is_file():
+        raise ValueError(
+            f"{path} contains no run (no config.json in it); train first: "
+            f"{command_names.program('trainers.train')} --config RECIPE "
+            f"--workdir {path}"
+        )
+
+
+@contextlib.contextmanager
+def open_workdir(workdir: str, *, create: bool = True):
+    """Opens the run's folder and locks it for this process until the end.
+
+    A folder that was created here is removed if it stays empty, so a refused
+    start leaves nothing behind.
+
+    Raises:
+        BlockingIOError: If another process has locked it.
+        OSError: If it cannot be created or written to.
+        ValueError: If its name is empty, or `create` is False and it contains
+            no run.
+    """
+    path = folder_argument("--workdir", workdir)
+    if not create:
+        require_run(path)
+    made = [p for p in (path / ".lock", path, *path.parents) if not p.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = open(path / ".lock", "w")
+    except OSError as error:
+        remove_empty(made)
+        raise OSError(
+            f"cannot write to the workdir {workdir}: {error.strerror}; choose "
+            "another with --workdir"
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BlockingIOError(
+                f"another process works in {workdir}; wait for it to end, or "
+                "choose another --workdir"
+            ) from error
+        try:
+            yield path
+        finally:
+            if os.listdir(path) == [".lock"]:
+                remove_empty(made)
+
+
+def remove_empty(made: list[pathlib.Path]) -> None:
+    """Removes files, and folders that are empty, innermost first."""
+    for path in made:
+        try:
+            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+        except OSError:
+            return
+
+
+def is_held(path: pathlib.Path) -> bool:
+    """Whether a process has locked the folder with `open_workdir`."""
+    try:
+        lock = open(path / ".lock")
+    except FileNotFoundError:
+        return False
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def claim(path: pathlib.Path, recipe: str, run: Run, **more) -> None:
+    """Records the run in a fresh workdir; refuses the workdir of another run.
+
+    `config.json` contains every field of the run, and can start it again:
+    `--config WORKDIR/config.json`.
+
+    Args:
+        path: The workdir.
+        recipe: Name of the recipe.
+        run: The typed run.
+        **more: Sections that must also be equal, such as a search's.
+
+    Raises:
+        ValueError: As `require_free`.
+    """
+    if not require_free(path, recipe, run, **more):
+        wanted = {"recipe": recipe, "config": {**as_json(run), **more}}
+        write_json(path / "config.json", wanted)
+
+
+def require_free(path: pathlib.Path, recipe: str, run: Run, **more) -> bool:
+    """Checks that a workdir is fresh, or contains this run.
+
+    Returns:
+        Whether it contains a run.
+
+    Raises:
+        ValueError: If the workdir belongs to a run with other values; names
+            the first different field. Also if one of its files is damaged.
+    """
+    read_results(path)
+    if not (path / "config.json").exists():
+        return False
+    different = changed_fields(path, run, **more)
+    if different:
+        field, old, new = different[0]
+        recipe = _read_config_file(path)["recipe"]
+        raise ValueError(
+            f"{path} contains a run of {recipe!r} with "
+            f"{field}={old!r}; this one has {field}={new!r} "
+            f"({len(different)} field(s) differ). Choose another --workdir, "
+            "or start it again as it was."
+        )
+    return True
+
+
+def require_single_run(path: pathlib.Path) -> None:
+    """Raises ValueError if a workdir contains folds or trials."""
+    if parts := runs_within(path):
+        raise ValueError(
+            f"{path} contains several runs, such as {parts[0]}; name one of "
+            "them, or choose another --workdir"
+        )
+
+
+def runs_within(path: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the workdirs of folds or of trials in a workdir."""
+    return sorted(
+        file.parent
+        for pattern in ("fold_*/config.json", "trials/trial_*/config.json")
+        for file in path.glob(pattern)
+    )
+
+
+def changed_fields(path: pathlib.Path, run: Run, **more) -> list[tuple]:
+    """Returns `(field, stored, new)` of each field that differs from a run.
+
+    Args:
+        path: A workdir with a run.
+        run: The typed run.
+        **more: As in `claim`.
+    """
+    stored = resolved(_read_config_file(path)["config"])
+    return differing_fields(stored, {**as_json(run), **more})
+
+
+def _read_config_file(path: pathlib.Path) -> dict:
+    file = path / "config.json"
+    cure = (
+        "it records which run is in the folder: put it back, or choose "
+        "another --workdir"
+    )
+    found = read_json(file, cure)
+    recipe, config = found.get("recipe"), found.get("config")
+    if not (isinstance(recipe, str) and isinstance(config, dict) and config):
+        raise ValueError(
+            f"{file} is damaged (it lacks a recipe or its config); {cure}"
+        )
+    return found
+
+
+def run_of_workdir(path: pathlib.Path) -> tuple[str, Run]:
+    """Returns the recipe's name and the run in a workdir.
+
+    Raises:
+        ValueError: If its file is damaged.
+    """
+    found = _read_config_file(path)
+    if "search" in found["config"]:
+        trials = runs_within(path)
+        such = f", such as {trials[0]}" if trials else ""
+        raise ValueError(
+            f"{path} contains a search, not a run; name one of its trials{such}"
+        )
+    return found["recipe"], run_from_config(found["config"])
+
+
+def read_results(path: pathlib.Path) -> dict:
+    """Returns the contents of a workdir's `results.json`, or {}.
+
+    Raises:
+        ValueError: If it is damaged.
+    """
+    file = path / "results.json"
+    if not file.exists():
+        return {}
+    return read_json(
+        file,
+        "move it away and start the same command again, then evaluate again: "
+        "both commands write it from the other files in the folder",
+    )
+
+
+def drop_results(path: pathlib.Path, *, keep_training: bool) -> None:
+    """Removes results of an earlier checkpoint from `results.json`.
+
+    That is evaluations and, if the training starts anew, all results of the
+    old one.
+    """
+    results = read_results(path)
+    kept = {
+        name: section
+        for name, section in results.items()
+        if keep_training and not name.startswith("evaluation")
+    }
+    if len(kept) < len(results):
+        write_json(path / "results.json", kept)
+
+
+def is_evaluated(results: dict, run: Run) -> bool:
+    """Whether results have an evaluation with the settings of the run."""
+    found = results.get("evaluation")
+    if not (isinstance(found, dict) and "training" in results):
+        return False
+    return found.get("settings") == as_json(run)["evaluation"]
+
+
+def resolved(config: dict) -> dict:
+    """Returns a config with every field, as JSON would return it.
+
+    Fields that the config omits, such as new fields in an older run, have
+    their default. The section `search` of a search's config stays unchanged.
+    """
+    rest = {n: value for n, value in config.items() if n != "search"}
+    found = as_json(run_from_config(rest))
+    return found | {n: v for n, v in config.items() if n == "search"}
+
+
+def as_json(run: Run) -> dict:
+    """Returns the config of a run, with every default, as from JSON."""
+    return json.loads(json.dumps(config_of(complete(run))))
+
+
+def recipe_fields(run: Run) -> dict:
+    """Returns the fields that must be equal in two equal runs."""
+    fields = as_json(run).items()
+    return {name: value for name, value in fields if name not in PLACE_FIELDS}
+
+
+def differing_fields(old, new, prefix="config") -> list[tuple]:
+    """Returns `(field, old, new)` of fields that differ, except places."""
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return [] if old == new else [(prefix, old, new)]
+    rows = []
+    for key in sorted(set(old) | set(new)):
+        if prefix == "config" and key in PLACE_FIELDS:
+            continue
+        rows += differing_fields(old.get(key), new.get(key), f"{prefix}.{key}")
+    return rows
+
+
+def update_results(path: pathlib.Path, **sections) -> dict:
+    """Merges sections into `results.json` atomically; returns all of it."""
+    results = {**read_results(path), **sections}
+    write_json(path / "results.json", results)
+    return results
