@@ -68,10 +68,10 @@ AIMS = {
     ),
 }
 BETAINC = (
-    "the F distribution of the chosen tests, in TensorFlow's betainc, takes a "
-    "third of the time; rows and classes a third (12x10x500) and a tenth "
-    "(64x8x128); the rest is the ratios of all pairs, the choice of "
-    "dimensions and their gradient, in float64"
+    "the F distribution of the chosen tests, in TensorFlow's betainc, takes "
+    "nearly half of the time (12x10x500) and a third (64x8x128); rows and "
+    "classes a third and a tenth; the rest is the ratios of all pairs, the "
+    "choice of dimensions and their gradient, in float64"
 )
 FEW_ROWS = (
     "a graph of single operations, whose calls take the time of few rows; "

@@ -35,8 +35,14 @@ def verdict(held: int, measured: int, of: int | None = None) -> str:
     return "in part" if held else "not reproduced"
 
 
+def of_one_seed(found: str, num_seeds: int) -> str:
+    """Adds to a verdict that it rests on a single training."""
+    said = found in ("reproduced", "in part") and num_seeds < 2
+    return f"{found}, one seed" if said else found
+
+
 def published_cells(
-    cells: dict[str, tuple[float | None, float]],
+    cells: dict[str, tuple[float | None, float]], num_seeds: int
 ) -> tuple[str, str]:
     """Returns evidence and verdict of accuracies beside published ones.
 
@@ -45,6 +51,7 @@ def published_cells(
     Args:
         cells: Ours, None if not run, and the published number, in %, by the
             name of the cell.
+        num_seeds: The fewest trainings that a cell rests on.
     """
     run = {name: pair for name, pair in cells.items() if pair[0] is not None}
     if not run:
@@ -66,7 +73,7 @@ def published_cells(
     ]
     if below:
         text += f"; below the paper: {', '.join(below)}"
-    return text, verdict(near, len(run), len(cells))
+    return text, of_one_seed(verdict(near, len(run), len(cells)), num_seeds)
 
 
 def published_differences(
@@ -74,7 +81,7 @@ def published_differences(
 ) -> tuple[str, str]:
     """Returns evidence and verdict of differences beside published ones.
 
-    A cell holds if `is_higher`. Without a cell that holds, differences that are
+    Cells hold by `num_higher`. Without a cell that holds, differences that are
     all above 0 are "in the same direction". The evidence names each cell, and
     those short of the published difference again, with both numbers. The
     verdict says if a p is of one seed: it is then over test episodes.
@@ -88,20 +95,20 @@ def published_differences(
         return f"0 of {len(cells)} cells run", verdict(0, 0, len(cells))
     differences = {name: ours for name, (ours, _) in run.items()}
     positive = sum(ours.mean > 0 for ours in differences.values())
-    sure = sum(map(is_higher, differences.values()))
+    sure = num_higher(differences.values())
     short = [
         f"{name} {ours.mean:+.1f} ({theirs:+.1f})"
         for name, (ours, theirs) in run.items()
         if ours.mean < theirs
     ]
-    of_one_seed = any(
+    is_one_seed = any(
         ours.over != "runs" or ours.count < 2 for ours in differences.values()
     )
     text = (
-        f"{len(run)} of {len(cells)} cells run: higher in {positive}, with p "
-        f"below {LEVEL:g} in {sure}, in {len(run) - len(short)} by at least "
+        f"{len(run)} of {len(cells)} cells run: higher in {positive}, with "
+        f"certainty in {sure}, in {len(run) - len(short)} by at least "
         "the published difference; points, standard error and p"
-        + " over seeds" * (not of_one_seed)
+        + " over seeds" * (not is_one_seed)
         + f": {differences_text(differences)}"
     )
     if short:
@@ -110,15 +117,37 @@ def published_differences(
     found = verdict(sure, len(run), len(cells))
     if not sure and positive == len(run):
         found = "in the same direction"
-    return text, found + ", one seed" * (of_one_seed and bool(sure))
+    return text, of_one_seed(found, 1 if is_one_seed else 2)
 
 
-def is_higher(found: PairedDifference) -> bool:
-    """Whether a difference is above 0, with a p below `LEVEL`.
+def num_held(cells: Iterable[tuple[bool, float | None]]) -> int:
+    """Number of the cells of a claim that hold.
 
-    The test is over seeds, or with one seed over test episodes.
+    All hold if each difference has the right sign and a p below `LEVEL`.
+    Otherwise the tests of the claim are corrected for their number (Holm
+    1979): among many cells without a difference, some have a small p.
+
+    Args:
+        cells: Of each cell, whether its sign is right, and its p; None:
+            without a test.
     """
-    return found.mean > 0 and found.p is not None and found.p < LEVEL
+    cells = sorted((1.0 if p is None else p, is_right) for is_right, p in cells)
+    if all(is_right and p < LEVEL for p, is_right in cells):
+        return len(cells)
+    held = 0
+    for place, (p, is_right) in enumerate(cells):
+        if p >= LEVEL / (len(cells) - place):
+            break
+        held += is_right
+    return held
+
+
+def num_higher(found: Iterable[PairedDifference]) -> int:
+    """Number of differences that are above 0, by `num_held`.
+
+    The tests are over seeds, or with one seed over test episodes.
+    """
+    return num_held((each.mean > 0, each.p) for each in found)
 
 
 def differences_text(found: dict[str, PairedDifference]) -> str:

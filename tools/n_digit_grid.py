@@ -24,7 +24,7 @@ METHODS = {
     "stochastic_prototypes": "SPE",
     "prototypical": "PN",
     "hedged_instances": "HIB",
-    "soft_contrastive": "contrastive",
+    "soft_contrastive": "soft contrastive",
 }
 SHAPES = [(2, 2), (2, 3), (3, 2), (3, 3)]
 CONDITIONS = ("clean", "corrupt_support", "corrupt_query")

@@ -48,6 +48,18 @@ def recipe(num_support: int, method: str, condition: str, dim: int = 2) -> str:
     return f"omniglot_{num_support}_shot_dim_{dim}_{method}{ending}"
 
 
+def recipes() -> list[str]:
+    """Returns the recipes of the table."""
+    kinds = [(condition, 2) for condition in CONDITIONS[:2]]
+    # The models of the second condition are also those of the third.
+    return [
+        recipe(num_support, method, condition, dim)
+        for condition, dim in [*kinds, ("clean", NOT_PUBLISHED_DIM)]
+        for method in METHODS
+        for num_support in (1, 5)
+    ]
+
+
 def split(num_support: int, num_classes: int) -> str:
     """Returns the name of a column's results."""
     if num_classes == 5:
@@ -57,17 +69,7 @@ def split(num_support: int, num_classes: int) -> str:
 
 def table(results: list[dict]) -> str:
     """Returns the Markdown between the marks, from results with configs."""
-    names = [
-        recipe(num_support, method, condition)
-        for condition in CONDITIONS[:2]  # the third has the second's models
-        for method in METHODS
-        for num_support in (1, 5)
-    ] + [
-        recipe(num_support, method, "clean", NOT_PUBLISHED_DIM)
-        for method in METHODS
-        for num_support in (1, 5)
-    ]
-    chosen = {name: choose(name, results) for name in names}
+    chosen = {name: choose(name, results) for name in recipes()}
     head = " | ".join(f"{k}-shot {n}-class" for k, n in COLUMNS)
     lines = [
         f"| supports, queries | method | {head} | mean |",

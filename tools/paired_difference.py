@@ -229,7 +229,7 @@ def as_cell(found: PairedDifference | None, digits: int, scale=1.0) -> str:
         return text
     text += f" ± {scale * found.standard_error:.{digits}f}"
     tests = [p for p in (found.p, found.p_corrected) if p is not None]
-    return f"{text} ({'; '.join(map(_rounded, tests))})" if tests else text
+    return f"{text} ({'; '.join(map(rounded, tests))})" if tests else text
 
 
 def cell_of_seeds(
@@ -244,7 +244,7 @@ def cell_of_seeds(
     if found.standard_error is not None:
         text += f" ± {found.standard_error:.1f}"
     if found.p is not None:
-        text += f", p {_rounded(found.p)}"
+        text += f", p {rounded(found.p)}"
     if found.over == "episodes":
         return f"{text} (one seed)"
     each = ", ".join(f"{value:+.1f}" for value in differences)
@@ -307,7 +307,7 @@ def fewer(found: PairedDifference | None, most: int, unit: str) -> str:
     return f", {found.count} {unit if found.count > 1 else unit[:-1]}"
 
 
-def _rounded(p: float) -> str:
+def rounded(p: float) -> str:
     """Three digits; `<.050` if a p below the level would round to it."""
     rounded = max(round(p, 3), SMALLEST)
     is_below = p < rounded and rounded in (SMALLEST, LEVEL)

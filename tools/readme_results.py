@@ -5,34 +5,60 @@
 Run it after `tools.results_csv`.
 """
 
+import collections
 import csv
 import re
 import statistics
 
+from tools import cross_validation_results as folds
+from tools import n_digit_grid
+from tools import n_digit_table
+from tools import omniglot_table
 from tools import results_csv
+from tools import verification_results
 from tools.generated_text import ROOT
 from tools.generated_text import write_between
+from tools.n_digit_grid import EPISODES
+from tools.n_digit_grid import choose
+from tools.n_digit_grid import differences
+from tools.n_digit_grid import mean_differences
+from tools.n_digit_grid import values
+from tools.paired_difference import PairedDifference
+from tools.paired_difference import of_differences
+from tools.paired_difference import paired_difference
+from tools.paired_difference import ratio_of_test_to_train
+from tools.paired_difference import rounded
+from tools.paired_episodes import mean_of_runs
 
 PAGE = ROOT / "README.md"
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
-PROTOCOL = "rate 0.003, 8000 episodes"  # of SPE on numbers
 PAPERS = {
     "https://arxiv.org/abs/1909.11702": "stochastic prototypes",
     "https://arxiv.org/abs/1802.05312": "the F-statistic loss",
     "https://arxiv.org/abs/2002.09469": "the learned distance",
 }
 CLAIMS = ROOT / "docs" / "results" / "reproduced.md"
-# Recipes and scores that are compared, alike except for the method.
-ERRORS = {
-    "speakers (AN4), trained with a classifier": (
-        ("an4_learned_distance", "learned_distance"),
-        ("an4_triplet_classifier", "plda"),
+SPE, PN = "stochastic_prototypes", "prototypical"
+# Methods of verification that are compared, alike except for the method.
+VERIFIED = {
+    "speakers (AN4); both with a classifier in training": (
+        "an4",
+        ("learned distance", "learned distance"),
+        ("triplet and classifier", verification_results.SCORES["plda"]),
     ),
-    "handwritten characters, without": (
-        ("omniglot_verification_without_classifier", "learned_distance"),
-        ("omniglot_verification_triplet", "plda"),
+    "handwritten characters; both without a classifier": (
+        "omniglot",
+        ("learned distance, no classifier", "learned distance"),
+        ("triplet", verification_results.SCORES["plda"]),
     ),
 }
+SPRITES = "sprites/all_frames"
+LEGEND = (
+    "Below, p is of a paired test of the two methods that we trained, over "
+    "folds of the data or seeds; one seed: over test episodes, which says "
+    "nothing about other trainings. The F-statistic and triplet loss were not "
+    "trained with equal budgets."
+)
 
 
 def found() -> list[dict]:
@@ -42,88 +68,168 @@ def found() -> list[dict]:
 
 
 def table(rows: list[dict]) -> str:
+    numbers, characters = n_digit_table.every_run(), omniglot_table.load()
     lines = [
-        "| method | measured | ours | compared with |",
-        "|---|---|---:|---|",
-        _accuracy(rows, "n_digit", "numbers of 2 and 3 digits"),
-        _accuracy(rows, "omniglot", "handwritten characters"),
+        "| method | measured | ours | compared with | how sure |",
+        "|---|---|---:|---|---|",
+        _accuracy(
+            rows, "n_digit", "numbers of 2 and 3 digits", _cells(numbers)
+        ),
+        _accuracy(
+            rows,
+            "omniglot",
+            "handwritten characters",
+            _cells_of_characters(characters),
+        ),
+        _modularity(),
+        *(_error(data, *pair) for data, pair in VERIFIED.items()),
     ]
-    own, other, untrained = (
-        _one(rows, recipe, "folds", f"{split}.modularity", "sprites/all_frames")
-        for recipe, split in (
-            ("sprites_f_statistic", "test"),
-            ("sprites_triplet", "test"),
-            ("sprites_f_statistic", "test_untrained"),
-        )
-    )
-    lines.append(
-        f"| F-statistic loss | modularity, game characters | {own:.2f} | "
-        f"{other:.2f}, our triplet loss; {untrained:.2f}, no training |"
-    )
-    for data, pair in ERRORS.items():
-        own, other = (
-            100 * _one(rows, recipe, "folds", f"test.{score}.equal_error_rate")
-            for recipe, score in pair
-        )
-        lines.append(
-            f"| learned distance | equal error rate, {data} | {own:.1f} % "
-            f"| {other:.1f} %, our triplet loss with PLDA |"
-        )
-    return "\n".join([*claims(), "", *lines])
+    return "\n".join([f"{claims()} {LEGEND}", "", *lines])
 
 
-def claims() -> list[str]:
+def claims() -> str:
     """Counts the verdicts on the claims of the papers."""
     text = CLAIMS.read_text(encoding="utf-8")
-    held, in_part, total = {}, 0, 0
+    held, others, one_seed = {}, collections.Counter(), 0
     for link, method in PAPERS.items():
         of_paper = text.partition(f"({link})")[2].partition("end -->")[0]
         verdicts = re.findall(r"(?m)^\| [^|]+ \| \*\*([^*]+)\*\*", of_paper)
-        verdicts = [v for v in verdicts if v != "no experiment"]
-        held[method] = sum(v.startswith("reproduced") for v in verdicts)
-        in_part += sum(v.startswith("in part") for v in verdicts)
-        total += len(verdicts)
+        kinds = [verdict.partition(",")[0] for verdict in verdicts]
+        held[method] = kinds.count("reproduced")
+        others.update(kinds)
+        one_seed += sum("reproduced, one" in verdict for verdict in verdicts)
     most = max(held, key=held.__getitem__)
-    return [
-        f"Of {total} claims in the papers, {sum(held.values())} are reproduced "
+    others.pop("no experiment", 0)
+    total = others.total()
+    reproduced, in_part = (others.pop(k, 0) for k in ("reproduced", "in part"))
+    rest = [f"{count} {kind}" for kind, count in others.most_common()]
+    return (
+        f"Of {total} claims in the papers, {reproduced} are reproduced "
         f"[in our runs](docs/results/reproduced.md) ({held[most]} of them "
-        f"about {most}), and {in_part} are reproduced in part. The others are "
-        "undecided or were not run, some for lack of data."
+        f"about {most}; {one_seed} rest on one training), and {in_part} in "
+        f"part. The others: {', '.join(rest)}."
+    )
+
+
+def _cells(runs: list[dict]) -> list[tuple]:
+    """Runs of both methods, split and condition of each published task."""
+    return [
+        (
+            *(
+                choose(f"n_digit_{n}_dim_{dim}_{method}", runs)
+                for method in (SPE, PN)
+            ),
+            split,
+            condition,
+        )
+        for n, dim in n_digit_grid.SHAPES
+        for split, condition in n_digit_grid.CELLS
     ]
 
 
-def _accuracy(rows: list[dict], experiment: str, data: str) -> str:
-    """The mean accuracy of stochastic prototypes over published tasks."""
-    chosen = [
-        row
+def _cells_of_characters(runs: list[dict]) -> list[tuple]:
+    """The same of characters."""
+    return [
+        (
+            *(
+                choose(
+                    omniglot_table.recipe(column[0], method, condition), runs
+                )
+                for method in (SPE, PN)
+            ),
+            omniglot_table.split(*column),
+            condition,
+        )
+        for column in omniglot_table.COLUMNS
+        for condition in n_digit_grid.CONDITIONS
+    ]
+
+
+def _accuracy(
+    rows: list[dict], experiment: str, data: str, cells: list[tuple]
+) -> str:
+    """Mean accuracies of stochastic prototypes and prototypical networks.
+
+    Raises:
+        ValueError: If a published task was not run, or the file has other
+            runs of it.
+    """
+    ours, theirs = (
+        statistics.fmean(
+            statistics.fmean(values(cell[place], *cell[2:], EPISODES))
+            for cell in cells
+        )
+        for place in (0, 1)
+    )
+    published = {
+        (row["recipe"], row["number"]): float(row["published"])
         for row in rows
         if row["experiment"] == experiment
         and row["published"]
-        and "stochastic_prototypes" in row["recipe"]
-        and (experiment != "n_digit" or row["protocol"] == PROTOCOL)
-    ]
-    ours, published = (
-        100 * statistics.fmean(float(row[column]) for row in chosen)
-        for column in ("mean", "published")
-    )
+        and SPE in row["recipe"]
+    }
+    if len(published) != len(cells):
+        raise ValueError(
+            f"{results_csv.FILE} has {len(published)} published tasks of "
+            f"{experiment}; expected {len(cells)}. Run tools.results_csv"
+        )
+    means = mean_differences([differences(*cell) for cell in cells])
+    test = mean_of_runs(cells) or of_differences(means)
     return (
-        f"| stochastic prototypes | accuracy, {data}, {len(chosen)} tasks "
-        f"| {ours:.1f} % | {published:.1f} %, published |"
+        f"| stochastic prototypes | accuracy, {data}, {len(cells)} tasks "
+        f"| {ours:.1f} % | {100 * statistics.fmean(published.values()):.1f} %, "
+        f"published; {theirs:.1f} %, our prototypical networks | "
+        f"{_p(test)}, {_seeds(len(means))} |"
     )
 
 
-def _one(
-    rows: list[dict], recipe: str, protocol: str, number: str, data: str = ""
-) -> float:
-    (row,) = (
-        row
-        for row in rows
-        if row["recipe"] == recipe
-        and row["protocol"] == protocol
-        and row["number"] == number
-        and data in row["data"]
+def _modularity() -> str:
+    """The F-statistic loss beside the triplet loss and no training."""
+    every = folds.load()
+    ours, theirs = (
+        every[f"sprites_{loss}", SPRITES] for loss in ("f_statistic", "triplet")
     )
-    return float(row["mean"])
+    ratio = ratio_of_test_to_train(ours["config"])
+    own = ours, "test.modularity"
+    others = (theirs, "test.modularity"), (ours, "test_untrained.modularity")
+    means = [statistics.fmean(folds.values(*each)) for each in (own, *others)]
+    tests = [
+        _p(paired_difference(*folds.paired(own, other), ratio))
+        for other in others
+    ]
+    return (
+        "| F-statistic loss | modularity, game characters | "
+        f"{means[0]:.2f} | {means[1]:.2f}, our triplet loss; {means[2]:.2f}, "
+        f"no training | {'; '.join(tests)} |"
+    )
+
+
+def _error(data: str, dataset: str, ours: tuple, theirs: tuple) -> str:
+    """The learned distance beside the triplet loss by PLDA."""
+    every = verification_results.load()
+    protocol = verification_results.FOLDS
+    rows = verification_results.rows(every, dataset, protocol)
+    pair = verification_results.paired_numbers(
+        rows[ours], rows[theirs], "equal_error_rate"
+    )
+    key = next(key for key in every if key[:2] == (dataset, protocol))
+    config = next(iter(every[key].values()))["config"]
+    test = paired_difference(*pair, ratio_of_test_to_train(config))
+    own, other = (100 * statistics.fmean(each.values()) for each in pair)
+    return (
+        f"| learned distance | equal error rate, {data} | {own:.1f} % "
+        f"| {other:.1f} %, our triplet loss with PLDA | {_p(test)} |"
+    )
+
+
+def _p(found: PairedDifference) -> str:
+    """The p-value, corrected for folds that share training data."""
+    p = found.p if found.p_corrected is None else found.p_corrected
+    return f"p {rounded(p)}"
+
+
+def _seeds(number: int) -> str:
+    return "one seed" if number == 1 else f"{number} seeds"
 
 
 def main() -> None:

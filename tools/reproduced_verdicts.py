@@ -43,34 +43,27 @@ def of_differences(
 ) -> str:
     """Returns the verdict of a claim about differences; None: not run.
 
-    A cell of "higher" holds if the difference is above 0 and its p-value,
-    corrected for folds, is below `claims.LEVEL`. A cell of "level" holds within
-    `claims.NEAR` points. If no cell holds, and no test decides against one, the
-    claim is undecided.
+    Cells of "higher" hold by `claims.num_held`, with p-values that are
+    corrected for folds. A cell of "level" holds within `claims.NEAR` points.
+    If no cell holds, and no test decides against one, the claim is undecided.
 
     Args:
         higher: Differences that the claim has above 0.
         level: Differences that the claim has near 0, of fractions.
     """
-    found = [(cell, _is_higher) for cell in higher]
-    found += [(cell, _is_level) for cell in level]
-    run = [(cell, holds(cell)) for cell, holds in found if cell is not None]
-    held = sum(holds for _, holds in run)
-    if run and not held and not any(_is_sure(cell) for cell, _ in run):
+    higher, level = list(higher), list(level)
+    tested = [cell for cell in higher if cell is not None]
+    near = [cell for cell in level if cell is not None]
+    held = claims.num_held((cell.mean > 0, cell.p_corrected) for cell in tested)
+    held += sum(100 * abs(cell.mean) <= claims.NEAR for cell in near)
+    against = claims.num_held(
+        [(cell.mean <= 0, cell.p_corrected) for cell in tested]
+        + [(True, cell.p_corrected) for cell in near]
+    )
+    num_run = len(tested) + len(near)
+    if num_run and not held and not against:
         return "undecided"
-    return claims.verdict(held, len(run), len(found))
-
-
-def _is_sure(cell: PairedDifference) -> bool:
-    return cell.p_corrected is not None and cell.p_corrected < claims.LEVEL
-
-
-def _is_higher(cell: PairedDifference) -> bool:
-    return cell.mean > 0 and _is_sure(cell)
-
-
-def _is_level(cell: PairedDifference) -> bool:
-    return 100 * abs(cell.mean) <= claims.NEAR
+    return claims.verdict(held, num_run, len(higher) + len(level))
 
 
 def named_folds(folds: Iterable[str]) -> str:

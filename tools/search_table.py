@@ -83,9 +83,14 @@ def _section(name: str, results: dict) -> list[str]:
         f"### `{results['recipe']}` over `{results['space']}`"
         + _unusual(name, results),
         "",
-        f"{len(trials)} trials ({counts}); the {NUM_SHOWN} best by "
-        f"`{results['objective']}` ({results['direction']}), and the last of "
-        "the completed:",
+        f"{len(trials)} trials ({counts}); "
+        + (
+            f"the {NUM_SHOWN} best and the last"
+            if len(completed) > NUM_SHOWN + 1
+            else "all"
+        )
+        + f" of the completed, by `{results['objective']}` "
+        f"({results['direction']}):",
         "",
         "| rank | " + " | ".join(names) + " | objective | best epoch "
         "| minutes | trial |",

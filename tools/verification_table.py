@@ -204,8 +204,8 @@ def _chosen() -> list[tuple]:
     """Pairs of rows that are compared with each other.
 
     The triplet loss with and without a classifier; a distance of embeddings
-    that another loss trains, and other scores of the same embeddings; such a
-    distance trained with the encoder, and after it.
+    that another loss trains, and other scores of the same embeddings; training
+    anew and fine-tuning; a distance trained with the encoder, and after it.
     """
     distance = SCORES["learned_distance"]
     chosen = [
@@ -216,6 +216,14 @@ def _chosen() -> list[tuple]:
         ((method, distance), (method, SCORES[score]))
         for method in (METHODS["triplet_classifier"], *BOTH)
         for score in ("cosine", "plda", "l2")
+    ]
+    anew, before = (
+        METHODS[f"unseen_digits_{name}"]
+        for name in ("learned_distance", "fine_tuned")
+    )
+    chosen += [
+        ((anew, SCORES[score]), (before, SCORES[score]))
+        for score in ("cosine", "plda")
     ]
     chosen += [
         ((method, distance), (method.replace(JOINT, ON_TOP), distance))

@@ -15,7 +15,7 @@ queries. The rows of Table D.1 are
 
 in `test` (5 classes) and `test_20_class_{1,5}_shot`.
 
-The paper's text does not state the sizes of episodes, the probability of
+Our copy of the paper's text has lost the sizes of episodes, the probability of
 corruption, the number of test episodes, the learning rate and the length of
 training. Sizes of episodes are those in Snell et al. 2017. The learning rate
 comes from a search of six trials for each method, with one support in two

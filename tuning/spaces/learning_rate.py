@@ -1,6 +1,6 @@
 """Any recipe: the learning rate alone, from 3e-4 to 3e-2.
 
-For the `omniglot_*_shot_*` recipes, whose paper does not state the rate. Give
+For the `omniglot_*_shot_*` recipes, whose rate we do not know. Give
 every method the same number of trials.
 """
 

@@ -1,4 +1,4 @@
-"""Stochastic prototypes: values that the paper does not state.
+"""Stochastic prototypes: values that our copy of the paper has lost.
 
 For recipes with a `StochasticPrototypes` and at least 35 examples of a class,
 such as n-digit numbers: supports and queries must fit into a class. The space
