@@ -31,9 +31,8 @@ class EmbeddingPictures(keras.callbacks.Callback):
 
     - `embedding`: the first twelve classes by the first two dimensions. More
       dimensions are projected to the two principal components;
-    - `neighbours`, if there are images: six inputs, each of another class if
-      possible, with their five nearest neighbours. A wrong class has a red
-      frame.
+    - `neighbours`, if there are images: an input of each of the first six
+      classes, with its five nearest neighbours. A wrong class has a red frame.
 
     Args:
         x: Held-out inputs that `model.predict` accepts in slices; at most a
@@ -91,24 +90,25 @@ class EmbeddingPictures(keras.callbacks.Callback):
         self.images = None if images is None else image_pixels(images, count)
         self.every = positive_integer("every", every)
         self.batch_size = positive_integer("batch_size", batch_size)
-        self._drawn_at: int | None = None
+        self._drawn: np.ndarray | None = None
 
     def on_epoch_end(self, epoch, logs=None):
         if (epoch + 1) % self.every == 0:
             self.write()
 
     def on_train_end(self, logs=None):
-        if self._drawn_at != self._step():
-            self.write()
+        # After the last picture, Keras may have restored the weights of another
+        # epoch, or averaged them.
+        embeddings = self._embed()
+        if not np.array_equal(embeddings, self._drawn):
+            self.write_embeddings(embeddings)
 
-    def _step(self) -> int:
-        return int(self.model.optimizer.iterations.numpy())
+    def _embed(self) -> np.ndarray:
+        return embed_in_batches(self.model, self.x, self.batch_size)
 
     def write(self) -> None:
         """Draws the embeddings of the model in its current state."""
-        self.write_embeddings(
-            embed_in_batches(self.model, self.x, self.batch_size)
-        )
+        self.write_embeddings(self._embed())
 
     def write_embeddings(self, embeddings) -> None:
         """Draws embeddings `(n, width)` that the model has made of `x`."""
@@ -128,10 +128,11 @@ class EmbeddingPictures(keras.callbacks.Callback):
             figures["neighbours"] = _neighbours(
                 points, self.labels, self.images, method.distance
             )
-        self._drawn_at = self._step()
+        self._drawn = np.array(embeddings)
         folder = str(self.log_dir / "validation")
         writer = tf.summary.create_file_writer(folder)
-        with writer.as_default(step=self._drawn_at):
+        step = int(self.model.optimizer.iterations.numpy())
+        with writer.as_default(step=step):
             for name, figure in figures.items():
                 tf.summary.image(name, raster(figure)[None])
                 figure.clear()

@@ -162,7 +162,8 @@ class EmbeddingProjector(keras.callbacks.Callback):
         write_atomically(self.log_dir / f"{self.name}.tsv", rows.getvalue())
         write_atomically(
             self.log_dir / f"{self.name}_metadata.tsv",
-            _metadata(columns).encode(),
+            # Names of files need not be UTF-8.
+            _metadata(columns).encode("utf-8", "backslashreplace"),
         )
         if self.images is not None:
             write_atomically(
@@ -232,8 +233,12 @@ def _columns(labels, length: int) -> dict[str, list[str]]:
 
 
 def _metadata(columns: Mapping[str, list[str]]) -> str:
-    """TensorBoard reads the first line as names if there are two columns."""
+    """TensorBoard reads the first line as names if there are two columns.
+
+    It skips lines without text, which would move all later labels.
+    """
     lines = ["\t".join(row) for row in zip(*columns.values(), strict=True)]
+    lines = [line if line.strip() else "(empty)" for line in lines]
     if len(columns) > 1:
         lines.insert(0, "\t".join(columns))
     return "\n".join(lines) + "\n"

@@ -3,12 +3,12 @@
 import collections
 import os
 import pathlib
-import unicodedata
 from typing import NamedTuple
 
 import numpy as np
 
 from embeddings_tf.datasets.listed import listed
+from embeddings_tf.datasets.names_in_data import normalized
 
 SPLITS = ("train", "validation", "test")
 
@@ -135,7 +135,7 @@ def _classes(folder, prefix, files):
                 "remove the folder."
             )
         # File systems encode accents differently.
-        classes[unicodedata.normalize("NFC", name)] += [
+        classes[normalized([name])[0]] += [
             f"{prefix}{name}/{file}" for file in found
         ]
     return sorted(classes.items())

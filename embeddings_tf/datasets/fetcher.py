@@ -5,6 +5,8 @@ import weakref
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.ops.arguments import num_rows
+
 _CHECK_BLOCK_BYTES = 1 << 24
 
 
@@ -41,18 +43,21 @@ def fetcher(x):
             "x must be an array, a tensor, or an object with len(x) and "
             f"x[indices]; received {type(x).__name__}."
         )
-    num_examples = len(x)
+    num_examples = num_rows("x", x)
     if num_examples == 0:
         return None, 0, x
     # A memory-mapped array may exceed the memory: checked batch by batch.
     is_array = isinstance(x, np.ndarray) and not isinstance(x, np.memmap)
     if is_array:
         _check_finite(x)
-    example = _read(x, np.zeros((1,), np.int32))
-    if example.shape[:1] != (1,):
+    # A sampler's indices are neither sorted nor all different.
+    probe = np.array([num_examples - 1, 0, 0], np.int32)
+    example = _read(x, probe)
+    if example.shape[:1] != (len(probe),):
         raise ValueError(
             "x[indices] must have one entry for each index; received shape "
-            f"{example.shape} and dtype {example.dtype} for one index."
+            f"{example.shape} and dtype {example.dtype} for {len(probe)} "
+            "indices."
         )
     dtype = example.dtype.newbyteorder("=")
     shape = example.shape[1:]
@@ -128,8 +133,9 @@ def _read(x, index):
     except (TypeError, KeyError) as error:
         raise ValueError(
             "x[indices] must return an array of examples if indices is an "
-            f"integer vector, but {type(x).__name__} raised "
-            f"{type(error).__name__}: {error}"
+            f"integer vector in any order, but {type(x).__name__} raised "
+            f"{type(error).__name__}: {error}. For data on disk, save it with "
+            "np.save and pass np.load(FILE, mmap_mode='r')."
         ) from error
 
 

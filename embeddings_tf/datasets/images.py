@@ -137,6 +137,9 @@ class Images:
             images = [middle_crop(image, self.size) for image in read]
         else:
             images = [random_crop(image, self.size, rng) for image in read]
+        for row, image in enumerate(images):
+            if image.shape != images[0].shape:
+                raise self._other_channels(index[0], index[row])
         return np.stack(images)[: len(index)]
 
     def with_size(
@@ -228,6 +231,8 @@ class Images:
         batch = np.empty((len(index), *self._first_shape), np.uint8)
         for row, number in enumerate(index):
             image = self._image(number)
+            if image.shape[2] != self._first_shape[2]:
+                raise self._other_channels(0, number)
             if image.shape != self._first_shape:
                 raise ValueError(
                     f"Images differ in size: {self._called(0)} has shape "
@@ -238,6 +243,15 @@ class Images:
                 )
             batch[row] = image
         return batch
+
+    def _other_channels(self, number, other):
+        first, second = self._image(number), self._image(other)
+        return ValueError(
+            "Images differ in channels: "
+            f"{self._called(number)} has {first.shape[2]}, "
+            f"{self._called(other)} has {second.shape[2]}; convert them when "
+            "they are read."
+        )
 
     def _called(self, number):
         if self.names is None:

@@ -8,7 +8,9 @@ import zlib
 import numpy as np
 
 from embeddings_tf.datasets.listed import listed
+from embeddings_tf.datasets.names_in_data import require_different_splits
 from embeddings_tf.datasets.source import Source
+from embeddings_tf.datasets.source_of_arrays import checked_names
 from embeddings_tf.datasets.source_of_arrays import source_of_arrays
 
 _KNOWN = ("x", "labels", "class_names", "split")
@@ -37,7 +39,9 @@ def read_arrays(file: str | os.PathLike) -> Source:
 
     Raises:
         ValueError: If an array is missing, unknown, of another shape or type,
-            contains NaN or infinity, or the file is damaged or pickled.
+            contains NaN or infinity, or the file is damaged or pickled. If a
+            name is empty or has blanks around it, or two splits differ in
+            capital letters alone.
         OSError: If the file is missing.
     """
     file = pathlib.Path(file).expanduser()
@@ -64,6 +68,8 @@ def read_arrays(file: str | os.PathLike) -> Source:
                 f"{source.labels.shape[:1]}; received dtype {split.dtype} and "
                 f"shape {split.shape}."
             )
+        split = checked_names(str(file), "split", split)
+        require_different_splits(str(file), split)
         source = source._replace(splits=split)
     return source
 
@@ -99,6 +105,7 @@ def _with_names(source, names):
             f"of shape (examples,); received dtype {names.dtype}, shape "
             f"{names.shape} and labels of shape {labels.shape}."
         )
+    names = checked_names(str(file), "class name", names)
     if len(set(names.tolist())) < len(names):
         raise ValueError(f"{file}: class_names has a name twice.")
     if labels.min() < 0 or labels.max() >= len(names):

@@ -1,8 +1,8 @@
 """Reads tables: files or features, with labels."""
 
+import functools
 import os
 import pathlib
-import unicodedata
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from embeddings_tf.datasets import sound_files
 from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.named_classes import joined
 from embeddings_tf.datasets.named_classes import number_names
+from embeddings_tf.datasets.names_in_data import normalized
+from embeddings_tf.datasets.names_in_data import require_different_splits
+from embeddings_tf.datasets.names_in_data import require_no_blanks
+from embeddings_tf.datasets.names_in_data import require_not_empty
 from embeddings_tf.datasets.source import Source
 from embeddings_tf.datasets.table_columns import LABEL
 from embeddings_tf.datasets.table_columns import PATH
@@ -78,11 +82,20 @@ def read_csv(file: str | os.PathLike) -> Source:
     num_rows = len(texts[label[0]])
     if not num_rows:
         raise ValueError(f"{file} has no rows below the names of its columns.")
+
+    def in_column(name, row):
+        return f"{file}, line {row + _FIRST_ROW}: the column {name}"
+
     for name in (*label, PATH, SPLIT):
-        _require_no_empty(file, name, texts.get(name))
+        if name in texts:
+            where = functools.partial(in_column, name)
+            require_not_empty(texts[name], where)
     for name in (LABEL, *names, PATH, SPLIT):
-        _require_no_blanks(file, name, texts.get(name))
-    _require_different_splits(file, texts.get(SPLIT))
+        if name in texts:
+            where = functools.partial(in_column, name)
+            require_no_blanks(texts[name], where)
+    if SPLIT in texts:
+        require_different_splits(str(file), texts[SPLIT])
     values = np.stack([texts[name] for name in label], axis=1)
     numbers = np.stack([number_names(column) for column in values.T], axis=1)
     is_single = label == [LABEL]
@@ -109,11 +122,6 @@ def read_csv(file: str | os.PathLike) -> Source:
         {**more, "class": classes, "name": row_names},
         texts.get(SPLIT),
     )
-
-
-def _normalized(texts) -> list[str]:
-    """Returns texts that are equal if they look equal, such as é and e + ´."""
-    return [unicodedata.normalize("NFC", text) for text in texts]
 
 
 def _pandas():
@@ -156,7 +164,7 @@ def _read(file, columns, features, used):
             cells = found[name].tolist()
             kind = np.str_ if name in used else np.object_
             texts[name] = np.array(
-                cells if name == PATH else _normalized(cells), kind
+                cells if name == PATH else normalized(cells), kind
             )
     return texts, x
 
@@ -189,41 +197,6 @@ def _raise_no_number(file, columns, features):
                     "is not a feature is called path, label, label_NAME or "
                     "split; remove other columns."
                 )
-
-
-def _require_no_empty(file, name, cells):
-    if cells is None:
-        return
-    empty = np.flatnonzero(np.char.strip(cells) == "")
-    if len(empty):
-        raise ValueError(
-            f"{file}, line {empty[0] + _FIRST_ROW}: the column {name} is "
-            "empty; fill it, or remove the row."
-        )
-
-
-def _require_no_blanks(file, name, cells):
-    if cells is None:
-        return
-    rows = np.flatnonzero(np.char.strip(cells) != cells)
-    if len(rows):
-        raise ValueError(
-            f"{file}, line {rows[0] + _FIRST_ROW}: the column {name} is "
-            f"{str(cells[rows[0]])!r}; remove the blanks around it, because it "
-            "would differ from the same text without them."
-        )
-
-
-def _require_different_splits(file, cells):
-    """Raises if two splits differ in capital letters alone."""
-    known: dict[str, str] = {}
-    for split in [] if cells is None else np.unique(cells).tolist():
-        other = known.setdefault(split.lower(), split)
-        if other != split:
-            raise ValueError(
-                f"{file} has the splits {other!r} and {split!r}; give a split "
-                "one name."
-            )
 
 
 def _taken(file, name):

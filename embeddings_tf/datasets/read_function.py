@@ -9,9 +9,11 @@ import tensorflow as tf
 
 from embeddings_tf.datasets.images import Images
 from embeddings_tf.datasets.source import select
+from embeddings_tf.datasets.source_of_arrays import checked_names
 from embeddings_tf.datasets.source_of_arrays import is_read_later
 from embeddings_tf.datasets.source_of_arrays import source_of_arrays
 from embeddings_tf.datasets.utterances import Utterances
+from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.class_names import class_names
 from embeddings_tf.ops.own_code import own_object
 
@@ -26,8 +28,9 @@ def read_function(
     images; it may have optional arguments. `function(split)` returns one split,
     and is responsible for the numbers of its labels: it has an argument
     `split`, or one without a default. `function(split, label)` also knows other
-    labels. A function is called once in each process, for each split that it
-    returns: all splits and labels come from one result, even if it shuffles.
+    labels. In each process, `function()` is called once, so all splits come
+    from one result, even if it shuffles; the others are called once for each
+    split and label, and must shuffle by a fixed seed.
 
     Args:
         name: `FILE.py:FUNCTION` or `MODULE:FUNCTION`.
@@ -62,8 +65,9 @@ def read_function(
             "function with an argument `label`."
         )
     # Numbers of names would differ between splits.
-    labels = np.asarray(labels)
-    found = labels if labels.dtype.kind == "U" else source.labels
+    labels, found = np.asarray(labels), source.labels
+    if labels.dtype.kind == "U":
+        found = checked_names(name, "label", labels)
     return source.x, found if label is None else source.columns[label]
 
 
@@ -110,6 +114,6 @@ def _called(name, folder, split=None, label=None):
 
 def _read_only(values) -> np.ndarray:
     """Returns an array that no caller can change for the next one."""
-    found = np.asarray(values).view()
+    found = array("x", values).view()
     found.flags.writeable = False
     return found

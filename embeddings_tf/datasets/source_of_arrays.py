@@ -5,7 +5,11 @@ import tensorflow as tf
 
 from embeddings_tf.datasets.named_classes import joined
 from embeddings_tf.datasets.named_classes import number_names
+from embeddings_tf.datasets.names_in_data import normalized
+from embeddings_tf.datasets.names_in_data import require_no_blanks
+from embeddings_tf.datasets.names_in_data import require_not_empty
 from embeddings_tf.datasets.source import Source
+from embeddings_tf.ops.arguments import array
 
 
 def source_of_arrays(place: str, x, labels) -> Source:
@@ -19,10 +23,12 @@ def source_of_arrays(place: str, x, labels) -> Source:
             factors)`.
 
     Raises:
-        ValueError: If the shapes or types are others, or `x` contains NaN or
-            infinity.
+        ValueError: If the shapes or types are others, a label is empty or has
+            blanks around it, or `x` contains NaN or infinity.
     """
-    labels = np.asarray(labels)
+    labels = array("labels", labels)
+    if labels.dtype.kind == "U":
+        labels = checked_names(place, "label", labels)
     if not is_read_later(x):
         x = _numbers(place, x)
     if labels.ndim not in (1, 2) or labels.dtype.kind not in "iuU":
@@ -55,6 +61,28 @@ def source_of_arrays(place: str, x, labels) -> Source:
         "name": np.arange(len(labels)).astype(np.str_),
     }
     return Source(place, x, numbers, columns)
+
+
+def checked_names(place: str, what: str, names: np.ndarray) -> np.ndarray:
+    """Returns texts in the normal form NFC, as tables and folders have them.
+
+    Args:
+        place: The file or function, for messages.
+        what: What a text is, for messages.
+        names: Texts of any shape.
+
+    Raises:
+        ValueError: If a text is empty or has blanks around it.
+    """
+    found = np.array(normalized(names.ravel().tolist()), np.str_)
+
+    def where(row):
+        return f"{place}: the {what} of example {row // width}"
+
+    width = max(1, names[:1].size)
+    require_not_empty(found, where)
+    require_no_blanks(found, where)
+    return found.reshape(names.shape)
 
 
 def is_read_later(x) -> bool:

@@ -156,6 +156,14 @@ class Utterances:
             (len(index), self.num_frames, *example.shape[1:]), example.dtype
         )
         for row, utterance in enumerate(utterances):
+            of_frame = utterance.dtype, utterance.shape[1:]
+            if of_frame != (example.dtype, example.shape[1:]):
+                raise ValueError(
+                    "utterances must have one dtype and one shape of a frame; "
+                    f"{self._called(index[row])} has {of_frame[0]} and "
+                    f"{of_frame[1]}, {self._called(index[0])} has "
+                    f"{example.dtype} and {example.shape[1:]}. Convert them."
+                )
             if excess[row]:
                 utterance = utterance[first[row] :][: self.num_frames]
                 batch[row] = utterance

@@ -11,6 +11,8 @@ from embeddings_tf.export.row_checks import is_length
 # Sizes of axes that a signature leaves open: samples of a waveform, pixels of
 # a side or frames.
 _WAVEFORM, _SIDE = 8_000, 64
+# Integers that are pixels or samples; others are ids, whose range is unknown.
+_OF_NOISE = (tf.uint8, tf.int16, tf.uint16)
 # Pixels of a side of an image in a file.
 _FILE = 24
 
@@ -27,7 +29,7 @@ def example_inputs(
             samples per second.
 
     Returns:
-        Arrays by name. Lengths are the whole length of the waveform before
+        Arrays by name. Lengths are the whole length of the input before
         them, labels take turns between 0 and 1, and seeds are 0.
     """
     rng = np.random.default_rng(0)
@@ -36,9 +38,8 @@ def example_inputs(
         shape = _shape(spec, rows)
         if spec.dtype == tf.string:
             found = np.full(shape, _file(encoded, rng), object)
-        elif spec.dtype.is_floating or spec.dtype == tf.uint8:
+        elif spec.dtype.is_floating or spec.dtype in _OF_NOISE:
             found = rng.integers(0, 256, shape)
-            width = shape[1] if len(shape) > 1 else width
         elif spec.name.endswith("labels"):
             found = np.arange(rows) % 2
         elif is_length(spec):
@@ -50,6 +51,8 @@ def example_inputs(
         if spec.dtype != tf.string:
             found = np.asarray(found).astype(spec.dtype.as_numpy_dtype)
         inputs[spec.name] = found
+        if spec.dtype != tf.string and len(shape) > 1:
+            width = shape[1]
     return inputs
 
 

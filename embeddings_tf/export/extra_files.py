@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from embeddings_tf.export import gallery_signatures
 from embeddings_tf.export import signature_table
+from embeddings_tf.export import warm_up
 
-_OWN_FILES = (signature_table.FILE, gallery_signatures.FILE)
+_OWN_FILES = (signature_table.FILE, gallery_signatures.FILE, warm_up.FILE)
 
 
 def checked_files(files) -> dict[str, str]:

@@ -46,9 +46,9 @@ class GallerySignatures(tf.Module):
         num_neighbors = positive_integer("num_neighbors", num_neighbors)
         self._count = min(num_neighbors, len(examples))
         # Tensors, because functions capture them: stored once for all.
-        self._labels = tf.constant(examples.labels)
-        self._names = tf.constant(examples.names)
-        self._classes = tf.constant(gallery.classes_)
+        self._labels = tf.constant(_encoded(examples.labels))
+        self._names = tf.constant(_encoded(examples.names))
+        self._classes = tf.constant(_encoded(gallery.classes_))
         self._unknown = answer_for_unknown(gallery.unknown, examples.labels)
         self._threshold = gallery.threshold_
         self._by_evidence = gallery.score == "log_evidence"
@@ -292,6 +292,13 @@ class GallerySignatures(tf.Module):
         )
         scores, rows = tf.math.top_k(scores, self._count)
         return {"row": rows, "value": tf.cast(scores, tf.float64)}
+
+
+def _encoded(texts: np.ndarray) -> np.ndarray:
+    """Returns texts as UTF-8; names of files need not be, and are escaped."""
+    if texts.dtype.kind != "U":
+        return texts
+    return np.char.encode(texts, "utf-8", "backslashreplace")
 
 
 def _stored(array):

@@ -11,6 +11,7 @@ from embeddings_tf.export.embedder import Embedder
 from embeddings_tf.export.image_decoder import CHANNELS
 from embeddings_tf.export.image_decoder import ImageDecoder
 from embeddings_tf.export.limits import Limits
+from embeddings_tf.export.wave_decoder import WaveDecoder
 from embeddings_tf.layers import PixelRange
 
 
@@ -75,6 +76,13 @@ def default_decoder(model, preprocessing, specs) -> ImageDecoder | None:
     if None in shape[1:] or not takes_pixels(model, preprocessing):
         return None
     return ImageDecoder(tuple(shape[1:]))
+
+
+def _of_type(part: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """Casts pixels or samples, which are float32, and lengths."""
+    if part.dtype.is_floating and dtype.is_integer:
+        return tf.saturate_cast(tf.round(part), dtype)
+    return tf.cast(part, dtype)
 
 
 def input_ranges(embedder: Embedder, decoder) -> dict[str, str]:
@@ -185,11 +193,13 @@ class FileInputs(Inputs):
         (contents,), (spec,) = tensors, self.specs(name)
         inputs = self._decoder(spec.name, contents)
         expected = [(part.dtype, part.shape) for part in self._embedder.specs]
-        dtype = expected[0][0]
-        if isinstance(self._decoder, ImageDecoder) and dtype.is_integer:
-            inputs = [tf.saturate_cast(tf.round(x), dtype) for x in inputs]
         is_good = isinstance(inputs, tuple | list)
         is_good = is_good and len(inputs) == len(expected)
+        if is_good and isinstance(self._decoder, ImageDecoder | WaveDecoder):
+            inputs = [
+                _of_type(part, dtype)
+                for part, (dtype, _) in zip(inputs, expected, strict=True)
+            ]
         if not is_good or not all(
             part.dtype == dtype and shape.is_compatible_with(part.shape)
             for part, (dtype, shape) in zip(inputs, expected, strict=True)

@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import random_seed
 from embeddings_tf.ops.arguments import refuse_missing
 
 # float64 represents every integer up to this one exactly.
 _LARGEST_INTEGER = 2**53
+MOST_BINS = 100_000
 
 
 def numbers(
@@ -64,12 +66,18 @@ def numbers(
 def compared_dtype(value: Any, array: np.ndarray) -> np.dtype:
     """Returns the type in which a threshold for `value` must be exact.
 
-    NumPy and TensorFlow compare float16 with a number as float16, so a
-    threshold just above a score must be above it in float16. `array` is
-    `value` as `numbers` returns it.
+    NumPy and TensorFlow compare half precision with a number in half
+    precision, so a threshold just above a score must be above it there.
+    `array` is `value` as `numbers` returns it.
     """
     given = np.asarray(value).dtype
-    return given if given == np.float16 else array.dtype
+    return given if given.name in ("float16", "bfloat16") else array.dtype
+
+
+def just_above(score: np.floating, dtype: np.dtype) -> float:
+    """Returns the smallest number above a score that `dtype` represents."""
+    # With an infinity of the same type, because bfloat16 takes no other.
+    return float(np.nextafter(score.astype(dtype), np.asarray(np.inf, dtype)))
 
 
 def beyond_float64(array: np.ndarray) -> np.ndarray:
@@ -79,9 +87,23 @@ def beyond_float64(array: np.ndarray) -> np.ndarray:
     return (array > _LARGEST_INTEGER) | (array < -_LARGEST_INTEGER)
 
 
+def number_of_bins(name: str, value: Any) -> int:
+    """Returns a number of bins that fits into memory."""
+    count = arguments.positive_integer(name, value)
+    if count > MOST_BINS:
+        raise ValueError(
+            f"`{name}` must be at most {MOST_BINS:,}; received {count}. More "
+            "bins than examples are of no use."
+        )
+    return count
+
+
 def booleans(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     """Returns booleans of rank `ndim`, not empty, from booleans or 0 and 1."""
-    array = _of_objects(_shaped(name, value, ndim, shape))
+    array = _shaped(name, value, ndim, shape)
+    if array.dtype.kind == "O":
+        refuse_missing(name, array.ravel().tolist())
+    array = _of_objects(array)
     if array.dtype == bool:
         return array
     refused = np.ones(array.shape, bool)
@@ -172,19 +194,7 @@ def generator(seed: Any) -> np.random.Generator:
 
 
 def _shaped(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
-    if np.ma.is_masked(value):
-        raise ValueError(
-            f"`{name}` must have no masked entries; received "
-            f"{np.ma.count_masked(value)}. Drop these rows first."
-        )
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError, NotImplementedError) as error:
-        raise ValueError(
-            f"`{name}` must be an array of shape {shape}; received "
-            f"{type(value).__name__}, which is not one: {error}. Pass a NumPy "
-            "array, an eager tensor or lists of one length."
-        ) from error
+    array = arguments.array(name, value)
     if array.ndim != ndim or not array.size:
         raise ValueError(
             f"`{name}` must have shape {shape} and not be empty; received "
@@ -194,8 +204,13 @@ def _shaped(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
 
 
 def _of_objects(array: np.ndarray) -> np.ndarray:
-    """Returns an array of Python objects, as of pandas, by what they are."""
-    return np.asarray(array.tolist()) if array.dtype.kind == "O" else array
+    """Returns an array of Python objects, as of pandas, by what they are.
+
+    Texts of tensors, which are bytes, become strings.
+    """
+    if array.dtype.kind == "O":
+        array = np.asarray(array.tolist())
+    return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
 
 
 def _is_real(dtype: np.dtype) -> bool:

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.arrays import number_of_bins
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import positive_integer
 
 # Tolerance for rounding errors of 0, in nats.
 NOTHING = 1e-12
-_MOST_BINS = 100_000
 
 
 def discrete(
@@ -22,12 +22,7 @@ def discrete(
     min_probability: float,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Numbers the bins of dimensions and the values of factors from 0."""
-    bins = positive_integer("bins", bins)
-    if bins > _MOST_BINS:
-        raise ValueError(
-            f"`bins` must be at most {_MOST_BINS:,}; received {bins}. More "
-            "bins than examples are of no use."
-        )
+    bins = number_of_bins("bins", bins)
     one_of("binning", binning, ("uniform", "quantile"))
     if not 0 <= number_at_least("min_probability", min_probability, 0) < 1:
         raise ValueError(

@@ -5,9 +5,6 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
-from embeddings_tf.ops.arguments import positive_integer
-
-_MOST_BINS = 100_000
 
 
 def expected_calibration_error(
@@ -89,12 +86,7 @@ def reliability_curve(
     )
     labels = arrays.integers("labels", labels, 1, "(n,)")
     arrays.same_length(probabilities=probabilities, labels=labels)
-    num_bins = positive_integer("num_bins", num_bins)
-    if num_bins > _MOST_BINS:
-        raise ValueError(
-            f"`num_bins` must be at most {_MOST_BINS:,}; received {num_bins}. "
-            "Use bins with at least one prediction on average."
-        )
+    num_bins = arrays.number_of_bins("num_bins", num_bins)
     probabilities = probabilities.astype(np.float64)
     with np.errstate(over="ignore"):
         gap = np.max(np.abs(np.sum(probabilities, axis=1) - 1))

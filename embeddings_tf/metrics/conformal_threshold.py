@@ -90,9 +90,7 @@ def conformal_threshold(
     refused = falling[last & (accepted > budget)]
     # In the dtype of the scores, because rounding might accept one more.
     threshold = (
-        np.nextafter(refused[0].astype(dtype), np.inf, dtype=dtype)
-        if len(refused)
-        else falling[-1]
+        arrays.just_above(refused[0], dtype) if len(refused) else falling[-1]
     )
     shares = np.bincount(numbers, scores >= threshold) / counts
     return {

@@ -9,6 +9,7 @@ import numpy as np
 
 from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.scoring import score_all_pairs
+from embeddings_tf.ops import arguments
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.nearest import Distances
 from embeddings_tf.ops.nearest import nearest
@@ -86,7 +87,7 @@ def checked_search(
                 "both with the same encoder."
             )
     if exclude is not None and not callable(exclude):
-        exclude = np.asarray(exclude)
+        exclude = arguments.array("exclude", exclude)
         shape = (len(queries), len(gallery))
         if exclude.dtype != bool or exclude.shape != shape:
             raise _exclude_error(exclude, shape)

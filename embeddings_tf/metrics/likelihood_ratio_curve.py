@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from embeddings_tf.metrics import arrays
+from embeddings_tf.metrics.arrays import number_of_bins
 from embeddings_tf.metrics.operating_points import trials_of_both_kinds
-from embeddings_tf.ops.arguments import positive_integer
 
 
 def likelihood_ratio_curve(
@@ -30,7 +30,8 @@ def likelihood_ratio_curve(
     Args:
         scores: `(n,)`, log-likelihood ratios (natural logarithm), finite.
         is_target: As in `equal_error_rate`, `(n,)`.
-        num_bins: Number of bins; trials with equal scores stay together.
+        num_bins: Number of bins, at most 100,000. Trials with equal scores stay
+            together.
 
     Returns:
         A dictionary of arrays with one entry per bin that has both kinds of
@@ -53,7 +54,7 @@ def likelihood_ratio_curve(
     >>> curve["stated"], curve["observed"].round(2)
     (array([-1.,  2.]), array([-0.41,  0.29]))
     """
-    num_bins = positive_integer("num_bins", num_bins)
+    num_bins = number_of_bins("num_bins", num_bins)
     scores = arrays.numbers("scores", scores, 1, "(n,)").astype(np.float64)
     scores, is_target = trials_of_both_kinds(scores, is_target)
     num_targets = np.count_nonzero(is_target)

@@ -62,4 +62,4 @@ def threshold_at_false_accept_rate(
     allowed = int(np.floor(rate * len(falling) * (1 + 1e-12)))
     rejected = falling[min(allowed, len(falling) - 1)]
     # In the dtype of the scores, because rounding might accept one more.
-    return float(np.nextafter(rejected.astype(dtype), np.inf, dtype=dtype))
+    return arrays.just_above(rejected, dtype)

@@ -13,6 +13,9 @@ from embeddings_tf.metrics.operating_points import trials
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import positive_integer
 
+# The smallest finite number of float32.
+_SMALLEST = float(np.finfo(np.float32).min)
+
 
 class TrialHistogram:
     """EER, AUC, minDCF and Cllr of trials that do not fit in memory.
@@ -66,6 +69,8 @@ class TrialHistogram:
         # Nontargets, targets.
         self._counts = np.zeros((2, 2**num_bits), np.int64)
         self._num_trials = np.zeros(2, np.int64)
+        # Whether finite scores are in the bin of -inf.
+        self._has_below = False
 
     def update(self, scores: Any, is_target: Any) -> None:
         """Counts a block of trials, which may be empty.
@@ -96,6 +101,8 @@ class TrialHistogram:
                 "below 2**62. Count fewer trials in one histogram."
             )
         self._num_trials = num_trials
+        below = np.isfinite(scores) & (scores < _SMALLEST)
+        self._has_below = self._has_below or bool(below.any())
         bins = _ordered(scores) >> self._shift
         bins = bins + is_target * np.uint32(self._counts.shape[1])
         np.add.at(self._counts.reshape(-1), bins, 1)
@@ -143,12 +150,15 @@ class TrialHistogram:
         """Returns the cost of log-likelihood ratios and the bound of the error.
 
         Unlike the other metrics it depends on the values of the scores. It is
-        the mean of the costs at both limits of the bins.
+        the mean of the costs at both limits of the bins. With finite scores
+        below -3.4e38, which share the bin of -inf, both results are infinite.
 
         Raises:
             ValueError: If one kind of trials is missing.
         """
         self._operating_points()  # refuses trials of one kind only
+        if self._has_below:
+            return math.inf, math.inf
         filled = np.flatnonzero(np.any(self._counts, axis=0)).astype(np.uint32)
         low = _score(filled << self._shift).astype(np.float64)
         last = np.uint32(2**32 - 1) >> self._shift

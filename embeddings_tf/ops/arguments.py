@@ -141,7 +141,15 @@ def function(name: str, value, arguments: str):
 
 
 def array(name: str, value) -> np.ndarray:
-    """Returns an array; ValueError if there is none, as for ragged lists."""
+    """Returns an array; ValueError if there is none, as for ragged lists.
+
+    NumPy would take the numbers below a mask for data.
+    """
+    if np.ma.is_masked(value):
+        raise ValueError(
+            f"`{name}` must have no masked entries; received "
+            f"{np.ma.count_masked(value)}. Drop these rows first."
+        )
     try:
         return np.asarray(value)
     except (TypeError, ValueError, NotImplementedError) as error:
@@ -160,7 +168,7 @@ def refuse_missing(name: str, values: Iterable) -> None:
         if _is_missing(value):
             raise ValueError(
                 f"`{name}` must be without missing values; received {value!r} "
-                f"in place {place}. Leave examples without a class out."
+                f"in place {place}. Leave these examples out."
             )
 
 

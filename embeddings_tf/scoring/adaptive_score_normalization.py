@@ -87,6 +87,13 @@ class AdaptiveScoreNormalization:
         top_k = min(self.top_k, len(self.cohort))
         highest = np.partition(scores, -top_k, axis=1)[:, -top_k:]
         deviation = np.std(highest, axis=1)
+        if not np.isfinite(deviation).all():
+            row = int(np.argmin(np.isfinite(deviation)))
+            raise ValueError(
+                f"`score` must give finite scores with the cohort; row {row} "
+                f"of `{name}` has an infinite one among its {top_k} highest. "
+                "Use a smaller `top_k`, or a bounded score."
+            )
         # A sum rounds, so the deviation of equal scores may be positive.
         flat = np.ptp(highest, axis=1) == 0
         if flat.any():

@@ -41,9 +41,13 @@ class ApproximateIndex:
             ) from error
         self._method = method
         self._gallery = self._points(gallery)
-        self._index = faiss.IndexHNSWFlat(self._gallery.shape[1], _LINKS)
         for first in range(0, len(self._gallery), BLOCK):
             rows = self._unit(self._gallery[first : first + BLOCK])
+            if self._method.distance == "cosine":
+                # A direction of their own, as in the exact search.
+                rows[:, -1] = ~rows.any(axis=1)
+            if not first:
+                self._index = faiss.IndexHNSWFlat(rows.shape[1], _LINKS)
             self._index.add(rows)
             if progress is not None:
                 progress(len(rows))
@@ -84,8 +88,9 @@ class ApproximateIndex:
         return np.ascontiguousarray(points, np.float32)
 
     def _unit(self, points: np.ndarray) -> np.ndarray:
-        """Rows of length 1 if the method compares by cosine."""
+        """Rows of length 1, and a column of 0, if the cosine compares."""
         if self._method.distance != "cosine":
             return points
         lengths = np.linalg.norm(points, axis=1, keepdims=True)
-        return points / np.where(lengths > 0, lengths, 1)
+        unit = points / np.where(lengths > 0, lengths, 1)
+        return np.pad(unit, [(0, 0), (0, 1)])

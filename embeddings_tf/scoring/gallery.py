@@ -111,13 +111,18 @@ class Gallery:
         self.embedded = arguments.truth("embedded", embedded)
         self.source = ""
         self.typicality: Typicality | None = None
-        self.sampling: dict[str, Any] = {
-            "num_samples": num_samples,
-            "seed": seed,
-            "batch_size": batch_size,
-        }
         # It compares embeddings, and is fitted to all enrolled examples.
-        empty = FewShotClassifier(model, embedded=True, **self.sampling)
+        empty = FewShotClassifier(
+            model,
+            embedded=True,
+            num_samples=num_samples,
+            seed=seed,
+            batch_size=batch_size,
+        )
+        self.sampling: dict[str, Any] = {
+            name: getattr(empty, name)
+            for name in ("num_samples", "seed", "batch_size")
+        }
         self._set(empty, None, None, None, None)
 
     @property

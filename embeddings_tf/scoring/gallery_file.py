@@ -37,7 +37,7 @@ def save(gallery, path, include_model: bool) -> None:
     settings = {
         "kind": KIND,
         "fingerprint": fingerprint(gallery.model),
-        "source": gallery.source,
+        "source": str(gallery.source),
         "score": gallery.score,
         "unknown": gallery.unknown,
         "sampling": gallery.sampling,

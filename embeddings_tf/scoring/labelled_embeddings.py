@@ -81,6 +81,8 @@ def labelled_embeddings(embeddings, labels, names=None) -> LabelledEmbeddings:
             strings nor integers.
     """
     labels = class_names(labels)
+    if labels.dtype.kind == "S":  # for example of a tensor
+        labels = np.char.decode(labels, "utf-8")
     if labels.dtype.kind not in "iuU":
         raise ValueError(
             "`labels` must be strings or integers; received dtype "
@@ -104,6 +106,8 @@ def labelled_embeddings(embeddings, labels, names=None) -> LabelledEmbeddings:
     names = array("names", names)
     if names.dtype.kind == "O" and names.ndim:  # for example from pandas
         names = array("names", names.tolist())
+    if names.dtype.kind == "S":
+        names = np.char.decode(names, "utf-8")
     if names.dtype.kind != "U" or names.shape != labels.shape:
         raise ValueError(
             f"`names` must be strings of shape {labels.shape}; received dtype "

@@ -40,13 +40,20 @@ def open_set_scores(
 
 def checked_unknown(unknown) -> str | int | None:
     """Returns the answer for other classes, or raises ValueError."""
-    is_label = isinstance(unknown, str | int | None)
-    if not is_label or isinstance(unknown, bool):
+    if unknown is None or isinstance(unknown, str):
+        return unknown
+    is_integer = isinstance(unknown, int | np.integer)
+    limits = np.iinfo(np.int64)
+    if (
+        not is_integer
+        or isinstance(unknown, bool)
+        or not limits.min <= unknown <= limits.max
+    ):
         raise ValueError(
-            "`unknown` must be a string, an integer or None; received "
-            f"{unknown!r}."
+            "`unknown` must be a string, an integer of 64 bits or None; "
+            f"received {unknown!r}."
         )
-    return unknown
+    return int(unknown)
 
 
 def answer_for_unknown(unknown: str | int | None, labels: np.ndarray):

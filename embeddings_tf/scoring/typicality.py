@@ -56,7 +56,7 @@ class Typicality:
     ```
 
     Half of the classes, drawn at random, fit the PCA. The threshold is the
-    smallest that refuses at most the share `refused` of the examples of the
+    largest that refuses at most the share `refused` of the examples of the
     other half, by split conformal prediction. The share holds for examples
     that are exchangeable with these, so for new classes it is approximate.
 
@@ -194,6 +194,7 @@ class Typicality:
             "input_shape": list(self._shape),
             "refused": self.refused,
             "explained_variance": self.explained_variance,
+            "seed": self.seed,
             "threshold": self.threshold_,
             "report": self.report_,
             **self._arrays,
@@ -206,6 +207,7 @@ class Typicality:
         typicality = cls(
             refused=found["refused"],
             explained_variance=found["explained_variance"],
+            seed=found.get("seed", 0),
         )
         threshold = arguments.finite_number("threshold", found["threshold"])
         try:

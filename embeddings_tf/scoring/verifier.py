@@ -245,7 +245,7 @@ class Verifier:
         values = {
             "kind": KIND,
             "fingerprint": fingerprint(self.model),
-            "source": self.source,
+            "source": str(self.source),
             "calibration": self.calibration,
             "calibrated": self._calibrated.to_dict(),
             "target_prior": self.target_prior,

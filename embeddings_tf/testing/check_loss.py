@@ -11,7 +11,7 @@ import keras
 from embeddings_tf.testing.constructible import constructible
 from embeddings_tf.testing.loss import Loss
 from embeddings_tf.testing.made_up_batches import points
-from embeddings_tf.testing.made_up_batches import width_of
+from embeddings_tf.testing.made_up_batches import with_numbered_classes
 from embeddings_tf.testing.run_checks import SOURCE_RULES
 from embeddings_tf.testing.run_checks import as_dict
 from embeddings_tf.testing.run_checks import run_checks
@@ -55,8 +55,8 @@ def check_loss(
             arguments without a default are used in every check.
         not_applicable: Names of properties that do not apply, with the reason
             as value. The checks of these properties must fail.
-        batch: Function that returns class ids `(batch,)` of three classes with
-            four rows each and embeddings `(batch, dim)`.
+        batch: Function that returns class ids `(batch,)` of 2 to 6 classes,
+            with about four rows each, and embeddings `(batch, dim)`.
         only: Names of the properties to check; by default all.
 
     Returns:
@@ -78,14 +78,13 @@ def check_loss(
     True
     """
     arguments = as_dict("arguments", arguments)
+    batch, width = with_numbered_classes(batch)
     entry = Loss(
         constructible(make, arguments),
         arguments=arguments,
         not_applicable=as_dict("not_applicable", not_applicable),
         batch=batch,
-        head=functools.partial(
-            keras.layers.Dense, width_of(batch), dtype="float32"
-        ),
+        head=functools.partial(keras.layers.Dense, width, dtype="float32"),
         documented=None,
         set_wise=False,
     )

@@ -56,7 +56,7 @@ def check_objective(
         draws_samples: Whether its value depends on random samples. Values are
             then compared on Gaussians without variance.
         batch: Function that returns labels `(rows,)` and embeddings `(rows,
-            width)` of several classes; by default three classes in a plane.
+            width)` of 2 to 6 classes; by default three classes in a plane.
         only: Names of the properties to check; by default all.
 
     Returns:
@@ -99,7 +99,7 @@ def _of_batch(batch: Callable | None, gaussian: bool) -> dict[str, Any]:
     """The batch, and the last layer of encoders of its width."""
     if batch is None:
         return {}
-    width = made_up_batches.width_of(batch)
+    batch, width = made_up_batches.with_numbered_classes(batch)
     head = functools.partial(keras.layers.Dense, width, dtype="float32")
     if gaussian:
         head = functools.partial(

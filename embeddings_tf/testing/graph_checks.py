@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from embeddings_tf.testing.entry import assert_close
 from embeddings_tf.testing.entry import assert_finite
-from embeddings_tf.testing.made_up_batches import NUM_ROWS
 from embeddings_tf.testing.made_up_batches import separable
 from embeddings_tf.testing.trainable import Trainable
 
@@ -52,7 +51,8 @@ class GraphChecks(Trainable):
         """Every replica computes the values of the global batch."""
         labels, z = self.batch()
         expected = self.values(labels, z)
-        for first in (NUM_ROWS // 2, NUM_ROWS // 2 + 1, NUM_ROWS):
+        rows = len(labels)
+        for first in (rows // 2, rows // 2 + 1, rows):
             with strategy.scope():
                 loss = self.new()
                 if isinstance(loss, keras.layers.Layer):
@@ -69,12 +69,13 @@ class GraphChecks(Trainable):
             assert_close(
                 tf.concat(strategy.experimental_local_results(values), 0),
                 expected,
-                f"{first} of {NUM_ROWS} rows on the first replica",
+                f"{first} of {rows} rows on the first replica",
             )
 
     def check_replicas_fit(self, strategy):
         """Equal losses and weights; the second batch splits unevenly."""
         labels, _ = self.batch()
+        rows = len(labels)
         labels = np.concatenate([labels, labels[:-1]])
         x = separable(labels)
         models = [self.model(keras.optimizers.SGD(0.01))]
@@ -85,7 +86,7 @@ class GraphChecks(Trainable):
         before = models[0].get_weights()
         losses = [
             model.fit(
-                x, labels, batch_size=NUM_ROWS, shuffle=False, verbose=0
+                x, labels, batch_size=rows, shuffle=False, verbose=0
             ).history["loss"]
             for model in models
         ]

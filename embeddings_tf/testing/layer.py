@@ -76,6 +76,7 @@ class Layer(Configurable):
         assert_close(part, expected[:5], "rows influence each other")
 
     def check_mixed_precision(self):
+        before = keras.config.dtype_policy()
         try:
             for policy in ("mixed_bfloat16", "mixed_float16"):
                 keras.config.set_dtype_policy(policy)
@@ -90,7 +91,7 @@ class Layer(Configurable):
                         f"{policy}: a weight is {weight.dtype}"
                     )
         finally:
-            keras.config.set_dtype_policy("float32")
+            keras.config.set_dtype_policy(before)
 
     def saved(self, folder: Path):
         """Saves a model; returns the results that loading must restore."""

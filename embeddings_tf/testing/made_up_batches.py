@@ -1,5 +1,7 @@
 """Small batches for the checks of losses, objectives and layers."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from embeddings_tf.ops import arguments
@@ -59,23 +61,38 @@ def separable(labels, deviation=0.1):
     return x.astype("float32")
 
 
-def width_of(batch) -> int:
-    """Returns the width of the embeddings that a batch function makes.
+def with_numbered_classes(batch) -> tuple[Callable, int]:
+    """Returns a user's batch with classes numbered from 0, and its width.
 
     Raises:
-        ValueError: If it is not a function that returns labels and embeddings.
+        ValueError: If it is not a function that returns labels and embeddings,
+            or the labels have one class, or more than the checks can tell
+            apart.
     """
     arguments.function("batch", batch, "nothing")
     found = batch()
     try:
-        _, z = found
-        _, width = np.shape(z)
+        labels, z = found
+        (rows,), (_, width) = np.shape(labels), np.shape(z)
     except (TypeError, ValueError) as error:
         raise ValueError(
             "`batch` must return labels (rows,) and embeddings (rows, width); "
             f"it returned {found!r}."
         ) from error
-    return width
+    count = len(np.unique(labels))
+    if not 2 <= count <= NUM_FEATURES or rows != len(z):
+        raise ValueError(
+            f"`batch` must return rows of 2 to {NUM_FEATURES} classes, and one "
+            f"label for each; it returned {rows} labels of {count} classes, "
+            f"and {len(z)} embeddings."
+        )
+
+    def numbered():
+        labels, z = batch()
+        labels = np.unique(np.asarray(labels), return_inverse=True)[1]
+        return labels.astype("int32"), np.asarray(z)
+
+    return numbered, width
 
 
 def in_class_order(labels, order):

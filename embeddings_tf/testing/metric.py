@@ -61,7 +61,7 @@ class Metric(Entry):
         elif isinstance(result, tuple):
             parts = result
         for part in parts:
-            assert type(part) in (float, np.ndarray), f"a {type(part)}"
+            assert type(part) in (float, int, np.ndarray), f"a {type(part)}"
 
     def _check_refused(self, rows, what):
         try:

@@ -34,6 +34,7 @@ class TrainingChecks(Trainable):
         # Not separable; otherwise some losses are 0 and have no gradient.
         x = tf.constant(separable(labels, deviation=1))
         expected = weights = None
+        before = keras.config.dtype_policy()
         try:
             for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
                 keras.config.set_dtype_policy(policy)
@@ -74,7 +75,7 @@ class TrainingChecks(Trainable):
                     atol=self.half_precision_atol,
                 )
         finally:
-            keras.config.set_dtype_policy("float32")
+            keras.config.set_dtype_policy(before)
 
     def _check_loss_dtype(self, model, x, labels):
         def value(labels):

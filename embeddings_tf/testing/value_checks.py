@@ -5,7 +5,6 @@ import tensorflow as tf
 
 from embeddings_tf.testing.entry import assert_close
 from embeddings_tf.testing.entry import assert_finite
-from embeddings_tf.testing.made_up_batches import NUM_CLASSES
 from embeddings_tf.testing.made_up_batches import in_class_order
 from embeddings_tf.testing.trainable import Trainable
 
@@ -62,19 +61,23 @@ class ValueChecks(Trainable):
         for message, ids in ids_by_message.items():
             assert_close(self.values(ids[labels], z), expected, message)
 
+    def _numbers(self):
+        """The numbers of the classes, from 0."""
+        return np.arange(self.batch()[0].max() + 1, dtype="int64")
+
     def check_class_names(self):
+        mixed = np.roll(self._numbers(), 1)
         self._check_ids(
-            {
-                f"class ids {ids}": np.array(ids)
-                for ids in ([2, 0, 1], [70, 50, 60])
-            }
+            {f"class ids {ids}": ids for ids in (mixed, 50 + 10 * mixed)}
         )
 
     def check_class_ids(self):
+        numbers = self._numbers()
         # These ids are equal modulo 2^32.
-        cases = {"ids beyond int32": np.array([0, 2**32, 2**33])}
-        for start in (-(2**31), -1, 20_240_101, 10**9, 2**40, 2**63 - 3):
-            ids = start + np.arange(NUM_CLASSES, dtype="int64")
+        cases = {"ids beyond int32": 2**32 * numbers}
+        last = 2**63 - len(numbers)
+        for start in (-(2**31), -1, 20_240_101, 10**9, 2**40, last):
+            ids = start + numbers
             cases[f"class ids from {start}"] = ids
             if abs(ids).max() < 2**31:
                 cases[f"int32 from {start}"] = ids.astype("int32")

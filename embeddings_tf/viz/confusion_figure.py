@@ -71,6 +71,10 @@ def confusion_figure(
     unknown = str(unknown)
     if classes is None:
         both = np.unique(np.concatenate([true, given]))
+        if all(
+            np.asarray(each).dtype.kind in "iu" for each in (labels, answers)
+        ):
+            both = both[np.argsort(both.astype(np.int64))]
         known = both[both != unknown]
     else:
         known = np.array([*dict.fromkeys(_texts("classes", classes))])

@@ -49,6 +49,30 @@ def test_pictures_of_a_fit(tmp_path):
         assert picture.std() > 5, "the picture is empty"
 
 
+def test_the_last_picture_is_of_the_weights_that_are_kept(tmp_path):
+    """Early stopping restores other weights after the last epoch."""
+    for restored, steps in ((False, [1, 2]), (True, [1, 2, 2])):
+
+        class Other(keras.callbacks.Callback):
+            is_restored = restored
+
+            def on_train_end(self, logs=None):
+                if self.is_restored:
+                    weights = self.model.get_weights()
+                    self.model.set_weights([2 * w for w in weights])
+
+        folder = tmp_path / str(restored)
+        callback = EmbeddingPictures(X, LABELS, folder, every=1)
+        model_of(2).fit(
+            *(X, LABELS),
+            batch_size=len(X),
+            epochs=2,
+            verbose=0,
+            callbacks=[Other(), callback],
+        )
+        assert pictures(folder)[0] == {"embedding": steps}
+
+
 def test_the_picture_says_nothing_about_classes_of_the_training(
     tmp_path, monkeypatch
 ):

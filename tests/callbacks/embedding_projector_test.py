@@ -116,11 +116,16 @@ def test_three_columns_at_least(dim, tmp_path):
     [
         ({"class": LABELS, "file": list("abcde")}, ["class\tfile", "0\ta"]),
         (np.stack([LABELS, LABELS + 7], 1), ["label_0\tlabel_1", "0\t7"]),
-        (["a b", "ü", "", "d", "e"], ["a b", "ü"]),
+        (["a b", "ü", "", "d", "e"], ["a b", "ü", "(empty)", "d"]),
+        ({"a": list(" bcde"), "b": [""] * 5}, ["a\tb", "(empty)", "b\t"]),
+        # The name of a file that is not UTF-8.
+        (["a", b"\xe9".decode("utf-8", "surrogateescape"), *"cde"], ["a"]),
     ],
 )
 def test_labels(tmp_path, labels, lines):
-    assert written(point_model(), tmp_path, labels)[:2] == lines
+    found = written(point_model(), tmp_path, labels)
+    assert found[: len(lines)] == lines
+    assert len(found) == 5 + isinstance(labels, dict | np.ndarray)
 
 
 @pytest.mark.parametrize("channels", [None, 1, 3])

@@ -10,6 +10,7 @@ import pandas
 import pytest
 import tensorflow as tf
 
+from embeddings_tf import sampling
 from embeddings_tf.datasets import batches
 from embeddings_tf.datasets import corrupt
 from tests import peak_memory
@@ -369,6 +370,32 @@ def test_columns_of_pandas_are_read_by_position():
     ((x, labels),) = found.as_numpy_iterator()
     assert x.tolist() == [b"d", b"b", b"a", b"c"]
     assert labels.tolist() == [1, 0, 0, 1]
+
+
+def test_data_that_needs_sorted_indices_is_refused_at_once():
+    """As of h5py: a sampler's indices are in any order."""
+
+    class Sorted:
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, index):
+            if np.any(np.diff(index) <= 0):
+                raise TypeError("Indexing elements must be in increasing order")
+            return np.zeros((len(index), 2), "float32")
+
+    indices = tf.data.Dataset.from_tensors(np.arange(2, dtype="int32"))
+    with pytest.raises(ValueError, match="in any order, but Sorted.*mmap_mode"):
+        batches(Sorted(), [0, 1, 0, 1], indices)
+
+
+def test_masked_labels_are_refused():
+    labels = np.ma.masked_equal([0, 0, 1, 1, -1, -1], -1)
+    indices = tf.data.Dataset.from_tensors(np.arange(2, dtype="int32"))
+    with pytest.raises(ValueError, match="`?labels`? must have no masked"):
+        batches(np.zeros((6, 2)), labels, indices)
+    with pytest.raises(ValueError, match="`?labels`? must have no masked"):
+        sampling.class_balanced_batches(labels, 2, 2, seed=0)
 
 
 def test_masked_values_are_refused():

@@ -123,6 +123,15 @@ class TestAsTheyAre:
             with pytest.raises(ValueError, match=message):
                 x[np.array(index)]
 
+    def test_different_channels(self):
+        images = [np.zeros((4, 4, 3), "uint8"), np.zeros((4, 4, 1), "uint8")]
+        x = Images(images.__getitem__, 2)
+        for same in (x, x.with_size(3), x.with_size(3, crop=False)):
+            with pytest.raises(
+                ValueError, match="channels: Image 0 has 3, Image 1 has 1"
+            ):
+                same[np.array([0, 1])]
+
     def test_names(self, photographs):
         names = ["a", "b", "c", "d"]
         x = Images(photographs.__getitem__, 4, names=np.array(names))

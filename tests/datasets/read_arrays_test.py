@@ -110,6 +110,26 @@ def test_divided_by_class(file):
             "labels are text; leave class_names out",
         ),
         (
+            {"x": X, "labels": np.array(["a", "", "b", "b", "a", "a"])},
+            "the label of example 1 is empty",
+        ),
+        (
+            {"x": X, "labels": np.array([["a", "b"]] * 5 + [["a", "b "]])},
+            "the label of example 5 is 'b '; remove the blanks",
+        ),
+        (
+            {
+                "x": X,
+                "labels": LABELS,
+                "split": np.array(["train", "Train"] * 3),
+            },
+            "has the splits 'Train' and 'train'",
+        ),
+        (
+            {"x": X, "labels": LABELS, "split": np.array(["test "] * 6)},
+            "the split of example 0 is 'test '",
+        ),
+        (
             {"x": X, "labels": LABELS, "split": np.array(["train"])},
             r"split must be text of shape \(6,\)",
         ),
@@ -120,6 +140,12 @@ def test_refused(file, arrays, message):
         read(file, **arrays)
     assert "\n" not in str(raised.value)
     assert "mine.npz" in str(raised.value)
+
+
+def test_names_that_look_equal_are_equal(file):
+    """The letter é, and the letter e with an accent."""
+    labels = np.array(["\u00e9", "e\u0301"] * 3)
+    assert read(file, "all", x=X, labels=labels)[1].tolist() == [0] * 6
 
 
 def test_damaged_files(file):

@@ -128,6 +128,26 @@ def test_errors_name_the_file():
         Utterances(values, [2, 2], names=["a.wav"])
 
 
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (np.zeros((3, 2), np.int16), r"b has int16 and \(2,\), Utterance 0"),
+        (np.zeros((3, 1), np.float32), r"b has float32 and \(1,\)"),
+    ],
+)
+def test_utterances_of_two_kinds_are_no_batch(other, message):
+    """The first of a batch would decide; others would be cast."""
+    values = [np.ones((3, 2), np.float32), other]
+    x = Utterances(values.__getitem__, [3, 3], 3, names=["a", "b"])
+    for index in ([0, 1], [1, 0]):
+        with pytest.raises(ValueError, match="one dtype and one shape"):
+            x[np.array(index)]
+    with pytest.raises(
+        ValueError, match=message.replace("b has", r"\(b\) has")
+    ):
+        x[np.array([0, 1])]
+
+
 def test_memory_mapped(tmp_path, parts):
     np.save(tmp_path / "values.npy", np.concatenate(parts))
     values = np.load(tmp_path / "values.npy", mmap_mode="r")

@@ -20,7 +20,8 @@ from embeddings_tf.scoring import Gallery
 from tests import peak_memory
 
 SHAPE = (4, 4, 1)
-NAMES = [f"row {row}" for row in range(8)]
+# The last is the name of a file that is not UTF-8.
+NAMES = [*(f"row {row}" for row in range(7)), "caf\udce9"]
 LABELS = list("bbaaccdd")
 
 
@@ -199,7 +200,8 @@ def test_nearest(exported):
             found["distance"], value, rtol=1e-4, atol=1e-5
         )
     np.testing.assert_array_equal(
-        found["name"].astype(str), np.array(NAMES)[order]
+        found["name"].astype(str),
+        np.array([*NAMES[:7], r"caf\udce9"])[order],
     )
     np.testing.assert_array_equal(
         found["label"].astype(str), np.array(LABELS)[order]

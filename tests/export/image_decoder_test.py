@@ -72,9 +72,10 @@ def test_wide_image_resized_in_another_order():
     assert np.mean(found != expected) < 0.02
 
 
-def test_a_model_of_whole_numbers_takes_files(tmp_path):
-    """The decoder returns float32, which is rounded for it."""
-    image = keras.Input((8, 8, 3), dtype="uint8")
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float64"])
+def test_a_model_of_other_types_takes_files(dtype, tmp_path):
+    """The decoder returns float32, which is rounded or cast for it."""
+    image = keras.Input((8, 8, 3), dtype=dtype)
     x = keras.layers.Rescaling(1 / 255)(layers.PixelRange()(image))
     x = keras.layers.Dense(2)(keras.layers.Flatten()(x))
     model = EmbeddingModel(keras.Model(image, x), losses.TripletLoss())

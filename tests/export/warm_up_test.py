@@ -140,6 +140,10 @@ def test_example_inputs_fit_the_specs():
     specs = [
         tf.TensorSpec((None, None), tf.float32, "first"),
         tf.TensorSpec((None,), tf.int32, "first_length"),
+        tf.TensorSpec((None, None), tf.int16, "second"),
+        tf.TensorSpec((None,), tf.int32, "second_length"),
+        tf.TensorSpec((None, None), tf.int64, "tokens"),
+        tf.TensorSpec((None,), tf.int32, "tokens_length"),
         tf.TensorSpec((None, None, 9, 1), tf.uint8, "image"),
         tf.TensorSpec((None,), tf.int32, "support_labels"),
         tf.TensorSpec((2,), tf.int32, "seed"),
@@ -154,7 +158,9 @@ def test_example_inputs_fit_the_specs():
         assert spec.shape.rank in (0, None) or len(value) == (
             spec.shape[0] or 5
         )
-    assert (found["first_length"] == found["first"].shape[1]).all()
+    for name in ("first", "second", "tokens"):
+        assert (found[f"{name}_length"] == found[name].shape[1]).all()
+    assert np.ptp(found["second"]) > 1, "silence"
     assert set(found["support_labels"]) == {0, 1} and found["k"] == 1
     assert tf.io.decode_image(found["image_bytes"][0]).shape == (24, 24, 3)
     wave = example_inputs(specs[-1:], 1, 8000)["image_bytes"][0]

@@ -5,6 +5,7 @@ from functools import partial
 import keras
 import ml_dtypes
 import numpy as np
+import pandas
 import pytest
 import tensorflow as tf
 
@@ -172,10 +173,24 @@ def test_masked_entries():
     assert arrays.numbers("x", value[:1], 1, "(n,)").tolist() == [1.0]
 
 
-@pytest.mark.parametrize("value", [["0", "1"], [0, 1j], [None, True]])
+@pytest.mark.parametrize("value", [["0", "1"], [0, 1j]])
 def test_non_booleans_are_refused(value):
     with pytest.raises(ValueError, match="must contain booleans"):
         arrays.booleans("x", value, 1, "(n,)")
+
+
+def test_missing_booleans_are_named():
+    for value, match in (
+        ([True, None], "received None in place 1"),
+        (pandas.array([True, None], "boolean"), "no masked entries; received"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            arrays.booleans("x", value, 1, "(n,)")
+
+
+def test_texts_of_tensors_are_classes():
+    numbers, sizes = arrays.numbered_classes("x", tf.constant(["b", "é", "b"]))
+    assert numbers.tolist() == [0, 1, 0] and sizes.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("seed", [-1, 0.5, None, "a", True])

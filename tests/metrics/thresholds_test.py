@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from embeddings_tf.metrics import bootstrap_interval
 from embeddings_tf.metrics import conformal_threshold
@@ -116,11 +117,12 @@ def test_a_threshold_above_all_float32_scores_accepts_none():
     assert error_rates(scores, [1, 0, 0], threshold) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, tf.bfloat16.as_numpy_dtype])
 @pytest.mark.parametrize("rule", ["empirical", "conformal", "tested"])
-def test_thresholds_of_half_precision_hold_in_half_precision(rule):
+def test_thresholds_of_half_precision_hold_in_half_precision(rule, dtype):
     """NumPy rounds a plain number to the type of the scores it meets."""
     rng = np.random.default_rng(0)
-    scores = (1 - np.abs(rng.normal(0, 0.002, 4000))).astype(np.float16)
+    scores = (1 - np.abs(rng.normal(0, 0.002, 4000))).astype(dtype)
     if rule == "empirical":
         is_target = np.zeros(4000, bool)
         is_target[:10] = True
@@ -133,7 +135,7 @@ def test_thresholds_of_half_precision_hold_in_half_precision(rule):
         accepted = np.mean(scores >= found["threshold"])
         assert accepted == found["calibration_rate"] <= 0.01
     else:
-        confidence = np.repeat([0.9, 0.95], [50, 200]).astype(np.float16)
+        confidence = np.repeat([0.9, 0.95], [50, 200]).astype(dtype)
         found = learn_then_test(
             confidence,
             np.zeros(250, bool),

@@ -142,6 +142,8 @@ def test_float64_is_not_rounded_over_a_limit():
     eer, threshold, error = histogram.equal_error_rate()
     assert (eer, error) == (0.0, 0.0)
     assert 0 < threshold <= LIMITS.max
+    # -1e300 shares the bin of -inf, so its cost has no bound.
+    assert histogram_of([-1e300, 5.0], [True, False]).cllr() == (np.inf, np.inf)
     # A tiny score differs from 0: it is lower if negative.
     histogram = histogram_of([0.0, -1e-300], [True, False])
     assert histogram.equal_error_rate() == (0.0, 0.0, 0.0)

@@ -1,8 +1,10 @@
 import json
+import pathlib
 
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from scipy import special
 
 from embeddings_tf.layers import PairDistance
@@ -261,6 +263,27 @@ class TestEnrolment:
             Gallery(identity).enroll(X[:6], LABELS[:6]).remove("class 00")
         with pytest.raises(ValueError, match="`unknown` must be of the kind"):
             Gallery(identity, unknown=-1).enroll(X[:1], ["a"])
+
+
+def test_integers_of_numpy_and_texts_of_tensors(identity, tmp_path):
+    gallery = Gallery(
+        identity, seed=np.int64(3), batch_size=np.int32(8), unknown=np.int64(-2)
+    )
+    numbers = np.repeat(np.arange(4), 6)
+    gallery = gallery.enroll(X[ENROLLED], numbers)
+    gallery.source = pathlib.Path("runs/a")
+    gallery.save(tmp_path / "gallery.npz")
+    loaded = Gallery.load(tmp_path / "gallery.npz", identity)
+    assert loaded.source == "runs/a" and loaded.unknown == -2
+    assert loaded.sampling["seed"] == 3
+    texts = Gallery(identity).enroll(X[ENROLLED], tf.constant(LABELS[ENROLLED]))
+    assert texts.classes_.tolist() == np.unique(LABELS[ENROLLED]).tolist()
+
+
+@pytest.mark.parametrize("unknown", [2**63, 2**64 - 1, -(2**63) - 1])
+def test_an_answer_beyond_int64_is_refused(identity, unknown):
+    with pytest.raises(ValueError, match="an integer of 64 bits"):
+        Gallery(identity, unknown=unknown)
 
 
 class TestFile:

@@ -158,10 +158,23 @@ def test_approximate_search_calls_faiss(distance, monkeypatch):
     search = NearestNeighbors(model, search="faiss").fit(X)
     for found, expected in zip(search.kneighbors(QUERIES), exact, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
-    assert recorded == [(2, 32)]
+    # For the cosine, a column says which rows are zeros.
+    assert recorded == [(2 + (distance == "cosine"), 32)]
     search = NearestNeighbors(model, search="faiss", embedded=True).fit(X)
     distances, rows = search.kneighbors(QUERIES[:0])
     assert distances.shape == rows.shape == (0, 5)
+
+
+def test_rows_of_zeros_are_not_proposed_before_neighbours(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", faiss_stand_in([]))
+    # A row of zeros has a cosine of 0, below .4 of the last row.
+    gallery = np.array([[0, 0], [0, 0], [0.4, 0.84**0.5]], "float32")
+    model = points(TripletLoss(distance="cosine"))
+    for kind in ("exact", "faiss"):
+        search = NearestNeighbors(model, search=kind, embedded=True)
+        found = search.fit(gallery).kneighbors([[1.0, 0.0]], 1)
+        np.testing.assert_allclose(found[0], [[0.6]], rtol=1e-6)
+        assert found[1] == [[2]]
 
 
 def test_the_graph_is_built_in_blocks_that_are_counted(monkeypatch):

@@ -236,6 +236,29 @@ def test_a_batch_of_another_width():
     assert testing.check_loss(make, batch=wide, only=names) == names
 
 
+def test_a_batch_of_other_classes():
+    """Five classes of twenty rows in all, whose ids are not 0 to 4."""
+
+    def five():
+        rng = np.random.default_rng(0)
+        labels = rng.permutation(np.repeat([30, 10, 50, 40, 20], 4))
+        centres = np.stack([np.cos(labels), np.sin(labels)], axis=1)
+        z = centres + rng.normal(0, 0.3, (20, 2))
+        return labels, z.astype("float32")
+
+    names = ["bad_labels", "class_ids", "class_names", "training_lowers_it"]
+    loss = functools.partial(losses.TripletLoss, 0.2)
+    assert testing.check_loss(loss, batch=five, only=names) == names
+    own = functools.partial(objectives.SoftContrastive)
+    assert testing.check_objective(own, batch=five, only=names) == names
+
+    def seven():
+        return np.arange(14) // 2, np.ones((14, 2), "float32")
+
+    with pytest.raises(ValueError, match="2 to 6 classes.*14 labels of 7"):
+        testing.check_loss(loss, batch=seven)
+
+
 def test_rows_that_teach_are_those_of_the_own_needs():
     class OfThree(losses.TripletLoss):
         @property

@@ -101,6 +101,8 @@ def test_sixty_classes_are_named(pixels):
 def test_without_unknown_answers_there_is_no_such_column():
     figure = viz.confusion_figure([1, 2, 2], [1, 2, 1])
     assert names_of(figure.axes[0]) == [["1 (1)", "2 (2)"], ["1", "2"]]
+    many = viz.confusion_figure(np.arange(12), np.arange(12))
+    assert names_of(many.axes[0])[1] == [str(number) for number in range(12)]
     figure = viz.confusion_figure(["a"], ["a"])
     assert names_of(figure.axes[0]) == [["a (1)"], ["a"]]
 
