@@ -101,9 +101,9 @@ def accuracies(workdir: str) -> dict:
     """Accuracy of a trained model by sampler and samples, 20 episodes."""
     from embeddings_tf import metrics
     from trainers.data.data import Data
-    from trainers.evaluators.embed import embed
     from trainers.evaluators.n_digit_few_shot import num_digits
-    from trainers.evaluators.occluded import embed_corrupted
+    from trainers.measures.embed import embed
+    from trainers.measures.occluded import embed_corrupted
     from trainers.training.checkpoint import load_best
     from trainers.workdirs.provenance import provenance
     from trainers.workdirs.workdir import read_results

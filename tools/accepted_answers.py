@@ -42,8 +42,8 @@ def answers(run, model, split: str) -> tuple:
     from embeddings_tf import models
     from trainers.data.data import Data
     from trainers.data.folds import class_ids
-    from trainers.evaluators.embed import embed
-    from trainers.evaluators.embed import split_to_embed
+    from trainers.measures.embed import embed
+    from trainers.measures.embed import split_to_embed
 
     x, labels = split_to_embed(Data(run), split)
     classes = class_ids(labels)

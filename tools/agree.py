@@ -23,7 +23,7 @@ import pathlib
 import sys
 from collections.abc import Iterator
 
-from trainers.cross_validate import flat
+from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.workdir import PLACE_FIELDS
 from trainers.workdirs.workdir import resolved
 
@@ -168,7 +168,7 @@ def differences(kept: dict, new: dict) -> dict[str, tuple[float, float, float]]:
     kept, new = (
         {
             name: value
-            for name, value in flat(found).items()
+            for name, value in numbers_by_name(found).items()
             if name.partition(".")[0] not in NOT_COMPARED
             and name.rpartition(".")[2] not in EXTREMES
         }

@@ -15,7 +15,7 @@ from tools.cross_validation_results import seeds_of
 from tools.cross_validation_results import shared_seeds
 from tools.cross_validation_results import values
 from tools.cross_validation_results import with_seeds
-from trainers.cross_validate import standard_error
+from trainers.measures.standard_error import standard_error
 
 MODULARITIES = {
     "modularity": "modularity",

@@ -12,7 +12,7 @@ from tools.keep_result import refuse_winner
 from tools.one_config import require_one_config
 from tools.paired_difference import means_of_shared_seeds
 from tools.rerun_command import rerun_command
-from trainers.cross_validate import flat
+from trainers.workdirs.numbers_by_name import numbers_by_name
 
 RESULTS = ROOT / "benchmarks" / "results" / "cross_validation"
 METHODS = {
@@ -151,7 +151,9 @@ def by_fold_and_seed(results: dict, name: str) -> dict[tuple, float]:
     """A number by fold and seed; without folds whose runs lack it."""
     found = {}
     for fold, runs in results["folds"].items():
-        of_runs = {run["seed"]: flat(run["evaluation"]) for run in runs}
+        of_runs = {
+            run["seed"]: numbers_by_name(run["evaluation"]) for run in runs
+        }
         if all(name in numbers for numbers in of_runs.values()):
             for seed, numbers in of_runs.items():
                 found[fold, seed] = numbers[name]

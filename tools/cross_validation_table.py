@@ -37,7 +37,7 @@ from tools.paired_difference import difference_table
 from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
 from tools.rerun_command import first_command
-from trainers.cross_validate import standard_error
+from trainers.measures.standard_error import standard_error
 from trainers.recipes import every_recipe
 
 PAGE = ROOT / "docs" / "results" / "sprites_and_omniglot.md"

@@ -22,7 +22,7 @@ from tools.paired_difference import ratio_of_test_to_train
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
 from tools.verification_results import RESULTS as VERIFICATION
-from trainers.cross_validate import standard_error
+from trainers.measures.standard_error import standard_error
 
 RESULTS = ROOT / "benchmarks" / "results" / "distance_depth"
 FIGURE = "distance_depth"

@@ -13,7 +13,7 @@ from tools.paired_difference import PairedDifference
 from tools.paired_difference import difference_table
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
-from trainers.cross_validate import standard_error
+from trainers.measures.standard_error import standard_error
 from trainers.recipes import every_recipe
 
 RECIPE = re.compile(r"omniglot_retrieval_f_statistic_(\d+)_of_500")

@@ -21,7 +21,7 @@ from tools.keep_result import keep_result
 from tools.keep_result import kept_results
 from tools.rerun_command import command_lines
 from tools.rerun_command import rerun_command
-from trainers.evaluators.unknown_scores import auroc_text
+from trainers.measures.unknown_scores import auroc_text
 from trainers.workdirs.overrides import overrides
 
 RESULTS = ROOT / "benchmarks" / "results" / "out_of_distribution"

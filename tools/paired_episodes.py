@@ -9,7 +9,7 @@ import statistics
 
 from tools.paired_difference import PairedDifference
 from tools.paired_difference import of_differences
-from trainers.evaluators.episodes import episodes_of_draws
+from trainers.measures.episodes import episodes_of_draws
 
 NOTES = {
     "episodes": "One seed: p is over shared test episodes and ignores the "

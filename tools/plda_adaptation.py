@@ -24,7 +24,7 @@ from tools.paired_difference import PairedDifference
 from tools.paired_difference import difference_table
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
-from trainers.cross_validate import standard_error
+from trainers.measures.standard_error import standard_error
 from trainers.workdirs.workdir import write_json
 
 RESULT = ROOT / "benchmarks" / "results" / "plda_adaptation.json"
@@ -82,7 +82,7 @@ def study(workdir: pathlib.Path) -> dict:
     from trainers.data.data import Data
     from trainers.data.examples import rows_of_classes
     from trainers.data.folds import class_ids
-    from trainers.evaluators.embed import embed
+    from trainers.measures.embed import embed
     from trainers.training.checkpoint import load_best
     from trainers.workdirs.fingerprint import fingerprint
     from trainers.workdirs.provenance import provenance

@@ -77,7 +77,7 @@ def _save_characters(workdir: pathlib.Path, path: pathlib.Path) -> None:
 
     from embeddings_tf import viz
     from trainers.data.data import Data
-    from trainers.evaluators.embed import embed_points
+    from trainers.measures.embed import embed_points
     from trainers.training.checkpoint import load_best
     from trainers.workdirs.workdir import run_of_workdir
 

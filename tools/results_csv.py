@@ -26,7 +26,7 @@ from tools.agree import NOT_COMPARED
 from tools.agree import ROOT
 from tools.one_config import require_one_config
 from tools.rerun_command import rerun_command
-from trainers.cross_validate import flat
+from trainers.workdirs.numbers_by_name import numbers_by_name
 
 RESULTS = ROOT / "benchmarks" / "results"
 FILE = ROOT / "docs" / "results" / "results.csv"
@@ -108,7 +108,7 @@ def _of_run(experiment, path, found, name, config, run) -> Iterator[dict]:
     if of_unknown:
         settings = ", ".join(unknown.evaluated_name(found))
         row["protocol"] = f"{row['protocol']}, {settings}"
-    for number, value in flat(run["evaluation"]).items():
+    for number, value in numbers_by_name(run["evaluation"]).items():
         if number.partition(".")[0] not in NOT_COMPARED:
             published = _published(found["recipe"], number)
             yield {

@@ -135,7 +135,7 @@ def study(folder: pathlib.Path) -> dict:
     from embeddings_tf.scoring import Gallery
     from embeddings_tf.scoring import Typicality
     from trainers.data.data import Data
-    from trainers.evaluators.embed import embed
+    from trainers.measures.embed import embed
     from trainers.training.checkpoint import load_best
     from trainers.workdirs.provenance import provenance
     from trainers.workdirs.workdir import read_json
@@ -218,7 +218,7 @@ def trained_steps(folder: pathlib.Path) -> int:
 def few_classes(data, name: str) -> tuple:
     """Inputs and classes of a split, of at most `MOST_CLASSES` classes."""
     from trainers.data.folds import class_ids
-    from trainers.evaluators.embed import split_to_embed
+    from trainers.measures.embed import split_to_embed
 
     x, labels = split_to_embed(data, name)
     labels = class_ids(labels)

@@ -63,10 +63,10 @@ def pairs(method, plda, cohort, validation, test) -> tuple[dict, dict]:
     """Returns Cllr of each score, and reliability curves for the figure."""
     from embeddings_tf import metrics
     from embeddings_tf import scoring
-    from trainers.evaluators import calibrated_scores
-    from trainers.evaluators.scores import all_scores
-    from trainers.evaluators.scores import likelihood_ratios
-    from trainers.evaluators.scores import of_points
+    from trainers.measures import calibrated_scores
+    from trainers.measures.scores import all_scores
+    from trainers.measures.scores import likelihood_ratios
+    from trainers.measures.scores import of_points
 
     scores = all_scores(method, plda)
     scores.pop("fused", None)
@@ -189,7 +189,7 @@ def _promise(rate: float, reached: list, known: list) -> dict:
 
 def few_shot(model, split, wanted) -> dict:
     """Accuracy and calibration error of the probabilities of new classes."""
-    from trainers.evaluators import episodes
+    from trainers.measures import episodes
 
     log_prob = episodes.episode_log_prob(model, wanted.num_samples)
     found, *_ = episodes.measure_episodes(
@@ -206,10 +206,10 @@ def study(folder: pathlib.Path) -> tuple[dict, dict]:
     from embeddings_tf.models.method import Method
     from trainers.data.data import Data
     from trainers.data.folds import class_ids
-    from trainers.evaluators import unknown_classes
-    from trainers.evaluators.embed import embed
-    from trainers.evaluators.embed import split_to_embed
-    from trainers.evaluators.occluded import EmbeddedSplit
+    from trainers.measures import unknown_classes
+    from trainers.measures.embed import embed
+    from trainers.measures.embed import split_to_embed
+    from trainers.measures.occluded import EmbeddedSplit
     from trainers.training.checkpoint import load_best
     from trainers.workdirs.provenance import provenance
     from trainers.workdirs.workdir import read_results

@@ -51,8 +51,8 @@ def evaluate(dataset: str, fold: str, seeds: range) -> dict:
 
     from trainers.config import load_recipe
     from trainers.data.data import Data
-    from trainers.evaluators.embed import embed_points
-    from trainers.evaluators.embed import split_to_embed
+    from trainers.measures.embed import embed_points
+    from trainers.measures.embed import split_to_embed
     from trainers.training.model import build_model
     from trainers.workdirs.fingerprint import fingerprint
     from trainers.workdirs.provenance import provenance

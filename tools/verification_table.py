@@ -40,7 +40,7 @@ from tools.verification_results import paired_by
 from tools.verification_results import paired_numbers
 from tools.verification_results import rows
 from tools.verification_results import title_of
-from trainers.cross_validate import standard_error
+from trainers.measures.standard_error import standard_error
 
 PAGE = ROOT / "docs" / "results" / "verification.md"
 # Measures that older runs, and scores that are no likelihood ratio, lack.

@@ -5,7 +5,7 @@ run, `command_line` parses arguments. The folders are their parts, each of which
 uses only those below it:
 
 - `goals`: recipes for data of the user's own. `trained`: a trained run in use.
-- `evaluators`: one file per kind of evaluation.
+- `evaluators`: one file per kind of evaluation. `measures`: what they measure.
 - `training`: model, devices, checkpoints, learning rate.
 - `data`: examples, splits, folds, features.
 - `workdirs`: the folder of a run.

@@ -7,6 +7,11 @@ import re
 import sys
 from typing import NoReturn
 
+INPUTS_HELP = (
+    "files; or one folder, with a subfolder per class or without; or one data "
+    "set such as image_folder:PATH; default: the run's own data"
+)
+
 
 class ArgumentParser(argparse.ArgumentParser):
     """A parser whose errors are one line, without the list of all flags."""
@@ -49,6 +54,30 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
         help="without splits of its own, data is divided by classes (default: "
         "validation and test have new classes) or by examples (closed sets, "
         "few classes)",
+    )
+
+
+def add_inputs(parser: argparse.ArgumentParser, help=INPUTS_HELP) -> None:
+    """Adds the inputs of a command, and their split."""
+    parser.add_argument("inputs", nargs="*", metavar="INPUT", help=help)
+    parser.add_argument(
+        "--split",
+        default="",
+        help="split of the data; default: all, or the evaluated split of the "
+        "run's own data",
+    )
+
+
+def add_gallery(parser: argparse.ArgumentParser, made_by: str) -> None:
+    """Adds `--gallery`, a file that exists, and the run of its model."""
+    parser.add_argument(
+        "--gallery",
+        required=True,
+        metavar="FILE.npz",
+        help=f"file that {made_by} wrote",
+    )
+    parser.add_argument(
+        "--workdir", help="folder of the run; default: as in the gallery"
     )
 
 

@@ -16,7 +16,9 @@ import time
 from trainers import command_line
 from trainers.config.load import load_recipe
 from trainers.config.load import recipe_name
+from trainers.measures.standard_error import standard_error
 from trainers.terminal import command_names
+from trainers.workdirs.numbers_by_name import numbers_by_name
 
 
 def parser() -> argparse.ArgumentParser:
@@ -218,7 +220,7 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
     from embeddings_tf import viz
 
     runs = {str(fold): _results(path / f"fold_{fold}") for fold in folds}
-    numbers = [flat(run["evaluation"]) for run in runs.values()]
+    numbers = [numbers_by_name(run["evaluation"]) for run in runs.values()]
     common = [name for name in numbers[0] if all(name in n for n in numbers)]
     rows = {name: [found[name] for found in numbers] for name in common}
     results = update_results(
@@ -255,24 +257,6 @@ def _collect(path: pathlib.Path, recipe: str, folds) -> dict:
         "saved_models/NAME"
     )
     return results
-
-
-def flat(results: dict, prefix: str = "") -> dict[str, float]:
-    """Returns the numbers of nested results as `outer.inner`, without lists."""
-    found = {}
-    for name, value in results.items():
-        if isinstance(value, dict):
-            found |= flat(value, f"{prefix}{name}.")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            found[prefix + name] = value
-    return found
-
-
-def standard_error(values: list[float]) -> float | None:
-    """Returns the standard error of the mean; None for a single fold."""
-    if len(values) < 2:
-        return None
-    return statistics.stdev(values) / len(values) ** 0.5
 
 
 def main(words=None) -> int:

@@ -13,34 +13,6 @@ from trainers.terminal import command_names
 ENDINGS = (".npz", ".parquet")
 # Classes and examples that the picture shows.
 CLASSES_DRAWN, EXAMPLES_DRAWN = 10, 2000
-INPUTS_HELP = (
-    "files; or one folder, with a subfolder per class or without; or one data "
-    "set such as image_folder:PATH; default: the run's own data"
-)
-
-
-def add_inputs(parser: argparse.ArgumentParser, help=INPUTS_HELP) -> None:
-    """Adds the inputs of a command, and their split."""
-    parser.add_argument("inputs", nargs="*", metavar="INPUT", help=help)
-    parser.add_argument(
-        "--split",
-        default="",
-        help="split of the data; default: all, or the evaluated split of the "
-        "run's own data",
-    )
-
-
-def add_gallery(parser: argparse.ArgumentParser, made_by: str) -> None:
-    """Adds `--gallery`, a file that exists, and the run of its model."""
-    parser.add_argument(
-        "--gallery",
-        required=True,
-        metavar="FILE.npz",
-        help=f"file that {made_by} wrote",
-    )
-    parser.add_argument(
-        "--workdir", help="folder of the run; default: as in the gallery"
-    )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
         description="Embed images, recordings or features with the best "
         "checkpoint of a run.",
     )
-    add_inputs(result)
+    command_line.add_inputs(result)
     result.add_argument("--workdir", required=True, help="folder of the run")
     result.add_argument(
         "--output",
@@ -70,7 +42,7 @@ def embed_data(
     workdir: str, inputs: list[str], split: str, output: str, projector: str
 ) -> None:
     """Embeds inputs and writes embeddings, labels and paths."""
-    from trainers.workdirs.answers_file import require_writable
+    from trainers.trained.answers_file import require_writable
 
     path = require_writable("--output", output, ENDINGS)
     if path.suffix.lower() == ".parquet":
@@ -143,7 +115,7 @@ def _draw(trained, embeddings, labels) -> None:
     import numpy as np
 
     from embeddings_tf.models.method import Method
-    from trainers.evaluators.plane import plane
+    from trainers.measures.plane import plane
     from trainers.terminal.pictures import save_picture
 
     method = Method(trained.model)

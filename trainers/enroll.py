@@ -9,7 +9,6 @@ import shlex
 import sys
 
 from trainers import command_line
-from trainers.embed_data import add_inputs
 from trainers.terminal import command_names
 
 SCORES = ("log_evidence", "nearest_distance")
@@ -24,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
         "are neither trained on nor enrolled: by default, the validation "
         "classes of the run.",
     )
-    add_inputs(
+    command_line.add_inputs(
         result,
         "one folder with a subfolder per class, or one data set such as "
         "image_folder:PATH; or files of one class, with --class",
@@ -92,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
 
 def enroll(arguments: argparse.Namespace) -> None:
     """Adds or removes classes, and writes the gallery."""
-    from trainers.workdirs.answers_file import require_writable
+    from trainers.trained.answers_file import require_writable
 
     path = require_writable("--gallery", arguments.gallery, (".npz",))
     _check(arguments, path)

@@ -8,14 +8,12 @@ import shlex
 import sys
 
 from trainers import command_line
-from trainers.embed_data import add_gallery
-from trainers.embed_data import add_inputs
 from trainers.terminal import command_names
-from trainers.workdirs.answers_file import MOST_LINES
-from trainers.workdirs.answers_file import add_answers
-from trainers.workdirs.answers_file import answers_paths
-from trainers.workdirs.answers_file import print_more
-from trainers.workdirs.answers_file import write_answers
+from trainers.trained.answers_file import MOST_LINES
+from trainers.trained.answers_file import add_answers
+from trainers.trained.answers_file import answers_paths
+from trainers.trained.answers_file import print_more
+from trainers.trained.answers_file import write_answers
 
 # Answers are independent of each other, so blocks do not change them.
 ROWS_AT_ONCE = 256
@@ -27,8 +25,8 @@ def parser() -> argparse.ArgumentParser:
         description="Answer which enrolled class each input is in, or "
         "'unknown'.",
     )
-    add_inputs(result)
-    add_gallery(result, "`enroll`")
+    command_line.add_inputs(result)
+    command_line.add_gallery(result, "`enroll`")
     add_answers(
         result, "histogram of the scores; default: identify.png in the workdir"
     )

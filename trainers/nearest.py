@@ -9,14 +9,12 @@ import shlex
 import sys
 
 from trainers import command_line
-from trainers.embed_data import add_gallery
-from trainers.embed_data import add_inputs
 from trainers.terminal import command_names
-from trainers.workdirs.answers_file import MOST_LINES
-from trainers.workdirs.answers_file import add_answers
-from trainers.workdirs.answers_file import answers_paths
-from trainers.workdirs.answers_file import print_more
-from trainers.workdirs.answers_file import write_answers
+from trainers.trained.answers_file import MOST_LINES
+from trainers.trained.answers_file import add_answers
+from trainers.trained.answers_file import answers_paths
+from trainers.trained.answers_file import print_more
+from trainers.trained.answers_file import write_answers
 
 QUERIES_DRAWN = 8
 
@@ -27,8 +25,8 @@ def parser() -> argparse.ArgumentParser:
         description="Find the most similar examples of a gallery for each "
         "input. A file never finds itself, by its path.",
     )
-    add_inputs(result)
-    add_gallery(result, "`embed` or `enroll`")
+    command_line.add_inputs(result)
+    command_line.add_gallery(result, "`embed` or `enroll`")
     result.add_argument(
         "--k", type=int, default=5, help="number of neighbours; default: 5"
     )

@@ -9,11 +9,11 @@ import sys
 
 from trainers import command_line
 from trainers.terminal import command_names
-from trainers.workdirs.answers_file import MOST_LINES
-from trainers.workdirs.answers_file import add_answers
-from trainers.workdirs.answers_file import answers_paths
-from trainers.workdirs.answers_file import print_more
-from trainers.workdirs.answers_file import write_answers
+from trainers.trained.answers_file import MOST_LINES
+from trainers.trained.answers_file import add_answers
+from trainers.trained.answers_file import answers_paths
+from trainers.trained.answers_file import print_more
+from trainers.trained.answers_file import write_answers
 
 CALIBRATIONS = ("logistic", "isotonic")
 # Pairs that the picture marks.

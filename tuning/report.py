@@ -9,7 +9,7 @@ from keras_tuner.engine.trial import TrialStatus
 
 from trainers.config.load import read_run
 from trainers.config.run_config import config_of
-from trainers.cross_validate import flat
+from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.provenance import provenance
 from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.workdir import PLACE_FIELDS
@@ -181,21 +181,28 @@ def kept_in_full(recipe: str, overrides: list[str]) -> list[str]:
     """Returns the overrides of a search that do not shorten its trainings.
 
     A length that the recipe does not have stays. Only the steps of a decay that
-    the overrides themselves begin are stretched with the training.
+    the overrides themselves begin are stretched with the training, so that the
+    decay ends, after its warm-up, where it ended before.
     """
-    own = flat(config_of(read_run(recipe)))
+    own = numbers_by_name(config_of(read_run(recipe)))
     full, short = (
         run.training.num_epochs * run.training.steps_per_epoch
         for run in (read_run(recipe), read_run(recipe, overrides))
     )
-    kept = []
+    given = {}
     for override in overrides:
         name, _, value = override.partition("=")
-        name = name.removeprefix("training.")
-        last = name.rpartition(".")[2]
-        if name not in own and last == "decay_steps":
-            kept.append(f"{name}={round(float(value) * full / short)}")
-        elif name not in own or last not in LENGTHS:
+        given[name.removeprefix("training.")] = value
+    kept = []
+    for override, (name, value) in zip(overrides, given.items(), strict=True):
+        schedule, _, last = name.rpartition(".")
+        begun = name not in own or f"{schedule}.name" in given
+        if begun and last == "decay_steps":
+            warmup = given.get(f"{schedule}.warmup_steps")
+            warmup = float(warmup or own.get(f"{schedule}.warmup_steps") or 0)
+            end = (float(value) + warmup) * full / short
+            kept.append(f"{name}={round(end - warmup)}")
+        elif begun or last not in LENGTHS:
             kept.append(override)
     return kept
 
@@ -220,7 +227,10 @@ def to_full_length(short, full, overrides: list[str]) -> list[str]:
     """
     found = kept_places(overrides)
     # Fields that set a length are numbers.
-    before, after = flat(config_of(short)), flat(config_of(full))
+    before, after = (
+        numbers_by_name(config_of(short)),
+        numbers_by_name(config_of(full)),
+    )
     for name, value in after.items():
         if before[name] != value:
             found.append(f"{name}={value}")

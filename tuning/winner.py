@@ -26,8 +26,8 @@ from trainers.config.run import Run
 from trainers.config.run_config import config_of
 from trainers.cross_validate import add_folds
 from trainers.cross_validate import cross_validate
-from trainers.cross_validate import flat
 from trainers.terminal import command_names
+from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.overrides import overrides
 from trainers.workdirs.workdir import read_results
 from trainers.workdirs.workdir import recipe_fields
@@ -167,7 +167,7 @@ def _of_length(
         f"steps_per_epoch={num_batches // epochs}",
         f"patience={epochs}",
     ]
-    numbers = flat(config_of(run)["optimizer"])
+    numbers = numbers_by_name(config_of(run)["optimizer"])
     for field, value in numbers.items():
         if field.endswith("decay_steps"):
             warmup = numbers.get(field.removesuffix("decay_steps") + WARMUP, 0)

@@ -12,7 +12,7 @@ from tools import search_table
 from tools import verification_results
 from tools.generated_text import read_between
 from trainers.config import load_recipe
-from trainers.cross_validate import flat
+from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.workdir import recipe_fields
 
 SEARCH = {
@@ -93,7 +93,8 @@ def test_winners_are_rows_of_tables_of_their_own(kept):
     )
     folds = json.loads((ours / "results.json").read_text())["folds"]
     modularity = [
-        flat(run["evaluation"])["test.modularity"] for run in folds.values()
+        numbers_by_name(run["evaluation"])["test.modularity"]
+        for run in folds.values()
     ]
     mean = f"{sum(modularity) / len(modularity):.3f}"
     assert f"| F-statistic | {', '.join(folds)} | {mean} ± " in text

@@ -110,7 +110,7 @@ def test_a_picture_has_the_names_of_the_folders(num_folds, tmp_path):
         [
             f"dataset=image_folder:{tmp_path}",
             f"folds.num_folds={num_folds}",
-            "folds.split=all",
+            f"folds.split={'all' if num_folds else 'train'}",
             "evaluation.name=few_shot",
             "evaluation.num_classes=(2,)",
             "evaluation.num_support=2",

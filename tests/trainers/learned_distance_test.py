@@ -16,8 +16,8 @@ from trainers import evaluate
 from trainers import train
 from trainers.data import data
 from trainers.data.examples import examples_of_folds
-from trainers.evaluators import trial_measures
 from trainers.evaluators import verification
+from trainers.measures import trial_measures
 from trainers.training import checkpoint
 from trainers.training.initial_weights import copy_initial_weights
 

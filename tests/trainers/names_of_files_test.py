@@ -6,7 +6,7 @@ import json
 import pytest
 
 from trainers import command_line
-from trainers.workdirs.answers_file import write_answers
+from trainers.trained.answers_file import write_answers
 
 # How Python names the file whose name is the bytes `caf\xe9.jpg`.
 NAME = b"caf\xe9.jpg".decode("utf-8", "surrogateescape")

@@ -14,8 +14,8 @@ from trainers import evaluate
 from trainers import train
 from trainers.config import load_recipe
 from trainers.data import data
-from trainers.evaluators import trial_measures
 from trainers.evaluators import verification
+from trainers.measures import trial_measures
 
 SMALL = (
     "deterministic=False",
@@ -140,6 +140,25 @@ def test_unknown_utterances_and_missing_lists(manual):
         validation("validation.trials=kaldi/data/voxceleb1/trials_hard")
     with pytest.raises(FileNotFoundError, match="trials_none"):
         validation("validation.trials=kaldi/data/voxceleb1/trials_none")
+
+
+def test_lists_are_read_before_the_training(manual):
+    """Under a name of their own; a run with folds has other recordings."""
+    verification.check(recipe(), data.Data(recipe()))
+    missing = recipe("evaluation.trials.none=kaldi/data/voxceleb1/trials_none")
+    with pytest.raises(FileNotFoundError, match="trials_none"):
+        verification.check(missing, data.Data(missing))
+    for name in ("test", "x_claimed"):
+        run = recipe(
+            f"evaluation.trials.{name}=kaldi/data/voxceleb1/trials_hard",
+            "evaluation.splits=('test',)",
+        )
+        with pytest.raises(ValueError, match="would replace other results"):
+            verification.check(run, data.Data(run))
+    path = "kaldi/data/voxceleb1/trials_hard"
+    run = recipe("folds.num_folds=3")
+    with pytest.raises(ValueError, match="a run with folds has other examp"):
+        data.Data(run).trials("test", path)
 
 
 def test_short_utterances_are_repeated_when_read(manual):

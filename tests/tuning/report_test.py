@@ -7,6 +7,7 @@ import pytest
 
 from trainers.config import load_recipe
 from trainers.config.load import load_function
+from tuning import report
 from tuning import search
 
 
@@ -75,6 +76,44 @@ def test_a_schedule_of_the_overrides_is_as_long_as_the_training():
         f"num_epochs={recipe.training.num_epochs}",
         f"{rate}.decay_steps={steps}",
     }
+
+
+def test_a_warm_up_stays_and_the_decay_ends_with_the_training():
+    recipe = load_recipe("cub200_binomial_deviance")
+    steps = recipe.training.num_epochs * recipe.training.steps_per_epoch
+    short = recipe.training.steps_per_epoch
+    rate = "optimizer.learning_rate"
+    overrides = [
+        f"{rate}.name=CosineDecay",
+        f"{rate}.initial_learning_rate=0.0",
+        f"{rate}.warmup_target=0.001",
+        f"{rate}.warmup_steps=10",
+        f"{rate}.decay_steps={short - 10}",
+        "num_epochs=1",
+    ]
+    _, found = fields("cub200_binomial_deviance", "learning_rate", overrides)
+    assert f"{rate}.decay_steps={steps - 10}" in found
+
+
+def test_another_schedule_than_the_recipes_is_stretched_too():
+    """A longer training has as many halvings."""
+    recipe = load_recipe("omniglot_retrieval_triplet")
+    rate = "optimizer.learning_rate"
+    full = recipe.training.num_epochs * recipe.training.steps_per_epoch
+    assert recipe.optimizer.arguments["learning_rate"].name == "CosineDecay"
+    overrides = [
+        f"num_epochs={recipe.training.num_epochs // 4}",
+        f"{rate}.name=ExponentialDecay",
+        f"{rate}.initial_learning_rate=0.001",
+        f"{rate}.decay_rate=0.5",
+        f"{rate}.decay_steps=100",
+    ]
+    short = load_recipe("omniglot_retrieval_triplet", overrides)
+    ratio = full / (short.training.num_epochs * short.training.steps_per_epoch)
+    kept = report.kept_in_full("omniglot_retrieval_triplet", overrides)
+    assert f"{rate}.decay_steps={round(100 * ratio)}" in kept
+    assert f"{rate}.name=ExponentialDecay" in kept
+    assert not any(field.startswith("num_epochs") for field in kept)
 
 
 def test_places_are_named_and_searched_values_kept():

@@ -15,6 +15,7 @@ from trainers.config.places import place_of
 from trainers.config.run import Part
 from trainers.config.run import Run
 from trainers.config.run_checks import check_run
+from trainers.config.run_checks import require_effect
 from trainers.config.run_config import apply_override
 from trainers.config.run_config import run_from_config
 from trainers.config.run_fields import with_defaults
@@ -45,6 +46,7 @@ def load_recipe(recipe: str, overrides: list[str] = ()) -> Run:
     """
     run = read_run(recipe, overrides)
     check_run(run)
+    require_effect(run, overrides)
     return run
 
 

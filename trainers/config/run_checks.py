@@ -1,5 +1,9 @@
 """Checks of a run beyond the types of its fields."""
 
+import math
+import re
+from collections.abc import Iterable
+
 from trainers.config.own_code import split_name
 from trainers.config.places import PLACES
 from trainers.config.places import place_of
@@ -15,6 +19,13 @@ PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 
 # Numbers of an epoch that change while the encoder is frozen.
 _OF_HEAD = ("val_recall_auroc_head", "loss")
+
+# Sections of the data, and the field without which the others do nothing.
+_SWITCHES = {
+    "backbone": "network",
+    "folds": "num_folds",
+    "utterances": "num_frames",
+}
 
 # Parts that a run may do without.
 OPTIONAL_PARTS = ("uncertainty", "preprocess", "front_end")
@@ -83,6 +94,33 @@ def _require_arguments(part: Part, field: str, name: str) -> None:
             )
 
 
+def require_effect(run: Run, overrides: Iterable[str]) -> None:
+    """Checks that no override sets a field of a section that is switched off.
+
+    A recipe may contain such a section, which the user then misses.
+
+    Raises:
+        ValueError: If a field would have no effect.
+    """
+    for override in overrides:
+        name = override.partition("=")[0].removeprefix("data.")
+        section = name.partition(".")[0]
+        switch = _SWITCHES.get(section)
+        if switch is None or name == f"{section}.{switch}":
+            continue
+        fields = getattr(run.data, section)
+        if getattr(fields, switch):
+            continue
+        value, default = fields, type(fields)()
+        for part in name.split(".")[1:]:
+            value, default = getattr(value, part), getattr(default, part)
+        if value != default:
+            raise ValueError(
+                f"config.{name} has no effect without config.{section}."
+                f"{switch}; set it, too"
+            )
+
+
 def _check_numbers(run: Run) -> None:
     training, folds = run.training, run.data.folds
     for name in ("steps_per_epoch", "num_epochs", "patience"):
@@ -98,8 +136,11 @@ def _check_numbers(run: Run) -> None:
         )
     tested = folds.test_split
     if folds.num_folds and tested:
-        trained = folds.split.split("+")
-        if "all" in (tested, *trained) or tested in trained:
+        if any(
+            _may_share(one, other)
+            for one in tested.split("+")
+            for other in folds.split.split("+")
+        ):
             raise ValueError(
                 f"config.folds.split={folds.split!r} contains the test split "
                 f"{tested!r}, so the training would see it; set "
@@ -148,6 +189,40 @@ def _check_numbers(run: Run) -> None:
         )
 
 
+def _may_share(one: str, other: str) -> bool:
+    """Whether two splits may have examples in common.
+
+    Slices such as `train[:100]` and `train[100:]`, or both in %, have none.
+    """
+    parts = [
+        re.fullmatch(r"(\w+)(?:\[(.*)\])?", split) for split in (one, other)
+    ]
+    if any(part is None for part in parts):
+        return True
+    (name, rows), (other_name, other_rows) = (part.groups() for part in parts)
+    if "all" in (name, other_name):
+        return True
+    if name != other_name:
+        return False
+    limits = [_limits(found or ":") for found in (rows, other_rows)]
+    if None in limits or limits[0][2] != limits[1][2]:
+        return True
+    (first, last, _), (other_first, other_last, _) = limits
+    return first < other_last and other_first < last
+
+
+def _limits(rows: str) -> tuple[float, float, bool] | None:
+    """First and last number of a slice, and whether they are in %."""
+    found = re.fullmatch(r"(?:(\d+)(%?))?:(?:(\d+)(%?))?", rows.strip())
+    if found is None:
+        return None
+    first, percent, last, also_percent = found.groups()
+    units = {unit for n, unit in ((first, percent), (last, also_percent)) if n}
+    if len(units) > 1:
+        return None
+    return int(first or 0), int(last) if last else math.inf, units == {"%"}
+
+
 def _check_plateau(run: Run) -> None:
     plateau = run.training.plateau
     if plateau.factor == 1:
@@ -189,6 +264,12 @@ def _check_decay(run: Run) -> None:
         arguments.get("warmup_steps") or 0,
     )
     count = training.steps_per_epoch * training.num_epochs
+    if warmup and arguments.get("warmup_target") is None:
+        raise ValueError(
+            "config.optimizer.learning_rate.warmup_steps has no effect without "
+            "config.optimizer.learning_rate.warmup_target, the rate after "
+            "these steps; set it, and initial_learning_rate to the rate before"
+        )
     if decay is None or arguments.get("alpha") or warmup + decay >= count:
         return
     raise ValueError(

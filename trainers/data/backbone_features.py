@@ -22,6 +22,7 @@ from trainers.config.run import Backbone
 from trainers.config.run import DataFields
 from trainers.data.feature_store import FeatureStore
 from trainers.terminal.progress import Progress
+from trainers.workdirs.same_data import OtherDataError
 from trainers.workdirs.workdir import read_json
 from trainers.workdirs.workdir import write_json
 
@@ -99,14 +100,14 @@ def require_same_backbone(path: pathlib.Path, fields: DataFields) -> None:
     """Checks that the network is the one with which a run was trained.
 
     Raises:
-        ValueError: If it has other layers, weights or code.
+        OtherDataError: If it has other layers, weights or code.
     """
     file = path / FILE
     if not fields.backbone.network or not file.exists():
         return
     found = read_json(file, "start the run again in another --workdir")
     if found.get("digest") != digest(fields.backbone):
-        raise ValueError(
+        raise OtherDataError(
             f"the layers or weights of {fields.backbone.network} are not those "
             f"with which {path} was trained ({file}); put the files of "
             "config.backbone.network and config.backbone.weights back, or "

@@ -10,6 +10,7 @@ from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.table_columns import table_columns
 from trainers.config.run import Run
 from trainers.data.data_name import is_same_data
+from trainers.workdirs.same_data import OtherDataError
 from trainers.workdirs.workdir import read_json
 from trainers.workdirs.workdir import run_of_workdir
 from trainers.workdirs.workdir import write_json
@@ -120,8 +121,9 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
     they could move training examples to the test (`require_unseen_test`).
 
     Raises:
-        ValueError: If a split has other classes, or other examples that matter;
-            if a table has other columns of features.
+        OtherDataError: If a split has other classes, or other examples that
+            matter.
+        ValueError: If a table has other columns of features.
     """
     file = path / FILE
     if found is None or not file.exists():
@@ -133,7 +135,7 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
         if known is None or set(known) == set(classes):
             continue
         changed = sorted(set(known) ^ set(classes))
-        raise ValueError(
+        raise OtherDataError(
             f"{found['dataset']} has other classes in {split!r} than when "
             f"this run started ({listed(changed)}), see {file}; put the data "
             "back, or train again in another --workdir"
@@ -141,7 +143,7 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
     for split, names in found.get("divided", {}).items():
         changed = set(names) ^ set(before.get("divided", {}).get(split, names))
         if changed:
-            raise ValueError(
+            raise OtherDataError(
                 f"{found['dataset']} is divided by other names than when this "
                 f"run started ({listed(sorted(changed))}), see {file}; "
                 "training examples could now be in the test. Put the data "
@@ -149,7 +151,7 @@ def require_same_classes(path: pathlib.Path, found: dict | None) -> None:
             )
     for split, digest in found.get("rows", {}).items():
         if before.get("rows", {}).get(split, digest) != digest:
-            raise ValueError(
+            raise OtherDataError(
                 f"{found['dataset']} has other examples in {split!r} than when "
                 f"this run started, see {file}; with division.by=examples, "
                 "training examples could now be in the test. Put the files "

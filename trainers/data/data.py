@@ -223,11 +223,21 @@ class Data:
         Returns:
             `(x, first, second, is_target)`: examples, indices into `x`, and
             whether both examples are in one class.
+
+        Raises:
+            ValueError: If the run has folds, or the list is damaged.
+            OSError: If there is no list.
         """
+        folds = self.run.data.folds
+        if folds.num_folds and (split, folds.test_split) != ("test", "test"):
+            raise ValueError(
+                f"the list {path} is of a split of the data set; the "
+                f"{split!r} of a run with folds has other examples"
+            )
         folder = self._place.manual_dir or os.environ.get(MANUAL_VARIABLE, "")
         _, names = load(self.run.data.dataset, split, self._place, label="name")
         first, second, is_target = speech.read_trials(
-            pathlib.Path(folder) / path, names
+            pathlib.Path(folder).expanduser() / path, names
         )
         if num_trials and num_trials < len(first):
             rng = np.random.default_rng(self.run.training.seed)

@@ -17,6 +17,7 @@ def evaluator(run):
     the information about digits.
     """
     name = run.evaluation.name
-    if name == "few_shot" and run.data.dataset.startswith("n_digit/"):
+    images = run.data.dataset.startswith("n_digit/")
+    if name == "few_shot" and images and not run.data.backbone.network:
         name = "n_digit_few_shot"
     return importlib.import_module(f"trainers.evaluators.{name}")

@@ -11,8 +11,8 @@ from embeddings_tf.datasets.colour_orientation import bayes_accuracy
 from embeddings_tf.datasets.l_shapes import draw_l_shapes
 from embeddings_tf.models.method import Method
 from trainers.evaluators import few_shot
-from trainers.evaluators.embed import embed
-from trainers.evaluators.episodes import episode_log_prob
+from trainers.measures.embed import embed
+from trainers.measures.episodes import episode_log_prob
 
 # In the order of the labels, 2 * orientation + hue.
 FACTORS = ("orientation", "colour")

@@ -8,9 +8,9 @@ from embeddings_tf import metrics
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
 from trainers.data.folds import class_ids
-from trainers.evaluators.embed import HeldOutPoints
-from trainers.evaluators.embed import embed_points
-from trainers.evaluators.embed import split_to_embed
+from trainers.measures.embed import HeldOutPoints
+from trainers.measures.embed import embed_points
+from trainers.measures.embed import split_to_embed
 from trainers.terminal.progress import Progress
 from trainers.training.model import build_model
 

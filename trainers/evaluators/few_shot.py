@@ -16,21 +16,21 @@ from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import positive_integer
 from trainers.data.folds import number_classes
-from trainers.evaluators import promises
-from trainers.evaluators import unknown_classes
-from trainers.evaluators.embed import split_to_embed
-from trainers.evaluators.episodes import confusion
-from trainers.evaluators.episodes import episode_log_prob
-from trainers.evaluators.episodes import episodes
-from trainers.evaluators.episodes import leave_one_out_accuracy
-from trainers.evaluators.episodes import measure_episodes
-from trainers.evaluators.episodes import tasks_of
-from trainers.evaluators.held_out import HeldOut
-from trainers.evaluators.occluded import BLOCK
-from trainers.evaluators.occluded import CONDITIONS
-from trainers.evaluators.occluded import embed_split
-from trainers.evaluators.occluded import uncertainty
-from trainers.evaluators.plane import plane
+from trainers.measures import promises
+from trainers.measures import unknown_classes
+from trainers.measures.embed import split_to_embed
+from trainers.measures.episodes import confusion
+from trainers.measures.episodes import episode_log_prob
+from trainers.measures.episodes import episodes
+from trainers.measures.episodes import leave_one_out_accuracy
+from trainers.measures.episodes import measure_episodes
+from trainers.measures.episodes import tasks_of
+from trainers.measures.held_out import HeldOut
+from trainers.measures.occluded import BLOCK
+from trainers.measures.occluded import CONDITIONS
+from trainers.measures.occluded import embed_split
+from trainers.measures.occluded import uncertainty
+from trainers.measures.plane import plane
 from trainers.terminal.progress import Progress
 
 # The legend of a figure has no room for more classes.

@@ -10,8 +10,8 @@ import numpy as np
 from embeddings_tf import metrics
 from embeddings_tf.models.method import Method
 from trainers.evaluators import few_shot
-from trainers.evaluators.occluded import variance_and_occlusion
-from trainers.evaluators.rank_correlation import rank_correlation
+from trainers.measures.occluded import variance_and_occlusion
+from trainers.measures.rank_correlation import rank_correlation
 
 NAMES = ("first digit", "second digit", "third digit")
 
@@ -23,12 +23,18 @@ def check(run, data) -> None:
     """Checks the section `evaluation` against the data.
 
     Raises:
-        ValueError: As `few_shot.check`, and for other data sets.
+        ValueError: As `few_shot.check`, and for other data sets and features.
     """
     if not run.data.dataset.startswith("n_digit/"):
         raise ValueError(
             "config.evaluation.name='n_digit_few_shot' is for the data sets "
             f"n_digit/...; received {run.data.dataset!r}. Use "
+            "--config.evaluation.name=few_shot"
+        )
+    if run.data.backbone.network:
+        raise ValueError(
+            "config.evaluation.name='n_digit_few_shot' hides digits of images; "
+            "with config.backbone, examples are features. Use "
             "--config.evaluation.name=few_shot"
         )
     few_shot.check(run, data)

@@ -13,9 +13,9 @@ from embeddings_tf.datasets import Utterances
 from embeddings_tf.models.method import Method
 from trainers.data.folds import class_ids
 from trainers.evaluators import few_shot
-from trainers.evaluators import unknown_scores
-from trainers.evaluators.embed import embed
-from trainers.evaluators.embed import split_to_embed
+from trainers.measures import unknown_scores
+from trainers.measures.embed import embed
+from trainers.measures.embed import split_to_embed
 from trainers.terminal.progress import Progress
 
 # Examples of a data set, and of noise, that are embedded.
@@ -50,6 +50,10 @@ def check(run, data) -> None:
                 f"them with {needed} examples; config.evaluation.num_classes="
                 f"{wanted.num_classes} needs as many, and one other class"
             )
+        if wanted.group:
+            groups = class_ids(data.other_labels(split, wanted.group))
+            labels = class_ids(data.labels(split))
+            _draw(np.random.default_rng(0), labels, groups, wanted)
         x, _ = data.split(split)
         if isinstance(x, Utterances):
             raise ValueError(

@@ -15,10 +15,10 @@ from embeddings_tf.datasets.degrade import KINDS
 from embeddings_tf.models.method import Method
 from trainers.data.examples import rows_of_classes
 from trainers.data.folds import class_ids
-from trainers.evaluators.embed import split_to_embed
-from trainers.evaluators.episodes import episode_log_prob
-from trainers.evaluators.occluded import BLOCK
-from trainers.evaluators.rank_correlation import rank_correlation
+from trainers.measures.embed import split_to_embed
+from trainers.measures.episodes import episode_log_prob
+from trainers.measures.occluded import BLOCK
+from trainers.measures.rank_correlation import rank_correlation
 from trainers.terminal.progress import Progress
 
 CLEAN, CORRUPT = "clean", "corrupt"
@@ -26,6 +26,7 @@ CLEAN, CORRUPT = "clean", "corrupt"
 
 def validation(run, data, model) -> callbacks.EmbeddingEvaluation:
     """Logs recall@1 and the R-AUROC of each uncertainty on clean images."""
+    _require_source(model)
     wanted = run.evaluation.validation
     x, labels = data.split(wanted.split)
     x, labels = _chosen(x, class_ids(labels), wanted.num_per_class)

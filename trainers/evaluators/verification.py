@@ -11,22 +11,22 @@ from embeddings_tf import viz
 from embeddings_tf.models.method import Method
 from trainers.data.examples import some_of_each_class
 from trainers.data.folds import class_ids
-from trainers.evaluators import calibrated_scores
-from trainers.evaluators import fewer_pairs as fewer
-from trainers.evaluators.embed import embed
-from trainers.evaluators.embed import split_to_embed
-from trainers.evaluators.held_out import HeldOut
-from trainers.evaluators.listed_trials import listed_trials
-from trainers.evaluators.scores import all_scores
-from trainers.evaluators.scores import likelihood_ratios
-from trainers.evaluators.scores import normalised_cosine
-from trainers.evaluators.scores import of_points
-from trainers.evaluators.scores import pair_score
-from trainers.evaluators.scores import score_of_pairs
-from trainers.evaluators.trial_measures import claimed_classes
-from trainers.evaluators.trial_measures import distance_properties
-from trainers.evaluators.trial_measures import measures
-from trainers.evaluators.trial_measures import streamed
+from trainers.measures import calibrated_scores
+from trainers.measures import fewer_pairs as fewer
+from trainers.measures.embed import embed
+from trainers.measures.embed import split_to_embed
+from trainers.measures.held_out import HeldOut
+from trainers.measures.listed_trials import listed_trials
+from trainers.measures.scores import all_scores
+from trainers.measures.scores import likelihood_ratios
+from trainers.measures.scores import normalised_cosine
+from trainers.measures.scores import of_points
+from trainers.measures.scores import pair_score
+from trainers.measures.scores import score_of_pairs
+from trainers.measures.trial_measures import claimed_classes
+from trainers.measures.trial_measures import distance_properties
+from trainers.measures.trial_measures import measures
+from trainers.measures.trial_measures import streamed
 from trainers.terminal.progress import Progress
 
 # More trials are counted in bins instead of stored.
@@ -122,6 +122,14 @@ def check(run, data) -> None:
                 "config.evaluation.false_accept_rates must be between 0 and 1; "
                 f"received {rate}"
             )
+    for name, path in wanted.trials.items():
+        if name in wanted.splits or name.endswith("_claimed"):
+            raise ValueError(
+                f"config.evaluation.trials.{name} would replace other results; "
+                f"give the list another name than {', '.join(wanted.splits)} "
+                "and names that end in _claimed"
+            )
+        data.trials(wanted.trials_split, path)
     splits = set(wanted.splits)
     if wanted.calibrate:
         splits.add(wanted.validation.split)

@@ -70,15 +70,16 @@ def goal_config(
 
 
 def rows_per_batch(run: Run) -> int | None:
-    """The largest number of examples of a training batch; None: not known."""
+    """The number of examples of a training batch; None: batches differ.
+
+    A batch of a factor has as many values as the factor, at most a number.
+    """
     batches = run.batches.arguments
     if run.batches.name == "episodes":
         per_class = batches["num_support"] + batches["num_query"]
         return batches["num_classes"] * per_class
     if run.batches.name == "class_balanced_batches":
         return batches["num_classes"] * batches["num_per_class"]
-    if run.batches.name == "factor_batches":
-        return batches["num_values"] * batches["num_per_value"]
     return None
 
 
@@ -101,7 +102,7 @@ def _evaluation(goal, trained_by, dim, data) -> dict:
     if goal == "disentangle":
         names = [f"factor {n + 1}" for n in range(data["num_factors"])]
         return {
-            "monitor": "val_explicitness",
+            "monitor": "val_corrected_modularity_plus_explicitness",
             "validation": validation,
             "evaluation": {
                 "name": "disentanglement",

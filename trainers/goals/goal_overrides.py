@@ -79,12 +79,20 @@ def _name(override: str) -> str:
 
 def _following(before: Run, after: Run, named: set[str], is_read_later: bool):
     """Yields overrides of the fields that follow from other fields."""
-    rate, training = after.optimizer.arguments["learning_rate"], after.training
+    training = after.training
+    rate = after.optimizer.arguments.get("learning_rate")
     steps = "optimizer.learning_rate.decay_steps"
     if isinstance(rate, Part) and "decay_steps" in rate.arguments:
         if steps not in named:
             count = training.steps_per_epoch * training.num_epochs
+            if rate.arguments.get("warmup_target") is not None:
+                count -= rate.arguments.get("warmup_steps") or 0
             yield f"{steps}={count}"
+    # A loss that compares by the cosine is measured by the cosine.
+    if after.method.arguments.get("distance") == "cosine":
+        if getattr(after.evaluation, "distance", "cosine") != "cosine":
+            if "evaluation.distance" not in named:
+                yield "evaluation.distance=cosine"
     plda = getattr(after.evaluation, "plda", None)
     dim = after.encoder.arguments.get("dim")
     if plda and plda.num_dims and dim and dim < plda.num_dims:

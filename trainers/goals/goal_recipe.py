@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from trainers.config.run import Run
 from trainers.config.run_checks import check_run
+from trainers.config.run_checks import require_effect
 from trainers.data.look_at_data import NUM_FOLDS
 from trainers.data.look_at_data import look_at_data
 from trainers.goals.goal_config import goal_config
@@ -79,6 +80,7 @@ def plan_recipe(
         data["is_read_later"],
     )
     check_run(run)
+    require_effect(run, overrides)
     words = [command, dataset, "--goal", goal, "--split", split]
     if command == "train":
         words += ["--method", method]

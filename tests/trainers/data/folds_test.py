@@ -70,12 +70,50 @@ def test_impossible_folds(arguments, message):
 
 @pytest.mark.parametrize(
     ("split", "tested"),
-    [("all", "test"), ("train+test", "test"), ("train", "all")],
+    [
+        ("all", "test"),
+        ("train+test", "test"),
+        ("train", "all"),
+        ("train+test", "test[:2000]"),
+        ("train", "train[55000:]"),
+        ("train[:60%]", "train[50%:]"),
+        ("train[:100]", "train[50%:]"),
+    ],
 )
 def test_folds_of_the_test_data_are_refused(split, tested):
     fields = [f"folds.split={split}", f"folds.test_split={tested}"]
     with pytest.raises(ValueError, match="contains the test split"):
         load_recipe("an4_triplet", fields)
+
+
+@pytest.mark.parametrize(
+    ("split", "tested"),
+    [("train", "test"), ("train[:90]", "train[90:]"), ("a[:60%]", "a[60%:]")],
+)
+def test_folds_of_other_examples_are_accepted(split, tested):
+    fields = [f"folds.split={split}", f"folds.test_split={tested}"]
+    run = load_recipe("an4_triplet", fields)
+    assert run.data.folds.test_split == tested
+
+
+@pytest.mark.parametrize(
+    ("fields", "switch"),
+    [
+        (["folds.num_folds=0", "folds.group.feature=speaker"], "num_folds"),
+        (["folds.num_folds=0", "folds.num_per_class=5"], "num_folds"),
+        (["backbone.weights=file.keras"], "network"),
+    ],
+)
+def test_a_field_without_effect_is_refused(fields, switch):
+    name = fields[-1].partition("=")[0]
+    with pytest.raises(ValueError, match=f"config.{name} has no effect") as e:
+        load_recipe("demo", fields)
+    assert f"config.{name.partition('.')[0]}.{switch}; set it" in str(e.value)
+
+
+def test_a_section_can_be_switched_off():
+    run = load_recipe("an4_triplet", ["folds.num_folds=0", "folds.test_split="])
+    assert run.data.folds.num_folds == 0
 
 
 def test_every_group_is_in_a_fold_if_few_examples_of_a_class_are_drawn(

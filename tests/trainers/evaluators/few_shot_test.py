@@ -18,12 +18,12 @@ from trainers.config import load_recipe
 from trainers.config.load import recipe_names
 from trainers.data import data
 from trainers.evaluate import save_figures
-from trainers.evaluators import episodes
 from trainers.evaluators import evaluator
 from trainers.evaluators import few_shot
 from trainers.evaluators import n_digit_few_shot
-from trainers.evaluators import occluded
-from trainers.evaluators.occluded import EmbeddedSplit
+from trainers.measures import episodes
+from trainers.measures import occluded
+from trainers.measures.occluded import EmbeddedSplit
 
 TINY = str(pathlib.Path(__file__).parents[1] / "tiny.py")
 # The cache of the data and the threads of TensorFlow are of one process.

@@ -15,7 +15,7 @@ from tests.trainers.commands import refused
 from trainers import evaluate
 from trainers import train
 from trainers.evaluators import out_of_distribution
-from trainers.evaluators import unknown_scores
+from trainers.measures import unknown_scores
 
 WANTED = types.SimpleNamespace(
     num_classes=2, num_support=3, num_query=4, num_episodes=5, num_samples=20

@@ -107,6 +107,17 @@ def test_measures_of_a_trained_run(trained):
     assert f"{found['blur']['head']['rank_correlation']:.2f}" in text
 
 
+def test_a_training_without_an_uncertainty_is_refused(folder):
+    overrides = [f"dataset=image_folder:{folder}", *SHORT]
+    points = RECIPE.replace("stochastic_prototypes", "prototypical")
+    run = load_recipe(points, [*overrides, "uncertainty.name="])
+    encoder = keras.Sequential(
+        [keras.Input((8, 8, 3)), keras.layers.GlobalAveragePooling2D()]
+    )
+    with pytest.raises(ValueError, match="has no uncertainty to evaluate"):
+        uncertainty.validation(run, Data(run), encoder)
+
+
 def test_measures_by_hand():
     clean, damaged = np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.9, 0.5])
     strength = np.array([0.0, 1.0, 0.4])

@@ -17,7 +17,7 @@ from trainers.config.evaluation_fields import Plda
 from trainers.data import data
 from trainers.data.examples import examples_of_folds
 from trainers.evaluators import verification
-from trainers.evaluators.embed import embed
+from trainers.measures.embed import embed
 from trainers.training import checkpoint
 from trainers.training.model import build_model
 

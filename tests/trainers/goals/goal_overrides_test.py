@@ -58,6 +58,46 @@ def test_the_rate_decays_to_the_last_step(overrides, steps, features, tmp_path):
     assert rate.arguments["decay_steps"] == steps
 
 
+def test_a_warm_up_is_part_of_the_training(features, tmp_path):
+    rate = "optimizer.learning_rate"
+    warm = [f"{rate}.warmup_steps=100", f"{rate}.warmup_target=0.01"]
+    run = write(features, "verify", tmp_path / "a", overrides=warm)
+    steps = run.optimizer.arguments["learning_rate"].arguments["decay_steps"]
+    assert steps == 20 * 50 - 100
+    with pytest.raises(ValueError, match="no effect without.*warmup_target"):
+        write(features, "verify", tmp_path / "b", overrides=warm[:1])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "distance"),
+    [
+        ([], "l2"),
+        (["loss.distance=cosine"], "cosine"),
+        (["loss.distance=cosine", "evaluation.distance=l2"], "l2"),
+    ],
+)
+def test_neighbours_are_by_the_distance_of_the_loss(
+    overrides, distance, features, tmp_path
+):
+    run = write(
+        features, "retrieve", tmp_path, "TripletLoss", overrides=overrides
+    )
+    assert run.evaluation.distance == distance
+
+
+def test_an_optimizer_of_the_users_own_has_no_rate_to_follow(
+    features, tmp_path
+):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import keras\n\ndef optimizer():\n"
+        "    return keras.optimizers.Adam(1e-3)\n"
+    )
+    overrides = [f"optimizer.name={file}:optimizer"]
+    run = write(features, "verify", tmp_path / "a", overrides=overrides)
+    assert run.optimizer.name == f"{file}:optimizer"
+
+
 def test_a_rate_of_zero_is_refused(features, tmp_path, capsys):
     write(features, "verify", tmp_path / "a")
     recipe, workdir = tmp_path / "a" / "recipe.py", tmp_path / "b"

@@ -8,8 +8,8 @@ import pytest
 
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
-from trainers.evaluators import unknown_classes
-from trainers.evaluators.occluded import EmbeddedSplit
+from trainers.measures import unknown_classes
+from trainers.measures.occluded import EmbeddedSplit
 
 WANTED = types.SimpleNamespace(
     num_support=2, num_query=3, num_episodes=4, num_samples=20

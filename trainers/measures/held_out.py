@@ -3,7 +3,7 @@
 import numpy as np
 
 from embeddings_tf import callbacks
-from trainers.evaluators.embed import embed
+from trainers.measures.embed import embed
 
 
 class HeldOut(callbacks.EmbeddingEvaluation):

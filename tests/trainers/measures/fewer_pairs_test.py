@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from embeddings_tf import metrics
-from trainers.evaluators import calibrated_scores
-from trainers.evaluators import fewer_pairs
+from trainers.measures import calibrated_scores
+from trainers.measures import fewer_pairs
 
 RNG = np.random.default_rng(0)
 CLASSES = np.repeat(np.arange(8), 30)

@@ -13,8 +13,8 @@ from trainers.data.examples import rows_of_classes
 from trainers.data.examples import some_of_each_class
 from trainers.data.examples import take
 from trainers.data.folds import class_ids
-from trainers.evaluators.embed import embed
-from trainers.evaluators.embed import split_to_embed
+from trainers.measures.embed import embed
+from trainers.measures.embed import split_to_embed
 from trainers.terminal.progress import Progress
 
 # Up to this number of examples, all pairs are used: two million trials.

@@ -17,9 +17,9 @@ from embeddings_tf.objectives import LearnedDistance
 from embeddings_tf.scoring import Verifier
 from trainers.config import load_recipe
 from trainers.config.evaluation_fields import VerificationValidation
-from trainers.evaluators import scores
 from trainers.evaluators import verification
 from trainers.goals.goals import GOALS
+from trainers.measures import scores
 
 LABELS = np.repeat(np.arange(6), 5)
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from trainers.evaluators import promises
-from trainers.evaluators import unknown_scores
-from trainers.evaluators.occluded import EmbeddedSplit
+from trainers.measures import promises
+from trainers.measures import unknown_scores
+from trainers.measures.occluded import EmbeddedSplit
 from trainers.terminal.progress import Progress
 
 # More episodes take long, and hardly change the mean.

@@ -4,9 +4,9 @@ import numpy as np
 
 from embeddings_tf import metrics
 from embeddings_tf.models.method import Method
-from trainers.evaluators.embed import embed
-from trainers.evaluators.scores import scores_of_pairs
-from trainers.evaluators.trial_measures import measures
+from trainers.measures.embed import embed
+from trainers.measures.scores import scores_of_pairs
+from trainers.measures.trial_measures import measures
 from trainers.terminal.progress import Progress
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from embeddings_tf import metrics
 from embeddings_tf.datasets import Utterances
-from trainers.evaluators import calibrated_scores
+from trainers.measures import calibrated_scores
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models.method import Method
 from embeddings_tf.objectives import FullCovariancePrototypes
 from embeddings_tf.objectives import StochasticPrototypes
-from trainers.evaluators.plane import plane
+from trainers.measures.plane import plane
 
 
 def softplus(x):

@@ -9,7 +9,7 @@ import tensorflow as tf
 from embeddings_tf import metrics
 from embeddings_tf import sampling
 from embeddings_tf.models.method import Method
-from trainers.evaluators.occluded import EmbeddedSplit
+from trainers.measures.occluded import EmbeddedSplit
 
 
 def episode_log_prob(model, num_samples: int):

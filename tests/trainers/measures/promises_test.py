@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from trainers.evaluators import promises
+from trainers.measures import promises
 
 
 def test_the_promise_is_kept_on_average():

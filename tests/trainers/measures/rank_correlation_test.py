@@ -1,6 +1,6 @@
 import numpy as np
 
-from trainers.evaluators.rank_correlation import rank_correlation
+from trainers.measures.rank_correlation import rank_correlation
 
 
 def test_by_ranks():

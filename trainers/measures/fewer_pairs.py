@@ -6,9 +6,9 @@ import numpy as np
 
 from embeddings_tf import metrics
 from trainers.data.examples import rows_of_classes
-from trainers.evaluators.calibrated_scores import false_accept_interval
-from trainers.evaluators.trial_measures import measures
-from trainers.evaluators.trial_measures import streamed
+from trainers.measures.calibrated_scores import false_accept_interval
+from trainers.measures.trial_measures import measures
+from trainers.measures.trial_measures import streamed
 from trainers.terminal.progress import Progress
 
 # Examples whose pairs are drawn and make intervals: half a million trials.

@@ -6,10 +6,10 @@ from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.objectives import StochasticPrototypes
 from trainers.config import load_recipe
-from trainers.evaluators import embed as embed_module
-from trainers.evaluators.embed import HeldOutPoints
-from trainers.evaluators.embed import embed
-from trainers.evaluators.embed import embed_points
+from trainers.measures import embed as embed_module
+from trainers.measures.embed import HeldOutPoints
+from trainers.measures.embed import embed
+from trainers.measures.embed import embed_points
 from trainers.training.model import build_model
 
 X = np.random.default_rng(0).normal(size=(9, 3)).astype("float32")

@@ -9,8 +9,8 @@ from embeddings_tf.datasets import Utterances
 from embeddings_tf.datasets import corrupt
 from embeddings_tf.datasets import occlusion_mask
 from embeddings_tf.models.method import Method
-from trainers.evaluators.embed import embed
-from trainers.evaluators.rank_correlation import rank_correlation
+from trainers.measures.embed import embed
+from trainers.measures.rank_correlation import rank_correlation
 from trainers.terminal.progress import Progress
 
 BLOCK = 1000

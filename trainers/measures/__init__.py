@@ -1,0 +1,1 @@
+"""What the evaluations measure: episodes, scores, damage, unknown classes."""
