@@ -53,6 +53,42 @@ def learned_distance():
     )
 
 
+ENCODERS = {
+    "n_digit": lambda: models.n_digit_encoder(2, image_shape=SHAPE),
+    "mnist": lambda: models.mnist_encoder(2, image_shape=SHAPE),
+    "omniglot": lambda: models.omniglot_encoder(2, image_shape=(16, 16, 1)),
+    "omniglot, Gaussian": lambda: models.omniglot_encoder(
+        2, image_shape=(16, 16, 1), gaussian=True
+    ),
+    "colours": lambda: models.colour_orientation_encoder(2),
+    "speech": lambda: models.x_vector_encoder(
+        8, num_coefficients=4, channels=(8,) * 5
+    ),
+    "photographs": lambda: models.image_encoder(2, image_shape=SHAPE),
+    "resnet18": lambda: models.cifar_resnet18_encoder(
+        width=4, image_shape=(16, 16, 3)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_embeddings_are_not_rounded(name):
+    """A cast at the end would be too late: half precision has few numbers."""
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        encoder = ENCODERS[name]()
+    finally:
+        keras.config.set_dtype_policy("float32")
+    shape = [size or 40 for size in encoder.input_shape[1:]]
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 255, (6, *shape)).astype("float32")
+    embedding = encoder(x)
+    assert embedding.dtype == tf.float32
+    rounded = tf.cast(tf.cast(embedding, "bfloat16"), "float32")
+    exact = np.mean((rounded == embedding) & (embedding != 0))
+    assert exact < 0.2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "make", [stochastic_prototypes, learned_distance, triplets_in_pieces]

@@ -32,6 +32,7 @@ def binomial_deviance_loss(
     """Logistic loss that separates positive and negative pairs by cosine.
 
     The function behind `BinomialDevianceLoss`, which documents it.
+    `compile` takes the class.
 
     Args:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

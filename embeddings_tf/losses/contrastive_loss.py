@@ -21,6 +21,7 @@ def contrastive_loss(
     """Squared distance of positive pairs, squared hinge of negative pairs.
 
     The function behind `ContrastiveLoss`, which documents it.
+    `compile` takes the class.
 
     Args:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

@@ -30,6 +30,7 @@ def f_statistic_loss(
     """Negative log-probability that classes differ, summed over class pairs.
 
     The function behind `FStatisticLoss`, which documents it.
+    `compile` takes the class.
 
     Args:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

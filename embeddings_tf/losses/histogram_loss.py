@@ -16,6 +16,7 @@ def histogram_loss(y_true, y_pred, num_nodes: int = 201) -> tf.Tensor:
     """Probability that a negative pair is as similar as a positive one.
 
     The function behind `HistogramLoss`, which documents it.
+    `compile` takes the class.
 
     Args:
         y_true: Class ids `(batch,)` or `(batch, 1)`.

@@ -23,6 +23,7 @@ def lifted_structure_loss(
     """Hinge of each positive pair against all negatives of its two rows.
 
     The function behind `LiftedStructureLoss`, which documents it.
+    `compile` takes the class.
 
     Args:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
@@ -84,7 +85,7 @@ def _negatives_of_row(d, positives, rows):
 
     Returns:
         `(rows, 2)`: the smallest distance, and the logarithm of the sum of
-        `exp(smallest - d)`. This is 0 without negatives, otherwise 0 or more.
+        `exp(smallest - d)`. Without negatives, both have no meaning.
     """
     of_negatives = tf.where(positives.same_class(rows), d.dtype.max, d)
     nearest = tf.reduce_min(of_negatives, axis=1)

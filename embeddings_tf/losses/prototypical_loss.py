@@ -24,6 +24,7 @@ def prototypical_loss(y_true, y_pred, num_support: int) -> tf.Tensor:
     """Cross-entropy of classifying queries by the nearest class mean.
 
     The function behind `PrototypicalLoss`, which documents it.
+    `compile` takes the class.
 
     Args:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
@@ -93,8 +94,9 @@ class PrototypicalLoss(EmbeddingLoss):
 
     Use it for few-shot classification with point embeddings, on batches from
     `embeddings_tf.sampling.episodes`. It is the baseline of
-    `StochasticPrototypes`, which adds uncertainty and equals this loss in the
-    limit of zero variances.
+    `StochasticPrototypes`, which adds uncertainty. If the encoder's variances
+    are 0, that is this loss with squared distances divided by
+    `2 s^2 (1 + 1 / num_support)`, where `s^2` is its noise variance.
 
     Formula, with supports `S_y` and queries `Q`:
 

@@ -62,9 +62,10 @@ class TeachableRows(keras.metrics.Metric):
         self.share = float(teachable / rows)
         if is_first and in_teaching < rows / 2:
             warnings.warn(
-                f"{type(self.source).__name__} learned nothing from most "
-                f"batches: {self.share:.0%} of the rows of the epoch could "
-                f"teach. {self.needs.describe()}",
+                f"{type(self.source).__name__} had nothing to compare in most "
+                f"batches: {self.share:.0%} of the rows of the epoch had rows "
+                "of their class and of another. "
+                f"{self.needs.describe()}",
                 stacklevel=2,
             )
 

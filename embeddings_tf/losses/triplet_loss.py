@@ -30,6 +30,7 @@ def triplet_loss(
     """Triplet loss: mean hinge of positive minus negative distances.
 
     The function behind `TripletLoss`, which documents it.
+    `compile` takes the class.
 
     Args:
         y_true: Class ids `(batch,)` or `(batch, 1)`.
@@ -118,8 +119,9 @@ class TripletLoss(EmbeddingLoss):
 
     Use it to rank by distance. Batches contain several instances of several
     classes (`sampling.class_balanced_batches`). "all" triplets need little more
-    time and memory than all pairs, because triplets are not listed; memory
-    grows with the square of the batch.
+    time than all pairs, because triplets are not listed, and are computed in
+    blocks of rows; memory of mined triplets, and of all with XLA, grows with
+    the square of the batch.
 
     Formula, over anchors `a`, positives `p` (other rows of the same class) and
     negatives `n` (rows of other classes):

@@ -71,8 +71,11 @@ def backbone(
     return model
 
 
-def backbone_output(network, weights, image_shape, rate, seed=0):
-    """Returns the input of a network, and its features."""
+def backbone_output(network, weights, image_shape, rate, seed):
+    """Returns the input of a network, and its features.
+
+    `seed` is of random weights; None goes on with Python's random numbers.
+    """
     shape = checked_shape(image_shape, channels=(1, 3))
     if not isinstance(weights, str | None):
         raise ValueError(
@@ -80,13 +83,15 @@ def backbone_output(network, weights, image_shape, rate, seed=0):
             f"{weights!r}."
         )
     state = random.getstate()
-    random.seed(random_seed("seed", seed))  # of Keras's initial weights
+    if seed is not None:
+        random.seed(random_seed("seed", seed))  # of Keras's initial weights
     try:
         is_own = isinstance(network, str) and split_name(network) is not None
         make = _own_network if is_own else _application
         made = make(network, weights, (*shape[:2], 3))
     finally:
-        random.setstate(state)
+        if seed is not None:
+            random.setstate(state)
     image = keras.Input(shape, name="image")
     x = PixelRange()(image)
     if shape[2] == 1:

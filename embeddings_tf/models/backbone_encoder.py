@@ -19,6 +19,7 @@ def backbone_encoder(
     rate: float = 0.1,
     hidden_units: tuple[int, ...] = (),
     gaussian: bool = False,
+    seed: int | None = None,
 ) -> keras.Model:
     """A pretrained network with a new head, trained together.
 
@@ -46,6 +47,8 @@ def backbone_encoder(
         hidden_units: Units of hidden layers of the head.
         gaussian: Whether the embedding is a Gaussian, for
             `StochasticPrototypes` and `HedgedInstances`.
+        seed: Random seed of random weights; None: from Python's `random`, as
+            everywhere in Keras.
 
     Output shape: `(batch, dim)`, or `(batch, 2 * dim)` if `gaussian`, float32
     also under mixed precision.
@@ -68,7 +71,7 @@ def backbone_encoder(
     """
     dim = positive_integer("dim", dim)
     gaussian = truth("gaussian", gaussian)
-    image, x = backbone_output(backbone, weights, image_shape, rate)
+    image, x = backbone_output(backbone, weights, image_shape, rate, seed)
     for units in sequence("hidden_units", hidden_units):
         units = positive_integer("hidden_units", units)
         x = keras.layers.Dense(units, activation="relu")(x)

@@ -1,5 +1,7 @@
 """The beta-VAE: an encoder and a decoder, trained without labels."""
 
+import contextlib
+import contextvars
 import math
 
 import keras
@@ -18,6 +20,8 @@ from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.labelled_batch import real_matrix
 from embeddings_tf.ops.labelled_batch import real_numbers
+
+_IN_A_STEP = contextvars.ContextVar("in a step of Keras", default=False)
 
 
 @keras.saving.register_keras_serializable(package="embeddings_tf")
@@ -130,8 +134,16 @@ class BetaVAE(OwnLossModel):
         return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, training=None):
-        mean, _ = gaussian.unpack(self.encoder(inputs, training=training))
-        return mean
+        packed = self.encoder(inputs, training=training)
+        return packed if _IN_A_STEP.get() else gaussian.unpack(packed)[0]
+
+    def train_step(self, *args, **kwargs):
+        with _whole_gaussians():
+            return super().train_step(*args, **kwargs)
+
+    def test_step(self, *args, **kwargs):
+        with _whole_gaussians():
+            return super().test_step(*args, **kwargs)
 
     def compute_output_shape(self, input_shape):
         return (input_shape[0], self.decoder.input_shape[-1])
@@ -188,9 +200,9 @@ class BetaVAE(OwnLossModel):
                 "A BetaVAE brings its own loss; it was compiled with "
                 f"loss={self.loss!r}. Compile without a loss."
             )
-        # `y_pred`, the mean, lacks the variance. A compiled step still
-        # encodes once, because unused results are not computed.
-        mean, variance = gaussian.unpack(self.encoder(x, training=training))
+        if not _IN_A_STEP.get():  # `y_pred`, the mean, lacks the variance
+            y_pred = self.encoder(x, training=training)
+        mean, variance = gaussian.unpack(y_pred)
         code = mean
         if training:
             code += tf.sqrt(variance) * self._noise(tf.shape(mean))
@@ -227,6 +239,20 @@ class BetaVAE(OwnLossModel):
         for part in ("encoder", "decoder"):
             config[part] = keras.saving.deserialize_keras_object(config[part])
         return cls(**config)
+
+
+@contextlib.contextmanager
+def _whole_gaussians():
+    """Within it, a call gives the Gaussian: steps of Keras encode once.
+
+    Encoding twice would also move batch statistics twice. The variable is of
+    the thread, because every replica has its own.
+    """
+    token = _IN_A_STEP.set(True)
+    try:
+        yield
+    finally:
+        _IN_A_STEP.reset(token)
 
 
 def _require_pair(encoder, decoder) -> None:

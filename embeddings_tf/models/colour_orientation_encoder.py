@@ -37,7 +37,8 @@ def colour_orientation_encoder(
         - [Scott, Ridgeway & Mozer, 2019](https://arxiv.org/abs/1909.11702),
           appendix: two blocks more than for Omniglot, because the images are
           larger. Their size and the 64 filters, which its text lost, are
-          assumed; six poolings of 64 pixels leave one.
+          assumed; six poolings of 64 pixels leave one. Keras's momentum (.99)
+          and epsilon (.001) of batch normalisation are ours.
 
     Example:
 

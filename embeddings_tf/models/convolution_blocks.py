@@ -37,15 +37,17 @@ def convolution_blocks(
         x = _convolution(x, 64, uniform_biases)
         x = normalization()(x)
         x = keras.layers.MaxPooling2D(2)(keras.layers.ReLU()(x))
-    x = _convolution(x, 2 * dim if gaussian else dim, uniform_biases)
-    x = keras.layers.MaxPooling2D(2)(x)
+    # Half precision would round the embedding.
+    width = 2 * dim if gaussian else dim
+    x = _convolution(x, width, uniform_biases, dtype="float32")
+    x = keras.layers.MaxPooling2D(2, dtype="float32")(x)
     if gaussian:
         head = GaussianEmbedding(dim, projection=False, name="embedding")
         return head(keras.layers.Flatten(dtype="float32")(x))
     return keras.layers.Flatten(name="embedding", dtype="float32")(x)
 
 
-def _convolution(x, filters: int, uniform_biases: bool):
+def _convolution(x, filters: int, uniform_biases: bool, dtype=None):
     bound = 1 / math.sqrt(9 * x.shape[-1])
     return keras.layers.Conv2D(
         filters,
@@ -57,4 +59,5 @@ def _convolution(x, filters: int, uniform_biases: bool):
             if uniform_biases
             else "zeros"
         ),
+        dtype=dtype,
     )(x)

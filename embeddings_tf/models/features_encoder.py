@@ -3,6 +3,7 @@
 import keras
 
 from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.models.gaussian_output import require_gaussian
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import sequence
@@ -37,7 +38,7 @@ def features_encoder(
         hidden_units: Units of each hidden layer; empty for none.
         gaussian: True: ends in `GaussianEmbedding(dim)`, output
             `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
-        initial_variance: As in `GaussianEmbedding`.
+        initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
 
     Input shape: `(batch, num_features)`.
 
@@ -53,6 +54,7 @@ def features_encoder(
     dim = positive_integer("dim", dim)
     num_features = positive_integer("num_features", num_features)
     gaussian = truth("gaussian", gaussian)
+    require_gaussian(gaussian, initial_variance)
     features = keras.Input((num_features,), name="features")
     # Few steps find the scale, and small features keep their meaning.
     x = keras.layers.BatchNormalization(

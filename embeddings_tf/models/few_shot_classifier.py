@@ -30,10 +30,11 @@ class FewShotClassifier(keras.layers.Layer):
     | objective | stored | log-probability of a class |
     |---|---|---|
     | `StochasticPrototypes` | Gaussian prototypes | Eqs. 5 and 7 |
+    | `FullCovariancePrototypes` | Gaussian prototypes | the same |
     | `HedgedInstances` | all supports | match with its best support |
     | `SoftContrastive` | all supports | match with its nearest support |
     | `LearnedDistance` | all supports | mean log-likelihood ratio of pairs |
-    | any other, and plain losses | class means | minus squared distance |
+    | without `represent`, plain losses | class means | - squared distance |
 
     Embeddings of losses that compare by cosine (`distance = "cosine"`) are
     scaled to length 1 before they are compared.
@@ -49,7 +50,7 @@ class FewShotClassifier(keras.layers.Layer):
     Args:
         model: The trained model.
         num_samples: Samples per query, for objectives that sample. None: 200
-            with `StochasticPrototypes`, the number in training with
+            with Gaussian prototypes, the number in training with
             `HedgedInstances`, where each support has as many.
         seed: Seed of the samples, 0 to 2**31 - 1. All queries share the
             samples, so a result depends neither on `batch_size` nor on other
@@ -61,7 +62,7 @@ class FewShotClassifier(keras.layers.Layer):
 
     Attributes:
         classes_: The labels seen by `fit`, sorted, `(classes,)`.
-        prototypes_: `(classes, 2 * dim)` packed Gaussians, or `(classes,
+        prototypes_: `(classes, width)` packed Gaussians, or `(classes,
             dim)` means; with `HedgedInstances`, `SoftContrastive` and
             `LearnedDistance` a tuple: the supports, their classes as indices
             in `classes_`, and the number of classes.

@@ -37,6 +37,16 @@ def has_gaussian_output(model) -> bool:
     return model.gaussian
 
 
+def require_gaussian(gaussian: bool, initial_variance) -> None:
+    """Raises ValueError for a variance of an encoder of points."""
+    if initial_variance is not None and not gaussian:
+        raise ValueError(
+            "`initial_variance` is the variance of a Gaussian embedding; "
+            f"received {initial_variance!r} with gaussian=False. Set "
+            "gaussian=True, or leave it out."
+        )
+
+
 def reads_gaussians(objective) -> bool:
     """Whether an objective or a loss takes packed Gaussians, not points.
 

@@ -7,6 +7,7 @@ from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.fused_batch_normalization import (
     FusedBatchNormalization,
 )
+from embeddings_tf.models.gaussian_output import require_gaussian
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import image_shape as checked_shape
 from embeddings_tf.ops.arguments import positive_integer
@@ -42,7 +43,7 @@ def image_encoder(
         num_filters: Filters of each block.
         gaussian: True: ends in `GaussianEmbedding(dim)`, output
             `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
-        initial_variance: As in `GaussianEmbedding`.
+        initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
 
     Returns:
         A functional `keras.Model` with input `image`.
@@ -65,16 +66,11 @@ def image_encoder(
     dim = positive_integer("dim", dim)
     num_filters = positive_integer("num_filters", num_filters)
     gaussian = truth("gaussian", gaussian)
-    shape = checked_shape(image_shape)
-    sizes = [size for size in shape if size is not None]
-    if len(sizes) < len(shape):
-        raise ValueError(
-            "`image_shape` must state height and width, because the last layer "
-            f"is dense; received {image_shape!r}."
-        )
+    require_gaussian(gaussian, initial_variance)
+    shape = checked_shape(image_shape, fixed=True)
     image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 127.5, offset=-1)(PixelRange()(image))
-    for _ in range(min(_MAX_BLOCKS, min(sizes[:2]).bit_length() - 1)):
+    for _ in range(min(_MAX_BLOCKS, min(shape[:2]).bit_length() - 1)):
         x = keras.layers.Conv2D(
             num_filters, 3, padding="same", kernel_initializer="he_normal"
         )(x)

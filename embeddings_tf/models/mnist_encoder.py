@@ -42,7 +42,8 @@ def mnist_encoder(
     (None, 2)
     """
     dim = positive_integer("dim", dim)
-    image = keras.Input(checked_shape(image_shape, smallest=4), name="image")
+    shape = checked_shape(image_shape, smallest=4, fixed=True)
+    image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (32, 64):
         x = keras.layers.Conv2D(filters, 5, padding="same", activation="relu")(

@@ -4,6 +4,7 @@ import keras
 
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.models.gaussian_output import require_gaussian
 from embeddings_tf.ops.arguments import image_shape as checked_shape
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
@@ -32,7 +33,7 @@ def n_digit_encoder(
             `(batch, 2 * dim)`. False: a point, `(batch, dim)`.
         image_shape: `(height, width, channels)`, `(28, 28 * n, 1)` for MNIST
             and `(8, 8 * n, 1)` for scikit-learn's digits.
-        initial_variance: As in `GaussianEmbedding`.
+        initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
 
     Returns:
         A functional `keras.Model` with input `image`.
@@ -52,7 +53,9 @@ def n_digit_encoder(
     """
     dim = positive_integer("dim", dim)
     gaussian = truth("gaussian", gaussian)
-    image = keras.Input(checked_shape(image_shape, smallest=4), name="image")
+    require_gaussian(gaussian, initial_variance)
+    shape = checked_shape(image_shape, smallest=4, fixed=True)
+    image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (6, 16):
         x = keras.layers.Conv2D(filters, 5, padding="same", activation="relu")(

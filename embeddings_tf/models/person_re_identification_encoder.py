@@ -54,9 +54,9 @@ def person_re_identification_encoder(
     (None, 500)
     """
     dim = positive_integer("dim", dim)
-    shape = checked_shape(image_shape)
+    shape = checked_shape(image_shape, fixed=True)
     height = shape[0]
-    if height is None or height < 3:
+    if height < 3:
         raise ValueError(
             "The image is cut into three parts, one above the other; "
             f"`image_shape` must have at least 3 rows; received {shape}."

@@ -5,6 +5,7 @@ import keras
 from embeddings_tf.layers import DimensionDropout
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
+from embeddings_tf.models.gaussian_output import require_gaussian
 from embeddings_tf.ops.arguments import image_shape as checked_shape
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import share
@@ -37,7 +38,7 @@ def sprites_encoder(
             `(batch, dim)`.
         image_shape: `(height, width, channels)`.
         width: Units of the dense layer.
-        initial_variance: As in `GaussianEmbedding`.
+        initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
         dimension_dropout: Rate of a `DimensionDropout` at the end; 0 for none.
             It must be 0 with `gaussian`.
 
@@ -63,6 +64,7 @@ def sprites_encoder(
     dim = positive_integer("dim", dim)
     width = positive_integer("width", width)
     gaussian = truth("gaussian", gaussian)
+    require_gaussian(gaussian, initial_variance)
     dimension_dropout = share("dimension_dropout", dimension_dropout)
     if gaussian and dimension_dropout:
         raise ValueError(
@@ -71,7 +73,8 @@ def sprites_encoder(
             "Set one of the two to 0."
         )
     bias = keras.initializers.Constant(0.01)
-    image = keras.Input(checked_shape(image_shape, smallest=13), name="image")
+    shape = checked_shape(image_shape, smallest=13, fixed=True)
+    image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (64, 32):
         x = keras.layers.Conv2D(

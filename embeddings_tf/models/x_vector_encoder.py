@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import StatisticsPooling
+from embeddings_tf.models.gaussian_output import require_gaussian
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import sequence
@@ -76,7 +77,7 @@ def x_vector_encoder(
             default. Use fewer for few speakers or a small machine.
         gaussian: True: ends in `GaussianEmbedding(dim)` on the mean and
             deviation over time, output `(batch, 2 * dim)`. False: a point.
-        initial_variance: As in `GaussianEmbedding`.
+        initial_variance: As in `GaussianEmbedding`; only if `gaussian`.
 
     Input shape: `(batch, frames, num_coefficients)`.
     Output shape: `(batch, dim)`, or `(batch, 2 * dim)` with `gaussian`;
@@ -108,6 +109,7 @@ def x_vector_encoder(
     num_coefficients = positive_integer("num_coefficients", num_coefficients)
     dilated = truth("dilated", dilated)
     gaussian = truth("gaussian", gaussian)
+    require_gaussian(gaussian, initial_variance)
     widths = sequence("channels", channels)
     if len(widths) != len(DILATED):
         raise ValueError(
@@ -165,8 +167,11 @@ def _point(statistics, dim: int):
         kernel_initializer=keras.initializers.VarianceScaling(
             1 / 3, "fan_in", "uniform"
         ),
+        dtype="float32",  # half precision would round the embedding
     )(statistics)
-    x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+    x = keras.layers.BatchNormalization(
+        momentum=0.9, epsilon=1e-5, dtype="float32"
+    )(x)
     return keras.layers.ReLU(name="embedding", dtype="float32")(x)
 
 

@@ -220,14 +220,23 @@ def sequence(name: str, value, length: int | None = None) -> list:
 
 
 def image_shape(
-    value, *, smallest: int = 1, channels: tuple[int, ...] = ()
+    value,
+    *,
+    smallest: int = 1,
+    channels: tuple[int, ...] = (),
+    fixed: bool = False,
 ) -> tuple[int | None, int | None, int]:
     """Returns `(height, width, channels)`; None allows any size.
 
-    Sides must be at least `smallest`. `channels` are the allowed numbers of
-    channels; empty for any.
+    Sides must be at least `smallest`, and not None if `fixed`. `channels` are
+    the allowed numbers of channels; empty for any.
     """
     sizes = sequence("image_shape", value, 3)
+    if fixed and None in sizes[:2]:
+        raise ValueError(
+            "`image_shape` must state height and width, because a layer of "
+            f"this network is dense; received {tuple(sizes)}."
+        )
     for size in sizes[:2]:
         if size is not None:
             positive_integer("image_shape", size)

@@ -32,6 +32,21 @@ def encoder(networks, rate, **options):
     )
 
 
+def test_random_weights_follow_the_seed(networks):
+    """The seed of the run, or of the network."""
+
+    def weights(run, **seed):
+        keras.utils.set_random_seed(run)
+        made = encoder(networks, 0.1, **seed)
+        layer = made.get_layer("network").layer
+        return np.concatenate([v.numpy().ravel() for v in layer.variables])
+
+    first, again, other = weights(1), weights(1), weights(2)
+    np.testing.assert_array_equal(first, again)
+    assert np.any(first != other)
+    np.testing.assert_array_equal(weights(1, seed=3), weights(2, seed=3))
+
+
 def changes(networks, rate, optimizer, with_objective):
     """Returns by how much a step changes the network and the head."""
     keras.utils.set_random_seed(0)

@@ -250,6 +250,25 @@ class TestTraining:
         model.fit(images(), batch_size=4, verbose=0)
         assert counter.batches == 3
 
+    def test_statistics_move_once_in_a_step(self):
+        """Also on replicas and eagerly; a call alone gives the mean."""
+        one, *others = encoder().layers
+        normalization = keras.layers.BatchNormalization(momentum=0.5)
+        layers = [keras.Input(SHAPE), normalization, one, *others]
+        x = images()
+        for eagerly in (False, True):
+            model = BetaVAE(keras.Sequential(layers), decoder())
+            model.compile(optimizer="adam", run_eagerly=eagerly)
+            before = normalization.moving_mean.numpy()
+            model.train_on_batch(x)
+            after = normalization.moving_mean.numpy()
+            mean = x.astype("float64").mean(axis=(0, 1, 2))
+            np.testing.assert_allclose(
+                after, 0.5 * before + 0.5 * mean, rtol=1e-5
+            )
+            model.evaluate(x, verbose=0)
+            assert model(x, training=True).shape == (len(x), 2)
+
     def test_compiled_with_a_loss(self):
         model = new_model()
         model.compile(optimizer="adam", loss="mse")

@@ -1,6 +1,9 @@
+import functools
+
 import keras
 import pytest
 
+from embeddings_tf import models
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.models import EmbeddingModel
 from embeddings_tf.models import has_gaussian_output
@@ -113,3 +116,19 @@ def test_gaussian_argument_for_unknown_last_layers():
 def test_no_model(model):
     with pytest.raises(ValueError, match="`model` must be a Keras model"):
         has_gaussian_output(model)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        functools.partial(models.n_digit_encoder, 2),
+        functools.partial(models.sprites_encoder, 2),
+        functools.partial(models.features_encoder, 2, num_features=3),
+        functools.partial(models.x_vector_encoder, 2),
+        functools.partial(models.image_encoder, 2, image_shape=(8, 8, 1)),
+    ],
+)
+def test_a_variance_of_points_is_refused(make):
+    """It would have no effect."""
+    with pytest.raises(ValueError, match="`initial_variance` is the variance"):
+        make(gaussian=False, initial_variance=0.05)

@@ -56,6 +56,22 @@ def test_an_image_shape_is_taken_or_refused(name, shape, answer):
     assert len(found) == 2 and np.isfinite(found).all()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "image_encoder",
+        "mnist_encoder",
+        "n_digit_encoder",
+        "person_re_identification_encoder",
+        "sprites_encoder",
+    ],
+)
+@pytest.mark.parametrize("shape", [(None, None, 1), (32, None, 3)])
+def test_dense_layers_need_the_sides(name, shape):
+    with pytest.raises(ValueError, match="must state height and width"):
+        getattr(models, name)(4, image_shape=shape)
+
+
 def test_the_table_has_every_encoder_with_an_image_shape():
     found = {
         name
