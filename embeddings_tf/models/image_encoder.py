@@ -9,7 +9,7 @@ from embeddings_tf.models.fused_batch_normalization import (
 )
 from embeddings_tf.models.gaussian_output import require_gaussian
 from embeddings_tf.models.prepare_for_replicas import prepare_for_replicas
-from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import fixed_image_shape
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
 
@@ -67,7 +67,7 @@ def image_encoder(
     num_filters = positive_integer("num_filters", num_filters)
     gaussian = truth("gaussian", gaussian)
     require_gaussian(gaussian, initial_variance)
-    shape = checked_shape(image_shape, fixed=True)
+    shape = fixed_image_shape(image_shape)
     image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 127.5, offset=-1)(PixelRange()(image))
     for _ in range(min(_MAX_BLOCKS, min(shape[:2]).bit_length() - 1)):

@@ -3,7 +3,7 @@
 import keras
 
 from embeddings_tf.layers import PixelRange
-from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import fixed_image_shape
 from embeddings_tf.ops.arguments import positive_integer
 
 
@@ -42,7 +42,7 @@ def mnist_encoder(
     (None, 2)
     """
     dim = positive_integer("dim", dim)
-    shape = checked_shape(image_shape, smallest=4, fixed=True)
+    shape = fixed_image_shape(image_shape, smallest=4)
     image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (32, 64):

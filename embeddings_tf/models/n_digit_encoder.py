@@ -5,7 +5,7 @@ import keras
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.gaussian_output import require_gaussian
-from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import fixed_image_shape
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import truth
 
@@ -54,7 +54,7 @@ def n_digit_encoder(
     dim = positive_integer("dim", dim)
     gaussian = truth("gaussian", gaussian)
     require_gaussian(gaussian, initial_variance)
-    shape = checked_shape(image_shape, smallest=4, fixed=True)
+    shape = fixed_image_shape(image_shape, smallest=4)
     image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (6, 16):

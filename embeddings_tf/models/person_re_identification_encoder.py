@@ -4,7 +4,7 @@ import keras
 
 from embeddings_tf.layers import LocalResponseNormalization
 from embeddings_tf.layers import PixelRange
-from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import fixed_image_shape
 from embeddings_tf.ops.arguments import positive_integer
 
 
@@ -54,7 +54,7 @@ def person_re_identification_encoder(
     (None, 500)
     """
     dim = positive_integer("dim", dim)
-    shape = checked_shape(image_shape, fixed=True)
+    shape = fixed_image_shape(image_shape)
     height = shape[0]
     if height < 3:
         raise ValueError(

@@ -6,7 +6,7 @@ from embeddings_tf.layers import DimensionDropout
 from embeddings_tf.layers import GaussianEmbedding
 from embeddings_tf.layers import PixelRange
 from embeddings_tf.models.gaussian_output import require_gaussian
-from embeddings_tf.ops.arguments import image_shape as checked_shape
+from embeddings_tf.ops.arguments import fixed_image_shape
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
@@ -73,7 +73,7 @@ def sprites_encoder(
             "Set one of the two to 0."
         )
     bias = keras.initializers.Constant(0.01)
-    shape = checked_shape(image_shape, smallest=13, fixed=True)
+    shape = fixed_image_shape(image_shape, smallest=13)
     image = keras.Input(shape, name="image")
     x = keras.layers.Rescaling(1 / 255)(PixelRange()(image))
     for filters in (64, 32):

@@ -224,19 +224,13 @@ def image_shape(
     *,
     smallest: int = 1,
     channels: tuple[int, ...] = (),
-    fixed: bool = False,
 ) -> tuple[int | None, int | None, int]:
     """Returns `(height, width, channels)`; None allows any size.
 
-    Sides must be at least `smallest`, and not None if `fixed`. `channels` are
-    the allowed numbers of channels; empty for any.
+    Sides must be at least `smallest`. `channels` are the allowed numbers of
+    channels; empty for any.
     """
     sizes = sequence("image_shape", value, 3)
-    if fixed and None in sizes[:2]:
-        raise ValueError(
-            "`image_shape` must state height and width, because a layer of "
-            f"this network is dense; received {tuple(sizes)}."
-        )
     for size in sizes[:2]:
         if size is not None:
             positive_integer("image_shape", size)
@@ -253,6 +247,17 @@ def image_shape(
             "(config.images.size in a recipe), or take image_encoder."
         )
     return tuple(sizes)
+
+
+def fixed_image_shape(value, *, smallest: int = 1) -> tuple[int, int, int]:
+    """Like `image_shape`, but both sides must be stated."""
+    height, width, channels = image_shape(value, smallest=smallest)
+    if height is None or width is None:
+        raise ValueError(
+            "`image_shape` must state height and width, because a layer of "
+            f"this network is dense; received {(height, width, channels)}."
+        )
+    return height, width, channels
 
 
 def random_seed(name: str, value, num_bits: int = 63) -> int:
