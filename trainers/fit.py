@@ -71,24 +71,14 @@ def fit(
 
 
 def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
-    fields = run.training
     strategies.require_same(strategy, workdirs.recipe_fields(run))
-    keras.utils.set_random_seed(fields.seed)
+    keras.utils.set_random_seed(run.training.seed)
     restored = state = None
+    is_claimed = False
     if workdir is not None:
         workdirs.require_single_run(workdir)
         is_claimed = workdirs.require_free(workdir, recipe, run)
-        checkpoints = workdir / "checkpoints"
-        import_own_code(config_of(run))
-        with dtype_policy(fields.precision):
-            found = checkpoint.restore(checkpoints)
-        if found and not is_claimed:
-            raise ValueError(
-                f"{checkpoints} has a checkpoint, but {workdir} has no "
-                "config.json that says of which run. Put it back, or choose "
-                "another --workdir."
-            )
-        restored, state = found or (None, None)
+        restored, state = _restored(run, workdir, is_claimed)
     first_epoch, finished = (
         int(number)
         for number in strategies.from_chief(
@@ -99,52 +89,31 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     if finished:
         if workdir is None:
             return {}
-        print(f"{workdir} is trained already ({state['finished']}).")
-        results = workdirs.read_results(workdir)
-        if {"training", TRAINING_FINGERPRINT} <= set(results):
-            return results  # with the commit and machine of the training
-        # Killed before it wrote them; an older state lacks the fingerprint.
-        if TRAINING_FINGERPRINT not in state:
-            require_same_data(workdir, Data(run), state)
-        return _write_results(run, recipe, workdir, strategy, state)
+        return _finished(run, recipe, workdir, strategy, state)
     if state:
         print(f"Going on after epoch {first_epoch}.")
     data = Data(run)
-    found = None if workdir is None else classes.classes_of(run, data)
-    if found:
-        classes.print_classes(run, found)
-        classes.require_same_classes(workdir, found)
-        if fields.initial_weights:
-            classes.warn_of_initial_weights(run, found)
-    if workdir is not None:
-        require_same_backbone(workdir, run.data)
-    if state:
-        require_same_data(workdir, data, state)
-    batches = data.batches(first_epoch * fields.steps_per_epoch)
-    plain = restored
-    if workdir is not None and plain is None:
-        plain = _new_model(run, data)
-    model = plain
+    if workdir is None:
+        _train_beside_the_chief(run, data, strategy, first_epoch)
+        return {}
+    found = _same_data(run, workdir, data, state)
+    batches = data.batches(first_epoch * run.training.steps_per_epoch)
+    plain = model = _new_model(run, data) if restored is None else restored
     if not _is_ordinary(strategy):
         model = _on_replicas(run, data, strategy, plain)
-    throughput = Throughput()
-    if workdir is None:
-        batches = throughput.measured(batches)
-        _train(run, model, plain, strategy, batches, first_epoch, [])
-        return {}
-    saver = checkpoint.Checkpoint(
-        checkpoints,
-        fields.monitor,
-        fields.patience,
-        fields.num_epochs,
-        state,
-    )
     held_out = _held_out(run, data, plain)
     if state is None:
         require_loadable(plain, config_of(run))
     if not is_claimed:
         evaluator(run).check(run, data)
         _check_step(plain, batches, held_out)
+    saver = checkpoint.Checkpoint(
+        workdir / "checkpoints",
+        run.training.monitor,
+        run.training.patience,
+        run.training.num_epochs,
+        state,
+    )
     workdirs.drop_results(workdir, keep_training=state is not None)
     if state is None:  # a search claims the workdirs of its trials
         require_same_data(workdir, data, saver.state)
@@ -152,33 +121,87 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
         write_backbone(workdir, run.data)
     if not is_claimed:
         workdirs.claim(workdir, recipe, run)
-    checkpoints.mkdir(exist_ok=True)
+    (workdir / "checkpoints").mkdir(exist_ok=True)
     sample = next(iter(data.batches(0)))
     if _is_ordinary(strategy):
-        # Kept in the checkpoint, because a measured time varies.
-        number = saver.state.get("steps_per_execution")
-        if number is None:
-            number = steps_per_execution(model, sample, fields.steps_per_epoch)
-        saver.state["steps_per_execution"] = number
-        model.steps_per_execution = number
+        _set_steps_per_execution(run, model, sample, saver.state)
+    throughput = Throughput()
+    logs = workdir / "tensorboard"
     callbacks = [
         held_out,
         *_plateau(run, saver.state),
         throughput,
-        *watch(
-            run,
-            recipe,
-            workdir / "tensorboard",
-            sample,
-            held_out,
-            saver.state,
-            hparams,
-        ),
+        *watch(run, recipe, logs, sample, held_out, saver.state, hparams),
         saver,
     ]
     batches = throughput.measured(batches)
     _train(run, model, plain, strategy, batches, first_epoch, callbacks)
     return _write_results(run, recipe, workdir, strategy, saver.state)
+
+
+def _restored(run: Run, workdir, is_claimed: bool) -> tuple:
+    """Returns the model and the state of a checkpoint, None without one.
+
+    Raises:
+        ValueError: If the checkpoint is of an unknown run.
+    """
+    checkpoints = workdir / "checkpoints"
+    import_own_code(config_of(run))
+    with dtype_policy(run.training.precision):
+        found = checkpoint.restore(checkpoints)
+    if found and not is_claimed:
+        raise ValueError(
+            f"{checkpoints} has a checkpoint, but {workdir} has no "
+            "config.json that says of which run. Put it back, or choose "
+            "another --workdir."
+        )
+    return found or (None, None)
+
+
+def _finished(run: Run, recipe, workdir, strategy, state) -> dict:
+    """Returns the results of a training that has ended."""
+    print(f"{workdir} is trained already ({state['finished']}).")
+    results = workdirs.read_results(workdir)
+    if {"training", TRAINING_FINGERPRINT} <= set(results):
+        return results  # with the commit and machine of the training
+    # Killed before it wrote them; an older state lacks the fingerprint.
+    if TRAINING_FINGERPRINT not in state:
+        require_same_data(workdir, Data(run), state)
+    return _write_results(run, recipe, workdir, strategy, state)
+
+
+def _same_data(run: Run, workdir, data: Data, state) -> dict | None:
+    """Checks that the data are those of the start; returns their classes."""
+    found = classes.classes_of(run, data)
+    if found:
+        classes.print_classes(run, found)
+        classes.require_same_classes(workdir, found)
+        if run.training.initial_weights:
+            classes.warn_of_initial_weights(run, found)
+    require_same_backbone(workdir, run.data)
+    if state:
+        require_same_data(workdir, data, state)
+    return found
+
+
+def _set_steps_per_execution(run: Run, model, sample, state: dict) -> None:
+    """Sets the number that is in the checkpoint, or measures it.
+
+    It is kept, because a measured time varies.
+    """
+    if state.get("steps_per_execution") is None:
+        state["steps_per_execution"] = steps_per_execution(
+            model, sample, run.training.steps_per_epoch
+        )
+    model.steps_per_execution = state["steps_per_execution"]
+
+
+def _train_beside_the_chief(run: Run, data: Data, strategy, first_epoch):
+    """Trains on a worker that has no workdir."""
+    model = _on_replicas(run, data, strategy, None)
+    batches = data.batches(first_epoch * run.training.steps_per_epoch)
+    batches = Throughput().measured(batches)
+    _train(run, model, None, strategy, batches, first_epoch, [])
 
 
 def _write_results(run, recipe, workdir, strategy, state) -> dict:

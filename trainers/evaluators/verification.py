@@ -12,22 +12,22 @@ from embeddings_tf.models.method import Method
 from trainers.data.examples import some_of_each_class
 from trainers.data.folds import class_ids
 from trainers.measures import calibrated_scores
-from trainers.measures import fewer_pairs as fewer
 from trainers.measures.embed import embed
 from trainers.measures.embed import split_to_embed
 from trainers.measures.held_out import HeldOut
 from trainers.measures.listed_trials import listed_trials
+from trainers.measures.measured_split import with_title
 from trainers.measures.scores import all_scores
 from trainers.measures.scores import likelihood_ratios
 from trainers.measures.scores import normalised_cosine
 from trainers.measures.scores import of_points
 from trainers.measures.scores import pair_score
 from trainers.measures.scores import score_of_pairs
+from trainers.measures.stored_pairs import stored_pairs
+from trainers.measures.streamed_pairs import streamed_pairs
 from trainers.measures.trial_measures import claimed_classes
 from trainers.measures.trial_measures import distance_properties
-from trainers.measures.trial_measures import measures
 from trainers.measures.trial_measures import streamed
-from trainers.terminal.progress import Progress
 
 # More trials are counted in bins instead of stored.
 EXACT_TRIALS = 5_000_000
@@ -168,118 +168,94 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     probability. Two-dimensional points of a method with a likelihood ratio are
     drawn, with the regions in which it is above 1.
     """
-    method = Method(model)
-    x, labels = split_to_embed(data, run.data.split)
-    embeddings = embed(model, x)
-    plda = _fitted_plda(
-        run.evaluation.plda,
-        method.points(embeddings).numpy(),
-        class_ids(labels),
-    )
-    scores = all_scores(method, plda, run.evaluation.euclidean)
-    try:
-        scores["cosine_as_norm"] = normalised_cosine(
-            method, embeddings, class_ids(labels)
-        )
-        scores["cosine_as_norm"](embeddings[:1], embeddings[:1])
-    except ValueError as error:  # a score more, beside the method's own
-        scores.pop("cosine_as_norm", None)
-        print(f"Without the normalised cosine: {error}", flush=True)
+    wanted, method = run.evaluation, Method(model)
+    scores, plda = _scores(run, data, model)
     calibrated = calibrated_scores.calibrate(run, data, model, scores)
     claims = likelihood_ratios(method)
-    results, curves, figures = {}, {}, {}
-    as_trained, after = {}, {}
-    for split in run.evaluation.splits:
+    results, figures = {}, {}
+    det, as_trained, after = {}, {}, {}
+    for split in wanted.splits:
         x, labels = some_of_each_class(
-            *split_to_embed(data, split), run.evaluation.num_per_class
+            *split_to_embed(data, split), wanted.num_per_class
         )
         classes, embeddings = class_ids(labels), embed(model, x)
-        num_trials = len(x) * (len(x) - 1) // 2
-        pairs_of_class = np.bincount(classes) * (np.bincount(classes) - 1) // 2
-        results[split] = {
-            "examples": len(x),
-            "classes": len(np.unique(classes)),
-            "trials": num_trials,
-            "targets": int(np.sum(pairs_of_class)),
-            "own_score": method.name,
-        }
-        if num_trials > EXACT_TRIALS:
-            found = fewer.streamed_split(
-                scores,
-                embeddings,
-                classes,
-                claims,
-                calibrated,
-                run.evaluation.num_resamples,
-            )
-            results[split] |= found.results
-            curves |= fewer.with_title(split, found.det)
-            as_trained |= fewer.with_title(split, found.as_trained)
-            after |= fewer.with_title(split, found.calibrated)
-        for name, score in scores.items():
-            if num_trials > EXACT_TRIALS:
-                continue
-            first, second = np.triu_indices(len(x), 1)
-            groups = np.stack([classes[first], classes[second]], axis=1)
-            is_target = groups[:, 0] == groups[:, 1]
-            progress = Progress(len(x) ** 2, "score")
-            counted = progress.counting_scores(score)
-            found = metrics.score_all_pairs(counted, embeddings)[first, second]
-            results[split][name] = measures(
-                found, is_target, groups, run.evaluation.num_resamples
-            )
-            title = f"{split}: {name}".replace("_", " ")
-            curves[title] = metrics.det_curve(found, is_target)
-            if name in claims:
-                results[split][name]["cllr"] = metrics.cllr(found, is_target)
-                as_trained[title] = metrics.likelihood_ratio_curve(
-                    found, is_target
-                )
-            if name in calibrated:
-                results[split][name] |= calibrated_scores.measures(
-                    calibrated[name],
-                    found,
-                    is_target,
-                    groups,
-                    run.evaluation.num_resamples,
-                )
-                if calibrated[name].logistic is not None:
-                    after[title] = metrics.likelihood_ratio_curve(
-                        calibrated[name].logistic.transform(found), is_target
-                    )
+        results[split] = _sizes(classes, method)
+        is_large = results[split]["trials"] > EXACT_TRIALS
+        found = (streamed_pairs if is_large else stored_pairs)(
+            *(scores, embeddings, classes, claims, calibrated),
+            wanted.num_resamples,
+        )
+        results[split] |= found.results
+        det |= with_title(split, found.det)
+        as_trained |= with_title(split, found.as_trained)
+        after |= with_title(split, found.calibrated)
         if method.has_likelihood_ratio:
             properties = distance_properties(scores[method.name], embeddings)
-            for name, values in properties.items():
-                results[split] |= {
-                    f"mean_{name}": float(np.mean(values, dtype=np.float64)),
-                    f"largest_{name}": float(np.max(values)),
-                }
+            results[split] |= _mean_and_largest(properties)
             figures["distance_properties"] = viz.distance_properties_figure(
                 properties, title=split.replace("_", " ")
             )
-        if run.evaluation.num_enrolled:
+        if wanted.num_enrolled:
             results[f"{split}_claimed"] = claimed_classes(
-                scores, embeddings, classes, run.evaluation.num_enrolled
+                scores, embeddings, classes, wanted.num_enrolled
             )
-    for name, path in run.evaluation.trials.items():
-        results[name], found = listed_trials(run, data, model, plda, path)
-        curves |= {f"{name}: {title}": curve for title, curve in found.items()}
-    if curves:
-        figures["det"] = viz.det_figure(curves)
+    for name, path in wanted.trials.items():
+        results[name], curves = listed_trials(run, data, model, plda, path)
+        det |= {f"{name}: {title}": curve for title, curve in curves.items()}
+    if det:
+        figures["det"] = viz.det_figure(det)
         figures["calibration"] = viz.calibration_figure(
             {
                 "as trained": as_trained,
                 "calibrated on other classes": after,
             }
         )
-    points = method.points(embeddings).numpy()
-    if points.shape[1] == 2:
-        # Of other scores no region is known: 0 is not their threshold.
-        if method.has_likelihood_ratio and not method.is_gaussian:
+    # Of other scores no region is known: 0 is not their threshold.
+    if wanted.splits and method.has_likelihood_ratio and not method.is_gaussian:
+        points = method.points(embeddings).numpy()
+        if points.shape[1] == 2:
             figures["embedding"] = viz.acceptance_figure(
-                points, class_ids(labels), scores[method.name]
+                points, classes, scores[method.name]
             )
     return results, figures
+
+
+def _scores(run, data, model) -> tuple[dict, models.PLDA]:
+    """Scores of all pairs of two sets by name, and the PLDA among them."""
+    method = Method(model)
+    x, labels = split_to_embed(data, run.data.split)
+    embeddings, classes = embed(model, x), class_ids(labels)
+    points = method.points(embeddings).numpy()
+    plda = _fitted_plda(run.evaluation.plda, points, classes)
+    scores = all_scores(method, plda, run.evaluation.euclidean)
+    try:
+        normalised = normalised_cosine(method, embeddings, classes)
+        normalised(embeddings[:1], embeddings[:1])
+    except ValueError as error:  # a score more, beside the method's own
+        print(f"Without the normalised cosine: {error}", flush=True)
+    else:
+        scores["cosine_as_norm"] = normalised
+    return scores, plda
+
+
+def _sizes(classes: np.ndarray, method: Method) -> dict:
+    """Numbers of examples, classes and trials of a split."""
+    of_class = np.bincount(classes)
+    return {
+        "examples": len(classes),
+        "classes": len(np.unique(classes)),
+        "trials": len(classes) * (len(classes) - 1) // 2,
+        "targets": int(np.sum(of_class * (of_class - 1) // 2)),
+        "own_score": method.name,
+    }
+
+
+def _mean_and_largest(properties: dict) -> dict[str, float]:
+    found = {}
+    for name, values in properties.items():
+        found[f"mean_{name}"] = float(np.mean(values, dtype=np.float64))
+        found[f"largest_{name}"] = float(np.max(values))
+    return found
 
 
 def _fitted_plda(wanted, points, classes) -> models.PLDA:

@@ -1,28 +1,17 @@
 """Errors over more pairs than can be stored: all counted, some drawn."""
 
-import dataclasses
-
 import numpy as np
 
 from embeddings_tf import metrics
 from trainers.data.examples import rows_of_classes
 from trainers.measures.calibrated_scores import false_accept_interval
+from trainers.measures.measured_split import MeasuredSplit
 from trainers.measures.trial_measures import measures
 from trainers.measures.trial_measures import streamed
 from trainers.terminal.progress import Progress
 
 # Examples whose pairs are drawn and make intervals: half a million trials.
 MOST_EXAMPLES = 1_000
-
-
-@dataclasses.dataclass(frozen=True)
-class StreamedSplit:
-    """Results of a split, and the curves of its scores by name."""
-
-    results: dict
-    det: dict
-    as_trained: dict
-    calibrated: dict
 
 
 def some_rows(classes: np.ndarray) -> np.ndarray:
@@ -40,9 +29,9 @@ def some_rows(classes: np.ndarray) -> np.ndarray:
     return np.sort(kept[rows_of_classes(classes[kept], per_class)])
 
 
-def streamed_split(
+def streamed_pairs(
     scores: dict, embeddings, classes, claims, calibrated, num_resamples: int
-) -> StreamedSplit:
+) -> MeasuredSplit:
     """Counts all pairs of a split in bins; draws the pairs of some examples.
 
     Curves and intervals are of the pairs of `some_rows`, whose number is in the
@@ -60,7 +49,7 @@ def streamed_split(
     first, second = np.triu_indices(len(rows), 1)
     groups = np.stack([classes[rows][first], classes[rows][second]], axis=1)
     is_target = groups[:, 0] == groups[:, 1]
-    found = StreamedSplit({"interval_examples": len(rows)}, {}, {}, {})
+    found = MeasuredSplit({"interval_examples": len(rows)}, {}, {}, {})
     for name, score in scores.items():
         counted = streamed(
             score, embeddings, classes, name in claims, calibrated.get(name)
@@ -77,21 +66,14 @@ def streamed_split(
                     row["threshold"], drawn, is_target, groups, num_resamples
                 )
         found.results[name] = counted
-        found.det[name] = metrics.det_curve(drawn, is_target)
+        name_of_curve = f"{name} (some pairs)"
+        found.det[name_of_curve] = metrics.det_curve(drawn, is_target)
         if name in claims:
-            found.as_trained[name] = metrics.likelihood_ratio_curve(
+            found.as_trained[name_of_curve] = metrics.likelihood_ratio_curve(
                 drawn, is_target
             )
         if name in calibrated and calibrated[name].logistic is not None:
-            found.calibrated[name] = metrics.likelihood_ratio_curve(
+            found.calibrated[name_of_curve] = metrics.likelihood_ratio_curve(
                 calibrated[name].logistic.transform(drawn), is_target
             )
     return found
-
-
-def with_title(split: str, curves: dict) -> dict:
-    """Curves by the names of their lines in a figure."""
-    return {
-        f"{split}: {name} (some pairs)".replace("_", " "): curve
-        for name, curve in curves.items()
-    }

@@ -5,7 +5,8 @@ import pytest
 
 from embeddings_tf import metrics
 from trainers.measures import calibrated_scores
-from trainers.measures import fewer_pairs
+from trainers.measures import measured_split
+from trainers.measures import streamed_pairs
 
 RNG = np.random.default_rng(0)
 CLASSES = np.repeat(np.arange(8), 30)
@@ -18,8 +19,8 @@ EMBEDDINGS = RNG.normal(size=(8, 5))[CLASSES] + RNG.normal(size=(240, 5))
 def test_a_class_loses_examples_before_it_is_lost(
     most, classes, each, monkeypatch
 ):
-    monkeypatch.setattr(fewer_pairs, "MOST_EXAMPLES", most)
-    rows = fewer_pairs.some_rows(CLASSES)
+    monkeypatch.setattr(streamed_pairs, "MOST_EXAMPLES", most)
+    rows = streamed_pairs.some_rows(CLASSES)
     names, counts = np.unique(CLASSES[rows], return_counts=True)
     assert len(names) == classes
     assert set(counts) == {each}
@@ -27,9 +28,9 @@ def test_a_class_loses_examples_before_it_is_lost(
 
 
 def test_all_pairs_are_counted_and_some_make_the_interval(monkeypatch):
-    monkeypatch.setattr(fewer_pairs, "MOST_EXAMPLES", 80)
+    monkeypatch.setattr(streamed_pairs, "MOST_EXAMPLES", 80)
     scores = {"cosine": metrics.cosine_scores}
-    found = fewer_pairs.streamed_split(
+    found = streamed_pairs.streamed_pairs(
         scores, EMBEDDINGS, CLASSES, ("cosine",), {}, 50
     )
     assert found.results["interval_examples"] == 80
@@ -44,20 +45,20 @@ def test_all_pairs_are_counted_and_some_make_the_interval(monkeypatch):
     assert low < expected < high
     assert "cllr" in row
     for curves in (found.det, found.as_trained):
-        assert set(curves) == {"cosine"}
+        assert set(curves) == {"cosine (some pairs)"}
     assert not found.calibrated
-    (title,) = fewer_pairs.with_title("test_a", found.det)
+    (title,) = measured_split.with_title("test_a", found.det)
     assert title == "test a: cosine (some pairs)"
 
 
 def test_the_false_accept_rate_has_an_interval_of_some_pairs(monkeypatch):
-    monkeypatch.setattr(fewer_pairs, "MOST_EXAMPLES", 80)
+    monkeypatch.setattr(streamed_pairs, "MOST_EXAMPLES", 80)
     scores = {"cosine": metrics.cosine_scores}
     first, second = np.triu_indices(240, 1)
     every = metrics.score_all_pairs(metrics.cosine_scores, EMBEDDINGS)
     every, is_target = every[first, second], CLASSES[first] == CLASSES[second]
     calibrated = {"cosine": calibrated_scores.fit(every, is_target, (0.1,))}
-    found = fewer_pairs.streamed_split(
+    found = streamed_pairs.streamed_pairs(
         scores, EMBEDDINGS, CLASSES, (), calibrated, 50
     )
     (row,) = found.results["cosine"]["at_false_accept_rate"]
@@ -66,7 +67,7 @@ def test_the_false_accept_rate_has_an_interval_of_some_pairs(monkeypatch):
         np.mean(every[~is_target] >= threshold), abs=1e-3
     )
     # The interval is of the pairs of the drawn examples only.
-    rows = fewer_pairs.some_rows(CLASSES)
+    rows = streamed_pairs.some_rows(CLASSES)
     kept = np.isin(first, rows) & np.isin(second, rows)
     expected = metrics.bootstrap_interval(
         lambda scores, is_target: np.mean(scores[~is_target] >= threshold),
@@ -79,7 +80,7 @@ def test_the_false_accept_rate_has_an_interval_of_some_pairs(monkeypatch):
     np.testing.assert_allclose(found, expected, atol=1e-3)
     assert found[0] < row["false_accept_rate"] < found[1]
 
-    found = fewer_pairs.streamed_split(
+    found = streamed_pairs.streamed_pairs(
         scores, EMBEDDINGS, CLASSES, (), calibrated, 0
     )
     (row,) = found.results["cosine"]["at_false_accept_rate"]
