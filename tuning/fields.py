@@ -39,21 +39,22 @@ def choose_published(
 ) -> None:
     """Draws from a grid of Monteiro et al. 2020, also for their baseline.
 
-    For the triplet loss the margin replaces the fields of the objective. The
-    paper's baseline also has a classifier, whose label smoothing and kind are
-    not searched here.
+    For the baseline, the triplet loss, the margin replaces the fields of the
+    distance. With a classifier, as in the paper, its label smoothing and kind
+    are searched, too.
     """
+    margin = "loss.margin"
     if "objective" in config:
-        choose(hyperparameters, config, grid)
-        choose_distance(hyperparameters, config, num_layers, num_units)
-        return
-    shared = {n: v for n, v in grid.items() if not n.startswith("objective.")}
+        if config.objective.get("train_encoder", True):
+            choose(hyperparameters, config, grid)
+            choose_distance(hyperparameters, config, num_layers, num_units)
+            return
+        margin = "objective.encoder_loss.margin"
+    left_out = "objective." + "distance." * ("objective" in config)
+    shared = {n: v for n, v in grid.items() if not n.startswith(left_out)}
     choose(hyperparameters, config, shared)
-    set_field(
-        config,
-        "loss.margin",
-        hyperparameters.Float("loss.margin", 0.1, 1.0),  # as published
-    )
+    # As published.
+    set_field(config, margin, hyperparameters.Float(margin, 0.1, 1.0))
 
 
 def set_learning_rate(config, value: float) -> None:

@@ -42,7 +42,7 @@ def no_download(monkeypatch):
 
 
 def test_which_recipes_there_are():
-    assert len(RECIPES) == 17
+    assert len(RECIPES) == 20
 
 
 def of_prefix(*prefixes):
@@ -93,10 +93,14 @@ def test_builds_without_data(name):
         "voxceleb": (1.5 / 2_000**0.5, 0.95, 1e-3),
         "imagenet": (1e-3, 0.9, 1e-4),
     }.get(name.split("_")[0], (0.3 / 1_000**0.5, 0.9, 1e-4))
-    if name in ("cifar_fs_triplet", "mini_imagenet_triplet"):
+    baseline = name.removesuffix("_classifier")
+    if baseline in ("cifar_fs_triplet", "mini_imagenet_triplet"):
         rate, l2 = 0.1, 1e-4
-    if name == "cifar10_triplet":
+    if baseline == "cifar10_triplet":
         l2 = 1e-4
+    if baseline != name and name.startswith(("cifar", "mini")):
+        assert run.method.arguments["label_smoothing"] == 0.2
+        assert run.evaluation.validation.score == "cosine"
     optimizer = model.optimizer
     assert (optimizer.momentum, optimizer.l2) == (momentum, l2)
     if name.startswith(("cifar", "mini")):

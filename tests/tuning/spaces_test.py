@@ -221,15 +221,26 @@ def test_every_method_has_its_constants_and_the_same_rates(name, recipe, drawn):
     ("name", "recipe"),
     [
         ("cifar_mini_imagenet", "cifar10_triplet"),
+        ("cifar_mini_imagenet", "cifar10_triplet_classifier"),
         ("voxceleb", "voxceleb_triplet"),
     ],
 )
 def test_the_baseline_of_the_paper_is_tuned_too(name, recipe):
     learned = {n for values, _ in draw(name, 1) for n in values}
+    margin, left_out = "loss.margin", ("objective.", "distance.")
+    if recipe.endswith("classifier"):  # which is searched, too
+        margin = "objective.encoder_loss.margin"
+        left_out = ("objective.distance.", "distance.")
     for values, run in draw(name, 5, recipe):
-        assert run.method.arguments["margin"] == values["loss.margin"]
-        assert set(values) == {"loss.margin"} | {
-            n for n in learned if not n.startswith(("objective.", "distance."))
+        found = run.method.arguments
+        if recipe.endswith("classifier"):
+            assert (
+                found["label_smoothing"] == values["objective.label_smoothing"]
+            )
+            found = found["encoder_loss"].arguments
+        assert found["margin"] == values[margin]
+        assert set(values) == {margin} | {
+            n for n in learned if not n.startswith(left_out)
         }
 
 

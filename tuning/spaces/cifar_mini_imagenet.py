@@ -4,8 +4,9 @@ Monteiro et al. 2020 spent 100 runs of 600 epochs and chose by the validation
 EER. For `cifar10_learned_distance`, `mini_imagenet_learned_distance` and other
 recipes with stochastic gradient descent and a `plateau`: the learning rate is
 lowered after `patience` epochs without a better EER. The paper also tunes its
-triplet baseline (`cifar10_triplet`): here the margin replaces the fields of the
-objective, and the baseline has no classifier.
+baseline, the triplet loss with a classifier (`cifar10_triplet_classifier`): its
+margin replaces the fields of the distance. So it does without a classifier
+(`cifar10_triplet`).
 """
 
 from tuning.fields import choose_published
