@@ -80,8 +80,8 @@ lock: ## Resolve requirements.lock again (UPGRADE=1: newest versions).
 	  $(if $(UPGRADE),--upgrade) --output-file requirements.lock
 
 clean: ## Remove the environment and everything built; runs are kept.
-	rm -rf .venv .venv-bench build dist *.egg-info .hypothesis .pytest_cache \
-	  .ruff_cache .mypy_cache
+	rm -rf .venv .venv-bench build dist site *.egg-info .hypothesis \
+	  .pytest_cache .ruff_cache .mypy_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The last step of building .venv copies requirements.lock into it. The

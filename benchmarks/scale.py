@@ -212,12 +212,13 @@ def main(arguments=None) -> None:
         num_rows = QUICK_ROWS if run.quick else ROWS
         for case in run.each([LOSS, GATHER, SIMULATED]):
             if case == LOSS:
+                replicas = REPLICAS[:2] if run.quick else REPLICAS
                 steps = {
                     f"{n} replica{'s' * (n > 1)}": (loss_step, n, num_rows)
-                    for n in REPLICAS
+                    for n in replicas
                 } | {
                     f"{n} replicas, {EVERY_PAIR}": (loss_step, n, num_rows, 0)
-                    for n in REPLICAS[1:]
+                    for n in replicas[1:]
                 }
             elif case == GATHER:
                 sizes = QUICK_GATHERED if run.quick else GATHERED_ROWS

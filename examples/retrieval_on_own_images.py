@@ -117,9 +117,10 @@ def main() -> dict[str, dict[int, float]]:
         keras.optimizers.Adam(2e-3),
         loss=losses.TripletLoss(margin=0.2),
     )
-    num_classes = min(8, len(np.unique(labels)))
+    # Every batch has as many images of each of its classes.
+    counts = np.unique(labels, return_counts=True)[1]
     indices = sampling.class_balanced_batches(
-        labels, num_classes, num_per_class=12, seed=0
+        labels, min(8, len(counts)), min(12, int(counts.min())), seed=0
     )
     # Recall of classes that are not trained on, after each epoch.
     held_out = callbacks.EmbeddingEvaluation(test_x, test_labels)

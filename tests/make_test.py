@@ -62,11 +62,13 @@ def test_only_make_test_leaves_the_slow_tests_out(target, deselects):
 
 def test_ci_runs_every_test():
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
-    assert [line for line in lines if line.startswith("make")] == [
-        "make lint",
-        "make docs",
-        "make test-all",
-    ]
+    targets = {
+        word
+        for line in lines
+        if line.startswith("make")
+        for word in line.split()[1:]
+    }
+    assert targets >= {"lint", "docs", "test-all"}
 
 
 def test_the_environment_gets_the_package_in_editable_form():

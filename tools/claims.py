@@ -37,8 +37,8 @@ def verdict(held: int, measured: int, of: int | None = None) -> str:
 
 def of_one_seed(found: str, num_seeds: int) -> str:
     """Adds to a verdict that it rests on a single training."""
-    said = found in ("reproduced", "in part") and num_seeds < 2
-    return f"{found}, one seed" if said else found
+    is_measured = found in ("reproduced", "in part", "not reproduced")
+    return f"{found}, one seed" if is_measured and num_seeds < 2 else found
 
 
 def published_cells(
@@ -95,7 +95,7 @@ def published_differences(
         return f"0 of {len(cells)} cells run", verdict(0, 0, len(cells))
     differences = {name: ours for name, (ours, _) in run.items()}
     positive = sum(ours.mean > 0 for ours in differences.values())
-    sure = num_higher(differences.values())
+    sure = num_higher(differences.values(), len(cells))
     short = [
         f"{name} {ours.mean:+.1f} ({theirs:+.1f})"
         for name, (ours, theirs) in run.items()
@@ -120,7 +120,9 @@ def published_differences(
     return text, of_one_seed(found, 1 if is_one_seed else 2)
 
 
-def num_held(cells: Iterable[tuple[bool, float | None]]) -> int:
+def num_held(
+    cells: Iterable[tuple[bool, float | None]], of: int | None = None
+) -> int:
     """Number of the cells of a claim that hold.
 
     All hold if each difference has the right sign and a p below `LEVEL`.
@@ -128,26 +130,28 @@ def num_held(cells: Iterable[tuple[bool, float | None]]) -> int:
     1979): among many cells without a difference, some have a small p.
 
     Args:
-        cells: Of each cell, whether its sign is right, and its p; None:
-            without a test.
+        cells: Of each cell that was run, whether its sign is right, and its p;
+            None: without a test.
+        of: All cells of the claim; None: as many as were run.
     """
     cells = sorted((1.0 if p is None else p, is_right) for is_right, p in cells)
-    if all(is_right and p < LEVEL for p, is_right in cells):
-        return len(cells)
+    of = len(cells) if of is None else of
+    if len(cells) == of and all(right and p < LEVEL for p, right in cells):
+        return of
     held = 0
     for place, (p, is_right) in enumerate(cells):
-        if p >= LEVEL / (len(cells) - place):
+        if p >= LEVEL / (of - place):
             break
         held += is_right
     return held
 
 
-def num_higher(found: Iterable[PairedDifference]) -> int:
+def num_higher(found: Iterable[PairedDifference], of: int) -> int:
     """Number of differences that are above 0, by `num_held`.
 
     The tests are over seeds, or with one seed over test episodes.
     """
-    return num_held((each.mean > 0, each.p) for each in found)
+    return num_held(((each.mean > 0, each.p) for each in found), of)
 
 
 def differences_text(found: dict[str, PairedDifference]) -> str:

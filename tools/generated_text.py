@@ -91,12 +91,13 @@ def remake_page(
 
 def read_between(page: pathlib.Path, begin: str, end: str) -> str:
     """Returns the text between the marks, without outer line breaks."""
-    return page.read_text().partition(begin)[2].partition(end)[0].strip("\n")
+    _, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    return rest.partition(end)[0].strip("\n")
 
 
 def write_between(page: pathlib.Path, begin: str, end: str, text: str) -> None:
     """Replaces the text between the marks, which the page must have."""
-    head, found_begin, rest = page.read_text().partition(begin)
+    head, found_begin, rest = page.read_text(encoding="utf-8").partition(begin)
     _, found_end, tail = rest.partition(end)
     if not (found_begin and found_end):
         raise ValueError(

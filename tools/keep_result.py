@@ -20,13 +20,23 @@ def keep_result(
         path: The result file.
         results: The new contents. Runs under `folds` or `runs` are added to
             the runs of the file.
-        replace: Whether to overwrite existing runs and numbers.
+        replace: Whether to overwrite the same runs and numbers. Other runs of
+            the file stay, unless the config is another.
 
     Raises:
         ValueError: If the file has other values and `replace` is false.
     """
-    if path.exists() and not replace:
-        results = _together(path, json.loads(path.read_text()), results)
+    _require_settings(results)
+    if path.exists():
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if not replace:
+            results = _together(path, kept, results)
+        elif _same_recipe(kept, results):
+            results = dict(results)
+            for part in PARTS:
+                if part in kept and part in results:
+                    runs = {**kept[part], **results[part]}
+                    results[part] = {run: runs[run] for run in sorted(runs)}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, results)
 
@@ -81,6 +91,37 @@ def _together(path: pathlib.Path, kept: dict, new: dict) -> dict:
         else:
             merged.setdefault(name, value)
     return merged
+
+
+def _require_settings(results: dict) -> None:
+    """Raises ValueError if a run was evaluated in another way than it says.
+
+    `trainers.evaluate` takes fields of the evaluation, which config.json of the
+    workdir does not have.
+    """
+    config = results.get("config", {}).get("evaluation", {})
+    config = json.loads(json.dumps(config))
+    runs = [results]
+    for part in PARTS:
+        for of_part in results.get(part, {}).values():
+            runs += of_part if isinstance(of_part, list) else [of_part]
+    for run in runs:
+        found = (run.get("evaluation") or {}).get("settings", {})
+        for name, value in json.loads(json.dumps(found)).items():
+            if config.get(name, value) != value:
+                raise ValueError(
+                    f"the run was evaluated with {name}={value!r}, and its "
+                    f"config has {config[name]!r}; evaluate it again without "
+                    "--config.evaluation, so that its command repeats it"
+                )
+
+
+def _same_recipe(kept: dict, new: dict) -> bool:
+    """Whether two files have runs of one recipe with one config."""
+    if kept.get("recipe") != new.get("recipe"):
+        return False
+    configs = kept.get("config"), new.get("config")
+    return None not in configs and _same_config("config", *configs)
 
 
 def _same_config(name: str, kept, new) -> bool:

@@ -113,7 +113,7 @@ def sampler_claims(found: dict) -> list[claims.Claim]:
     """
     of_best = _sampler_cells(found)
     cells = len(n_digit_grid.SPLITS) * len(NAIVE)
-    sure = claims.num_higher(of_best.values())
+    sure = claims.num_higher(of_best.values(), cells)
     better = claims.verdict(sure, len(of_best), cells)
     all_above = all(each.mean > 0 for each in of_best.values())
     if len(of_best) == cells and all_above and not sure:
@@ -283,7 +283,8 @@ def axes_claims(runs: list[dict]) -> list[claims.Claim]:
         each = ", ".join(f"{value:.2g}" for value in found)
         held = sum(map(holds, found))
         evidence = f"{text}: {each}" if found else ""
-        return claim, evidence, claims.verdict(held, len(found))
+        verdict = claims.verdict(held, len(found))
+        return claim, evidence, claims.of_one_seed(verdict, len(found))
 
     rotated = "information that the best rotation adds, %"
     return [
@@ -326,7 +327,10 @@ def occlusion_claim(runs: list[dict]) -> claims.Claim:
     return (
         "The variance rises with occlusion",
         f"rank correlation, at least 0.5 counts: {text}" if found else "",
-        claims.verdict(held, len(values)),
+        claims.of_one_seed(
+            claims.verdict(held, len(values)),
+            min(map(len, found.values()), default=0),
+        ),
     )
 
 

@@ -54,7 +54,7 @@ VERIFIED = {
 }
 SPRITES = "sprites/all_frames"
 LEGEND = (
-    "Below, p is of a paired test of the two methods that we trained, over "
+    "Below, p is of a paired test of the two numbers that we measured, over "
     "folds of the data or seeds; one seed: over test episodes, which says "
     "nothing about other trainings. The F-statistic and triplet loss were not "
     "trained with equal budgets."
@@ -97,7 +97,7 @@ def claims() -> str:
         kinds = [verdict.partition(",")[0] for verdict in verdicts]
         held[method] = kinds.count("reproduced")
         others.update(kinds)
-        one_seed += sum("reproduced, one" in verdict for verdict in verdicts)
+        one_seed += sum(v.startswith("reproduced, one") for v in verdicts)
     most = max(held, key=held.__getitem__)
     others.pop("no experiment", 0)
     total = others.total()

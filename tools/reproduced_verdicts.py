@@ -54,16 +54,26 @@ def of_differences(
     higher, level = list(higher), list(level)
     tested = [cell for cell in higher if cell is not None]
     near = [cell for cell in level if cell is not None]
-    held = claims.num_held((cell.mean > 0, cell.p_corrected) for cell in tested)
-    held += sum(100 * abs(cell.mean) <= claims.NEAR for cell in near)
+    of, num_near = len(higher) + len(level), sum(map(_is_near, near))
+    # Uncorrected only if every cell of the claim holds.
+    holds_else = num_near == len(level)
+    held = num_near + claims.num_held(
+        ((cell.mean > 0, cell.p_corrected) for cell in tested),
+        len(higher) if holds_else else of,
+    )
     against = claims.num_held(
         [(cell.mean <= 0, cell.p_corrected) for cell in tested]
-        + [(True, cell.p_corrected) for cell in near]
+        + [(not _is_near(cell), cell.p_corrected) for cell in near],
+        of,
     )
     num_run = len(tested) + len(near)
     if num_run and not held and not against:
         return "undecided"
-    return claims.verdict(held, num_run, len(higher) + len(level))
+    return claims.verdict(held, num_run, of)
+
+
+def _is_near(cell: PairedDifference) -> bool:
+    return 100 * abs(cell.mean) <= claims.NEAR
 
 
 def named_folds(folds: Iterable[str]) -> str:

@@ -81,7 +81,7 @@ def study(num_seeds: int) -> None:
     for dataset in DISENTANGLING:
         for fold in FOLDS:
             kept = found.setdefault(dataset, {})
-            if len(kept.get(fold, {}).get("networks", ())) != num_seeds:
+            if len(kept.get(fold, {}).get("networks", ())) < num_seeds:
                 kept[fold] = evaluate(dataset, fold, range(num_seeds))
                 write_json(RESULT, found)
 

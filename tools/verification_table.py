@@ -114,7 +114,9 @@ def measured_table(
     ]
     for (method, score), measures in measured.items():
         eer = by_run(measures, "equal_error_rate")
-        names = {run for run, _ in measures}
+        counts = collections.Counter(seed for _, seed in measures)
+        of_seeds = sorted(set(counts.values()))
+        shown = " or ".join(map(str, of_seeds)) + f" x {len(counts)}"
         seeds = by_seed(measures, "equal_error_rate")
         auc = by_run(measures, "one_minus_auc")
         intervals = [
@@ -126,7 +128,7 @@ def measured_table(
         ]
         cost = statistics.fmean(by_run(measures, "min_dcf"))
         lines.append(
-            f"| {method} | {score} | {len(names)} x {len(seeds)} | "
+            f"| {method} | {score} | {shown} | "
             f"{_per_cent(eer, standard_error(eer))} | "
             + " ".join(_per_cent([value]) for value in seeds)
             + f" | {' to '.join(ends)} | "

@@ -189,12 +189,10 @@ def kept_in_full(recipe: str, overrides: list[str]) -> list[str]:
         run.training.num_epochs * run.training.steps_per_epoch
         for run in (read_run(recipe), read_run(recipe, overrides))
     )
-    given = {}
-    for override in overrides:
-        name, _, value = override.partition("=")
-        given[name.removeprefix("training.")] = value
-    kept = []
-    for override, (name, value) in zip(overrides, given.items(), strict=True):
+    parts = [override.partition("=") for override in overrides]
+    parts = [(n.removeprefix("training."), value) for n, _, value in parts]
+    given, kept = dict(parts), []
+    for override, (name, value) in zip(overrides, parts, strict=True):
         schedule, _, last = name.rpartition(".")
         begun = name not in own or f"{schedule}.name" in given
         if begun and last == "decay_steps":

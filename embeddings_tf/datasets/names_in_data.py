@@ -21,7 +21,7 @@ def require_not_empty(cells: np.ndarray, where: Callable[[int], str]) -> None:
     empty = np.flatnonzero(np.char.strip(cells) == "")
     if len(empty):
         raise ValueError(
-            f"{where(int(empty[0]))} is empty; fill it, or remove the row."
+            f"{where(int(empty[0]))} is empty; fill it, or leave it out."
         )
 
 

@@ -68,7 +68,7 @@ def read_arrays(file: str | os.PathLike) -> Source:
                 f"{source.labels.shape[:1]}; received dtype {split.dtype} and "
                 f"shape {split.shape}."
             )
-        split = checked_names(str(file), "split", split)
+        split = checked_names(str(file), "the split of example", split)
         require_different_splits(str(file), split)
         source = source._replace(splits=split)
     return source
@@ -105,7 +105,7 @@ def _with_names(source, names):
             f"of shape (examples,); received dtype {names.dtype}, shape "
             f"{names.shape} and labels of shape {labels.shape}."
         )
-    names = checked_names(str(file), "class name", names)
+    names = checked_names(str(file), "the name of class", names)
     if len(set(names.tolist())) < len(names):
         raise ValueError(f"{file}: class_names has a name twice.")
     if labels.min() < 0 or labels.max() >= len(names):

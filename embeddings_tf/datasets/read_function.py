@@ -67,7 +67,7 @@ def read_function(
     # Numbers of names would differ between splits.
     labels, found = np.asarray(labels), source.labels
     if labels.dtype.kind == "U":
-        found = checked_names(name, "label", labels)
+        found = checked_names(name, "the label of example", labels)
     return source.x, found if label is None else source.columns[label]
 
 

@@ -27,8 +27,6 @@ def source_of_arrays(place: str, x, labels) -> Source:
             blanks around it, or `x` contains NaN or infinity.
     """
     labels = array("labels", labels)
-    if labels.dtype.kind == "U":
-        labels = checked_names(place, "label", labels)
     if not is_read_later(x):
         x = _numbers(place, x)
     if labels.ndim not in (1, 2) or labels.dtype.kind not in "iuU":
@@ -42,6 +40,8 @@ def source_of_arrays(place: str, x, labels) -> Source:
             f"{place} must have as many labels as examples, at least one; "
             f"received {len(labels)} labels of {len(x)} examples."
         )
+    if labels.dtype.kind == "U":
+        labels = checked_names(place, "the label of example", labels)
     names = labels.astype(np.str_)
     if labels.dtype.kind != "U":
         limits = np.iinfo(np.int32)
@@ -68,7 +68,7 @@ def checked_names(place: str, what: str, names: np.ndarray) -> np.ndarray:
 
     Args:
         place: The file or function, for messages.
-        what: What a text is, for messages.
+        what: What a text is of, before its number, for messages.
         names: Texts of any shape.
 
     Raises:
@@ -77,7 +77,7 @@ def checked_names(place: str, what: str, names: np.ndarray) -> np.ndarray:
     found = np.array(normalized(names.ravel().tolist()), np.str_)
 
     def where(row):
-        return f"{place}: the {what} of example {row // width}"
+        return f"{place}: {what} {row // width}"
 
     width = max(1, names[:1].size)
     require_not_empty(found, where)

@@ -69,7 +69,7 @@ class TrialHistogram:
         # Nontargets, targets.
         self._counts = np.zeros((2, 2**num_bits), np.int64)
         self._num_trials = np.zeros(2, np.int64)
-        # Whether finite scores are in the bin of -inf.
+        # Whether finite scores of targets are in the bin of -inf.
         self._has_below = False
 
     def update(self, scores: Any, is_target: Any) -> None:
@@ -101,7 +101,7 @@ class TrialHistogram:
                 "below 2**62. Count fewer trials in one histogram."
             )
         self._num_trials = num_trials
-        below = np.isfinite(scores) & (scores < _SMALLEST)
+        below = is_target & np.isfinite(scores) & (scores < _SMALLEST)
         self._has_below = self._has_below or bool(below.any())
         bins = _ordered(scores) >> self._shift
         bins = bins + is_target * np.uint32(self._counts.shape[1])
@@ -151,7 +151,8 @@ class TrialHistogram:
 
         Unlike the other metrics it depends on the values of the scores. It is
         the mean of the costs at both limits of the bins. With finite scores
-        below -3.4e38, which share the bin of -inf, both results are infinite.
+        of targets below -3.4e38, which share the bin of -inf, both are
+        infinite.
 
         Raises:
             ValueError: If one kind of trials is missing.

@@ -187,6 +187,11 @@ class BetaVAE(OwnLossModel):
         code = real_matrix("Codes", code)
         return 255 * tf.sigmoid(tf.cast(self.decoder(code), "float32"))
 
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        if _IN_A_STEP.get():
+            y_pred, _ = gaussian.unpack(y_pred)
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
     def compute_loss(
         self,
         x=None,

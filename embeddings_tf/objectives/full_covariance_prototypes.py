@@ -26,10 +26,10 @@ class FullCovariancePrototypes(EpisodicObjective):
     """Stochastic prototypes in a plane, whose Gaussians have full covariance.
 
     Use it to draw inputs in a plane with ellipses that may tilt. In more
-    dimensions, and if axes should mean something, use `StochasticPrototypes`:
-    its diagonal covariance aligns differences between classes with the axes.
-    Join it to an encoder of points of width 5, such as one that ends in
-    `keras.layers.Dense(5)`: mean, raw variances and raw correlation.
+    dimensions, and if axes should mean something, use `StochasticPrototypes`,
+    whose covariance is diagonal. Join it to an encoder of points of width 5,
+    such as one that ends in `keras.layers.Dense(5)`: mean, raw variances and
+    raw correlation.
 
     Formula, with supports `S_y` and `s^2 = noise_variance`; the variances in
     `C_x` are a softplus and the correlation is 0.999 times a hyperbolic

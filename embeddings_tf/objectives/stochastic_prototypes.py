@@ -27,10 +27,10 @@ class StochasticPrototypes(EpisodicObjective):
     """Classifies queries by Gaussian prototypes and learns the uncertainty.
 
     Use it for few-shot classification with unclear inputs. It learns a
-    variance per input and dimension without a regulariser, gives unclear
-    supports less weight, and aligns differences between classes with the
-    axes. Join it with `embeddings_tf.models.EmbeddingModel` to an encoder that
-    ends in `GaussianEmbedding`; feed it `embeddings_tf.sampling.episodes`.
+    variance per input and dimension without a regulariser, and gives unclear
+    supports less weight; axes often become factors of the classes. Join it with
+    `embeddings_tf.models.EmbeddingModel` to an encoder that ends in
+    `GaussianEmbedding`; feed it `embeddings_tf.sampling.episodes`.
 
     Formula, with supports `S_y`, `N` the diagonal Gaussian and `s^2 =
     noise_variance` (the paper's sigma_epsilon squared):

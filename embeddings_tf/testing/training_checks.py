@@ -53,7 +53,9 @@ class TrainingChecks(Trainable):
                 # The scale of the loss starts high, so steps may be skipped.
                 for _ in range(16):
                     losses += self.train(
-                        model, 1, deviation=1, run_eagerly=policy == "float32"
+                        *(model, 1),
+                        deviation=1,
+                        run_eagerly=policy != "mixed_float16",
                     )
                     after = model.get_weights()
                     moved = any(

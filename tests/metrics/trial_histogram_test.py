@@ -144,6 +144,8 @@ def test_float64_is_not_rounded_over_a_limit():
     assert 0 < threshold <= LIMITS.max
     # -1e300 shares the bin of -inf, so its cost has no bound.
     assert histogram_of([-1e300, 5.0], [True, False]).cllr() == (np.inf, np.inf)
+    nontarget = histogram_of([-1e300, 5.0], [False, True]).cllr()[0]
+    assert nontarget == pytest.approx(np.log2(1 + np.exp(-5)) / 2, rel=1e-3)
     # A tiny score differs from 0: it is lower if negative.
     histogram = histogram_of([0.0, -1e-300], [True, False])
     assert histogram.equal_error_rate() == (0.0, 0.0, 0.0)

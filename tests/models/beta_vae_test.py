@@ -251,22 +251,29 @@ class TestTraining:
         assert counter.batches == 3
 
     def test_statistics_move_once_in_a_step(self):
-        """Also on replicas and eagerly; a call alone gives the mean."""
+        """Also eagerly; metrics, and a call alone, have the mean."""
         one, *others = encoder().layers
         normalization = keras.layers.BatchNormalization(momentum=0.5)
         layers = [keras.Input(SHAPE), normalization, one, *others]
         x = images()
         for eagerly in (False, True):
             model = BetaVAE(keras.Sequential(layers), decoder())
-            model.compile(optimizer="adam", run_eagerly=eagerly)
+            widths = []
+
+            def width(y_true, y_pred, widths=widths):
+                widths.append(y_pred.shape[-1])
+                return tf.reduce_sum(y_pred, axis=-1)
+
+            model.compile("adam", metrics=[width], run_eagerly=eagerly)
             before = normalization.moving_mean.numpy()
-            model.train_on_batch(x)
+            model.train_on_batch(x, np.zeros((len(x), 1)))
+            assert set(widths) == {2}
             after = normalization.moving_mean.numpy()
             mean = x.astype("float64").mean(axis=(0, 1, 2))
             np.testing.assert_allclose(
                 after, 0.5 * before + 0.5 * mean, rtol=1e-5
             )
-            model.evaluate(x, verbose=0)
+            model.evaluate(x, np.zeros((len(x), 1)), verbose=0)
             assert model(x, training=True).shape == (len(x), 2)
 
     def test_compiled_with_a_loss(self):

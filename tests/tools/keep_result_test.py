@@ -51,6 +51,18 @@ def test_another_result_needs_replace(tmp_path, other, what):
     assert json.loads(path.read_text()) == other
 
 
+def test_replacing_a_fold_keeps_the_others(tmp_path):
+    path = tmp_path / "r.json"
+    keep_result(path, result({"1": 0.5, "2": 0.6}))
+    keep_result(path, result({"1": 0.75}), replace=True)
+    found = json.loads(path.read_text())
+    assert found["folds"] == result({"1": 0.75, "2": 0.6})["folds"]
+    # Another config is another result.
+    other = result({"3": 0.5}, num_epochs=3)
+    keep_result(path, other, replace=True)
+    assert json.loads(path.read_text()) == other
+
+
 def test_an_equal_result_changes_nothing(tmp_path):
     path = tmp_path / "r.json"
     keep_result(path, result({"1": 0.5}))

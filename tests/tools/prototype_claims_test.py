@@ -72,6 +72,12 @@ def test_cells_of_a_claim_share_one_error_rate(cells, expected):
     assert claims.num_held(cells) == expected
 
 
+def test_cells_that_were_not_run_count_as_tests():
+    """.03 > .05 / 7, although both of two cells are below .05."""
+    assert claims.num_held([(True, 0.03), (True, 0.04)], of=7) == 0
+    assert claims.num_held([(True, 0.007), (True, 0.04)], of=7) == 1
+
+
 def test_differences_beside_published_ones():
     # Mean 3, standard error .02; one seed, without a test; far from certain.
     first = [2.98, 3.02]
@@ -102,7 +108,7 @@ def test_differences_beside_published_ones():
 
     assert verdict_of(first) == "reproduced"
     assert verdict_of([1.0], [9.0, -1.0]) == "in the same direction"
-    assert verdict_of([1.0], [-1.0]) == "not reproduced"
+    assert verdict_of([1.0], [-1.0]) == "not reproduced, one seed"
     assert verdict_of([]) == "not run"
 
 
@@ -168,7 +174,7 @@ def test_colour_and_orientation():
     assert [verdict for *_, verdict in found] == verdicts
     found = prototype_claims.colour_claims([colour_run(accuracy=0.9)])
     assert [verdict for *_, verdict in found] == [
-        "not reproduced",
+        "not reproduced, one seed",
         *verdicts[1:],
     ]
     assert {v for *_, v in prototype_claims.colour_claims([])} == {"not run"}
@@ -230,7 +236,7 @@ def test_unknown_inputs():
     name = "mnist (`colour_orientation_stochastic_prototypes`, seed 0, test)"
     assert low[1:] == (
         f"AUROC, at least 0.8 counts: {name} 0.50",
-        "not reproduced",
+        "not reproduced, one seed",
     )
     # Another seed is another cell.
     both = [run, {**unknown_run(0.5), "seed": 1}]
@@ -293,7 +299,8 @@ def test_occlusion_in_every_run():
     # A variance that is the same for all inputs has no correlation.
     more = [*first, run("b_stochastic_prototypes", None)]
     _, evidence, verdict = prototype_claims.occlusion_claim(more)
-    assert verdict == "in part" and evidence.endswith("; `b` 0.00")
+    assert evidence.endswith("; `b` 0.00")
+    assert verdict == "in part, one seed"  # b was trained once
     assert prototype_claims.occlusion_claim([])[1:] == ("", "not run")
 
 

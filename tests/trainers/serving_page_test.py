@@ -10,6 +10,7 @@ from tests.trainers.page_commands import blocks
 from tests.trainers.page_commands import run_commands
 from tests.trainers.page_commands import run_page
 from tests.trainers.page_commands import run_python
+from tools import served_open_set
 
 PAGE, BEFORE = "serving.md", "use.md"
 
@@ -28,6 +29,7 @@ def test_every_block_runs_after_the_page_that_it_names(
     ]
     assert lines[-1] == "embeddings-tf enroll --remove 33 --gallery gallery.npz"
     run_commands(lines)
+    monkeypatch.setattr(served_open_set, "NUM_DIVISIONS", 2)
     capsys.readouterr()
     examples, classified, identified = run_page(PAGE)
     with np.load("examples.npz") as file:

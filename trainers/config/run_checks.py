@@ -66,6 +66,7 @@ def check_run(run: Run) -> None:
     _check_pieces(run)
     _check_supports(run)
     _check_uncertainty(run)
+    _check_variance(run)
 
 
 def check_evaluation(run: Run) -> None:
@@ -102,11 +103,11 @@ def require_effect(run: Run, overrides: Iterable[str]) -> None:
     Raises:
         ValueError: If a field would have no effect.
     """
-    for override in overrides:
-        name = override.partition("=")[0].removeprefix("data.")
+    names = [o.partition("=")[0].removeprefix("data.") for o in overrides]
+    for name in names:
         section = name.partition(".")[0]
         switch = _SWITCHES.get(section)
-        if switch is None or name == f"{section}.{switch}":
+        if switch is None or f"{section}.{switch}" in names:
             continue
         fields = getattr(run.data, section)
         if getattr(fields, switch):
@@ -194,26 +195,30 @@ def _may_share(one: str, other: str) -> bool:
 
     Slices such as `train[:100]` and `train[100:]`, or both in %, have none.
     """
-    parts = [
-        re.fullmatch(r"(\w+)(?:\[(.*)\])?", split) for split in (one, other)
-    ]
-    if any(part is None for part in parts):
-        return True
-    (name, rows), (other_name, other_rows) = (part.groups() for part in parts)
+    (name, rows), (other_name, other_rows) = map(_name_and_rows, (one, other))
     if "all" in (name, other_name):
         return True
     if name != other_name:
         return False
-    limits = [_limits(found or ":") for found in (rows, other_rows)]
+    limits = [_limits(found) for found in (rows, other_rows)]
     if None in limits or limits[0][2] != limits[1][2]:
-        return True
+        ends = {rows.removeprefix(":"), other_rows.removeprefix(":")}
+        # The last rows, and all rows before them.
+        last = {end.removesuffix(":") for end in ends}
+        return not (len(last) == 1 and len(ends) == 2 and "-" in [*last][0])
     (first, last, _), (other_first, other_last, _) = limits
     return first < other_last and other_first < last
 
 
+def _name_and_rows(split: str) -> tuple[str, str]:
+    """Divides `train[:100]` into the name and the rows, `:` for all."""
+    name, bracket, rows = split.strip().partition("[")
+    return name, rows.removesuffix("]").replace(" ", "") if bracket else ":"
+
+
 def _limits(rows: str) -> tuple[float, float, bool] | None:
     """First and last number of a slice, and whether they are in %."""
-    found = re.fullmatch(r"(?:(\d+)(%?))?:(?:(\d+)(%?))?", rows.strip())
+    found = re.fullmatch(r"(?:(\d+)(%?))?:(?:(\d+)(%?))?", rows)
     if found is None:
         return None
     first, percent, last, also_percent = found.groups()
@@ -268,7 +273,8 @@ def _check_decay(run: Run) -> None:
         raise ValueError(
             "config.optimizer.learning_rate.warmup_steps has no effect without "
             "config.optimizer.learning_rate.warmup_target, the rate after "
-            "these steps; set it, and initial_learning_rate to the rate before"
+            "these steps; set it, and initial_learning_rate to the rate "
+            "before, or set warmup_steps=0"
         )
     if decay is None or arguments.get("alpha") or warmup + decay >= count:
         return
@@ -337,4 +343,18 @@ def _check_uncertainty(run: Run) -> None:
             "would stay the best; set config.monitor=val_recall_auroc_head "
             "(of config.evaluation.name=uncertainty), or config.monitor=loss, "
             "the loss of the head"
+        )
+
+
+def _check_variance(run: Run) -> None:
+    """Checks that an encoder of points has no variance."""
+    arguments = run.encoder.arguments
+    if arguments.get("initial_variance") is None:
+        return
+    found = signature(PLACES["encoder"], run.encoder.name)
+    known = found.arguments.get("gaussian") if found else None
+    if known is not None and not arguments.get("gaussian", known.default):
+        raise ValueError(
+            "config.encoder.initial_variance is the variance of a Gaussian, "
+            "and config.encoder.gaussian is False; leave it out"
         )

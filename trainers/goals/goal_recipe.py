@@ -18,6 +18,9 @@ from trainers.goals.goals import goal as goal_of
 from trainers.workdirs.workdir import remove_empty
 from trainers.workdirs.workdir import write_atomically
 
+# Fields that only methods with Gaussians have.
+OF_GAUSSIANS = "encoder.initial_variance="
+
 
 class Planned(NamedTuple):
     """A recipe that can be written.
@@ -74,11 +77,11 @@ def plan_recipe(
         data_to_look_at(dataset, split, division_seed, overrides),
         division_seed % NUM_FOLDS,
     )
-    config, run = with_overrides(
-        goal_config(dataset, goal, method, data, command == "compare"),
-        overrides,
-        data["is_read_later"],
-    )
+    config = goal_config(dataset, goal, method, data, command == "compare")
+    if command == "compare" and not config["encoder"].get("gaussian"):
+        # A comparison has one command for all methods.
+        overrides = [o for o in overrides if not o.startswith(OF_GAUSSIANS)]
+    config, run = with_overrides(config, overrides, data["is_read_later"])
     check_run(run)
     require_effect(run, overrides)
     words = [command, dataset, "--goal", goal, "--split", split]

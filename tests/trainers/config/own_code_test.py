@@ -318,7 +318,8 @@ def test_resumed_and_evaluated_in_other_processes(code, method, tmp_path):
     workdir = tmp_path / "run"
     command = start(code, workdir, f"method.name={code}:{method}")
     killed = (
-        "import os, sys; from trainers.training import checkpoint, train; "
+        "import os, sys; from trainers import train; "
+        "from trainers.training import checkpoint; "
         "save = checkpoint.Checkpoint.on_epoch_end; "
         "checkpoint.Checkpoint.on_epoch_end = lambda *a, **k: "
         "(save(*a, **k), os._exit(9)); train.main(sys.argv[1:])"

@@ -78,6 +78,8 @@ def test_impossible_folds(arguments, message):
         ("train", "train[55000:]"),
         ("train[:60%]", "train[50%:]"),
         ("train[:100]", "train[50%:]"),
+        ("train[:-20]", "train[-30:]"),
+        ("data/train", "data/train[:5]"),
     ],
 )
 def test_folds_of_the_test_data_are_refused(split, tested):
@@ -88,7 +90,14 @@ def test_folds_of_the_test_data_are_refused(split, tested):
 
 @pytest.mark.parametrize(
     ("split", "tested"),
-    [("train", "test"), ("train[:90]", "train[90:]"), ("a[:60%]", "a[60%:]")],
+    [
+        ("train", "test"),
+        ("train[:90]", "train[90:]"),
+        ("a[:60%]", "a[60%:]"),
+        ("data/train", "data/test"),
+        ("held-in", "held-out"),
+        ("train[:-20%]", "train[-20%:]"),
+    ],
 )
 def test_folds_of_other_examples_are_accepted(split, tested):
     fields = [f"folds.split={split}", f"folds.test_split={tested}"]
@@ -99,8 +108,8 @@ def test_folds_of_other_examples_are_accepted(split, tested):
 @pytest.mark.parametrize(
     ("fields", "switch"),
     [
-        (["folds.num_folds=0", "folds.group.feature=speaker"], "num_folds"),
-        (["folds.num_folds=0", "folds.num_per_class=5"], "num_folds"),
+        (["folds.group.feature=speaker"], "num_folds"),
+        (["folds.num_per_class=5"], "num_folds"),
         (["backbone.weights=file.keras"], "network"),
     ],
 )
@@ -112,7 +121,8 @@ def test_a_field_without_effect_is_refused(fields, switch):
 
 
 def test_a_section_can_be_switched_off():
-    run = load_recipe("an4_triplet", ["folds.num_folds=0", "folds.test_split="])
+    off = ["folds.num_folds=0", "folds.split=train", "folds.test_split="]
+    run = load_recipe("an4_triplet", off)
     assert run.data.folds.num_folds == 0
 
 

@@ -85,6 +85,30 @@ def test_neighbours_are_by_the_distance_of_the_loss(
     assert run.evaluation.distance == distance
 
 
+def test_a_comparison_sets_the_variance_of_gaussians_only(features, tmp_path):
+    overrides = ["encoder.initial_variance=0.05"]
+    found = {}
+    for method in ("StochasticPrototypes", "PrototypicalLoss"):
+        run = write(
+            features,
+            "few_shot",
+            tmp_path / method,
+            method,
+            overrides=overrides,
+            command="compare",
+        )
+        found[method] = run.encoder.arguments.get("initial_variance")
+    assert found == {"StochasticPrototypes": 0.05, "PrototypicalLoss": None}
+    with pytest.raises(ValueError, match="is the variance of a Gaussian"):
+        write(
+            features,
+            "few_shot",
+            tmp_path / "train",
+            "PrototypicalLoss",
+            overrides=overrides,
+        )
+
+
 def test_an_optimizer_of_the_users_own_has_no_rate_to_follow(
     features, tmp_path
 ):
