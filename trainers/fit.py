@@ -171,7 +171,7 @@ def _finished(run: Run, recipe, workdir, strategy, state) -> dict:
 
 
 def _same_data(run: Run, workdir, data: Data, state) -> dict | None:
-    """Checks that the data are those of the start; returns their classes."""
+    """Checks that the data have not changed; returns their classes."""
     found = classes.classes_of(run, data)
     if found:
         classes.print_classes(run, found)
