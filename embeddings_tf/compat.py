@@ -34,6 +34,33 @@ def variable_key(optimizer, variable) -> str:
     return optimizer._var_key(variable)
 
 
+def sum_gradients_first(optimizer) -> None:
+    """Makes an optimizer clip the gradients of all replicas together.
+
+    Keras clips the gradients of each replica, and with float16 looks for
+    overflows in those of the first replica, before it sums them. A step of
+    several replicas then differs from a step of one. A second call changes
+    nothing.
+    """
+    kind = type(optimizer)
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+
+    def apply(grads, trainable_variables=None):
+        context = tf.distribute.get_replica_context()
+        if context is not None and context.num_replicas_in_sync > 1:
+            variables = trainable_variables
+            if variables is None:
+                variables = optimizer._trainable_variables
+            pairs = zip(grads, variables, strict=True)
+            summed = type(inner)._all_reduce_sum_gradients(inner, pairs)
+            grads = [gradient for gradient, _ in summed]
+            # Keras would sum them again after clipping.
+            inner._all_reduce_sum_gradients = list
+        return kind.apply(optimizer, grads, trainable_variables)
+
+    optimizer.apply = apply
+
+
 def clip_apart(optimizer, layer) -> None:
     """Makes an optimizer clip the gradients of one layer on their own.
 

@@ -86,6 +86,65 @@ def test_gradients_of_a_layer_are_clipped_apart():
     np.testing.assert_allclose(found, [-0.6, -1.0, -0.8], rtol=1e-6)
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_gradients_of_replicas_are_summed_before_they_are_clipped(
+    apart, strategy
+):
+    """(1, 0) + (2, 4) has the norm 5, and 12 of the layer stands alone."""
+    with strategy.scope():
+        variable = keras.Variable([0.0, 0.0])
+        layer = keras.layers.Dense(
+            1, use_bias=False, kernel_initializer="zeros"
+        )
+        layer.build((None, 1))
+        optimizer = keras.optimizers.SGD(1.0, global_clipnorm=1.0)
+        optimizer.build([variable, layer.kernel])
+    for _ in range(2):
+        compat.sum_gradients_first(optimizer)
+    if apart:
+        compat.clip_apart(optimizer, layer)
+    of_replicas = tf.constant([[1.0, 0.0], [2.0, 4.0]])
+
+    @tf.function
+    def step():
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        kernel = [[12.0 * tf.cast(replica, tf.float32)]]
+        optimizer.apply(
+            [of_replicas[replica], kernel], [variable, layer.kernel]
+        )
+
+    strategy.run(step)
+    norms = (5, 12) if apart else (13, 13)
+    expected = [-3 / norms[0], -4 / norms[0], -12 / norms[1]]
+    found = [*variable.numpy(), layer.kernel.numpy().item()]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("overflow", [0, 1, None])
+def test_an_overflow_of_any_replica_skips_the_step(overflow, strategy):
+    with strategy.scope():
+        variable = keras.Variable([0.0])
+        optimizer = keras.optimizers.LossScaleOptimizer(
+            keras.optimizers.SGD(1.0), initial_scale=4.0
+        )
+        optimizer.build([variable])
+    compat.sum_gradients_first(optimizer)
+
+    @tf.function
+    def step():
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        is_infinite = tf.equal(replica, -1 if overflow is None else overflow)
+        gradient = tf.where(is_infinite, np.inf, 8.0)
+        optimizer.apply([tf.reshape(gradient, [1])], [variable])
+
+    strategy.run(step)
+    skipped = overflow is not None
+    np.testing.assert_allclose(variable.numpy(), [0.0 if skipped else -4.0])
+    np.testing.assert_allclose(
+        optimizer.dynamic_scale.numpy(), 2.0 if skipped else 4.0
+    )
+
+
 def test_downloads_are_not_repeated_inside_the_block_only():
     before = downloader.MAX_RETRIES
     assert before > 0

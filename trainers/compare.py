@@ -123,7 +123,7 @@ def compare(
 
     prints = {results["data_fingerprint"] for _, results in firsts.values()}
     own_divisions = len(prints) > 1
-    test_to_train = _test_to_train(planned[methods[0], 0].run, own_divisions)
+    test_to_train = _test_to_train(planned[methods[0], 0], own_divisions)
     comparison = {
         "data": dataset,
         "goal": goal,
@@ -216,14 +216,28 @@ def _require_same_data(dataset: str, found: tuple, first: tuple) -> None:
         )
 
 
-def _test_to_train(run, own_divisions: bool) -> float:
-    """Test classes for each training class if repeats divide the data anew."""
+def _test_to_train(plan, own_divisions: bool) -> float:
+    """Test examples for each training example, by classes if they are divided.
+
+    0 if all repeats have one division.
+    """
+    from trainers.data.classes import FILE
+    from trainers.workdirs.workdir import read_json
+
     if not own_divisions:
         return 0.0
-    # A fifth of the classes is the test, or one fold; of the other classes a
-    # quarter, or a fifth in folds, is for validation.
-    num_folds = run.data.folds.num_folds
-    return 1 / (0.8 * (num_folds - 1)) if num_folds else 0.2 / 0.6
+    run, path = plan.run, plan.path.parent / FILE
+    if path.exists():
+        splits = read_json(path, "train again")["splits"]
+        by_class = run.data.division.by == "classes"
+        train, test = (
+            len(found) if by_class else sum(found.values())
+            for found in (splits[run.data.split], splits["test"])
+        )
+        return test / train
+    # Of a named set, one fold is the test, and a fifth of the others is for
+    # validation.
+    return 1 / (0.8 * (run.data.folds.num_folds - 1))
 
 
 def _budgets(planned: dict) -> dict:

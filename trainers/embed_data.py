@@ -175,13 +175,23 @@ def _write_parquet(path, columns) -> None:
 
     table = pandas.DataFrame(
         {
-            name: list(column) if column.ndim == 2 else column
+            name: list(column) if column.ndim == 2 else _as_utf_8(column)
             for name, column in columns.items()
         }
     )
     content = io.BytesIO()
     table.to_parquet(content, engine="pyarrow", index=False)
     write_atomically(path, content.getvalue())
+
+
+def _as_utf_8(column):
+    """Escapes names of files that are not UTF-8, as in answers."""
+    if column.dtype.kind != "U":
+        return column
+    return [
+        text.encode("utf-8", "backslashreplace").decode()
+        for text in column.tolist()
+    ]
 
 
 def _write_projector(folder, trained, found, embeddings) -> None:

@@ -131,6 +131,7 @@ def _enroll(
     from trainers.trained.trained import embed_inputs
 
     rate = arguments.false_accept_rate
+    kept = kept_check = None  # of the calibration, if only the rate changes
     if path.exists():
         trained, gallery = open_gallery(
             path, workdir, own_code=arguments.workdir is not None
@@ -142,6 +143,8 @@ def _enroll(
             )
         if rate is None and gallery.calibration_ is not None:
             rate = gallery.calibration_["false_accept_rate"]
+        if arguments.false_accept_rate and not arguments.calibration:
+            kept, kept_check = gallery.calibration_examples_, gallery.typicality
         if arguments.no_threshold or _is_new_calibration(arguments):
             # The old examples may be too few for what is enrolled now.
             gallery.remove_threshold()
@@ -172,7 +175,7 @@ def _enroll(
         )
         enrolled |= set(found.labels)
     others = None
-    if _needs_calibration(arguments, gallery):
+    if kept is None and _needs_calibration(arguments, gallery):
         # Its errors come before the inputs are embedded.
         others, rate = calibration_inputs(
             trained, arguments.calibration, rate, enrolled
@@ -189,10 +192,13 @@ def _enroll(
     if others is not None:
         check_inputs = not arguments.no_input_check
         calibrate(trained, gallery, others, rate, check_inputs)
-    elif arguments.no_input_check:
+    elif kept is not None:
+        gallery.calibrate(kept.embeddings, kept.labels, rate)
+        gallery.typicality = kept_check
+    if arguments.no_input_check:
         gallery.typicality = None
     gallery.save(path)
-    _report(path, gallery)
+    _report(path, gallery, arguments.workdir)
     _draw(gallery, trained.workdir)
 
 
@@ -287,7 +293,7 @@ def _is_new_calibration(arguments) -> bool:
     return bool(arguments.calibration or arguments.false_accept_rate)
 
 
-def _report(path, gallery) -> None:
+def _report(path, gallery, workdir) -> None:
     from embeddings_tf.datasets.listed import listed
 
     classes = gallery.classes_
@@ -315,7 +321,8 @@ def _report(path, gallery) -> None:
         )
     print(
         f"Next: {command_names.module_command('trainers.identify')} "
-        f"--gallery {shlex.quote(str(path))} INPUT"
+        + (f"--workdir {shlex.quote(workdir)} " if workdir else "")
+        + f"--gallery {shlex.quote(str(path))} INPUT"
     )
 
 

@@ -148,7 +148,9 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
         if not rows.any():
             continue
         if name == ENROLLED:
-            right = found["answer"][rows] == labels[rows]
+            right = found["answer"][rows].astype(str) == labels[rows].astype(
+                str
+            )
             print(
                 f"Of {rows.sum()} inputs of {name}, {100 * right.mean():.1f} % "
                 f"are identified and {100 * (~accepted).mean():.1f} % are "
@@ -167,21 +169,31 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
 
 def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
     """Draws the scores and, of labelled inputs, the confusions."""
+    import numpy as np
+
+    from embeddings_tf.scoring.open_set import answer_for_unknown
     from trainers.terminal.pictures import save_picture
 
     def draw():
         from embeddings_tf import viz
 
+        # Inputs unlike the examples are unknown whatever their score is.
+        typical = found.get("typical", np.ones(len(found["score"]), bool))
         scores = {
-            name: found["score"][rows]
-            for name, rows in groups.items()
-            if rows.any()
+            name: found["score"][rows & typical]
+            for name, rows in (groups or {"inputs": typical}).items()
+            if (rows & typical).any()
         }
+        title = "inputs left of the threshold are answered 'unknown'"
+        if gallery.threshold_ is None:
+            title = "scores; without a threshold, no answer is 'unknown'"
+        if not typical.all():
+            title += f"\nwithout {(~typical).sum()} inputs unlike the examples"
         return viz.score_histogram_figure(
             scores or {"inputs": found["score"]},
             gallery.threshold_,
             name=gallery.score.replace("_", " "),
-            title="inputs left of the threshold are answered 'unknown'",
+            title=title,
         )
 
     path = figure or workdir / "identify.png"
@@ -192,9 +204,11 @@ def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
     def draw_confusion():
         from embeddings_tf import viz
 
+        unknown = answer_for_unknown(gallery.unknown, gallery.classes_)
         return viz.confusion_figure(
-            *labelled,
-            classes=gallery.classes_,
+            *(texts.astype(str) for texts in labelled),
+            classes=gallery.classes_.astype(str),
+            unknown=str(unknown),
             title="answers by class of the inputs",
         )
 

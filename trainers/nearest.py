@@ -63,8 +63,8 @@ def nearest(arguments: argparse.Namespace) -> None:
 
     trained = open_trained(workdir, own_code=arguments.workdir is not None)
     gallery = Neighbours(trained.model, path, arguments.approximate)
-    gallery.require(arguments.k)
     inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
+    gallery.wanted(inputs.names, arguments.k)
     values, rows = gallery.find(
         embed_inputs(trained, inputs), inputs.names, arguments.k
     )
@@ -105,7 +105,9 @@ def _print_summary(gallery, inputs, rows) -> None:
         return
     import numpy as np
 
-    known = np.isin(inputs.labels, gallery.examples.labels)
+    known = np.isin(
+        inputs.labels.astype(str), gallery.examples.labels.astype(str)
+    )
     if known.any():
         print(
             f"Of {known.sum()} inputs with their class in the gallery, the "

@@ -13,6 +13,8 @@ from embeddings_tf.datasets.utterances import Utterances
 from embeddings_tf.ops.arguments import integer_at_least
 
 DIVISIONS = ("classes", "examples")
+# Other usual names of this split.
+_VALIDATION = ("val", "valid", "dev")
 
 
 class Source(NamedTuple):
@@ -75,7 +77,10 @@ def select(
     known = [*(SPLITS if own is None else dict.fromkeys(own.tolist())), "all"]
     if split not in known:
         remedy = ""
-        if split in SPLITS[1:] and "train" in known:
+        other = next((s for s in known if s in _VALIDATION), None)
+        if split == "validation" and other is not None:
+            remedy = f" Call the split {other!r} validation."
+        elif split in SPLITS[1:] and "train" in known:
             remedy = (
                 f" Move a fifth of the classes of train to {split}, or remove "
                 "the splits, so that the data is divided."

@@ -149,18 +149,19 @@ class Utterances:
         else:
             rng = np.random.default_rng([int(self._seed), *index.tolist()])
             first = rng.integers(0, excess, endpoint=True)
-        utterances = [self._utterance(number) for number in index]
-        # An empty batch reads one utterance, for its shape.
-        example = utterances[0] if utterances else self._utterance(0)
+        # One utterance at a time, because recordings may be long. An empty
+        # batch reads one, for its shape.
+        example = self._utterance(index[0] if len(index) else 0)
         batch = np.empty(
             (len(index), self.num_frames, *example.shape[1:]), example.dtype
         )
-        for row, utterance in enumerate(utterances):
+        for row, number in enumerate(index):
+            utterance = self._utterance(number) if row else example
             of_frame = utterance.dtype, utterance.shape[1:]
             if of_frame != (example.dtype, example.shape[1:]):
                 raise ValueError(
                     "utterances must have one dtype and one shape of a frame; "
-                    f"{self._called(index[row])} has {of_frame[0]} and "
+                    f"{self._called(number)} has {of_frame[0]} and "
                     f"{of_frame[1]}, {self._called(index[0])} has "
                     f"{example.dtype} and {example.shape[1:]}. Convert them."
                 )

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from embeddings_tf import compat
 from embeddings_tf.ops.global_batch import balance_replicas
 
 
@@ -27,6 +28,8 @@ class OwnLossModel(keras.Model):
     def compile(self, *args, **kwargs):
         self.loss = None
         super().compile(*args, **kwargs)
+        if self.optimizer is not None:
+            compat.sum_gradients_first(self.optimizer)
 
     def make_train_function(self, force=False):
         # Keras would make the variables of the optimizer in the first step,

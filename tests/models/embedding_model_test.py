@@ -1,3 +1,5 @@
+import contextlib
+
 import keras
 import numpy as np
 import pytest
@@ -457,3 +459,27 @@ class Own(keras.layers.Layer):
     def from_config(cls, config):
         layer = keras.saving.deserialize_keras_object(config.pop("layer"))
         return cls(layer, **config)
+
+
+@pytest.mark.parametrize("precision", ["float32", "mixed_float16"])
+def test_clipped_steps_of_two_replicas_equal_those_of_one(precision, strategy):
+    x = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
+    labels = np.repeat(np.arange(4), 2)
+    found = []
+    for scope in (contextlib.nullcontext(), strategy.scope()):
+        with scope:
+            dense = keras.layers.Dense(
+                2, kernel_initializer="ones", dtype=precision
+            )
+            model = EmbeddingModel(
+                keras.Sequential([keras.Input((3,)), dense]),
+                TripletLoss(),
+            )
+            optimizer = keras.optimizers.SGD(1.0, global_clipnorm=0.1)
+            if precision == "mixed_float16":
+                optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+            model.compile(optimizer)
+        model.fit(x, labels, batch_size=8, epochs=2, shuffle=False, verbose=0)
+        found.append(dense.kernel.numpy())
+    assert np.any(found[0] != 1)
+    np.testing.assert_allclose(*found, rtol=1e-3 if "16" in precision else 1e-5)

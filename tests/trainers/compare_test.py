@@ -12,6 +12,8 @@ from tests.trainers.commands import refused
 from trainers import compare
 from trainers import evaluate
 from trainers.config import load_recipe
+from trainers.data.classes import classes_of
+from trainers.data.classes import write_classes
 from trainers.data.data import Data
 from trainers.goals import goal_recipe
 
@@ -105,7 +107,9 @@ def test_only_own_data_is_divided_anew(
 
     def trained(planned, overrides):
         repeat = planned.run.training.seed
-        found.append(load_recipe(goal_recipe.write_recipe(planned)))
+        run = load_recipe(goal_recipe.write_recipe(planned))
+        write_classes(planned.path.parent, classes_of(run, Data(run)))
+        found.append(run)
         both = {"seconds": 60, "commit": "abc"}
         evaluation = {"test": {"recall_at_1": repeat / 7}, **both}
         return {

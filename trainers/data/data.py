@@ -95,7 +95,12 @@ class Data:
         labels are their own names; factors become "value,value,...".
         """
         if labels.ndim == 2:
-            return np.array([",".join(map(str, row)) for row in labels])
+            rows = [tuple(row) for row in labels.tolist()]
+            others = [",".join(map(str, row)) for row in rows]
+            names = self._own_names
+            return np.array(
+                [names.get(*pair) for pair in zip(rows, others, strict=True)]
+            )
         if labels.dtype.kind not in "iu" or not self._own_names:
             return labels
         return np.array([self._own_names[label] for label in labels.tolist()])
@@ -129,14 +134,17 @@ class Data:
         return np.asarray(names).astype(np.str_)
 
     @functools.cached_property
-    def _own_names(self) -> dict[int, str]:
+    def _own_names(self) -> dict[int | tuple[int, ...], str]:
         """Returns names by label of data of the user's own, else none."""
         fields = self.run.data
         if fields.label.feature or not has_all_examples(fields.dataset):
             return {}
         _, labels = load(fields.dataset, "all", self._place)
         _, names = load(fields.dataset, "all", self._place, label="class")
-        return dict(zip(labels.tolist(), names.tolist(), strict=True))
+        keys = labels.tolist()
+        if labels.ndim == 2:
+            keys = list(map(tuple, keys))
+        return dict(zip(keys, names.tolist(), strict=True))
 
     @functools.cached_property
     def num_classes(self) -> int:

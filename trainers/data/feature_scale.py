@@ -44,8 +44,19 @@ def require_differing_features(run: Run, x) -> None:
             f"their largest standard deviation is {largest:.2g}, and "
             f"features_encoder needs {SMALLEST_DEVIATION:g}. {mend}"
         )
+    if network:
+        return
+    constant = np.flatnonzero(deviation == 0)
+    if len(constant):
+        warnings.warn(
+            f"Features {listed([str(column) for column in constant])} (counted "
+            "from 0) are the same for all training examples. Another value "
+            f"later counts up to {1 / SMALLEST_DEVIATION:,.0f} times as much "
+            "as it differs; remove these features.",
+            stacklevel=2,
+        )
     small = np.flatnonzero((deviation > 0) & (deviation < SMALLEST_DEVIATION))
-    if len(small) and not network:
+    if len(small):
         warnings.warn(
             f"Features {listed([str(column) for column in small])} (counted "
             f"from 0) have standard deviations below {SMALLEST_DEVIATION:g}, "

@@ -20,13 +20,16 @@ IMAGES_LOOKED_AT = 100
 NUM_FOLDS = 5
 
 
-def look_at_data(run: Run, fold: int = 0) -> dict:
+def look_at_data(
+    run: Run, fold: int = 0, *, one_is_enough: bool = False
+) -> dict:
     """Looks at a data set, for the recipe of a goal.
 
     Args:
         run: A run with the data set and its division. A named set without
             validation is divided into `NUM_FOLDS` folds by class.
         fold: Index of the fold of such a set.
+        one_is_enough: Whether a combination of factors may have one example.
 
     Returns:
         `train`, `validation` and `test`: the numbers of examples per class;
@@ -50,7 +53,7 @@ def look_at_data(run: Run, fold: int = 0) -> dict:
                 "goal needs two. Add classes or, without splits of your own "
                 "and with six examples of each class, take --split examples"
             )
-        if counts.min() < 2:
+        if counts.min() < 2 and not (one_is_enough and labels.ndim == 2):
             names = data.names_of_classes(name)[first[counts < 2]].tolist()
             raise ValueError(
                 f"the split {name!r} of {dataset} has {len(names)} of "
@@ -69,15 +72,17 @@ def look_at_data(run: Run, fold: int = 0) -> dict:
 def _with_validation(run: Run, fold: int) -> tuple[Run, dict]:
     """Returns the run with validation classes, and its sections of a recipe.
 
-    Named sets with only `train`, or with a `test` of the same classes, are
-    divided into five folds by class. A `test` of other classes stays the test.
+    The `train` of named sets that lack `validation` or `test` is divided into
+    five folds by class. A `test` of other classes stays the test.
     """
     fields = run.data
     if is_own_data(fields.dataset):
         return run, {"division": dataclasses.asdict(fields.division)}
-    if fields.folds.num_folds or _labels(run, "validation") is not None:
+    test = _labels(run, "test")
+    has_both = test is not None and _labels(run, "validation") is not None
+    if fields.folds.num_folds or has_both:
         return run, {}
-    train, test = Data(run).labels("train"), _labels(run, "test")
+    train = Data(run).labels("train")
     chosen = {"split": "train", "num_folds": NUM_FOLDS, "fold": fold}
     if test is not None and not np.isin(test, train).any():
         chosen["test_split"] = "test"

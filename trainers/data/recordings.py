@@ -129,7 +129,10 @@ def repeated(x: datasets.Utterances, num_frames: int) -> datasets.Utterances:
     times = -(-num_frames // x.lengths)
 
     def repeat(number):
-        return np.concatenate([x[number]] * int(times[number]))
+        utterance = x[number]
+        if times[number] == 1:
+            return utterance
+        return np.concatenate([utterance] * int(times[number]))
 
     # Utterances are read on demand.
     return datasets.Utterances(repeat, times * x.lengths, names=x.names)

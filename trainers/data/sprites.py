@@ -3,6 +3,7 @@
 import numpy as np
 
 from embeddings_tf.callbacks.embedding_projector import LARGEST_SPRITE
+from embeddings_tf.datasets import Utterances
 
 
 def sprite_images(x) -> np.ndarray | None:
@@ -12,8 +13,10 @@ def sprite_images(x) -> np.ndarray | None:
     images that a preprocessing has moved out of the range 0 to 255. Says so if
     there are too many pixels.
     """
-    # One example, because recordings have no slices.
-    shape = np.shape(x[0])
+    if isinstance(x, Utterances):  # they have no slices
+        return None
+    # Not x[0], which is the whole file of an image.
+    shape = np.shape(x[np.arange(1)])[1:]
     if len(shape) != 3 or shape[-1] not in (1, 3):
         return None
     side = int(np.ceil(np.sqrt(len(x)))) * max(shape[:2])

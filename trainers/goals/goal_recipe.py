@@ -76,6 +76,7 @@ def plan_recipe(
     data = look_at_data(
         data_to_look_at(dataset, split, division_seed, overrides),
         division_seed % NUM_FOLDS,
+        one_is_enough=goal == "disentangle",
     )
     config = goal_config(dataset, goal, method, data, command == "compare")
     if command == "compare" and not config["encoder"].get("gaussian"):

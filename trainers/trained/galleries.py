@@ -42,7 +42,10 @@ def open_gallery(path: pathlib.Path, workdir: str, *, own_code: bool):
         ValueError: If the file is damaged, or of another model.
     """
     trained = open_trained(workdir, own_code=own_code)
-    return trained, scoring.Gallery.load(path, trained.model, embedded=True)
+    gallery = scoring.Gallery.load(path, trained.model, embedded=True)
+    if own_code:  # the run may have moved
+        gallery.source = relative_path(trained.workdir, path)
+    return trained, gallery
 
 
 def rows_to_enroll(found: Inputs, classes, examples_per_class) -> np.ndarray:

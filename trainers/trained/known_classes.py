@@ -58,7 +58,8 @@ def groups_of_classes(
         (CALIBRATION, np.unique(arrays.get("calibration_labels", []))),
         (OTHER, labels),
     ):
-        found[name] = left & np.isin(labels, classes)
+        names = np.asarray(classes).astype(str)
+        found[name] = left & np.isin(labels.astype(str), names)
         left &= ~found[name]
     return {name: rows for name, rows in found.items() if rows.any()}
 

@@ -45,12 +45,23 @@ class Neighbours:
         by_score = self._search.compare == "score"
         return "log-likelihood ratio" if by_score else "distance"
 
-    def require(self, count: int) -> None:
-        """Raises ValueError if there are fewer examples than neighbours."""
-        if count > len(self.examples):
+    def wanted(self, names: np.ndarray, count: int) -> int:
+        """Returns how many neighbours to search, with the inputs themselves.
+
+        Raises:
+            ValueError: If the gallery has too few examples.
+        """
+        of_gallery, own = _files(self.examples.names), _files(names)
+        files, counts = np.unique(of_gallery, return_counts=True)
+        is_own = np.isin(files, own) & (files != "")
+        most = int(counts[is_own].max(initial=0))
+        if count + most > len(self.examples):
+            itself = f", {most} of them an input itself" if most else ""
             raise ValueError(
                 f"--k {count}: {self.path} has {len(self.examples)} examples"
+                f"{itself}; choose at most --k {len(self.examples) - most}"
             )
+        return count + most
 
     def find(
         self, embeddings: np.ndarray, names: np.ndarray, count: int
@@ -58,20 +69,18 @@ class Neighbours:
         """Returns values and rows of neighbours, both `(n, count)`.
 
         Raises:
-            ValueError: If a file that is in the gallery leaves too few.
+            ValueError: As `wanted`.
         """
         of_gallery, own = _files(self.examples.names), _files(names)
-        is_inside = np.isin(own, of_gallery) & (own != "")
-        wanted = count + int(is_inside.any())
-        self.require(wanted)
+        wanted = self.wanted(names, count)
         values, rows = self._searched(embeddings, wanted)
         if wanted == count:
             return values, rows
-        hidden = (of_gallery[rows] == own[:, None]) & (own[:, None] != "")
-        # Without itself among the first, the last neighbour is one too many.
-        hidden[~hidden.any(axis=1), -1] = True
-        hidden &= np.cumsum(hidden, axis=1) == 1
-        return tuple(x[~hidden].reshape(-1, count) for x in (values, rows))
+        itself = (of_gallery[rows] == own[:, None]) & (own[:, None] != "")
+        shown = np.argsort(itself, axis=1, kind="stable")[:, :count]
+        return tuple(
+            np.take_along_axis(x, shown, axis=1) for x in (values, rows)
+        )
 
     def _searched(self, embeddings: np.ndarray, count: int) -> tuple:
         """Searches block by block, with progress."""
@@ -85,14 +94,15 @@ class Neighbours:
 
     def caption(self, row: int) -> str:
         """The class of an example, or its name if it has none."""
-        label = self.examples.labels[row] if self.has_labels else ""
+        label = str(self.examples.labels[row]) if self.has_labels else ""
         return label or pathlib.PurePath(self.examples.names[row]).name
 
     def is_right(self, inputs: Inputs, rows: np.ndarray) -> np.ndarray | None:
         """Whether neighbours are of the class; None if that is not known."""
         if inputs.labels is None or not self.has_labels:
             return None
-        return self.examples.labels[rows] == inputs.labels[:, None]
+        labels = self.examples.labels[rows].astype(str)
+        return labels == inputs.labels.astype(str)[:, None]
 
     def columns(self, inputs: Inputs, values, rows) -> dict:
         """Columns for a file, with one row per input and neighbour."""
@@ -113,16 +123,26 @@ class Neighbours:
     def pictures(self, inputs: Inputs, some, rows) -> tuple | None:
         """Images of some inputs and of their neighbours; None if not files."""
         names = self.examples.names[rows]
-        if not isinstance(inputs.x, Images) or not all(
+        own = inputs.names[some]
+        # With a frozen network, inputs are features of the files.
+        files = names.ravel().tolist() + own.tolist() * (
+            not isinstance(inputs.x, Images)
+        )
+        if not all(
             name.lower().endswith(EXTENSIONS) and os.path.isfile(name)
-            for name in names.ravel()
+            for name in files
         ):
             return None
+        queries = inputs.x
+        if not isinstance(queries, Images):
+            queries = dict(
+                zip(some, image_files("", own.tolist()), strict=True)
+            )
         images = image_files("", names.ravel().tolist())
         found = [images[number] for number in range(len(images))]
         count = rows.shape[1]
         return (
-            [inputs.x[int(number)] for number in some],
+            [queries[int(number)] for number in some],
             [found[n : n + count] for n in range(0, len(found), count)],
         )
 

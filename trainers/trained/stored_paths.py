@@ -31,13 +31,13 @@ def stored_names(
     """
     folder = file.parent.resolve()
     stored = {
-        os.path.abspath(os.path.join(folder, name)): name for name in known
+        os.path.realpath(os.path.join(folder, name)): name for name in known
     }
     found = []
     for name in names.tolist():
         if os.path.isfile(name):
             new = name if os.path.isabs(name) else os.path.relpath(name, folder)
-            name = stored.get(os.path.abspath(name), new)
+            name = stored.get(os.path.realpath(name), new)
         found.append(name)
     return np.array(found)
 

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from embeddings_tf import models
+from embeddings_tf.compat import sum_gradients_first
 from embeddings_tf.losses.teachable_rows import watch_teachable_rows
 from embeddings_tf.models.gaussian_output import require_match
 from trainers.config.load import build
@@ -83,6 +84,7 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
         loss = build(run.method, "method")
         require_match(models.has_gaussian_output(model), loss)
         model.compile(optimizer=optimizer, loss=loss)
+        sum_gradients_first(model.optimizer)
         # Made in the first step, its variables would have it traced twice.
         optimizer.build(model.trainable_variables)
         if hasattr(loss, "batch_needs"):
