@@ -41,9 +41,22 @@ def sum_gradients_first(optimizer) -> None:
     overflows in those of the first replica, before it sums them. A step of
     several replicas then differs from a step of one. A second call changes
     nothing.
+
+    Raises:
+        ValueError: If Keras's optimizer cannot do a step of several replicas.
     """
     kind = type(optimizer)
+    # Half precision wraps the optimizer.
     inner = getattr(optimizer, "inner_optimizer", optimizer)
+    num_replicas = tf.distribute.get_strategy().num_replicas_in_sync
+    for field in ("gradient_accumulation_steps", "ema_overwrite_frequency"):
+        value = getattr(inner, field, None)
+        if num_replicas > 1 and value:
+            raise ValueError(
+                f"{type(inner).__name__} has {field}={value}, which Keras can "
+                f"do only on one replica; there are {num_replicas}. Leave it "
+                "out, or train on one device"
+            )
 
     def apply(grads, trainable_variables=None):
         context = tf.distribute.get_replica_context()

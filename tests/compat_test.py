@@ -145,6 +145,28 @@ def test_an_overflow_of_any_replica_skips_the_step(overflow, strategy):
     )
 
 
+@pytest.mark.parametrize(
+    "field", ["gradient_accumulation_steps", "ema_overwrite_frequency"]
+)
+def test_what_keras_cannot_do_on_replicas_is_refused(field, strategy):
+    fields = {"use_ema": True, field: 2}
+
+    def prepare():
+        optimizer = keras.optimizers.SGD(1.0, **fields)
+        for wrapped in (
+            optimizer,
+            keras.optimizers.LossScaleOptimizer(optimizer),
+        ):
+            compat.sum_gradients_first(wrapped)
+
+    prepare()
+    with (
+        strategy.scope(),
+        pytest.raises(ValueError, match=f"SGD has {field}=2.* there are 2"),
+    ):
+        prepare()
+
+
 def test_downloads_are_not_repeated_inside_the_block_only():
     before = downloader.MAX_RETRIES
     assert before > 0

@@ -240,6 +240,10 @@ def _new_model(run: Run, data: Data) -> keras.Model:
     model = build_model(run, data.input_spec, data.num_classes)
     if run.training.initial_weights:
         copy_initial_weights(model, run.training.initial_weights)
+    if not model.optimizer.built:
+        # Some optimizers start from the weights. Made in the first step, the
+        # variables would have it traced twice.
+        model.optimizer.build(model.trainable_variables)
     return model
 
 

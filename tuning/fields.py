@@ -58,11 +58,16 @@ def choose_published(
 
 
 def set_learning_rate(config, value: float) -> None:
-    """Sets the learning rate, or the initial one of a schedule."""
+    """Sets the learning rate, of a schedule the initial or the largest one."""
     name = "optimizer.learning_rate"
-    if hasattr(config.optimizer.learning_rate, "keys"):
-        name += ".initial_learning_rate"
-    set_field(config, name, value)
+    schedule = config.optimizer.learning_rate
+    if not hasattr(schedule, "keys"):
+        set_field(config, name, value)
+    elif schedule.name == "InverseSquareRootDecay":
+        scale = value * schedule.warmup_steps**0.5
+        set_field(config, f"{name}.scale", scale)
+    else:
+        set_field(config, f"{name}.initial_learning_rate", value)
 
 
 def choose_distance(

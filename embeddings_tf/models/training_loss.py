@@ -29,7 +29,8 @@ class OwnLossModel(keras.Model):
         self.loss = None
         super().compile(*args, **kwargs)
         if self.optimizer is not None:
-            compat.sum_gradients_first(self.optimizer)
+            with self.distribute_strategy.scope():
+                compat.sum_gradients_first(self.optimizer)
 
     def make_train_function(self, force=False):
         # Keras would make the variables of the optimizer in the first step,

@@ -1,7 +1,9 @@
 """Recipes of the learned distance on images: studies and fine-tuning."""
 
+import dataclasses
 import json
 import shutil
+import types
 
 import keras
 import numpy as np
@@ -13,13 +15,16 @@ from embeddings_tf import models
 from embeddings_tf import objectives
 from tests.trainers.images import images
 from trainers import evaluate
+from trainers import fit
 from trainers import train
+from trainers.config import load_recipe
 from trainers.data import data
 from trainers.data.examples import examples_of_folds
 from trainers.evaluators import verification
 from trainers.measures import trial_measures
 from trainers.training import checkpoint
 from trainers.training.initial_weights import copy_initial_weights
+from trainers.training.model import build_model
 
 SHORT = (
     "deterministic=False",
@@ -200,6 +205,25 @@ def test_weights_of_another_model_are_refused(
         copy_initial_weights(
             small_model(**fresh), str(tmp_path / "model.keras")
         )
+
+
+def test_an_optimizer_starts_from_the_initial_weights(tmp_path):
+    """The averages of a schedule-free optimizer begin with the weights."""
+    file = tmp_path / "model.keras"
+    fields = ["encoder.name=features_encoder", "encoder.num_features=4"]
+    recipe = "omniglot_retrieval_triplet"
+    run = load_recipe(recipe, [*fields, "optimizer.name=ScheduleFreeAdamW"])
+    trained = build_model(run)
+    trained.optimizer.build(trained.trainable_variables)
+    trained.save(file)
+    training = dataclasses.replace(run.training, initial_weights=str(file))
+    any_data = types.SimpleNamespace(input_spec=None, num_classes=None)
+    found = fit._new_model(
+        dataclasses.replace(run, training=training), any_data
+    )
+    averages = found.optimizer._momentums
+    for a, b in zip(trained.trainable_weights, averages, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from trainers.training import model
 from tuning import methods
 from tuning.fields import choose
 from tuning.fields import set_field
+from tuning.fields import set_learning_rate
 from tuning.search import SPACES
 from tuning.search import run_maker
 from tuning.search import space_names
@@ -372,3 +373,28 @@ def test_shares_of_few_dimensions_do_not_coincide():
     for dim, numbers in expected.items():
         found = [methods.num_dims(s, dim) for s in methods.SHARES_OF_DIMS]
         assert found == numbers
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        (0.1, 0.25),
+        (
+            {"name": "CosineDecay", "initial_learning_rate": 0.1},
+            {"name": "CosineDecay", "initial_learning_rate": 0.25},
+        ),
+        (
+            # The largest rate, at the end of the warm-up, is scale / sqrt(16).
+            {"name": "InverseSquareRootDecay", "scale": 3, "warmup_steps": 16},
+            {"name": "InverseSquareRootDecay", "scale": 1, "warmup_steps": 16},
+        ),
+    ],
+)
+def test_a_learning_rate_is_set_in_every_schedule(schedule, expected):
+    config = ml_collections.ConfigDict(
+        {"optimizer": {"learning_rate": schedule}},
+        type_safe=False,
+    )
+    set_learning_rate(config, 0.25)
+    found = config.to_dict()["optimizer"]["learning_rate"]
+    assert found == expected

@@ -254,7 +254,7 @@ def measure(
             labels=names[rows],
             seen=np.isin(labels[rows], trained),
             factors={title: values[rows] for title, values in factors.items()},
-            title=f"{run.data.dataset}: clean test images",
+            title=f"{run.data.dataset}: clean examples",
         )
     return results, figures
 

@@ -85,8 +85,6 @@ def _build_model(run: Run, num_classes: int | None) -> keras.Model:
         require_match(models.has_gaussian_output(model), loss)
         model.compile(optimizer=optimizer, loss=loss)
         sum_gradients_first(model.optimizer)
-        # Made in the first step, its variables would have it traced twice.
-        optimizer.build(model.trainable_variables)
         if hasattr(loss, "batch_needs"):
             watch_teachable_rows(model, loss)
     return model
