@@ -37,6 +37,7 @@ from trainers.training.plateau import ReduceOnPlateau
 from trainers.training.steps_per_execution import steps_per_execution
 from trainers.training.watch import watch
 from trainers.workdirs import workdir as workdirs
+from trainers.workdirs.fingerprint import fingerprint
 from trainers.workdirs.provenance import provenance
 from trainers.workdirs.same_data import FINGERPRINTS
 from trainers.workdirs.same_data import TRAINING_FINGERPRINT
@@ -71,7 +72,12 @@ def fit(
 
 
 def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
-    strategies.require_same(strategy, workdirs.recipe_fields(run))
+    strategies.require_same(
+        strategy,
+        workdirs.recipe_fields(run),
+        "the recipe of this worker differs from the chief's; start all workers "
+        "with the same --config, overrides and version",
+    )
     keras.utils.set_random_seed(run.training.seed)
     restored = state = None
     is_claimed = False
@@ -93,6 +99,13 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     if state:
         print(f"Going on after epoch {first_epoch}.")
     data = Data(run)
+    if run.training.strategy == "multi_worker":
+        strategies.require_same(
+            strategy,
+            {"training data": fingerprint(data)},
+            f"{run.data.dataset} has other training examples on this worker "
+            "than on the chief; copy the chief's data to every machine",
+        )
     if workdir is None:
         _train_beside_the_chief(run, data, strategy, first_epoch)
         return {}

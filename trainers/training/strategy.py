@@ -269,7 +269,7 @@ def from_chief(strategy, values: list) -> list:
     ]
 
 
-def require_same(strategy, fields: dict) -> None:
+def require_same(strategy, fields: dict, message: str) -> None:
     """Raises ValueError on a worker whose fields differ from the chief's."""
     import numpy as np
 
@@ -277,10 +277,7 @@ def require_same(strategy, fields: dict) -> None:
     digest = np.frombuffer(hashlib.sha256(text.encode()).digest(), np.int64)
     (of_chief,) = from_chief(strategy, [digest])
     if not np.array_equal(of_chief, digest):
-        raise ValueError(
-            "the recipe of this worker differs from the chief's; start all "
-            "workers with the same --config, overrides and version"
-        )
+        raise ValueError(message)
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from tests.trainers.train_test import one_line_error
 from tests.trainers.train_test import start
 from tests.trainers.train_test import state_of
 from tests.trainers.train_test import train
+from trainers import fit
 from trainers.config import load_recipe
 from trainers.data.data import Data
 from trainers.fit import build_model
@@ -301,6 +302,24 @@ def assert_not_all_have_started(result):
     assert code == -signal.SIGALRM
     assert err.startswith("error: not all workers of TF_CONFIG have started")
     assert "within 1 s" in err and err.count("\n") == 1
+
+
+def test_a_worker_with_other_data_is_refused(monkeypatch):
+    """Of recipe, epoch and data, the data is not the chief's."""
+    compared = []
+
+    def from_chief(strategy, values):
+        compared.append(values)
+        return [value + (len(compared) == 3) for value in values]
+
+    plain = tf.distribute.get_strategy()
+    monkeypatch.setattr(strategies, "create", lambda name: plain)
+    monkeypatch.setattr(strategies, "from_chief", from_chief)
+    run = load_recipe(TINY, ["strategy=multi_worker", "deterministic=False"])
+    monkeypatch.setattr(fit, "_train_beside_the_chief", pytest.fail)
+    with pytest.raises(ValueError, match="copy the chief's data to every"):
+        # Of a worker that is not the chief.
+        fit.fit(run, TINY, None)
 
 
 @pytest.mark.slow
