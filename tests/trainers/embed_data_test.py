@@ -1,3 +1,6 @@
+import os
+import shutil
+import sys
 import types
 
 import keras
@@ -128,6 +131,18 @@ def test_files_without_labels(colours, tmp_path):
     assert call(embed_data, *words, "--output", tmp_path / "a.npz") == 0
     with np.load(tmp_path / "a.npz") as file:
         assert sorted(file.files) == ["embedding", "paths", "settings"]
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="names of files are text"
+)
+def test_a_table_of_names_that_are_not_utf_8(colours, tmp_path):
+    photo = os.fsencode(tmp_path) + b"/caf\xe9.png"
+    shutil.copy(colours / "photos" / "c00" / "0.png", photo)
+    words = ["--workdir", colours / "run", os.fsdecode(photo)]
+    assert call(embed_data, *words, "--output", tmp_path / "a.parquet") == 0
+    (found,) = pandas.read_parquet(tmp_path / "a.parquet")["paths"]
+    assert found == f"{tmp_path}/caf\\udce9.png"
 
 
 def test_projector(words, tmp_path):

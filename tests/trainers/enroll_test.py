@@ -191,6 +191,27 @@ def test_another_calibration(gallery, colours, tmp_path):
     assert set(contents(gallery)["calibration_labels"]) == set(TEST[4:8])
 
 
+def test_another_rate_keeps_the_calibration_examples(
+    gallery, colours, tmp_path
+):
+    others = tmp_path / "others"
+    for name in TEST[4:8]:
+        shutil.copytree(colours / "photos" / name, others / name)
+    words = ["--gallery", gallery, "--false-accept-rate"]
+    assert call(enroll, *words, 0.2, "--calibration", others) == 0
+    shutil.rmtree(others)
+    before = contents(gallery)
+    assert call(enroll, *words, 0.3) == 0
+    after = contents(gallery)
+    for name in ("calibration_labels", "calibration_embeddings"):
+        np.testing.assert_array_equal(after[name], before[name])
+    rates = [
+        json.loads(str(found["settings"]))["calibration"]["false_accept_rate"]
+        for found in (before, after)
+    ]
+    assert rates == [0.2, 0.3]
+
+
 def test_a_calibration_that_is_too_small_can_be_replaced(
     gallery, colours, capsys
 ):

@@ -1,4 +1,5 @@
 import csv
+import pathlib
 import shutil
 
 import numpy as np
@@ -112,6 +113,23 @@ def test_a_file_is_the_query_in_another_folder(
     assert call(nearest, *words, "--output", "../a.csv") == 0
     found = {row["neighbour"] for row in read("../a.csv")}
     assert found == {f"{n}.png" for n in range(1, 6)}
+
+
+def test_every_copy_of_the_input_is_left_out(colours, tmp_path, capsys):
+    """A class that is linked a second time has all its images twice."""
+    photos, photo = tmp_path / "data", tmp_path / "data" / TEST[0]
+    shutil.copytree(colours / "photos" / TEST[0], photo)
+    (photos / "link").symlink_to(photo)
+    words = ["--workdir", colours / "run", *sorted(photos.glob("*/*.png"))]
+    assert call(embed_data, *words, "--output", tmp_path / "g.npz") == 0
+    words = ["--gallery", tmp_path / "g.npz", photo / "0.png", "--k"]
+    assert call(nearest, *words, 10, "--output", tmp_path / "a.csv") == 0
+    found = [
+        pathlib.Path(r["neighbour"]).name for r in read(tmp_path / "a.csv")
+    ]
+    assert sorted(found) == sorted([f"{n}.png" for n in range(1, 6)] * 2)
+    error = refused(capsys, nearest, *words, 11)
+    assert "12 examples, 2 of them an input itself" in error
 
 
 def test_gaussians_are_compared_by_their_means(trained, tmp_path):
