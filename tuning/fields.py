@@ -58,14 +58,20 @@ def choose_published(
 
 
 def set_learning_rate(config, value: float) -> None:
-    """Sets the learning rate, of a schedule the initial or the largest one."""
+    """Sets the learning rate, of a schedule the first after a warm-up."""
     name = "optimizer.learning_rate"
     schedule = config.optimizer.learning_rate
     if not hasattr(schedule, "keys"):
         set_field(config, name, value)
-    elif schedule.name == "InverseSquareRootDecay":
+    elif "boundaries" in schedule:
+        first, *_ = schedule["values"]  # a ConfigDict also has a method values
+        rates = tuple(value / first * rate for rate in schedule["values"])
+        set_field(config, f"{name}.values", rates)
+    elif "warmup_steps" in schedule and "scale" in schedule:
         scale = value * schedule.warmup_steps**0.5
         set_field(config, f"{name}.scale", scale)
+    elif schedule.get("warmup_target") is not None:
+        set_field(config, f"{name}.warmup_target", value)
     else:
         set_field(config, f"{name}.initial_learning_rate", value)
 

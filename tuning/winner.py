@@ -174,6 +174,11 @@ def _of_length(
             steps = round((value + warmup) * num_batches / own) - warmup
             steps = max(1, steps)
             found.append(f"optimizer.{field}={steps}")
+    rate = run.optimizer.arguments.get("learning_rate")
+    boundaries = getattr(rate, "arguments", {}).get("boundaries")
+    if boundaries:
+        steps = [max(1, round(b * num_batches / own)) for b in boundaries]
+        found.append(f"optimizer.learning_rate.boundaries={steps}")
     return found
 
 

@@ -153,7 +153,8 @@ class TrainingDiagnostics(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         if self.every_steps is None:
-            self._write(self._step())
+            # A callback may have set the rate of the next epoch already.
+            self._write(self._step(), (logs or {}).get("learning_rate"))
 
     def on_train_end(self, logs=None):
         if self._writer is not None:
@@ -163,7 +164,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
     def _step(self) -> int:
         return int(self.model.optimizer.iterations.numpy())
 
-    def _write(self, step: int) -> None:
+    def _write(self, step: int, rate: float | None = None) -> None:
         embeddings, self.values = self._gradients.measure()
         method, labels = Method(self.model), self.labels[:MOST_ROWS]
         embeddings = embeddings[:MOST_ROWS]
@@ -172,7 +173,8 @@ class TrainingDiagnostics(keras.callbacks.Callback):
         else:
             self.values["norm"] = np.nan
         self.values |= self._uncertainty()
-        rate = self.model.optimizer.learning_rate  # maybe a plain number
+        if rate is None:
+            rate = self.model.optimizer.learning_rate  # maybe a plain number
         rate = float(keras.ops.convert_to_numpy(rate))
         self.values |= {"learning_rate": rate, **method.diagnostics()}
         if self._writer is None:

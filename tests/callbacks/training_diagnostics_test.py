@@ -387,6 +387,23 @@ def test_not_a_batch(x, labels, error, tmp_path):
         callbacks.TrainingDiagnostics(x, labels, tmp_path)
 
 
+def test_the_rate_of_an_epoch_is_not_that_of_the_next(tmp_path):
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    model.compile(keras.optimizers.SGD(0.5), losses.TripletLoss())
+    lower = keras.callbacks.ReduceLROnPlateau("loss", 0.1, 1, min_delta=100)
+    x, labels = np.ones((4, 3), "float32"), np.array([0, 0, 1, 1])
+    watch = callbacks.TrainingDiagnostics(x, labels, tmp_path)
+    found = []
+
+    class Rates(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            found.append(watch.values["learning_rate"])
+
+    calls = [lower, watch, Rates()]
+    model.fit(x, labels, epochs=3, verbose=0, callbacks=calls)
+    np.testing.assert_allclose(found, [0.5, 0.5, 0.05])
+
+
 def test_a_learning_rate_that_is_a_plain_number(tmp_path):
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
     rate = keras.optimizers.SGD(learning_rate=lambda: 0.25)

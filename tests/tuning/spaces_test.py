@@ -384,6 +384,14 @@ def test_shares_of_few_dimensions_do_not_coincide():
             {"name": "CosineDecay", "initial_learning_rate": 0.25},
         ),
         (
+            {"name": "CosineDecay", "warmup_target": 0.1},
+            {"name": "CosineDecay", "warmup_target": 0.25},
+        ),
+        (
+            {"boundaries": [3, 5], "values": [0.1, 0.01, 0.2]},
+            {"boundaries": [3, 5], "values": [0.25, 0.025, 0.5]},
+        ),
+        (
             # The largest rate, at the end of the warm-up, is scale / sqrt(16).
             {"name": "InverseSquareRootDecay", "scale": 3, "warmup_steps": 16},
             {"name": "InverseSquareRootDecay", "scale": 1, "warmup_steps": 16},

@@ -119,6 +119,19 @@ def test_a_decay_in_steps_is_stretched_with_the_training(tmp_path):
     assert "steps_per_epoch=300" in fields and "num_epochs=20" in fields
 
 
+def test_boundaries_are_stretched_with_the_training(tmp_path):
+    pieces = {
+        "name": "PiecewiseConstantDecay",
+        "boundaries": [4_000, 6_000],
+        "values": [1e-3, 1e-4, 1e-5],
+    }
+    search = search_with(pieces, tmp_path)
+    recipe, fields = winner.winning_overrides(search, 6_000, [])
+    assert "optimizer.learning_rate.boundaries=[3000, 4500]" in fields
+    rate = load_recipe(recipe, fields).optimizer.arguments["learning_rate"]
+    assert list(rate.arguments["boundaries"]) == [3_000, 4_500]
+
+
 def test_a_warm_up_keeps_its_length(tmp_path):
     warm = {
         "name": "CosineDecay",
