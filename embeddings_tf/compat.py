@@ -51,6 +51,8 @@ def sum_gradients_first(optimizer) -> None:
     num_replicas = tf.distribute.get_strategy().num_replicas_in_sync
     for field in ("gradient_accumulation_steps", "ema_overwrite_frequency"):
         value = getattr(inner, field, None)
+        if field.startswith("ema") and not inner.use_ema:
+            continue  # it has no effect
         if num_replicas > 1 and value:
             raise ValueError(
                 f"{type(inner).__name__} has {field}={value}, which Keras can "

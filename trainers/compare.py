@@ -228,15 +228,18 @@ def _test_to_train(plan, own_divisions: bool) -> float:
         return 0.0
     run, path = plan.run, plan.path.parent / FILE
     if path.exists():
-        splits = read_json(path, "train again")["splits"]
+        found = read_json(path, "train again")
         by_class = run.data.division.by == "classes"
-        train, test = (
-            len(found) if by_class else sum(found.values())
-            for found in (splits[run.data.split], splits["test"])
-        )
-        return test / train
-    # Of a named set, one fold is the test, and a fifth of the others is for
-    # validation.
+        # Something else than the labels may be divided, such as speakers.
+        splits = found.get("divided", {}) if by_class else {}
+        splits = splits or found["splits"]
+        if "test" in splits:
+            train, test = (
+                len(names) if by_class else sum(names.values())
+                for names in (splits[run.data.split], splits["test"])
+            )
+            return test / train
+    # One fold is the test, and a fifth of the others is for validation.
     return 1 / (0.8 * (run.data.folds.num_folds - 1))
 
 

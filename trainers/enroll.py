@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
         "--calibration",
         metavar="DATA",
         help="folder or data set with classes that are not enrolled; default: "
-        "the validation split of the run",
+        "as in the gallery; else the validation split of the run",
     )
     result.add_argument(
         "--no-input-check",
@@ -125,6 +125,7 @@ def _enroll(
     from trainers.trained.galleries import calibration_inputs
     from trainers.trained.galleries import new_gallery
     from trainers.trained.galleries import open_gallery
+    from trainers.trained.galleries import promised_rate
     from trainers.trained.galleries import rows_to_enroll
     from trainers.trained.stored_paths import full_names
     from trainers.trained.stored_paths import stored_names
@@ -144,7 +145,7 @@ def _enroll(
         if rate is None and gallery.calibration_ is not None:
             rate = gallery.calibration_["false_accept_rate"]
         if arguments.false_accept_rate and not arguments.calibration:
-            kept, kept_check = gallery.calibration_examples_, gallery.typicality
+            kept, kept_check = gallery.held_out_examples_, gallery.typicality
         if arguments.no_threshold or _is_new_calibration(arguments):
             # The old examples may be too few for what is enrolled now.
             gallery.remove_threshold()
@@ -175,8 +176,10 @@ def _enroll(
         )
         enrolled |= set(found.labels)
     others = None
-    if kept is None and _needs_calibration(arguments, gallery):
-        # Its errors come before the inputs are embedded.
+    # Errors of the calibration come before the inputs are embedded.
+    if kept is not None:
+        promised_rate(set(kept.labels) - enrolled, rate)
+    elif _needs_calibration(arguments, gallery):
         others, rate = calibration_inputs(
             trained, arguments.calibration, rate, enrolled
         )

@@ -142,9 +142,10 @@ def _fit(run: Run, recipe, workdir, strategy, hparams) -> dict:
     logs = workdir / "tensorboard"
     callbacks = [
         held_out,
-        *_plateau(run, saver.state),
         throughput,
         *watch(run, recipe, logs, sample, held_out, saver.state, hparams),
+        # Lowers the rate of the next epoch, so TensorBoard comes before it.
+        *_plateau(run, saver.state),
         saver,
     ]
     batches = throughput.measured(batches)

@@ -187,7 +187,11 @@ def _draw(gallery, groups, found, labelled, figure, workdir) -> None:
         title = "inputs left of the threshold are answered 'unknown'"
         if gallery.threshold_ is None:
             title = "scores; without a threshold, no answer is 'unknown'"
-        if not typical.all():
+        if not typical.any():
+            title = (
+                "all inputs are unlike the examples, and are answered 'unknown'"
+            )
+        elif not typical.all():
             title += f"\nwithout {(~typical).sum()} inputs unlike the examples"
         return viz.score_histogram_figure(
             scores or {"inputs": found["score"]},

@@ -58,14 +58,14 @@ def choose_published(
 
 
 def set_learning_rate(config, value: float) -> None:
-    """Sets the learning rate, of a schedule the first after a warm-up."""
+    """Sets the learning rate, of a schedule the largest one."""
     name = "optimizer.learning_rate"
     schedule = config.optimizer.learning_rate
     if not hasattr(schedule, "keys"):
         set_field(config, name, value)
     elif "boundaries" in schedule:
-        first, *_ = schedule["values"]  # a ConfigDict also has a method values
-        rates = tuple(value / first * rate for rate in schedule["values"])
+        rates = schedule["values"]  # a ConfigDict also has a method values
+        rates = tuple(value / max(rates) * rate for rate in rates)
         set_field(config, f"{name}.values", rates)
     elif "warmup_steps" in schedule and "scale" in schedule:
         scale = value * schedule.warmup_steps**0.5

@@ -66,6 +66,8 @@ class Gallery:
     Attributes:
         classes_: The enrolled labels, sorted, `(classes,)`.
         examples_: `embeddings`, `labels` and `names` of the enrolled examples.
+        held_out_examples_: The same of the last `calibrate`, without `names`.
+        calibration_examples_: Those whose class is not enrolled since.
         threshold_: The smallest accepted score; None before `calibrate`.
         calibration_: Promised rate, method, numbers of calibration classes and
             examples, and their accepted share. None before `calibrate`.
@@ -156,6 +158,11 @@ class Gallery:
         if self._held_out is None:
             return None
         return not_enrolled(self._held_out[0], self.examples_)
+
+    @property
+    def held_out_examples_(self) -> LabelledEmbeddings | None:
+        """All examples of the last `calibrate`; None without a threshold."""
+        return None if self._held_out is None else self._held_out[0]
 
     def fit(self, x, labels, names=None) -> "Gallery":
         """Enrolls classes, and forgets the classes enrolled before."""

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import types
 
 import numpy as np
 import pytest
@@ -235,3 +236,26 @@ def test_two_methods_and_a_second_call(tmp_path, capsys):
     np.savez(tmp_path / "data.npz", x=x[::-1].astype("f4"), labels=labels)
     shutil.rmtree(folder)
     assert "has other training examples" in refused(capsys, compare, *words)
+
+
+def test_repeats_that_divide_speakers(tmp_path):
+    """Not the labels of the training, which are in every split."""
+    run = types.SimpleNamespace(
+        data=types.SimpleNamespace(
+            split="train", division=types.SimpleNamespace(by="classes")
+        )
+    )
+    plan = types.SimpleNamespace(run=run, path=tmp_path / "recipe.py")
+    emotions = {"calm": 5, "glad": 6}
+    found = {
+        "splits": {"train": emotions, "test": emotions},
+        "divided": {"train": ["a", "b", "c"], "test": ["d"]},
+    }
+    write_classes(tmp_path, found)
+    assert compare._test_to_train(plan, True) == pytest.approx(1 / 3)
+    write_classes(tmp_path, found | {"divided": {}})
+    assert compare._test_to_train(plan, True) == 1
+    run.data.division.by = "examples"
+    write_classes(tmp_path, {"splits": {"train": {"a": 6}, "test": {"a": 2}}})
+    assert compare._test_to_train(plan, True) == pytest.approx(1 / 3)
+    assert compare._test_to_train(plan, False) == 0

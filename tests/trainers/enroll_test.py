@@ -192,8 +192,9 @@ def test_another_calibration(gallery, colours, tmp_path):
 
 
 def test_another_rate_keeps_the_calibration_examples(
-    gallery, colours, tmp_path
+    gallery, colours, tmp_path, capsys
 ):
+    """Also of classes that are enrolled, and may be removed again."""
     others = tmp_path / "others"
     for name in TEST[4:8]:
         shutil.copytree(colours / "photos" / name, others / name)
@@ -201,15 +202,20 @@ def test_another_rate_keeps_the_calibration_examples(
     assert call(enroll, *words, 0.2, "--calibration", others) == 0
     shutil.rmtree(others)
     before = contents(gallery)
-    assert call(enroll, *words, 0.3) == 0
+    one = [colours / "photos", "--classes", TEST[4], "--split", "test"]
+    assert "at least 1 / (classes + 1)" in refused(
+        capsys, enroll, *words, 0.2, *one
+    )
+    assert call(enroll, *words, 0.3, *one) == 0
     after = contents(gallery)
     for name in ("calibration_labels", "calibration_embeddings"):
         np.testing.assert_array_equal(after[name], before[name])
+    assert call(enroll, *words, 0.2, "--remove", TEST[4]) == 0
     rates = [
         json.loads(str(found["settings"]))["calibration"]["false_accept_rate"]
-        for found in (before, after)
+        for found in (before, after, contents(gallery))
     ]
-    assert rates == [0.2, 0.3]
+    assert rates == [0.2, 0.3, 0.2]
 
 
 def test_a_calibration_that_is_too_small_can_be_replaced(

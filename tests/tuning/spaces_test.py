@@ -388,8 +388,8 @@ def test_shares_of_few_dimensions_do_not_coincide():
             {"name": "CosineDecay", "warmup_target": 0.25},
         ),
         (
-            {"boundaries": [3, 5], "values": [0.1, 0.01, 0.2]},
-            {"boundaries": [3, 5], "values": [0.25, 0.025, 0.5]},
+            {"boundaries": [3, 5], "values": [0.0, 0.1, 0.01]},
+            {"boundaries": [3, 5], "values": [0.0, 0.25, 0.025]},
         ),
         (
             # The largest rate, at the end of the warm-up, is scale / sqrt(16).

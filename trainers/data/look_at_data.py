@@ -16,7 +16,7 @@ from trainers.data.goal_front_end import goal_front_end
 # Images with a longer side are resized to squares of this side.
 LARGEST_SIDE, RESIZED_SIDE = 96, 64
 IMAGES_LOOKED_AT = 100
-# Of named sets without validation.
+# Of named sets without validation or test.
 NUM_FOLDS = 5
 
 
@@ -27,7 +27,7 @@ def look_at_data(
 
     Args:
         run: A run with the data set and its division. A named set without
-            validation is divided into `NUM_FOLDS` folds by class.
+            validation or test is divided into `NUM_FOLDS` folds by class.
         fold: Index of the fold of such a set.
         one_is_enough: Whether a combination of factors may have one example.
 
@@ -39,7 +39,8 @@ def look_at_data(
 
     Raises:
         ValueError: If a split has fewer than two classes, a class only one
-            example, or if no encoder takes the examples.
+            example (unless `one_is_enough`), or if no encoder takes the
+            examples.
     """
     run, divided = _with_validation(run, fold)
     data, dataset, found = Data(run), run.data.dataset, {}

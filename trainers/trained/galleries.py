@@ -88,7 +88,19 @@ def calibration_inputs(
         ValueError: As `held_out`, or if the classes cannot promise the rate.
     """
     found = held_out(trained, data)
-    others = set(found.labels) - enrolled
+    return found, promised_rate(set(found.labels) - enrolled, rate)
+
+
+def promised_rate(others: set[str], rate: float | None) -> float:
+    """Returns the false-accept rate that calibration classes promise.
+
+    Args:
+        others: Names of the calibration classes that are not enrolled.
+        rate: As in `calibration_inputs`.
+
+    Raises:
+        ValueError: If the classes cannot promise the rate.
+    """
     if not others:
         raise ValueError(
             "every calibration class is enrolled, so none can set a threshold; "
@@ -112,7 +124,7 @@ def calibration_inputs(
             f"Take --false-accept-rate {rounded_up(smallest)}, --calibration "
             "with a folder of more classes, or --no-threshold"
         )
-    return found, rate
+    return rate
 
 
 def calibrate(

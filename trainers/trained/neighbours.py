@@ -57,6 +57,11 @@ class Neighbours:
         most = int(counts[is_own].max(initial=0))
         if count + most > len(self.examples):
             itself = f", {most} of them an input itself" if most else ""
+            if most == len(self.examples):
+                raise ValueError(
+                    f"{self.path} has no example but the input itself; name "
+                    "another gallery"
+                )
             raise ValueError(
                 f"--k {count}: {self.path} has {len(self.examples)} examples"
                 f"{itself}; choose at most --k {len(self.examples) - most}"
