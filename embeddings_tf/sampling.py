@@ -61,8 +61,8 @@ def class_balanced_batches(
     proportional to the total size of its classes.
 
     Args:
-        labels: Class ids, integers of shape `(num_examples,)`, with any values
-            in any order.
+        labels: Class ids, integers of shape `(num_examples,)` or
+            `(num_examples, 1)`, with any values in any order.
         num_classes: Classes per batch (at most, with `allow_fewer=True`).
         num_per_class: Instances per class (at most, with `allow_fewer=True`).
         seed: Integer. Batch number `step` depends on `(seed, step)` only.
@@ -133,7 +133,8 @@ def episodes(
     `class_balanced_batches`.
 
     Args:
-        labels: Class ids, integers of shape `(num_examples,)`.
+        labels: Class ids, integers of shape `(num_examples,)` or
+            `(num_examples, 1)`.
         num_classes: Classes per episode.
         num_support: Supports per class.
         num_query: Queries per class.
@@ -575,6 +576,8 @@ def _count(name: str, value: int) -> int:
 
 def _check_labels(labels: Any) -> np.ndarray:
     labels = array("labels", labels)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]  # as in the arrays of Keras
     if labels.ndim != 1:
         raise ValueError(
             f"labels have shape {labels.shape}; expected one class id per "

@@ -811,6 +811,20 @@ class TestVersions:
         assert (tmp_path / "1" / "saved_model.pb").read_text() == "theirs"
         assert os.listdir(tmp_path) == ["1"]
 
+    def test_an_empty_folder_of_another_process_is_kept(
+        self, quick, monkeypatch, tmp_path
+    ):
+        """POSIX would replace it."""
+
+        def write_out(archive, folder, **options):
+            quick(archive, folder)
+            (tmp_path / "1").mkdir()
+
+        replace_write_out(monkeypatch, write_out)
+        with pytest.raises(FileExistsError, match="by another process"):
+            export_saved_model(tiny_model(), tmp_path)
+        assert os.listdir(tmp_path / "1") == []
+
     @pytest.mark.parametrize("version", [0, -1, True, "2", 1.0])
     def test_bad_values(self, version, tmp_path):
         with pytest.raises(ValueError, match="`version` must be None or an"):

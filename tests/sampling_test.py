@@ -498,3 +498,19 @@ class TestErrors:
     def test_seed(self, bad):
         with pytest.raises(ValueError, match=f"seed is {bad!r}"):
             class_balanced_batches(shuffled_labels(), 2, 2, bad)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda labels: class_balanced_batches(labels, 2, 2, seed=0),
+        lambda labels: episodes(labels, 2, 1, 1, seed=0),
+    ],
+)
+def test_labels_as_a_column_as_in_the_arrays_of_keras(draw):
+    labels = shuffled_labels()
+    ours, expected = (
+        np.array([*draw(given).take(3).as_numpy_iterator()])
+        for given in (labels[:, None], labels)
+    )
+    np.testing.assert_array_equal(ours, expected)

@@ -394,7 +394,9 @@ def plane_claims(planes: dict[str, dict]) -> list[claims.Claim]:
                 claim,
                 f"[picture](prototypes.md#planes) after {steps:,}{of} episodes"
                 + f": {what}" * bool(what),
-                judged(judgement) if judgement else NO_VERDICT,
+                judged(claims.of_one_seed(judgement, 1))
+                if judgement
+                else NO_VERDICT,
             )
         )
     return found

@@ -6,6 +6,7 @@ from tools import cross_validation_results as folds
 from tools import distance_depth_table
 from tools import plda_adaptation
 from tools import verification_results as trials
+from tools.claims import of_one_seed
 from tools.paired_difference import as_cell
 from tools.paired_difference import paired_difference
 from tools.paired_difference import ratio_of_test_to_train
@@ -128,7 +129,7 @@ def learned_distance_rows(found: dict, searched: dict) -> list[tuple]:
         ),
         (
             "Figure 2: digits in a plane",
-            judged("reproduced"),
+            judged(of_one_seed("reproduced", 1)),
             f"EER {eer(plane, *LEARNED)} by the distance, "
             f"{eer(plane, *own)} by its cosine; "
             "[figure](../learned_distance.md#how-far-it-is-from-a-metric)",
@@ -147,7 +148,7 @@ def learned_distance_rows(found: dict, searched: dict) -> list[tuple]:
         ),
         (
             "Figure 3: how far 1 - D is from a metric",
-            judged("in part"),
+            judged(of_one_seed("in part", 1)),
             "on the digits in a plane, mean and largest: self distance "
             f"{_properties(properties, 'self_distance')}, asymmetry "
             f"{_properties(properties, 'asymmetry')}, excess over the "

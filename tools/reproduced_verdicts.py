@@ -16,6 +16,7 @@ VERDICTS = ("reproduced", "in part", "undecided", "not reproduced", "not run")
 PARTS = (
     *VERDICTS,
     *(f"{found}{JUDGED}" for found in (*VERDICTS, NOT_ATTEMPTED)),
+    *(f"{claims.of_one_seed(found, 1)}{JUDGED}" for found in VERDICTS),
     NOT_ATTEMPTED,
     NO_EXPERIMENT,
     NO_VERDICT,

@@ -10,8 +10,26 @@ from embeddings_tf import metrics as embedding_metrics
 from embeddings_tf.callbacks.embedding_measures import variances
 from embeddings_tf.callbacks.variance_shares import variance_shares
 from embeddings_tf.callbacks.variance_shares import warn_if_collapsed
+from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import arguments
+
+
+def _classes(labels: np.ndarray) -> np.ndarray:
+    """Returns labels `(n,)` or `(n, 1)` as classes of the recall.
+
+    Raises:
+        ValueError: If they are not integers, or no class has two inputs.
+    """
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    labels = arrays.integers("labels", labels, 1, "(n,)")
+    if np.unique(labels, return_counts=True)[1].max() < 2:
+        raise ValueError(
+            "no class has two inputs, so no input has a neighbour of its "
+            f"class; received {len(labels)} labels, all different."
+        )
+    return labels
 
 
 def embed_in_batches(model, x, batch_size: int) -> np.ndarray:
@@ -68,8 +86,9 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
             before.
 
     Raises:
-        ValueError: If `x` and `labels` differ in length or are empty, or a
-            metric is not one finite number.
+        ValueError: If `x` and `labels` differ in length or are empty, without
+            `metrics` if labels are not integers or no class has two inputs,
+            or if a metric is not one finite number.
 
     Reference:
         - [Musgrave, Belongie & Lim, 2020](https://arxiv.org/abs/2003.08505)
@@ -117,6 +136,8 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
                 "`x` and `labels` must have the same length of at least 1; "
                 f"received {num_inputs} inputs and {num_labels} labels."
             )
+        if not self.metrics:
+            self.labels = _classes(self.labels)
 
     def embed(self) -> np.ndarray:
         """Returns the model's output for every held-out input."""

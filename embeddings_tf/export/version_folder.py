@@ -51,6 +51,8 @@ def _is_version(name: str) -> bool:
 def rename_new(source: pathlib.Path, target: pathlib.Path) -> None:
     """Renames a folder; fails if another process created the target."""
     try:
+        if target.exists():  # POSIX replaces empty folders
+            raise FileExistsError(target)
         os.rename(source, target)
     except OSError as error:
         if target.exists():

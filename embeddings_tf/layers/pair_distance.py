@@ -141,8 +141,8 @@ class PairDistance(keras.layers.Layer):
             logits = (logits + other) / 2
         return logits
 
-    def all_pairs(self, first, second, training: bool = False) -> tf.Tensor:
-        """Returns logits of each row of `first` with each row of `second`.
+    def all_pairs(self, a, b, *, training: bool = False) -> tf.Tensor:
+        """Returns logits of each row of `a` with each row of `b`.
 
         The first hidden layer is computed once per row, not once per pair. The
         other layers are computed in blocks, also for the gradient. Memory is
@@ -151,8 +151,8 @@ class PairDistance(keras.layers.Layer):
         `metrics.stream_trials`, which does not store the scores.
 
         Args:
-            first: `(rows, dim)`.
-            second: `(columns, dim)`.
+            a: `(rows, dim)`.
+            b: `(columns, dim)`.
             training: Whether to drop units.
 
         Returns:
@@ -161,8 +161,8 @@ class PairDistance(keras.layers.Layer):
         Raises:
             ValueError: If both are not matrices with the same `dim`.
         """
-        first = real_numbers("Embeddings", first)
-        second = real_numbers("Embeddings", second)
+        first = real_numbers("Embeddings", a)
+        second = real_numbers("Embeddings", b)
         shapes = (tuple(first.shape), tuple(second.shape))
         dim = _checked_dim(shapes)
         if not self.built:

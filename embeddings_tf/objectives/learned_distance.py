@@ -61,7 +61,7 @@ class LearnedDistance(PairObjective):
 
     Args:
         distance: `embeddings_tf.layers.PairDistance`, or a layer with its
-            `all_pairs(first, second, training)` and its `build`.
+            `all_pairs(a, b, *, training)` and its `build`.
         num_classes: Number of classes of the auxiliary classifier, at least
             2; ignored without a classifier.
         auxiliary: Classifier in addition to the distance: None, `"softmax"` (a

@@ -130,6 +130,25 @@ def test_several_metrics_see_what_the_model_returns():
         assert all(type(value) is float for value in logs.values())
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (LABELS.astype(str), "must be integers"),
+        (np.eye(3)[LABELS % 3], r"shape"),
+        (np.arange(24), "no class has two inputs.*24 labels, all different"),
+    ],
+)
+def test_labels_that_recall_cannot_use_are_refused_before(labels, message):
+    with pytest.raises(ValueError, match=message):
+        EmbeddingEvaluation(inputs(), labels)
+    EmbeddingEvaluation(inputs(), labels, {"own": lambda z, labels: 1.0})
+
+
+def test_labels_as_a_column():
+    found = EmbeddingEvaluation(inputs(), LABELS[:, None]).labels
+    np.testing.assert_array_equal(found, LABELS)
+
+
 @pytest.mark.parametrize(("rows", "labels"), [(24, 23), (0, 0), (1, 0)])
 def test_lengths(rows, labels):
     with pytest.raises(

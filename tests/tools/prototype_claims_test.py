@@ -343,7 +343,9 @@ def test_a_picture_has_our_judgement(steps):
     name = prototype_planes.CHARACTERS
     characters, numbers = prototype_claims.plane_claims({name: origin})
     seen = (
-        "in part, our judgement" if steps == 5000 else "run, without a verdict"
+        "in part, one seed, our judgement"
+        if steps == 5000
+        else "run, without a verdict"
     )
     assert characters[2] == seen
     assert ("of 5,000" in characters[1]) == (steps < 5000)
