@@ -37,8 +37,8 @@ def variable_key(optimizer, variable) -> str:
 def sum_gradients_first(optimizer) -> None:
     """Makes an optimizer clip the gradients of all replicas together.
 
-    Keras clips the gradients of each replica, and with float16 looks for
-    overflows in those of the first replica, before it sums them. A step of
+    Keras clips the gradients of each replica before it sums them. With float16
+    it looks for overflows only in the gradients of the first replica. A step of
     several replicas then differs from a step of one. A second call changes
     nothing.
 
@@ -63,12 +63,13 @@ def sum_gradients_first(optimizer) -> None:
     def apply(grads, trainable_variables=None):
         context = tf.distribute.get_replica_context()
         if context is not None and context.num_replicas_in_sync > 1:
-            variables = trainable_variables
-            if variables is None:
-                variables = optimizer._trainable_variables
-            pairs = zip(grads, variables, strict=True)
-            summed = type(inner)._all_reduce_sum_gradients(inner, pairs)
-            grads = [gradient for gradient, _ in summed]
+            present = [g for g in grads if g is not None]
+            if present:  # else Keras raises, and names the variables
+                present = context.all_reduce(
+                    tf.distribute.ReduceOp.SUM, present
+                )
+            summed = iter(present)
+            grads = [g if g is None else next(summed) for g in grads]
             # Keras would sum them again after clipping.
             inner._all_reduce_sum_gradients = list
         return kind.apply(optimizer, grads, trainable_variables)

@@ -43,7 +43,7 @@ PROMISED = [
     "export.export_saved_model(model, directory, version=None, "
     "preprocessing=None)",
 ]
-SETS = [
+NAMES = [
     ("losses", "HistogramLoss"),
     ("losses", "BinomialDevianceLoss"),
     ("losses", "LiftedStructureLoss"),
@@ -92,7 +92,7 @@ def test_a_promised_signature(promised):
         assert is_open, more
 
 
-@pytest.mark.parametrize(("package", "name"), SETS)
+@pytest.mark.parametrize(("package", "name"), NAMES)
 def test_a_promised_name(package, name):
     found = getattr(getattr(embeddings_tf, package), name)
     assert callable(found) and found.__doc__

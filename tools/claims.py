@@ -130,7 +130,7 @@ def num_held(
     1979): among many cells without a difference, some have a small p.
 
     Args:
-        cells: Of each cell that was run, whether its sign is right, and its p;
+        cells: Whether the sign is right, and the p, for each cell that was run;
             None: without a test.
         of: All cells of the claim; None: as many as were run.
     """

@@ -51,7 +51,7 @@ def recipe(num_support: int, method: str, condition: str, dim: int = 2) -> str:
 def recipes() -> list[str]:
     """Returns the recipes of the table."""
     kinds = [(condition, 2) for condition in CONDITIONS[:2]]
-    # The models of the second condition are also those of the third.
+    # The second and the third condition have the same models.
     return [
         recipe(num_support, method, condition, dim)
         for condition, dim in [*kinds, ("clean", NOT_PUBLISHED_DIM)]

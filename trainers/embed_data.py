@@ -196,7 +196,7 @@ def _as_utf_8(column):
 
 def _write_projector(folder, trained, found, embeddings) -> None:
     from embeddings_tf.callbacks import EmbeddingProjector
-    from trainers.data.sprites import sprite_images
+    from trainers.data.sprite_images import sprite_images
 
     labels = {"path": found.names}
     if found.labels is not None:

@@ -126,7 +126,6 @@ def _enroll(
     from trainers.trained.galleries import new_gallery
     from trainers.trained.galleries import open_gallery
     from trainers.trained.galleries import promised_rate
-    from trainers.trained.galleries import rows_to_enroll
     from trainers.trained.stored_paths import full_names
     from trainers.trained.stored_paths import stored_names
     from trainers.trained.trained import embed_inputs
@@ -159,21 +158,7 @@ def _enroll(
     enrolled = set(gallery.classes_) if path.exists() else set()
     found = None
     if arguments.inputs:
-        from trainers.trained.inputs import read_inputs
-
-        found = read_inputs(trained.run, arguments.inputs, arguments.split)
-        if arguments.label is not None:
-            if found.labels is not None:
-                raise ValueError(
-                    "--class is for files; the folders or the data set have "
-                    "classes. Leave it out, or choose with --classes"
-                )
-            found = found.with_labels(arguments.label)
-        found = found.take(
-            rows_to_enroll(
-                found, arguments.classes, arguments.examples_per_class
-            )
-        )
+        found = _inputs_to_enroll(trained.run, arguments)
         enrolled |= set(found.labels)
     others = None
     # Errors of the calibration come before the inputs are embedded.
@@ -203,6 +188,24 @@ def _enroll(
     gallery.save(path)
     _report(path, gallery, arguments.workdir)
     _draw(gallery, trained.workdir)
+
+
+def _inputs_to_enroll(run, arguments: argparse.Namespace):
+    """Reads the wanted inputs, with their labels."""
+    from trainers.trained.galleries import rows_to_enroll
+    from trainers.trained.inputs import read_inputs
+
+    found = read_inputs(run, arguments.inputs, arguments.split)
+    if arguments.label is not None:
+        if found.labels is not None:
+            raise ValueError(
+                "--class is for files; the folders or the data set have "
+                "classes. Leave it out, or choose with --classes"
+            )
+        found = found.with_labels(arguments.label)
+    return found.take(
+        rows_to_enroll(found, arguments.classes, arguments.examples_per_class)
+    )
 
 
 def _draw(gallery, workdir) -> None:

@@ -68,7 +68,8 @@ def checked_names(place: str, what: str, names: np.ndarray) -> np.ndarray:
 
     Args:
         place: The file or function, for messages.
-        what: What a text is of, before its number, for messages.
+        what: Words before the number of a text in messages, such as "the label
+            of example".
         names: Texts of any shape.
 
     Raises:

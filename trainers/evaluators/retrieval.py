@@ -14,7 +14,7 @@ from embeddings_tf import viz
 from embeddings_tf.models.method import Method
 from trainers.data.examples import take
 from trainers.data.folds import class_ids
-from trainers.data.sprites import sprite_images
+from trainers.data.sprite_images import sprite_images
 from trainers.evaluators import uncertainty
 from trainers.measures.embed import BLOCK
 from trainers.measures.embed import HeldOutPoints

@@ -34,6 +34,7 @@ class Neighbours:
         self.examples = dataclasses.replace(
             examples, names=shown_names(examples.names, path)
         )
+        self._files = _files(self.examples.names)
         progress = Progress(len(self.examples), "example")
         self._search = scoring.NearestNeighbors(
             model, search="faiss" if approximate else "exact", embedded=True
@@ -51,8 +52,8 @@ class Neighbours:
         Raises:
             ValueError: If the gallery has too few examples.
         """
-        of_gallery, own = _files(self.examples.names), _files(names)
-        files, counts = np.unique(of_gallery, return_counts=True)
+        own = _files(names)
+        files, counts = np.unique(self._files, return_counts=True)
         is_own = np.isin(files, own) & (files != "")
         most = int(counts[is_own].max(initial=0))
         if count + most > len(self.examples):
@@ -76,12 +77,12 @@ class Neighbours:
         Raises:
             ValueError: As `wanted`.
         """
-        of_gallery, own = _files(self.examples.names), _files(names)
+        own = _files(names)
         wanted = self.wanted(names, count)
         values, rows = self._searched(embeddings, wanted)
         if wanted == count:
             return values, rows
-        itself = (of_gallery[rows] == own[:, None]) & (own[:, None] != "")
+        itself = (self._files[rows] == own[:, None]) & (own[:, None] != "")
         shown = np.argsort(itself, axis=1, kind="stable")[:, :count]
         return tuple(
             np.take_along_axis(x, shown, axis=1) for x in (values, rows)

@@ -8,7 +8,7 @@ import numpy as np
 from embeddings_tf import callbacks
 from trainers.config.run import Run
 from trainers.data.examples import take
-from trainers.data.sprites import sprite_images
+from trainers.data.sprite_images import sprite_images
 from trainers.training.monitor import direction
 from trainers.workdirs.workdir import as_json
 

@@ -318,7 +318,7 @@ def test_a_worker_with_other_data_is_refused(monkeypatch):
     run = load_recipe(TINY, ["strategy=multi_worker", "deterministic=False"])
     monkeypatch.setattr(fit, "_train_beside_the_chief", pytest.fail)
     with pytest.raises(ValueError, match="copy the chief's data to every"):
-        # Of a worker that is not the chief.
+        # Only the chief has a workdir.
         fit.fit(run, TINY, None)
 
 

@@ -12,7 +12,7 @@ from embeddings_tf import datasets
 from tests.trainers import commands
 from trainers import fit
 from trainers import train
-from trainers.data.sprites import sprite_images
+from trainers.data.sprite_images import sprite_images
 from trainers.training.checkpoint import restore
 from trainers.training.watch import ShowHeldOut
 from trainers.training.watch import rows_of_classes
