@@ -1,4 +1,8 @@
-"""Griffe extension that shows examples of docstrings as code on the site."""
+"""Griffe extension for the reference pages of the site.
+
+Examples of docstrings become code. A function whose file has its name is on
+the page of its package: Griffe alone finds only the file under this name.
+"""
 
 import re
 import textwrap
@@ -15,9 +19,23 @@ HEADING = re.compile(
 class DocstringPages(griffe.Extension):
     """Turns doctests into code blocks and our own headings into bold text."""
 
+    def on_package(self, *, pkg: griffe.Module, **_) -> None:
+        for package in [pkg, *pkg.modules.values()]:
+            for name in package.exports or ():
+                show_instead_of_its_file(package, str(name))
+
     def on_object(self, *, obj: griffe.Object, **_) -> None:
         if obj.docstring is not None:
             obj.docstring.value = as_markdown(obj.docstring.value)
+
+
+def show_instead_of_its_file(package: griffe.Module, name: str) -> None:
+    """Makes `name` of a package the object of this name in the file `name`."""
+    file = package.members.get(name)
+    if file is not None and file.is_module and name in file.members:
+        package.members[name] = griffe.Alias(
+            name, file.members[name], parent=package
+        )
 
 
 def as_markdown(text: str) -> str:
