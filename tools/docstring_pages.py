@@ -6,12 +6,13 @@ the page of its package: Griffe alone finds only the file under this name.
 
 import re
 import textwrap
+from collections.abc import Iterator
 
 import griffe
 
 DOCTEST = re.compile(r"(?m)^( *)>>> .*(?:\n(?! *$).+)*")
 HEADING = re.compile(
-    r"(?m)^(Example|Formula|Reference|References|Output shape):\n"
+    r"(?m)^(Example|Formula|Reference|References|Returns|Output shape):\n"
     r"((?: *\n|    .*(?:\n|\Z))*)"
 )
 
@@ -20,13 +21,20 @@ class DocstringPages(griffe.Extension):
     """Turns doctests into code blocks and our own headings into bold text."""
 
     def on_package(self, *, pkg: griffe.Module, **_) -> None:
+        for item in objects_below(pkg):
+            if item.docstring is not None:
+                item.docstring.value = as_markdown(item.docstring.value)
+        # Last: files that are hidden by their function are not found below.
         for package in [pkg, *pkg.modules.values()]:
             for name in package.exports or ():
                 show_instead_of_its_file(package, str(name))
 
-    def on_object(self, *, obj: griffe.Object, **_) -> None:
-        if obj.docstring is not None:
-            obj.docstring.value = as_markdown(obj.docstring.value)
+
+def objects_below(parent: griffe.Object) -> Iterator[griffe.Object]:
+    for member in parent.members.values():
+        if not member.is_alias:
+            yield member
+            yield from objects_below(member)
 
 
 def show_instead_of_its_file(package: griffe.Module, name: str) -> None:

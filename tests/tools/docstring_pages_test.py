@@ -1,4 +1,5 @@
 import pathlib
+import re
 
 import griffe
 import pytest
@@ -27,6 +28,7 @@ def test_a_reference_page_has_every_public_name_of_its_package(library, page):
         member = package[str(name)]
         assert not member.is_module, name
         assert member.docstring, name
+        assert not re.search(r"(?m)^Example:", member.docstring.value), name
 
 
 def test_every_package_with_public_names_has_a_page(library):
