@@ -56,18 +56,7 @@ def compare(
     """Trains and evaluates what is missing; returns the comparison."""
     from trainers.workdirs.workdir import folder_argument
 
-    for override in overrides:
-        field = override.partition("=")[0].removeprefix("training.")
-        if field == "evaluation.name":
-            raise ValueError(
-                "a comparison has the evaluation of its goal; leave out "
-                "--config.evaluation.name"
-            )
-        if field in ("seed", "patience"):
-            raise ValueError(
-                "a comparison has a seed for each repeat and no early "
-                f"stopping; leave out --config.{field}"
-            )
+    _check_overrides(overrides)
     folder_argument("--workdir", workdir)
     wanted = goal_of(goal)
     methods = list(dict.fromkeys(methods or wanted.compare))
@@ -82,7 +71,6 @@ def compare(
 
     start_one_machine(overrides)
     from trainers.goals.goal_recipe import plan_recipe
-    from trainers.terminal.progress import time_left
 
     # All before the first training, which may take hours.
     planned = {
@@ -101,55 +89,111 @@ def compare(
     }
     for plan in planned.values():
         _require_measured(plan.run)
-    values = {method: [] for method in methods}
+    results = _train_all(dataset, planned, repeats, overrides)
+    comparison = {
+        "data": dataset,
+        "goal": goal,
+        "split": split,
+        "overrides": overrides,
+        "seeds": list(range(repeats)),
+        **_comparison(wanted, planned, results),
+    }
+    _save(comparison, pathlib.Path(workdir))
+    _print_end(comparison, pathlib.Path(workdir))
+    return comparison
+
+
+def _check_overrides(overrides: list[str]) -> None:
+    """Refuses fields that a comparison sets itself."""
+    for override in overrides:
+        field = override.partition("=")[0].removeprefix("training.")
+        if field == "evaluation.name":
+            raise ValueError(
+                "a comparison has the evaluation of its goal; leave out "
+                "--config.evaluation.name"
+            )
+        if field in ("seed", "patience"):
+            raise ValueError(
+                "a comparison has a seed for each repeat and no early "
+                f"stopping; leave out --config.{field}"
+            )
+
+
+def _train_all(
+    dataset: str, planned: dict, repeats: int, overrides: list[str]
+) -> dict:
+    """The results of every training, by method and repeat."""
+    from trainers.terminal.progress import time_left
+
+    results: dict[tuple, dict] = {}
     firsts: dict[int, tuple] = {}
-    seconds = {method: 0.0 for method in methods}
-    commits, passed = set(), []
-    for number, (method, repeat) in enumerate(planned):
+    passed: list[float] = []
+    for number, ((method, repeat), plan) in enumerate(planned.items()):
         print(
             f"\n=== {method}, repeat {repeat + 1} of {repeats} (training "
             f"{number + 1} of {len(planned)}{time_left(passed, len(planned))})",
             flush=True,
         )
-        results = _trained(planned[method, repeat], overrides)
-        found = planned[method, repeat].path.parent, results
-        _require_same_data(dataset, found, firsts.setdefault(repeat, found))
-        parts = results["training"], results["evaluation"]
-        values[method].append(wanted.measure(parts[1]))
-        seconds[method] += parts[0]["seconds"]
-        passed.append(sum(part["seconds"] for part in parts))
-        commits |= {part["commit"] for part in parts}
+        found = _trained(plan, overrides)
+        here = plan.path.parent, found
+        _require_same_data(dataset, here, firsts.setdefault(repeat, here))
+        results[method, repeat] = found
+        passed.append(
+            found["training"]["seconds"] + found["evaluation"]["seconds"]
+        )
+    return results
+
+
+def _comparison(wanted, planned: dict, results: dict) -> dict:
+    """The methods beside each other, repeat by repeat."""
+    from trainers.measures.paired_methods import paired_methods
     from trainers.workdirs.provenance import provenance
 
-    prints = {results["data_fingerprint"] for _, results in firsts.values()}
-    own_divisions = len(prints) > 1
-    test_to_train = _test_to_train(planned[methods[0], 0], own_divisions)
-    comparison = {
-        "data": dataset,
-        "goal": goal,
-        "split": split,
+    values: dict[str, list[float]] = {}
+    seconds: dict[str, float] = {}
+    for (method, _), found in results.items():
+        values.setdefault(method, []).append(
+            wanted.measure(found["evaluation"])
+        )
+        seconds[method] = (
+            seconds.get(method, 0.0) + found["training"]["seconds"]
+        )
+    # One for each repeat: its methods have the same data.
+    divisions = {found["data_fingerprint"] for found in results.values()}
+    test_to_train = _test_to_train(
+        next(iter(planned.values())), own_divisions=len(divisions) > 1
+    )
+    commits = {
+        part["commit"]
+        for found in results.values()
+        for part in (found["training"], found["evaluation"])
+    }
+    return {
         "number": wanted.number,
         "higher_is_better": wanted.higher_is_better,
-        "methods": paired(values, wanted.higher_is_better, test_to_train),
+        "methods": paired_methods(
+            values, wanted.higher_is_better, test_to_train
+        ),
         "test_to_train": test_to_train,
         "seconds": seconds,
         "budgets": _budgets(planned),
-        "overrides": overrides,
-        "seeds": list(range(repeats)),
         "commits_of_trainings": sorted(commits),
         **provenance(),
     }
-    _save(comparison, pathlib.Path(workdir))
-    print("\n" + table(comparison))
+
+
+def _print_end(comparison: dict, workdir: pathlib.Path) -> None:
+    from trainers.measures.paired_methods import methods_table
+
+    print("\n" + methods_table(comparison))
     best = next(iter(comparison["methods"]))
     print(
-        f"\nEvery number: {pathlib.Path(workdir) / 'comparison.json'}; "
-        f"picture: {pathlib.Path(workdir) / 'comparison.png'}\n"
+        f"\nEvery number: {workdir / 'comparison.json'}; "
+        f"picture: {workdir / 'comparison.png'}\n"
         f"Next: {command_names.module_command('trainers.export')} --workdir "
-        f"{shlex.quote(str(pathlib.Path(workdir) / best / 'repeat_0'))} "
+        f"{shlex.quote(str(workdir / best / 'repeat_0'))} "
         "--directory saved_models/NAME"
     )
-    return comparison
 
 
 def _trained(planned, overrides) -> dict:
@@ -256,92 +300,6 @@ def _budgets(planned: dict) -> dict:
             "examples": rows and rows * steps,
         }
     return found
-
-
-def paired(
-    values: dict[str, list[float]],
-    higher_is_better: bool,
-    test_to_train: float = 0.0,
-) -> dict:
-    """Mean of each method, and its difference from the best, best first.
-
-    Args:
-        values: A number for each repeat, by method.
-        higher_is_better: Whether a larger number is better.
-        test_to_train: Test examples for each training example if every repeat
-            divides the data anew, else 0. Such repeats share examples, so their
-            numbers vary less than with new data (Nadeau & Bengio 2003).
-
-    Returns:
-        By method: `values`, `mean`, `difference` (mean of the differences from
-        the best method, repeat by repeat) and `interval`, its 95 % interval
-        by Student's t; None for the best method.
-    """
-    import numpy as np
-    from scipy import stats
-
-    sign = -1 if higher_is_better else 1
-    order = sorted(values, key=lambda method: sign * np.mean(values[method]))
-    best = np.asarray(values[order[0]])
-    found = {}
-    for method in order:
-        differences = np.asarray(values[method]) - best
-        count = len(differences)
-        error = differences.std(ddof=1) * np.sqrt(1 / count + test_to_train)
-        half = stats.t.ppf(0.975, count - 1) * error
-        mean = float(differences.mean())
-        found[method] = {
-            "values": [float(value) for value in values[method]],
-            "mean": float(np.mean(values[method])),
-            "difference": mean,
-            "interval": None
-            if method == order[0]
-            else [mean - float(half), mean + float(half)],
-        }
-    return found
-
-
-def table(comparison: dict) -> str:
-    """The comparison as text."""
-    methods = comparison["methods"]
-    width = max(map(len, methods)) + 2
-    direction = "higher" if comparison["higher_is_better"] else "lower"
-    repeats = len(next(iter(methods.values()))["values"])
-    lines = [
-        f"{comparison['number']} ({direction} is better), {repeats} repeats",
-        f"{'method':<{width}}{'mean':>8}{'difference':>12}{'95 %':>20}"
-        f"{'seconds':>9}{'a batch':>9}{'examples':>11}",
-    ]
-    undecided = []
-    for name, row in methods.items():
-        budget = comparison["budgets"][name]
-        end = f"{comparison['seconds'][name]:>9.0f}" + "".join(
-            f"{'-' if count is None else f'{count:,}':>{size}}"
-            for count, size in zip(budget.values(), (9, 11), strict=True)
-        )
-        start = f"{name:<{width}}{row['mean']:>8.4f}"
-        if row["interval"] is None:
-            lines.append(f"{start}{'':>32}{end}")
-            continue
-        low, high = row["interval"]
-        if low <= 0 <= high:
-            undecided.append(name)
-        lines.append(
-            f"{start}{row['difference']:>+12.4f}"
-            f"{f'{low:+.4f} to {high:+.4f}':>20}{end}"
-        )
-    best = next(iter(methods))
-    lines.append(
-        f"The difference is to {best}, which has the best mean. "
-        + (
-            f"Not decided by {repeats} repeats: {', '.join(undecided)}."
-            if undecided
-            else "Every interval excludes 0."
-        )
-        + " The best method is chosen by these numbers, so it looks better "
-        "than it is; repeats with other seeds confirm it."
-    )
-    return "\n".join(lines)
 
 
 def _save(comparison: dict, workdir: pathlib.Path) -> None:

@@ -1,6 +1,7 @@
 """Draws a 2-D embedding with classes, factors and uncertainty."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,10 +69,62 @@ def embedding_figure(
     >>> len(figure.axes)
     1
     """
-    from matplotlib.collections import EllipseCollection
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
+    divided = seen is not None
+    points = _checked_points(mean, variance, labels, seen)
+    factors = _checked_factors(factors, len(points.mean))
+    horizontal, vertical = _two_texts(axis_names)
+    num_ellipses = integer_at_least("num_ellipses", num_ellipses, 0)
+    classes = np.unique(points.labels)
+    shown = np.concatenate(
+        [np.flatnonzero(points.labels == c)[:num_ellipses] for c in classes]
+    )
+    figure = Figure(figsize=(7.2 * len(factors), 7), layout="constrained")
+    panels = np.atleast_1d(figure.subplots(1, len(factors), squeeze=False)[0])
+    low, high = np.percentile(points.mean, [0.3, 99.7], axis=0)
+    if points.stddev is not None:
+        low, high = _around_ellipses(
+            points.mean[shown], points.stddev[shown], low, high
+        )
+    margin = 0.06 * (high - low) + 1e-6
+    for panel, (name, values) in zip(panels, factors.items(), strict=True):
+        kinds, of_kinds, colours = _colours(values)
+        if points.stddev is not None:
+            _draw_ellipses(
+                panel, points.mean[shown], points.stddev[shown], colours[shown]
+            )
+        _draw_points(panel, points, colours)
+        for c in classes:
+            _write_class(panel, points, c, divided)
+        panel.set_xlim(low[0] - margin[0], high[0] + margin[0])
+        panel.set_ylim(low[1] - margin[1], high[1] + margin[1])
+        panel.set_title(f"coloured by {name}")
+        panel.set_xlabel(horizontal)
+        panel.set_ylabel(vertical)
+        _draw_legend(panel, name, kinds, of_kinds)
+    # One panel is too narrow for the complete key.
+    separator = ";\n" if len(panels) == 1 else "; "
+    keys = ["dots, bold: classes seen in training; crosses, boxed: unseen"]
+    keys = keys * divided
+    if points.stddev is not None:
+        keys.append("ellipses: one standard deviation")
+    above = [title] * bool(title) + [separator.join(keys)] * bool(keys)
+    figure.suptitle("\n".join(above))
+    methods.as_written(figure)
+    return figure
+
+
+class _Points(NamedTuple):
+    """What is drawn: the first two dimensions, with class and uncertainty."""
+
+    mean: np.ndarray  # (n, 2)
+    stddev: np.ndarray | None  # (n, 2)
+    labels: np.ndarray  # (n,)
+    seen: np.ndarray  # (n,)
+
+
+def _checked_points(mean, variance, labels, seen) -> _Points:
     mean = arrays.numbers("mean", mean, 2, "(n, dim)")
     if mean.shape[1] < 2:
         raise ValueError(
@@ -80,130 +133,127 @@ def embedding_figure(
         )
     methods.drawable("mean", mean)
     labels = _names("labels", labels)
-    divided = seen is not None
-    if divided:
-        seen = arrays.booleans("seen", seen, 1, "(n,)")
+    _check_length("labels", labels, len(mean))
+    if seen is None:
+        seen = np.ones(len(mean), bool)
     else:
-        seen = np.ones(len(labels), bool)
+        seen = arrays.booleans("seen", seen, 1, "(n,)")
+        _check_length("seen", seen, len(mean))
+    if variance is None:
+        return _Points(mean[:, :2], None, labels, seen)
+    variance = arrays.numbers("variance", variance, 2, "(n, dim)")
+    if variance.shape[1] != mean.shape[1] or variance.min() < 0:
+        raise ValueError(
+            "`variance` must be at least 0 and have the shape of `mean`, "
+            f"{mean.shape}; received shape {variance.shape} and the "
+            f"smallest value {variance.min():g}."
+        )
+    _check_length("variance", variance, len(mean))
+    return _Points(mean[:, :2], np.sqrt(variance[:, :2]), labels, seen)
+
+
+def _checked_factors(factors, count: int) -> dict[str, np.ndarray]:
     if not isinstance(factors, Mapping) or not factors:
         raise ValueError(
             "`factors` must be a dictionary of at least one factor, the "
             f"colours of a panel; received {factors!r}. Pass for instance "
             "{'class': labels}."
         )
-    factors = {
+    found = {
         name: _names(str(name), _as_integers(values))
         for name, values in factors.items()
     }
-    given = {"labels": labels, "seen": seen, **factors}
-    if variance is not None:
-        variance = arrays.numbers("variance", variance, 2, "(n, dim)")
-        if variance.shape[1] != mean.shape[1] or variance.min() < 0:
-            raise ValueError(
-                "`variance` must be at least 0 and have the shape of `mean`, "
-                f"{mean.shape}; received shape {variance.shape} and the "
-                f"smallest value {variance.min():g}."
-            )
-        given["variance"] = variance
-    for name, values in given.items():
-        if len(values) != len(mean):
-            raise ValueError(
-                f"{name!r} has {len(values)} entries for {len(mean)} "
-                "embeddings; give one for each."
-            )
-    horizontal, vertical = _two_texts(axis_names)
-    num_ellipses = integer_at_least("num_ellipses", num_ellipses, 0)
-    classes = np.unique(labels)
-    shown = np.concatenate(
-        [np.flatnonzero(labels == c)[:num_ellipses] for c in classes]
+    for name, values in found.items():
+        _check_length(name, values, count)
+    return found
+
+
+def _check_length(name, values: np.ndarray, count: int) -> None:
+    if len(values) != count:
+        raise ValueError(
+            f"{name!r} has {len(values)} entries for {count} embeddings; "
+            "give one for each."
+        )
+
+
+def _colours(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The different values, a colour for each, and the colour of each point."""
+    kinds = np.unique(values)
+    numbers = np.arange(len(kinds))
+    if kinds.dtype.kind in "iu" and np.isin(kinds, _DIGITS).all():
+        numbers = kinds  # a digit has one colour in all panels
+    of_kinds = np.array(_TEN_COLOURS)[numbers % len(_TEN_COLOURS)]
+    return kinds, of_kinds, of_kinds[np.searchsorted(kinds, values)]
+
+
+def _draw_ellipses(panel, mean, stddev, colours) -> None:
+    from matplotlib.collections import EllipseCollection
+
+    panel.add_collection(
+        EllipseCollection(
+            2 * stddev[:, 0],
+            2 * stddev[:, 1],
+            np.zeros(len(mean)),
+            units="xy",
+            offsets=mean,
+            offset_transform=panel.transData,
+            facecolors="none",
+            edgecolors=colours,
+            linewidths=0.6,
+            alpha=0.6,
+        )
     )
-    palette = np.array(_TEN_COLOURS)
-    figure = Figure(figsize=(7.2 * len(factors), 7), layout="constrained")
-    panels = np.atleast_1d(figure.subplots(1, len(factors), squeeze=False)[0])
-    low, high = np.percentile(mean[:, :2], [0.3, 99.7], axis=0)
-    if variance is not None:
-        low, high = _around_ellipses(
-            mean[shown, :2], np.sqrt(variance[shown, :2]), low, high
+
+
+def _draw_points(panel, points: _Points, colours) -> None:
+    for is_seen, marker, size in ((True, "o", 5), (False, "x", 9)):
+        rows = points.seen == is_seen
+        panel.scatter(
+            *points.mean[rows].T,
+            c=colours[rows],
+            s=size,
+            marker=marker,
+            linewidths=0 if is_seen else 0.6,
+            alpha=0.5,
         )
-    margin = 0.06 * (high - low) + 1e-6
-    for panel, (name, values) in zip(panels, factors.items(), strict=True):
-        kinds = np.unique(values)
-        numbers = np.arange(len(kinds))
-        if kinds.dtype.kind in "iu" and np.isin(kinds, _DIGITS).all():
-            numbers = kinds  # a digit has one colour in all panels
-        of_kinds = palette[numbers % len(palette)]
-        colours = of_kinds[np.searchsorted(kinds, values)]
-        if variance is not None:
-            stddev = np.sqrt(variance[shown, :2])
-            panel.add_collection(
-                EllipseCollection(
-                    2 * stddev[:, 0],
-                    2 * stddev[:, 1],
-                    np.zeros(len(shown)),
-                    units="xy",
-                    offsets=mean[shown, :2],
-                    offset_transform=panel.transData,
-                    facecolors="none",
-                    edgecolors=colours[shown],
-                    linewidths=0.6,
-                    alpha=0.6,
-                )
-            )
-        for is_seen, marker, size in ((True, "o", 5), (False, "x", 9)):
-            rows = seen == is_seen
-            panel.scatter(
-                *mean[rows, :2].T,
-                c=colours[rows],
-                s=size,
-                marker=marker,
-                linewidths=0 if is_seen else 0.6,
-                alpha=0.5,
-            )
-        for c in classes:
-            rows = labels == c
-            is_seen = seen[rows][0]
-            panel.text(
-                *np.median(mean[rows, :2], axis=0),
-                _short(c),
-                fontsize=8,
-                weight="bold" if divided and is_seen else "normal",
-                ha="center",
-                va="center",
-                bbox={
-                    "boxstyle": "round,pad=0.15",
-                    "facecolor": "white",
-                    "edgecolor": "none" if is_seen else "black",
-                    "alpha": 0.75,
-                    "linewidth": 0.8,
-                },
-            )
-        panel.set_xlim(low[0] - margin[0], high[0] + margin[0])
-        panel.set_ylim(low[1] - margin[1], high[1] + margin[1])
-        panel.set_title(f"coloured by {name}")
-        panel.set_xlabel(horizontal)
-        panel.set_ylabel(vertical)
-        panel.legend(
-            [
-                Line2D([], [], color=colour, marker="s", linestyle="")
-                for colour in of_kinds
-            ],
-            [_short(kind) for kind in kinds],
-            title=name,
-            loc="upper left",
-            bbox_to_anchor=(1.0, 1.0),
-            frameon=False,
-            fontsize=8,
-        )
-    # One panel is too narrow for the complete key.
-    separator = ";\n" if len(panels) == 1 else "; "
-    keys = ["dots, bold: classes seen in training; crosses, boxed: unseen"]
-    keys = keys * divided
-    if variance is not None:
-        keys.append("ellipses: one standard deviation")
-    above = [title] * bool(title) + [separator.join(keys)] * bool(keys)
-    figure.suptitle("\n".join(above))
-    methods.as_written(figure)
-    return figure
+
+
+def _write_class(panel, points: _Points, label, divided: bool) -> None:
+    """Writes the name of a class at its centre."""
+    rows = points.labels == label
+    is_seen = points.seen[rows][0]
+    panel.text(
+        *np.median(points.mean[rows], axis=0),
+        _short(label),
+        fontsize=8,
+        weight="bold" if divided and is_seen else "normal",
+        ha="center",
+        va="center",
+        bbox={
+            "boxstyle": "round,pad=0.15",
+            "facecolor": "white",
+            "edgecolor": "none" if is_seen else "black",
+            "alpha": 0.75,
+            "linewidth": 0.8,
+        },
+    )
+
+
+def _draw_legend(panel, name: str, kinds, of_kinds) -> None:
+    from matplotlib.lines import Line2D
+
+    panel.legend(
+        [
+            Line2D([], [], color=colour, marker="s", linestyle="")
+            for colour in of_kinds
+        ],
+        [_short(kind) for kind in kinds],
+        title=name,
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        frameon=False,
+        fontsize=8,
+    )
 
 
 def _around_ellipses(centre, stddev, low, high):

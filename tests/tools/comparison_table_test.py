@@ -11,6 +11,7 @@ from tools.generated_text import read_between
 from trainers import command_line
 from trainers import compare
 from trainers.goals import goals
+from trainers.measures.paired_methods import paired_methods
 
 FOUND = comparison_table.load()
 
@@ -26,7 +27,7 @@ def test_numbers_follow_from_the_repeats(name):
     result = FOUND[name]
     values = {n: row["values"] for n, row in result["methods"].items()}
     assert result["test_to_train"] == pytest.approx(1 / 3)
-    expected = compare.paired(
+    expected = paired_methods(
         values, result["higher_is_better"], result["test_to_train"]
     )
     assert result["methods"] == expected
