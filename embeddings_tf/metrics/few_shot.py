@@ -231,7 +231,10 @@ def _episodes(support_from, query_from, batches, counts, seed, log_prob):
 
 
 def _nearest_mean(support, support_labels, query, num_classes, seed):
-    """Log softmax of minus the squared distance to each class mean."""
+    """Log softmax of minus the squared distance to each class mean.
+
+    Where rounding makes classes equal, the nearest still has the largest value.
+    """
     from scipy.spatial.distance import cdist
 
     scaled, exponent = arrays.scaled(np.concatenate([support, query]))
@@ -243,7 +246,10 @@ def _nearest_mean(support, support_labels, query, num_classes, seed):
     distances -= distances.min(axis=1, keepdims=True)
     with np.errstate(over="ignore", under="ignore"):
         logits = -np.ldexp(distances, 2 * exponent)
-        return logits - np.log(np.sum(np.exp(logits), axis=1, keepdims=True))
+        logits -= np.log(np.sum(np.exp(logits), axis=1, keepdims=True))
+    nearest = np.arange(len(query)), distances.argmin(axis=1)
+    logits[nearest] *= 1 - 2 * np.finfo(logits.dtype).eps
+    return logits
 
 
 def confidence_interval(values: Any, level: float = 0.95) -> float:

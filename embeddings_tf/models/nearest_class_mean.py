@@ -53,12 +53,13 @@ class NearestClassMean:
         return tf.cast(means, dtype)
 
     def log_prob(self, embeddings, means) -> tf.Tensor:
-        """Log-probability of every class for every query."""
+        """Log-probability of every class for every query, at least float32."""
         points, dtype = self._compared(embeddings)
-        log_prob = prototypes.nearest_mean_log_prob(
-            points, tf.cast(means, points.dtype)
+        return prototypes.nearest_mean_log_prob(
+            points,
+            tf.cast(means, points.dtype),
+            dtype if dtype.size > 2 else tf.float32,
         )
-        return prototypes.finite(log_prob, dtype)
 
     def log_evidence(self, embeddings, means) -> tf.Tensor:
         """Log of the mean over classes of `exp(-distance)`, `(queries,)`."""

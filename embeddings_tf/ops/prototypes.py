@@ -119,7 +119,16 @@ def finite(values: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
 
 
 def nearest_mean_log_prob(
-    queries: tf.Tensor, prototypes: tf.Tensor
+    queries: tf.Tensor, prototypes: tf.Tensor, dtype: tf.DType
 ) -> tf.Tensor:
-    """`log softmax(-||query - prototype||^2)`, `(queries, classes)`."""
-    return tf.nn.log_softmax(-distances.squared_l2(queries, prototypes))
+    """`log softmax(-||query - prototype||^2)`, `(queries, classes)`.
+
+    Where classes are so near that rounding makes their probabilities equal,
+    the nearest class still has the largest, by the rounding error of `dtype`.
+    """
+    squares = distances.squared_l2(queries, prototypes)
+    log_prob = finite(tf.nn.log_softmax(-squares), dtype)
+    nearest = tf.one_hot(
+        tf.argmin(squares, axis=-1), tf.shape(squares)[-1], dtype=dtype
+    )
+    return log_prob * (1 - 2 * np.finfo(dtype.as_numpy_dtype).eps * nearest)

@@ -323,3 +323,11 @@ class TestGaussian:
                 gaussian=True,
                 log_prob=lambda *arguments: None,
             )
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-12, 1e-100])
+def test_the_nearest_class_wins_however_small_embeddings_are(scale):
+    """Probabilities of the three classes are equal in float64."""
+    labels = np.repeat([0, 1, 2], 20)
+    embeddings = scale * labels[:, None].astype(float)
+    assert few_shot_accuracy(embeddings, labels, 5, num_episodes=5) == 1

@@ -467,3 +467,16 @@ def test_embeddings_of_another_type_have_the_same_probabilities(dtype):
     found = classifier.predict_proba(np.array([[5]], dtype))
     expected = special.softmax([[-((5 - 0.5) ** 2), -((5 - 9) ** 2)]], axis=1)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e-15])
+def test_the_nearest_class_wins_however_small_embeddings_are(dtype, scale):
+    """Probabilities of the classes are equal after rounding."""
+    encoder = keras.Sequential(
+        [keras.Input((2,), dtype=dtype), keras.layers.Identity(dtype=dtype)]
+    )
+    x = tf.cast(scale * np.array([[0, 0], [1, 0], [0, 1]]), dtype)
+    classifier = FewShotClassifier(encoder).fit(x, ["a", "b", "c"])
+    assert classifier.predict(x).tolist() == ["a", "b", "c"]
+    np.testing.assert_allclose(classifier.predict_proba(x).sum(1), 1, 1e-6)

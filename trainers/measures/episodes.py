@@ -74,7 +74,7 @@ def measure_episodes(episodes) -> tuple[dict, dict, dict]:
     accuracies = [float(np.mean(found)) for found in is_correct]
     probability = np.exp(np.concatenate([e[0] for e in episodes]))
     targets = np.concatenate([e[1] for e in episodes])
-    is_error = probability.argmax(-1) != targets
+    is_error = ~np.concatenate(is_correct)
     reject = metrics.error_versus_reject(1 - probability.max(-1), is_error)
     measured = {
         "accuracy": float(np.mean(accuracies)),
