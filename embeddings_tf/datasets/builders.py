@@ -51,9 +51,34 @@ def make_builder(tfds, name, data_dir):
     theirs = set(tfds.list_builders(with_community_datasets=False))
     theirs -= set(own_builders())
     if builder_name not in theirs:
+        if pathlib.Path(name).expanduser().exists():
+            raise ValueError(_name_of_path(pathlib.Path(name).expanduser()))
         raise ValueError(unknown_name(builder_name, theirs))
     _check_config(builder_name, config, tfds.builder_cls(builder_name))
     return tfds.builder(name, data_dir=data_dir, try_gcs=False)
+
+
+def _name_of_path(path):
+    """The message for a path without its kind of data."""
+    named = {
+        ".csv": f"csv:{path}",
+        ".npz": f"arrays:{path}",
+        ".py": f"{path}:FUNCTION",
+    }
+    ending = path.suffix.lower()
+    if path.is_dir():
+        remedy = (
+            f"write image_folder:{path} for images, or audio_folder:{path} "
+            "for recordings"
+        )
+    elif ending in named:
+        remedy = f"write {named[ending]}"
+    else:
+        remedy = (
+            f"data of your own are {', '.join(OWN_DATA)}: write it as one of "
+            "these"
+        )
+    return f"{str(path)!r} is a path, not the name of a data set; {remedy}."
 
 
 def unknown_name(name, theirs):

@@ -182,6 +182,12 @@ def _parsed(file, kinds):
 def _raise_no_number(file, columns, features):
     """Raises for the first cell that is not a finite number, if any."""
     found = _parsed(file, dict.fromkeys(columns, str))
+    empty = np.flatnonzero((found == "").all(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"{file}, line {empty[0] + _FIRST_ROW}: the line is empty; remove "
+            "empty lines, also at the end of the file."
+        )
     for name in features:
         for row, cell in enumerate(found[name]):
             try:

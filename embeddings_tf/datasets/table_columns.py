@@ -32,6 +32,12 @@ def table_columns(file: str | os.PathLike) -> TableColumns:
             f"There is no file {file}; expected csv:FILE with the path of a "
             "table, absolute or from the current folder."
         )
+    if file.is_dir():
+        raise ValueError(
+            f"{file} is a folder; expected csv:FILE with the path of a table. "
+            f"For a folder of images, write image_folder:{file}; of "
+            f"recordings, audio_folder:{file}."
+        )
     try:
         with open(file, encoding="utf-8-sig", newline="") as lines:
             names = next(csv.reader(lines), [])
@@ -43,7 +49,13 @@ def table_columns(file: str | os.PathLike) -> TableColumns:
         )
     counts = collections.Counter(names)
     for name, count in counts.items():
-        if count > 1 or not name.strip():
+        if not name.strip():
+            raise ValueError(
+                f"Column {names.index(name) + 1} of {file} has no name in the "
+                "first line; name it, or remove it. An index of pandas is not "
+                "written by to_csv(..., index=False)."
+            )
+        if count > 1:
             raise ValueError(
                 f"{file} has the column {name!r} {count} times; "
                 "expected a different name for each column, in the first line."

@@ -1,3 +1,4 @@
+import pathlib
 import sys
 from unittest import mock
 
@@ -216,6 +217,26 @@ def test_data_dir_that_cannot_be_written(files, tmp_path):
 def test_unknown_names(files, tmp_path, name, split, message):
     with pytest.raises(ValueError, match=message) as error:
         _load(files, name, split, tmp_path)
+    _one_line(error)
+
+
+@pytest.mark.parametrize(
+    ("path", "remedy"),
+    [
+        ("photos/", "write image_folder:photos for images, or audio_folder"),
+        ("table.csv", "write csv:table.csv"),
+        ("mine.npz", "write arrays:mine.npz"),
+        ("data.py", "write data.py:FUNCTION"),
+        ("table.parquet", "data of your own are image_folder:PATH, .*csv:FILE"),
+    ],
+)
+def test_a_path_instead_of_a_name(monkeypatch, tmp_path, path, remedy):
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("photos").mkdir()
+    if not path.endswith("/"):
+        pathlib.Path(path).touch()
+    with pytest.raises(ValueError, match=f"is a path, .*{remedy}") as error:
+        load(path.rstrip("/"), "train", tmp_path)
     _one_line(error)
 
 

@@ -124,7 +124,8 @@ def test_recordings(table):
         ("class,x\na,1\n", "no column label: .*it has class, x. Rename"),
         ("label\na\n", "neither a column path nor columns of features"),
         ("label,x,x\na,1,2\n", "has the column 'x' 2 times"),
-        ("label,x,\na,1,2\n", "has the column '' 1 times"),
+        ("label,x,\na,1,2\n", "Column 3 of .* no name .*index=False"),
+        ("label,x\na,1\n\n\n", "line 3: the line is empty; remove"),
         ("label,x\na,1\n,2\n", "line 3: the column label is empty"),
         ("label,x\na,1\nb,two\n", "line 3: the feature 'x' is 'two', exp"),
         ("label,x\na,\nb,2\n", "line 2: the feature 'x' is '', expected"),
@@ -132,7 +133,7 @@ def test_recordings(table):
         ("label,x\na,inf\n", "line 2: the feature 'x' is 'inf', expected"),
         ("label,x\na,1e99\n", "line 2: the feature 'x' is '1e99', expected"),
         ("label,x\na,1\nb,2,3\n", "not a table .*line 3, saw 3"),
-        ("label,x\na,1\n\nb,2\n", "line 3: the feature 'x' is '', expected"),
+        ("label,x\na,1\n\nb,2\n", "line 3: the line is empty; remove"),
         ("x,label\n1,a\n2\n", "line 3: the column label is empty"),
         ("label,x\na,1\nb\n", "line 3: the feature 'x' is '', expected"),
         ("label,x\na,1,7\nb,2,7\n", "rows have more cells than the first"),
@@ -206,3 +207,8 @@ def test_a_long_cell_of_another_column_does_not_pad_all_rows(table):
     assert peak_memory.read() - before < 300 * 1024
     captions = read(table, label="caption")[1]
     assert captions[7] == "word" * 250_000 and captions[8] == ""
+
+
+def test_a_folder_instead_of_a_table(tmp_path):
+    with pytest.raises(ValueError, match="is a folder; .* image_folder:"):
+        load(f"csv:{tmp_path}", "all")
