@@ -175,14 +175,27 @@ def require_same_features(path: pathlib.Path, features: list[str]) -> None:
     """Checks that a table has the features of the training, in their order.
 
     Raises:
-        ValueError: If a column is another; names the first.
+        ValueError: If a column is another, is missing or is too many.
     """
     file = path / FILE
     if not features or not file.exists():
         return
     before = read_json(file, "start the run again in another --workdir")
-    # Runs of earlier versions have none.
-    columns = zip(features, before.get("features", []), strict=False)
+    trained_features = before.get("features")
+    if not trained_features:  # runs of earlier versions
+        return
+    missing = [name for name in trained_features if name not in features]
+    more = [name for name in features if name not in trained_features]
+    if len(features) != len(trained_features):
+        faults = [f"lacks {', '.join(map(repr, missing))}"] * bool(missing)
+        faults += [f"also has {', '.join(map(repr, more))}"] * bool(more)
+        raise ValueError(
+            f"the table has {len(features)} features, and the training had "
+            f"{len(trained_features)}, see {file}; the table "
+            f"{' and '.join(faults)}. Give it the columns of the training, in "
+            "their order"
+        )
+    columns = zip(features, trained_features, strict=True)
     for number, (column, trained) in enumerate(columns):
         if column != trained:
             raise ValueError(

@@ -77,14 +77,40 @@ def embed_inputs(trained: Trained, inputs, what: str = "inputs"):
     """Embeds inputs of `trainers.trained.inputs`, with progress.
 
     Raises:
-        ValueError: If a table has other features than in the training.
+        ValueError: If a table has other features than in the training, or
+            the first input has another shape.
     """
     from embeddings_tf import scoring
     from trainers.data.classes import require_same_features
     from trainers.terminal.progress import Progress
 
     require_same_features(trained.workdir, inputs.features)
+    _require_shape(trained, inputs)
     count = len(inputs.names)
     print(f"Embedding {count} {what}.", flush=True)
     progress = Progress(count, "input")
     return scoring.embed(trained.model, inputs.x, progress=progress.advance)
+
+
+def _require_shape(trained: Trained, inputs) -> None:
+    """Raises unless the first input has a shape that the model takes."""
+    from embeddings_tf import datasets
+    from embeddings_tf.models.input_shape import input_shape
+    from embeddings_tf.models.input_shape import require_input_shape
+
+    # As in a batch: images may be resized there.
+    is_long = isinstance(inputs.x, datasets.Utterances)
+    example = inputs.x[0] if is_long else inputs.x[0:1][0]
+    try:
+        require_input_shape("x", example[None], trained.model)
+    except ValueError as error:
+        wanted = tuple(input_shape(trained.model))[1:]
+        kinds = {1: "features", 2: "frames", 3: "height, width and channels"}
+        remedy = "Give it this shape"
+        if len(wanted) == example.ndim == 3:
+            remedy = "Resize it, or train the run with --config.images.size"
+        raise ValueError(
+            f"{inputs.names[0]} has the shape {example.shape} "
+            f"({kinds.get(example.ndim, 'of an array')}), but the model of "
+            f"{trained.workdir} takes {wanted}. {remedy}"
+        ) from error

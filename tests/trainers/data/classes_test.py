@@ -28,3 +28,21 @@ def test_other_data_is_told_from_other_errors(change, tmp_path):
     classes.require_same_classes(tmp_path, before)
     with pytest.raises(OtherDataError):
         classes.require_same_classes(tmp_path, {**before, **change})
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["a", "b"], "has 2 features, .* had 3, .* lacks 'c'. "),
+        (["a", "b", "c", "d"], "has 4 features, .* also has 'd'. "),
+        (["a", "d"], "lacks 'b', 'c' and also has 'd'. "),
+        (["b", "a", "c"], "feature 0 of the table is 'b', and was 'a'"),
+    ],
+)
+def test_other_features_are_named(columns, message, tmp_path):
+    (tmp_path / classes.FILE).write_text(
+        json.dumps({"features": ["a", "b", "c"]})
+    )
+    classes.require_same_features(tmp_path, ["a", "b", "c"])
+    with pytest.raises(ValueError, match=message):
+        classes.require_same_features(tmp_path, columns)

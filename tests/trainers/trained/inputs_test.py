@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from embeddings_tf.datasets import speech
+from tests.datasets.image_folders import write_image
 from tests.trainers.colours import colour_of
+from tests.trainers.colours import mean_colour
 from trainers.config import load_recipe
 from trainers.data.classes import write_classes
 from trainers.data.data import Data
@@ -280,3 +282,12 @@ def test_data_from_the_root_on(tmp_path, monkeypatch):
         ("omniglot", "omniglot"),
     ):
         assert absolute_data(word) == wanted
+
+
+def test_an_image_of_another_size_is_named(run, tmp_path):
+    write_image(tmp_path / "tall.png", np.zeros((6, 5, 3), np.uint8))
+    inputs = read_inputs(run, [str(tmp_path / "tall.png")])
+    trained = Trained(tmp_path, run, mean_colour())
+    message = r"tall.png has the shape \(6, 5, 3\) .* takes \(4, 5, 3\). Resize"
+    with pytest.raises(ValueError, match=message):
+        embed_inputs(trained, inputs)
