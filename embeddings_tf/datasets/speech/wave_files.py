@@ -103,7 +103,8 @@ def _opened(path):
         reader = wave.open(os.fspath(path), "rb")
     except (wave.Error, EOFError) as error:
         raise ValueError(
-            f"{path} is damaged or not a WAV file of 16-bit samples ({error}); "
+            f"{path} is damaged or not a WAV file of 16-bit samples "
+            f"({str(error) or 'it ends too early'}); "
             "convert it, for instance by ffmpeg -i FILE -ac 1 -c:a pcm_s16le "
             "NEW.wav."
         ) from error
