@@ -25,6 +25,7 @@ from tools import out_of_distribution_table as unknown
 from tools.agree import NOT_COMPARED
 from tools.agree import ROOT
 from tools.one_config import require_one_config
+from tools.rerun_command import own_fields
 from tools.rerun_command import rerun_command
 from trainers.workdirs.numbers_by_name import numbers_by_name
 
@@ -128,6 +129,10 @@ def _protocol(experiment, recipe, config, name, is_fold) -> str:
             {"recipe": recipe, "config": config}
         )
         others = [s for s in others if not s.startswith("dataset=")]
+        others += [
+            f"{name.rpartition('.')[2]}={value}"
+            for name, value in own_fields(recipe, config).items()
+        ]
         return ", ".join([f"rate {rate:g}, {steps} episodes", *others])
     if experiment == "distance_depth":
         units = config["objective"]["distance"]["hidden_units"]
