@@ -75,9 +75,21 @@ def compared_dtype(value: Any, array: np.ndarray) -> np.dtype:
 
 
 def just_above(score: np.floating, dtype: np.dtype) -> float:
-    """Returns the smallest number above a score that `dtype` represents."""
+    """Returns the smallest number above a score that `dtype` represents.
+
+    TensorFlow reads subnormal numbers as 0, so no threshold is subnormal. The
+    smallest number above 0 and above subnormal scores is the smallest normal
+    number, and the smallest number above that number with a minus is 0.
+    """
+    score = score.astype(dtype)
     # With an infinity of the same type, because bfloat16 takes no other.
-    return float(np.nextafter(score.astype(dtype), np.asarray(np.inf, dtype)))
+    above = float(np.nextafter(score, np.asarray(np.inf, dtype)))
+    # Half precision is compared in float32; bfloat16 has its exponents.
+    compared = np.float64 if score.dtype == np.float64 else np.float32
+    tiny = float(np.finfo(compared).tiny)
+    if abs(above) >= tiny:
+        return above
+    return 0.0 if float(score) <= -tiny else tiny
 
 
 def beyond_float64(array: np.ndarray) -> np.ndarray:

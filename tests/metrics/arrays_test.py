@@ -236,3 +236,31 @@ def test_rounded_up(value):
     assert value * (1 - 1e-9) <= found <= value * 1.01
     assert len(f"{found:.3g}".replace(".", "")) <= 9
     assert float(f"{found:.3g}") == found
+
+
+TINY = 2.0**-126  # the smallest normal number of float32
+
+
+@pytest.mark.parametrize(
+    ("dtype", "score", "expected"),
+    [
+        (np.float32, 0.0, TINY),
+        (np.float32, -0.0, TINY),
+        (np.float32, 2.0**-149, TINY),
+        (np.float32, -(2.0**-149), TINY),
+        (np.float32, -TINY, 0.0),
+        (np.float32, TINY, TINY + 2.0**-149),
+        (np.float32, -2 * TINY, -2 * TINY + 2.0**-149),
+        (np.float64, 0.0, 2.0**-1022),
+        (np.float64, -(2.0**-1022), 0.0),
+        (ml_dtypes.bfloat16, 0.0, TINY),
+        (np.float16, 0.0, 2.0**-24),
+    ],
+)
+def test_just_above_is_above_in_tensorflow_too(dtype, score, expected):
+    """TensorFlow reads subnormal numbers as 0."""
+    score = np.asarray(score, dtype)[()]
+    found = arrays.just_above(score, np.dtype(dtype))
+    assert found == expected
+    threshold = tf.constant(np.asarray(found, dtype))
+    assert not (tf.constant(score) >= threshold).numpy()

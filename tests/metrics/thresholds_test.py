@@ -147,3 +147,16 @@ def test_thresholds_of_half_precision_hold_in_half_precision(rule, dtype):
         # The p-value is of the answers that the threshold accepts.
         expected = 0.9 ** np.array([200, 250])
         np.testing.assert_allclose(found["p_value"], expected)
+
+
+def test_a_threshold_above_zero_holds_in_tensorflow():
+    """A subnormal threshold would be 0 there."""
+    scores = np.array([0.0, 0.0, 1.0])
+    found = [
+        threshold_at_false_accept_rate(scores, [0, 0, 1], 0.1),
+        conformal_threshold(scores, [0, 1, 2], 0.5)["threshold"],
+    ]
+    for threshold in found:
+        accepted = tf.constant(scores) >= tf.constant(threshold, tf.float64)
+        assert accepted.numpy().tolist() == [False, False, True]
+        assert (scores >= threshold).tolist() == [False, False, True]
