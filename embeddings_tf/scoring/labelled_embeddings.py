@@ -8,6 +8,7 @@ from embeddings_tf.models.embed_batch import at_least_single
 from embeddings_tf.models.embed_batch import embedded_rows
 from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.arguments import refuse_missing
 from embeddings_tf.ops.class_names import class_names
 from embeddings_tf.scoring.embed import embed
 
@@ -103,8 +104,11 @@ def labelled_embeddings(embeddings, labels, names=None) -> LabelledEmbeddings:
         )
     if names is None:
         names = np.full(len(embeddings), "")
+    if isinstance(names, (list, tuple)):
+        refuse_missing("names", names)
     names = array("names", names)
     if names.dtype.kind == "O" and names.ndim:  # for example from pandas
+        refuse_missing("names", names.ravel().tolist())
         names = array("names", names.tolist())
     if names.dtype.kind == "S":
         names = np.char.decode(names, "utf-8")
