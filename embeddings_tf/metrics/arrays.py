@@ -112,10 +112,7 @@ def number_of_bins(name: str, value: Any) -> int:
 
 def booleans(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     """Returns booleans of rank `ndim`, not empty, from booleans or 0 and 1."""
-    array = _shaped(name, value, ndim, shape)
-    if array.dtype.kind == "O":
-        refuse_missing(name, array.ravel().tolist())
-    array = _of_objects(array)
+    array = _shaped(name, _of_objects(name, value), ndim, shape)
     if array.dtype == bool:
         return array
     refused = np.ones(array.shape, bool)
@@ -153,10 +150,7 @@ def numbered_classes(name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     if isinstance(value, (list, tuple)):
         refuse_missing(name, value)
-    array = _shaped(name, value, 1, "(n,)")
-    if array.dtype.kind == "O":
-        refuse_missing(name, array.tolist())
-    array = _of_objects(array)
+    array = _shaped(name, _of_objects(name, value), 1, "(n,)")
     if array.dtype.kind not in "iuU":
         raise ValueError(
             f"`{name}` must be integers or strings; received dtype "
@@ -215,14 +209,17 @@ def _shaped(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     return array
 
 
-def _of_objects(array: np.ndarray) -> np.ndarray:
+def _of_objects(name: str, value: Any) -> np.ndarray:
     """Returns an array of Python objects, as of pandas, by what they are.
 
-    Texts of tensors, which are bytes, become strings.
+    Tuples and lists become an axis. Texts of tensors, which are bytes, become
+    strings.
     """
-    if array.dtype.kind == "O":
-        array = np.asarray(array.tolist())
-    return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+    array = arguments.array(name, value)
+    if array.dtype.kind == "O" and array.ndim:
+        refuse_missing(name, array.ravel().tolist())
+        array = arguments.array(name, array.tolist())
+    return arguments.decoded(name, array)
 
 
 def _is_real(dtype: np.dtype) -> bool:

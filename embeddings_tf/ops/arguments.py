@@ -159,6 +159,23 @@ def array(name: str, value) -> np.ndarray:
         ) from error
 
 
+def decoded(name: str, values: np.ndarray) -> np.ndarray:
+    """Returns texts as strings; texts of tensors are bytes.
+
+    Raises:
+        ValueError: If bytes are not UTF-8.
+    """
+    if values.dtype.kind != "S":
+        return values
+    try:
+        return np.char.decode(values, "utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"`{name}` must be text; received {error.object!r}, which is not "
+            "UTF-8. Decode it first."
+        ) from error
+
+
 def refuse_missing(name: str, values: Iterable) -> None:
     """Raises ValueError for None or NaN in a list.
 

@@ -264,3 +264,31 @@ def test_just_above_is_above_in_tensorflow_too(dtype, score, expected):
     assert found == expected
     threshold = tf.constant(np.asarray(found, dtype))
     assert not (tf.constant(score) >= threshold).numpy()
+
+
+def objects(*values):
+    """One Python object per row, as a column of pandas."""
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def test_the_rank_is_checked_after_conversion():
+    """Tuples in a column are a second axis."""
+    classes = pandas.Series([("a", "b"), ("c", "d"), ("e", "f")])
+    with pytest.raises(ValueError, match=r"`classes` must have shape \(n,\)"):
+        metrics.conformal_threshold([0.1, 0.2, 0.3], classes, 0.5)
+    targets = pandas.Series([[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match=r"`is_target` must have shape"):
+        metrics.error_rates([1.0, 2.0], targets, 0.5)
+
+
+@pytest.mark.parametrize("check", [arrays.booleans, arrays.numbered_classes])
+def test_objects_that_are_no_array_are_refused(check):
+    more = (1, "(n,)") if check is arrays.booleans else ()
+    with pytest.raises(ValueError, match="`x` must be an array, or lists"):
+        check("x", objects((0,), (0, 1)), *more)
+    with pytest.raises(
+        ValueError, match=r"`x` must be text; received b'\\xff'"
+    ):
+        check("x", np.array([b"a", b"\xff"]), *more)
