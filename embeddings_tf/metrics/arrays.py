@@ -63,6 +63,26 @@ def numbers(
     return array
 
 
+def result(name: str, value: Any) -> np.ndarray:
+    """Returns the numbers that a user's function returned.
+
+    Raises:
+        ValueError: Unless they are an array of real numbers.
+    """
+    found = arguments.result(name, value)
+    if not _is_real(found.dtype):
+        raise ValueError(
+            f"The result of `{name}` must be real numbers; received dtype "
+            f"{found.dtype}."
+        )
+    if found.dtype.kind not in "biuf":  # bfloat16
+        found = found.astype(np.float32)
+    if found.dtype == np.longdouble:
+        with np.errstate(over="ignore"):
+            found = found.astype(np.float64)
+    return found
+
+
 def compared_dtype(value: Any, array: np.ndarray) -> np.dtype:
     """Returns the type in which a threshold for `value` must be exact.
 

@@ -203,6 +203,11 @@ class TestErrors:
         [
             (np.zeros((30, 5)), r"\(30, 6\); received shape \(30, 5\)"),
             (np.full((30, 6), np.nan), "NaN in episode 0"),
+            ([[0.0], [0.0, 1.0]], "result of `log_prob` must be an array"),
+            (np.full((30, 6), "a"), "real numbers; received dtype <U1"),
+            (np.full((30, 6), None), "real numbers; received dtype object"),
+            (np.zeros((30, 6)) * 1j, "real numbers; received dtype complex"),
+            (np.ma.masked_all((30, 6)), "no masked entries; received 180"),
         ],
     )
     def test_log_prob(self, value, message):
