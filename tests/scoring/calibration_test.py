@@ -52,6 +52,38 @@ def test_logistic_with_a_rare_kind_has_no_gradient_left(prior):
     assert abs(slopes @ scores) < 1e-3 * rarer
 
 
+def test_logistic_at_the_limits_of_the_prior():
+    """For rare targets, sigmoid(r) is exp(r): an exponential tilt.
+
+    The slope makes the mean of the tilted nontargets the mean of the targets.
+    For rare nontargets, it makes the mean of the targets, tilted by minus the
+    slope, the mean of the nontargets.
+    """
+    scores, is_target = trials()
+    targets, nontargets = scores[is_target], scores[~is_target]
+
+    def tilt(tilted, other):
+        def gap(slope):
+            return special.softmax(slope * tilted) @ tilted - other.mean()
+
+        return optimize.brentq(gap, -20, 20)
+
+    for prior in (1e-10, 1e-12, 1e-16, 2e-20):
+        found = LogisticCalibration(prior).fit(scores, is_target)
+        slope = tilt(nontargets, targets)
+        assert found.slope_ == pytest.approx(slope, rel=1e-6)
+        ratio = np.mean(np.exp(found.slope_ * nontargets + found.offset_))
+        assert ratio == pytest.approx(1, rel=1e-6)
+    for prior in (1 - 1e-10, 1 - 1e-12, 1 - 2**-53):
+        found = LogisticCalibration(prior).fit(scores, is_target)
+        slope = -tilt(targets, nontargets)
+        assert found.slope_ == pytest.approx(slope, rel=1e-6)
+    with pytest.raises(
+        ValueError, match="`target_prior` must be between 1e-20"
+    ):
+        LogisticCalibration(1e-100)
+
+
 def test_gaussian_scores_get_their_true_ratio():
     """ln N(s; 1.5, 1) - ln N(s; 0, 1) = 1.5 s - 1.125, for any shares."""
     scores, is_target = trials(n=200_000)
