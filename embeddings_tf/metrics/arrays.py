@@ -102,8 +102,9 @@ def just_above(score: np.floating, dtype: np.dtype) -> float:
     number, and the smallest number above that number with a minus is 0.
     """
     score = score.astype(dtype)
-    # With an infinity of the same type, because bfloat16 takes no other.
-    above = float(np.nextafter(score, np.asarray(np.inf, dtype)))
+    with np.errstate(over="ignore"):  # the largest number: infinity
+        # Of the same type, because bfloat16 takes no other.
+        above = float(np.nextafter(score, np.asarray(np.inf, dtype)))
     # Half precision is compared in float32; bfloat16 has its exponents.
     compared = np.float64 if score.dtype == np.float64 else np.float32
     tiny = float(np.finfo(compared).tiny)
