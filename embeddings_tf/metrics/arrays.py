@@ -196,16 +196,17 @@ def same_length(**arrays: Sized) -> None:
 
 
 def scaled(
-    array: np.ndarray, axis: int | None = None
+    array: np.ndarray, axis: int | None = None, power: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns `array * 2.0**-exponent` as float64 in (-1, 1), and the exponent.
+    """Returns `array * 2.0**-exponent` as float64, and the exponent.
 
-    The scaling is exact. Sums and squares of the result do not overflow. They
-    underflow only for values that are tiny compared with the largest value.
-    With `axis=0` each column has its own exponent.
+    The scaling is exact. The result is in (-2**power, 2**power). Up to 400,
+    sums and squares of the result do not overflow. They underflow only for
+    values that are tiny compared with the largest value. With `axis=0` each
+    column has its own exponent.
     """
     array = array.astype(np.float64)
-    exponent = np.frexp(np.max(np.abs(array), axis=axis))[1]
+    exponent = np.frexp(np.max(np.abs(array), axis=axis))[1] - power
     return np.ldexp(array, -exponent), exponent
 
 

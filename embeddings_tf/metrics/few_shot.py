@@ -235,7 +235,10 @@ def _nearest_mean(support, support_labels, query, num_classes, seed):
     """Log softmax of minus the squared distance to each class mean."""
     from scipy.spatial.distance import cdist
 
-    scaled, exponent = arrays.scaled(np.concatenate([support, query]))
+    both = np.concatenate([support, query])
+    # A large unit, so that squares of other rows do not underflow beside an
+    # outlier.
+    scaled, exponent = arrays.scaled(both, power=400)
     support, query = np.split(scaled, [len(support)])
     support = support.reshape(num_classes, -1, support.shape[1])
     # Sums of squared differences, because products lose small differences of

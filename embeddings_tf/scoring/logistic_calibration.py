@@ -114,7 +114,15 @@ class LogisticCalibration:
         )
         slope = regression.coef_[0, 0] / unit
         offset = regression.intercept_[0] - slope * mean
-        self.slope_ = float(np.ldexp(slope, -int(exponent)))
+        with np.errstate(over="ignore"):  # refused below
+            slope = float(np.ldexp(slope, -int(exponent)))
+        if not np.isfinite(slope):
+            raise ValueError(
+                "`scores` must be large enough for a slope that float64 "
+                f"represents; received at most {np.max(np.abs(scores)):g} in "
+                "size. Rescale them."
+            )
+        self.slope_ = slope
         self.offset_ = float(offset - np.log(prior / (1 - prior)))
         return self
 

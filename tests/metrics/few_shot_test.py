@@ -328,3 +328,9 @@ class TestGaussian:
                 gaussian=True,
                 log_prob=lambda *arguments: None,
             )
+
+
+def test_a_huge_outlier_changes_nothing():
+    """Before, squares of all other differences underflowed."""
+    embeddings = np.repeat([[0.0], [5.0], [1e200]], 4, axis=0)
+    assert few_shot_accuracy(embeddings, np.repeat([0, 1, 2], 4), 2, 2) == 1

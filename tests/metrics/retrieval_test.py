@@ -929,3 +929,18 @@ def test_blocks_of_integer_and_of_float_scores(monkeypatch, limits, make):
     for label in (0, 1):
         found = recall_at_k(queries, [label], 1, score, gallery, [0, 0, 1])
         assert found == {1: label}
+
+
+@pytest.mark.parametrize("outlier", [1e150, 1e200, -1e260])
+@pytest.mark.parametrize("measure", [recall_at_k, mean_average_precision])
+def test_a_huge_outlier_changes_nothing(measure, outlier):
+    """Before, squares of all other differences underflowed."""
+    gallery = [[1.0], [2.0], [outlier]]
+    found = measure(
+        [[2.0], [1.0]],
+        [2, 1],
+        distance="l2",
+        gallery=gallery,
+        gallery_labels=[1, 2, 3],
+    )
+    assert found == (1 if measure is mean_average_precision else {1: 1})

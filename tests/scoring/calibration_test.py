@@ -216,3 +216,17 @@ def test_most_scores_are_nearly_equal():
     best = optimize.minimize(cost, [1.0, 0.0], method="Nelder-Mead")
     assert found.slope_ == pytest.approx(best.x[0], rel=1e-2)
     assert found.offset_ == pytest.approx(best.x[1], rel=1e-2)
+
+
+def test_scores_near_the_limits_of_float64():
+    """0 is in the middle of scores and of ratios."""
+    for largest in (1.0, 1.7e308, 1e-320):
+        found = IsotonicCalibration().fit([-largest, largest], [0, 1])
+        ratios = found.transform([-largest, 0.0, largest])
+        assert ratios[1] == pytest.approx(0, abs=1e-12)
+        assert ratios[2] == pytest.approx(-ratios[0])
+        again = IsotonicCalibration.from_dict(found.to_dict())
+        assert again.transform(0.0) == ratios[1]
+    scores, is_target = trials()
+    with pytest.raises(ValueError, match="e-320 in size. Rescale them"):
+        LogisticCalibration().fit(np.clip(scores, -4, 4) * 1e-320, is_target)
