@@ -221,7 +221,7 @@ def _is_integer_spec(spec, rank):
 
 
 def _base_seed(seed):
-    seed = np.asarray(seed)
+    seed = array("seed", seed)
     if seed.dtype.kind not in "iu" or seed.shape not in ((), (2,)):
         raise ValueError(
             "seed must be an integer or two integers; received shape "

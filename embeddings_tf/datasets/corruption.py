@@ -199,7 +199,16 @@ def _check_probability(probability):
                 "probability must be a scalar; received shape "
                 f"{probability.shape}."
             )
-    elif (
+        dtype = probability.dtype
+        if not (dtype.is_floating or dtype.is_integer or dtype.is_bool):
+            raise ValueError(
+                f"probability must be a number; received dtype {dtype.name}."
+            )
+        probability = tf.get_static_value(tf.convert_to_tensor(probability))
+        if probability is None:  # known when the graph runs
+            return
+        probability = float(probability)
+    if (
         not isinstance(probability, numbers.Real)
         or not 0.0 <= probability <= 1.0
     ):

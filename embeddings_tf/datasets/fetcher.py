@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.arguments import result
 
 _CHECK_BLOCK_BYTES = 1 << 24
 
@@ -126,7 +127,7 @@ def _read(x, index):
         # take is twice as fast, but copies an array with gaps completely.
         return np.take(x, index, axis=0) if x.flags.c_contiguous else x[index]
     try:
-        return np.asarray(x[index])
+        return result("x[indices]", x[index])
     except (TypeError, KeyError) as error:
         raise ValueError(
             "x[indices] must return an array of examples if indices is an "

@@ -10,10 +10,12 @@ from embeddings_tf.datasets.crops import middle_crop
 from embeddings_tf.datasets.crops import random_crop
 from embeddings_tf.datasets.crops import resize
 from embeddings_tf.datasets.row_numbers import row_numbers
+from embeddings_tf.ops.arguments import array
 from embeddings_tf.ops.arguments import integer_at_least
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import positive_integer
+from embeddings_tf.ops.arguments import result
 from embeddings_tf.ops.arguments import truth
 
 
@@ -179,7 +181,7 @@ class Images:
 
     def take(self, indices) -> "Images":
         """Returns some of the images, in the order of `indices`; reads none."""
-        indices = np.asarray(indices)
+        indices = array("indices", indices)
         if indices.dtype == bool and indices.shape == (len(self),):
             indices = np.flatnonzero(indices)
         if indices.size == 0:
@@ -215,7 +217,7 @@ class Images:
         return repr(image.shape).encode() + image.tobytes()
 
     def _image(self, number):
-        image = np.asarray(self._read(int(number)))
+        image = result("read", self._read(int(number)))
         if image.ndim != 3 or image.dtype != np.uint8 or not image.size:
             raise ValueError(
                 f"{self._called(number)} must be uint8 of shape (height, "

@@ -156,6 +156,10 @@ def load(
             raise ValueError(
                 f"{argument} must be a string; received {value!r}."
             )
+    if label is not None and not isinstance(label, str):
+        raise ValueError(
+            f"label must be the name of a feature or None; received {label!r}."
+        )
     if is_own_data(name):
         return own_data(name, split, label, divide, seed)
     if divide != "classes" or seed != 0:

@@ -9,5 +9,18 @@ def number_names(names: np.ndarray) -> np.ndarray:
 
 
 def joined(factors: np.ndarray) -> np.ndarray:
-    """Returns one name per row of factors `(n, factors)`: "value,value"."""
-    return np.array([",".join(map(str, row)) for row in factors], np.str_)
+    """Returns one name per row of factors `(n, factors)`: "value,value".
+
+    Raises:
+        ValueError: If different rows get the same name.
+    """
+    rows = [tuple(map(str, row)) for row in factors]
+    names = [",".join(row) for row in rows]
+    row_of = dict(zip(names, rows, strict=True))
+    for name, row in zip(names, rows, strict=True):
+        if row_of[name] != row:
+            raise ValueError(
+                f"The labels {row} and {row_of[name]} would both be the class "
+                f"{name!r}. Replace the commas in one of them."
+            )
+    return np.array(names, np.str_)

@@ -42,7 +42,8 @@ def read_function(
 
     Raises:
         ValueError: If there is no such function, it fails, or it returns
-            something else.
+            something else. The cause is the error of the function.
+        OSError: If the function raises it.
     """
     if returns_all(name):
         source = source_of_arrays(name, *_called(name, os.getcwd()))
@@ -104,7 +105,9 @@ def _called(name, folder, split=None, label=None):
         if not is_read_later(x) and not isinstance(x, tf.data.Dataset):
             x = _read_only(x)
         return x, _read_only(class_names(labels))
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+    except OSError:  # for example a missing file, which the error names
+        raise
+    except Exception as error:
         of_split = "" if split is None else f" of the split {split!r}"
         raise ValueError(
             f"{name} must return examples and labels (x, labels){of_split}; "

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from embeddings_tf.ops.arguments import array
+
 
 def row_numbers(index, length: int, *, slices: bool = True) -> np.ndarray:
     """Row numbers from 0 that an index selects.
@@ -21,7 +23,7 @@ def row_numbers(index, length: int, *, slices: bool = True) -> np.ndarray:
     """
     if slices and isinstance(index, slice):
         index = np.arange(length)[index]
-    index = np.asarray(index)
+    index = array("indices", index)
     if index.dtype.kind not in "iu" or index.ndim > 1:
         raise TypeError(
             "expected an integer, an integer vector"

@@ -6,6 +6,9 @@ from embeddings_tf.ops.arguments import integer_at_least
 from embeddings_tf.ops.labelled_batch import real_numbers
 from embeddings_tf.ops.seed_pair import seed_pair
 
+# Far wider than images. A wider margin may not fit in memory.
+_MOST_PADDING = 4096
+
 
 def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
     """Shifts images by a few pixels and mirrors half of them.
@@ -20,7 +23,7 @@ def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
         images: Images of shape `(batch, height, width, channels)`.
         seed: Integers of shape `(2,)`. The same seed gives the same images;
             `batches` draws one seed per step.
-        padding: Width of the margin in pixels, at least 0.
+        padding: Width of the margin in pixels, 0 to 4096.
 
     Returns:
         Images of the same shape and dtype.
@@ -46,6 +49,11 @@ def shift_and_mirror(images, seed, padding: int = 4) -> tf.Tensor:
             f"shape {images.shape}."
         )
     padding = integer_at_least("padding", padding, 0)
+    if padding > _MOST_PADDING:
+        raise ValueError(
+            f"`padding` must be at most {_MOST_PADDING} pixels; received "
+            f"{padding}. Images move by up to this width."
+        )
     batch, height, width, _ = tf.unstack(tf.shape(images))
     # Like tf.random.split, which depends on the dtype of the seed.
     shift_seed, mirror_seed = tf.unstack(

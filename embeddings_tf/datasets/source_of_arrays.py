@@ -112,7 +112,7 @@ def _numbers(place, x):
             f"{place}: x must be numbers of shape (examples, ...); received "
             f"dtype {x.dtype} and shape {x.shape}."
         )
-    if x.dtype == np.float64:
+    if x.dtype.kind == "f" and x.dtype.itemsize > 4:
         with np.errstate(over="ignore"):
             x = x.astype(np.float32)
     if x.dtype.kind == "f" and x.size:

@@ -12,6 +12,7 @@ from embeddings_tf.ops.arguments import function as checked_function
 from embeddings_tf.ops.arguments import num_rows
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import random_seed
+from embeddings_tf.ops.arguments import result
 
 
 class Utterances:
@@ -81,7 +82,7 @@ class Utterances:
     ):
         if hasattr(values, "numpy"):
             values = values.numpy()  # values are a tensor
-        if not callable(values) and not hasattr(values, "shape"):
+        if not callable(values) and not _reads_frames(values):
             values = array("values", values)
         if not callable(values) and np.dtype(values.dtype).kind not in "biuf":
             raise ValueError(
@@ -149,9 +150,8 @@ class Utterances:
         else:
             rng = np.random.default_rng([int(self._seed), *index.tolist()])
             first = rng.integers(0, excess, endpoint=True)
-        # One utterance at a time, because recordings may be long. An empty
-        # batch reads one, for its shape.
-        example = self._utterance(index[0] if len(index) else 0)
+        # One utterance at a time, because recordings may be long.
+        example = self._example(index)
         batch = np.empty(
             (len(index), self.num_frames, *example.shape[1:]), example.dtype
         )
@@ -192,7 +192,7 @@ class Utterances:
         Utterances of an array are copied. Utterances that a function reads
         stay where they are.
         """
-        indices = np.asarray(indices)
+        indices = array("indices", indices)
         if indices.dtype == bool and indices.shape == (len(self),):
             indices = np.flatnonzero(indices)
         if indices.size == 0:
@@ -237,7 +237,7 @@ class Utterances:
         parts = []
         for number in range(len(self)):
             try:
-                parts.append(np.asarray(function(self[number])))
+                parts.append(result("function", function(self[number])))
             except ValueError as error:
                 called = self._called(number)
                 raise ValueError(f"{called}: {error}") from error
@@ -257,11 +257,22 @@ class Utterances:
             names=self.names,
         )
 
+    def _example(self, index):
+        """Returns the first utterance of a batch, for dtype and shape."""
+        if len(self):  # an empty batch reads one
+            return self._utterance(index[0] if len(index) else 0)
+        if callable(self._values):
+            raise ValueError(
+                "A batch needs the shape of a frame, but there are no "
+                "utterances to read it from."
+            )
+        return self._values[:0]
+
     def _utterance(self, number):
         if not callable(self._values):
             first, last = self._starts[number : number + 2]
             return self._finite(number, self._values[first:last])
-        utterance = np.asarray(self._values(int(number)))
+        utterance = result("values", self._values(int(number)))
         if utterance.shape[:1] != (self.lengths[number],):
             raise ValueError(
                 f"{self._called(number)} must have {self.lengths[number]} "
@@ -282,3 +293,12 @@ class Utterances:
         if self.names is None:
             return f"Utterance {number}"
         return f"Utterance {number} ({self.names[number]})"
+
+
+def _reads_frames(values) -> bool:
+    """Whether `values[a:b]` are frames, as of NumPy and of files.
+
+    Pandas selects by label, and masks would be ignored.
+    """
+    is_other = isinstance(values, np.ma.MaskedArray) or hasattr(values, "iloc")
+    return hasattr(values, "shape") and not is_other

@@ -195,7 +195,8 @@ class GallerySignatures(tf.Module):
         return {
             "probability": tf.exp(self._log_prob(embedding)),
             "score": tf.cast(score, tf.float32),
-            "accepted": self._accepted(score),
+            # float32 would round a threshold just above 0 to 0.
+            "accepted": self._accepted(score, np.finfo(np.float32).tiny),
         }
 
     def _nearest(self, embedding, *_):
@@ -243,8 +244,10 @@ class GallerySignatures(tf.Module):
         )
         return tf.cast(evidence, tf.float64)
 
-    def _accepted(self, score) -> tf.Tensor:
+    def _accepted(self, score, smallest: float = 0.0) -> tf.Tensor:
         threshold = -math.inf if self._threshold is None else self._threshold
+        if 0 < threshold < smallest:
+            threshold = float(smallest)
         return score >= tf.constant(threshold, tf.float64)
 
     def _numbers_near(self, count) -> int:

@@ -63,6 +63,26 @@ def numbers(
     return array
 
 
+def result(name: str, value: Any) -> np.ndarray:
+    """Returns the numbers that a user's function returned.
+
+    Raises:
+        ValueError: Unless they are an array of real numbers.
+    """
+    found = arguments.result(name, value)
+    if not _is_real(found.dtype):
+        raise ValueError(
+            f"The result of `{name}` must be real numbers; received dtype "
+            f"{found.dtype}."
+        )
+    if found.dtype.kind not in "biuf":  # bfloat16
+        found = found.astype(np.float32)
+    if found.dtype == np.longdouble:
+        with np.errstate(over="ignore"):
+            found = found.astype(np.float64)
+    return found
+
+
 def compared_dtype(value: Any, array: np.ndarray) -> np.dtype:
     """Returns the type in which a threshold for `value` must be exact.
 
@@ -75,9 +95,22 @@ def compared_dtype(value: Any, array: np.ndarray) -> np.dtype:
 
 
 def just_above(score: np.floating, dtype: np.dtype) -> float:
-    """Returns the smallest number above a score that `dtype` represents."""
-    # With an infinity of the same type, because bfloat16 takes no other.
-    return float(np.nextafter(score.astype(dtype), np.asarray(np.inf, dtype)))
+    """Returns the smallest number above a score that `dtype` represents.
+
+    TensorFlow reads subnormal numbers as 0, so no threshold is subnormal. The
+    smallest number above 0 and above subnormal scores is the smallest normal
+    number, and the smallest number above that number with a minus is 0.
+    """
+    score = score.astype(dtype)
+    with np.errstate(over="ignore"):  # the largest number: infinity
+        # Of the same type, because bfloat16 takes no other.
+        above = float(np.nextafter(score, np.asarray(np.inf, dtype)))
+    # Half precision is compared in float32; bfloat16 has its exponents.
+    compared = np.float64 if score.dtype == np.float64 else np.float32
+    tiny = float(np.finfo(compared).tiny)
+    if abs(above) >= tiny:
+        return above
+    return 0.0 if float(score) <= -tiny else tiny
 
 
 def beyond_float64(array: np.ndarray) -> np.ndarray:
@@ -100,10 +133,7 @@ def number_of_bins(name: str, value: Any) -> int:
 
 def booleans(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     """Returns booleans of rank `ndim`, not empty, from booleans or 0 and 1."""
-    array = _shaped(name, value, ndim, shape)
-    if array.dtype.kind == "O":
-        refuse_missing(name, array.ravel().tolist())
-    array = _of_objects(array)
+    array = _shaped(name, _of_objects(name, value), ndim, shape)
     if array.dtype == bool:
         return array
     refused = np.ones(array.shape, bool)
@@ -141,10 +171,7 @@ def numbered_classes(name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     if isinstance(value, (list, tuple)):
         refuse_missing(name, value)
-    array = _shaped(name, value, 1, "(n,)")
-    if array.dtype.kind == "O":
-        refuse_missing(name, array.tolist())
-    array = _of_objects(array)
+    array = _shaped(name, _of_objects(name, value), 1, "(n,)")
     if array.dtype.kind not in "iuU":
         raise ValueError(
             f"`{name}` must be integers or strings; received dtype "
@@ -169,16 +196,17 @@ def same_length(**arrays: Sized) -> None:
 
 
 def scaled(
-    array: np.ndarray, axis: int | None = None
+    array: np.ndarray, axis: int | None = None, power: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns `array * 2.0**-exponent` as float64 in (-1, 1), and the exponent.
+    """Returns `array * 2.0**-exponent` as float64, and the exponent.
 
-    The scaling is exact. Sums and squares of the result do not overflow. They
-    underflow only for values that are tiny compared with the largest value.
-    With `axis=0` each column has its own exponent.
+    The scaling is exact. The result is in (-2**power, 2**power). Up to 400,
+    sums and squares of the result do not overflow. They underflow only for
+    values that are tiny compared with the largest value. With `axis=0` each
+    column has its own exponent.
     """
     array = array.astype(np.float64)
-    exponent = np.frexp(np.max(np.abs(array), axis=axis))[1]
+    exponent = np.frexp(np.max(np.abs(array), axis=axis))[1] - power
     return np.ldexp(array, -exponent), exponent
 
 
@@ -203,14 +231,17 @@ def _shaped(name: str, value: Any, ndim: int, shape: str) -> np.ndarray:
     return array
 
 
-def _of_objects(array: np.ndarray) -> np.ndarray:
+def _of_objects(name: str, value: Any) -> np.ndarray:
     """Returns an array of Python objects, as of pandas, by what they are.
 
-    Texts of tensors, which are bytes, become strings.
+    Tuples and lists become an axis. Texts of tensors, which are bytes, become
+    strings.
     """
-    if array.dtype.kind == "O":
-        array = np.asarray(array.tolist())
-    return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+    array = arguments.array(name, value)
+    if array.dtype.kind == "O" and array.ndim:
+        refuse_missing(name, array.ravel().tolist())
+        array = arguments.array(name, array.tolist())
+    return arguments.decoded(name, array)
 
 
 def _is_real(dtype: np.dtype) -> bool:

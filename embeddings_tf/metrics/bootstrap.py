@@ -123,10 +123,7 @@ def bootstrap_interval(
 
 def _groups(groups: Any, num_trials: int) -> tuple[np.ndarray, int]:
     """Numbers the groups from 0; returns them and their count."""
-    try:
-        groups = np.asarray(groups)
-    except ValueError:  # lists of different lengths
-        groups = np.array(None)
+    groups = arguments.array("groups", groups)
     shapes = ((num_trials,), (num_trials, 2))
     if groups.dtype.kind not in "iu" or groups.shape not in shapes:
         raise ValueError(

@@ -105,9 +105,11 @@ def reliability_curve(
             f"{num_classes}); received labels from {np.min(labels)} to "
             f"{np.max(labels)}. Number the classes like the columns."
         )
-    confidence = np.max(probabilities, axis=1)
+    # A row may sum to slightly more than 1.
+    confidence = np.minimum(np.max(probabilities, axis=1), 1)
     correct = np.argmax(probabilities, axis=1) == labels
-    edges = np.linspace(0, 1, num_bins + 1)
+    # Not np.linspace, which may round to a number below k / num_bins.
+    edges = np.arange(num_bins + 1) / num_bins
     bins = np.searchsorted(edges[1:-1], confidence, side="left")
     count = np.bincount(bins, minlength=num_bins)
     filled = np.flatnonzero(count)

@@ -246,7 +246,10 @@ def _nearest(embeddings: np.ndarray, centroids: np.ndarray) -> np.ndarray:
             "`embeddings` and `centroids` must have the same dim; received "
             f"shapes {embeddings.shape} and {centroids.shape}. Use one encoder."
         )
-    scaled, _ = arrays.scaled(np.concatenate([embeddings, centroids]))
+    both = np.concatenate([embeddings, centroids])
+    # A large unit, so that squares of other rows do not underflow beside an
+    # outlier.
+    scaled, _ = arrays.scaled(both, power=400)
     embeddings, centroids = np.split(scaled, [len(embeddings)])
     size = max(1, _SCORES_BLOCK // len(centroids))
     # Sums of squared differences, because products lose small differences of

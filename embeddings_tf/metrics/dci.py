@@ -8,6 +8,8 @@ from embeddings_tf.metrics import arrays
 from embeddings_tf.metrics.train_and_test_codes import train_and_test_codes
 from embeddings_tf.ops.arguments import random_seed
 
+# Squares of this number fit in float64, with sums of many.
+_LARGEST_CODE = 1e100
 _LARGEST = np.finfo(np.float32).max
 
 
@@ -76,7 +78,7 @@ def dci(
 
     seed = random_seed("seed", seed, 32)
     codes, factors, test_codes, test_factors = train_and_test_codes(
-        codes, factors, test_codes, test_factors
+        codes, factors, test_codes, test_factors, _LARGEST_CODE
     )
     codes, test_codes = _for_trees(codes, test_codes)
     importance, train, test = [], [], []

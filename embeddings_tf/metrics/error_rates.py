@@ -28,13 +28,14 @@ def error_rates(
 
     Args:
         scores, is_target: As in `equal_error_rate`, `(n,)`.
-        threshold: A finite number.
+        threshold: A number. Infinity accepts no finite score, and minus
+            infinity accepts all.
 
     Returns:
         The false-accept rate and the miss rate, floats in `[0, 1]`.
 
     Raises:
-        ValueError: As `equal_error_rate`, or if the threshold is not finite.
+        ValueError: As `equal_error_rate`, or if the threshold is not a number.
 
     Reference:
 
@@ -46,9 +47,12 @@ def error_rates(
     >>> embeddings_tf.metrics.error_rates(scores, is_target, 0.4)
     (0.5, 0.5)
     """
-    limit, threshold = threshold, finite_number("threshold", threshold)
+    limit = threshold
+    if not (isinstance(limit, float | np.floating) and np.isinf(limit)):
+        threshold = finite_number("threshold", threshold)
     scores, is_target = trials(scores, is_target)
-    if scores.dtype.kind in "iu":  # exact also where float64 is not
+    if scores.dtype.kind in "iu" and np.isfinite(threshold):
+        # Exact also where float64 is not.
         whole = isinstance(limit, (int, np.integer))
         accepted = scores >= (int(limit) if whole else math.ceil(threshold))
     else:

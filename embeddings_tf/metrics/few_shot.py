@@ -206,14 +206,15 @@ def _episodes(support_from, query_from, batches, counts, seed, log_prob):
     target = np.repeat(np.arange(num_classes), num_query)
     for number, indices in enumerate(batches.as_numpy_iterator()):
         rows = indices.reshape(num_classes, num_support + num_query)
-        log_probability = np.asarray(
+        log_probability = arrays.result(
+            "log_prob",
             log_prob(
                 support_from[rows[:, :num_support].ravel()],
                 support_labels,
                 query_from[rows[:, num_support:].ravel()],
                 num_classes,
                 np.array([seed % 2**31, number], np.int32),
-            )
+            ),
         )
         if log_probability.shape != (len(target), num_classes):
             raise ValueError(
@@ -237,7 +238,10 @@ def _nearest_mean(support, support_labels, query, num_classes, seed):
     """
     from scipy.spatial.distance import cdist
 
-    scaled, exponent = arrays.scaled(np.concatenate([support, query]))
+    both = np.concatenate([support, query])
+    # A large unit, so that squares of other rows do not underflow beside an
+    # outlier.
+    scaled, exponent = arrays.scaled(both, power=400)
     support, query = np.split(scaled, [len(support)])
     support = support.reshape(num_classes, -1, support.shape[1])
     # Sums of squared differences, because products lose small differences of

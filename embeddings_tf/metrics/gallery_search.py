@@ -47,8 +47,9 @@ class Search:
         if not callable(self.exclude):
             return self.exclude[rows, start:stop]
         shape = (len(rows), stop - start)
-        found = np.asarray(
-            self.exclude(rows[:, None], np.arange(start, stop)[None])
+        found = arguments.result(
+            "exclude",
+            self.exclude(rows[:, None], np.arange(start, stop)[None]),
         )
         if found.dtype != bool or found.ndim > 2:
             raise _exclude_error(found, shape)
@@ -191,7 +192,7 @@ def nearest_by_score(
         block = search.rows[first : first + _QUERY_BLOCK]
         best: list[np.ndarray] = []
         for start in range(0, len(search.gallery), _GALLERY_BLOCK):
-            found = _falling_scores(search, block, start, _GALLERY_BLOCK)
+            found = _scores(search, block, start, _GALLERY_BLOCK)
             if best:
                 found = [
                     np.concatenate(both, axis=1)
@@ -204,29 +205,29 @@ def nearest_by_score(
         yield block, best[-1]
 
 
-def _falling_scores(
+def _scores(
     search: Search, block: np.ndarray, start: int, size: int
 ) -> list[np.ndarray]:
-    """Negated scores of queries and gallery rows from `start`.
+    """Scores of queries and gallery rows from `start`.
 
-    Returns three arrays `(rows, size)`: the scores with the highest as the
-    smallest, which rows are hidden, and the positions. Infinite scores are
-    valid, so they cannot mark hidden rows.
+    Returns three arrays `(rows, size)`: the scores, which rows are hidden, and
+    the positions. Infinite scores are valid, so they cannot mark hidden rows.
     """
     scores = score_all_pairs(
         search.distance,
         search.queries[block],
         search.gallery[start : start + size],
     )
-    # Negation would overflow integers, and float64 would round them.
-    falling = -scores if scores.dtype.kind == "f" else ~scores
     stop = start + scores.shape[1]
     places = np.broadcast_to(np.arange(start, stop), scores.shape)
-    return [falling, search.hidden(block, start, stop), places]
+    return [scores, search.hidden(block, start, stop), places]
 
 
-def _order(falling, hidden, places):
-    """Sorts hidden rows last, and equal scores by position."""
+def _order(scores, hidden, places):
+    """Sorts the highest scores first, hidden rows last, and equal scores by
+    position."""
+    # Negation would overflow integers, and float64 would round them.
+    falling = -scores if scores.dtype.kind == "f" else ~scores
     return np.lexsort((places, falling, hidden), axis=1)
 
 
@@ -241,7 +242,7 @@ def ranked(search: Search) -> Iterator[np.ndarray]:
     ]
     if callable(search.distance):
         for block in blocks:
-            scores = _falling_scores(search, block, 0, num)
+            scores = _scores(search, block, 0, num)
             order, hidden = _order(*scores), scores[1]
             same = search.gallery_labels[order] == search.labels[block, None]
             yield same & ~np.take_along_axis(hidden, order, axis=1)

@@ -104,7 +104,9 @@ def learn_then_test(
         arrays.same_length(confidence=confidence, classes=numbers)
         p_of = _p_of_classes(numbers, sizes)
     # A float32 confidence of 0.9 is below the float64 threshold 0.9.
-    falling = np.unique(thresholds.astype(dtype).astype(np.float64))[::-1]
+    with np.errstate(over="ignore"):  # infinity, which accepts nothing
+        thresholds = thresholds.astype(dtype).astype(np.float64)
+    falling = np.unique(thresholds)[::-1]
     p_values = np.array(
         [p_of(confidence >= t, is_error, rate) for t in falling]
     )

@@ -36,7 +36,8 @@ def recall_at_k(
     The search is exact. Matrix products propose the nearest rows, in float32
     where its precision suffices, and their distances are computed again in
     float64. A query is compared with the whole gallery if rounding could hide
-    a nearer row, so outliers, offsets and near-twins do not change the result.
+    a nearer row, so outliers, offsets and near-twins do not change the result,
+    except beside an outlier that is 1e270 times larger.
     Rows at equal distances are ranked by their position in the gallery; cosine
     distances of multiples of one row are equal up to rounding, which then
     decides. Time is proportional to queries times gallery rows; memory is

@@ -37,19 +37,13 @@ def call_score(
     score: Callable, first: np.ndarray, second: np.ndarray, pairs: bool = False
 ) -> np.ndarray:
     arguments.function("score", score, "two arrays of embeddings")
-    scores = np.asarray(score(first, second))
+    scores = arrays.result("score", score(first, second))
     shape = (len(first),) if pairs else (len(first), len(second))
     if scores.shape != shape:
         raise ValueError(
             f"The score of embeddings {first.shape} and {second.shape} must "
             f"have shape {shape}; received {scores.shape}."
         )
-    if scores.dtype.kind == "c" or not np.can_cast(scores.dtype, np.float64):
-        raise ValueError(
-            f"Scores must be real numbers; received dtype {scores.dtype}."
-        )
-    if scores.dtype.kind not in "biuf":  # bfloat16
-        scores = scores.astype(np.float32)
     if np.isnan(scores).any():
         raise ValueError(
             "Scores must be numbers; received NaN from the score of finite "

@@ -36,7 +36,8 @@ def score_all_pairs(
         block_size: Largest number of rows per side in a call of `score`.
 
     Returns:
-        `(m, n)`, with the dtype of the scores.
+        `(m, n)`, with the dtype of the scores. If blocks differ in dtype, with
+        the dtype to which NumPy promotes them.
 
     Raises:
         ValueError: If arrays are empty, not finite, not of rank 2 or of
@@ -60,6 +61,10 @@ def score_all_pairs(
             found = call_score(score, first[rows], second[columns])
             if not scores.size:
                 scores = np.empty((len(first), len(second)), found.dtype)
+            # A function may return integers for some rows and floats for
+            # others.
+            dtype = np.promote_types(scores.dtype, found.dtype)
+            scores = scores.astype(dtype, copy=False)
             scores[rows, columns] = found
     return scores
 

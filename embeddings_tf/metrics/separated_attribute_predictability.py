@@ -6,6 +6,9 @@ import numpy as np
 
 from embeddings_tf.metrics.train_and_test_codes import train_and_test_codes
 
+# LIBLINEAR never returns if fourth powers, or sums of many, overflow.
+_LARGEST = 1e70
+
 
 def separated_attribute_predictability(
     codes: Any,
@@ -41,8 +44,8 @@ def separated_attribute_predictability(
 
     Raises:
         ValueError: If arrays are empty, not finite, of the wrong rank or of
-            different lengths, if a value is too large to be squared, if there
-            is a single dimension, or if all factors are constant.
+            different lengths, if a code is above 1e70 in size, if there is a
+            single dimension, or if all factors are constant.
 
     Reference:
         - [Kumar, Sattigeri & Balakrishnan, 2018](https://arxiv.org/abs/1711.00848)
@@ -60,7 +63,7 @@ def separated_attribute_predictability(
     from sklearn.svm import LinearSVC
 
     codes, factors, test_codes, test_factors = train_and_test_codes(
-        codes, factors, test_codes, test_factors
+        codes, factors, test_codes, test_factors, _LARGEST
     )
     gaps = []
     for column in range(factors.shape[1]):

@@ -32,7 +32,8 @@ def threshold_at_false_accept_rate(
 
     Returns:
         A float: just above the highest score that must be rejected. Accept
-        when `score >= threshold`.
+        when `score >= threshold`. Infinity if that score is the largest number
+        of its dtype.
 
     Raises:
         ValueError: As `equal_error_rate`, if a score is infinite, or if the

@@ -9,6 +9,7 @@ import numpy as np
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.plda_file import read
 from embeddings_tf.models.plda_file import write
+from embeddings_tf.models.plda_input import LARGEST
 from embeddings_tf.models.plda_input import bounded
 from embeddings_tf.models.plda_input import labelled_examples
 from embeddings_tf.models.plda_input import require_dim
@@ -207,9 +208,10 @@ class PLDA:
             `score(a, b)` is `score(b, a)` transposed.
 
         Raises:
-            ValueError: If arrays are empty, not finite, above 1e100 or of
-                another `dim` than in `fit`, if `enrol_labels` are not one per
-                row, or if the model is not fitted.
+            ValueError: If arrays are empty, not finite, above 1e100, of
+                another `dim` than in `fit` or 1e100 standard deviations from
+                its mean, if `enrol_labels` are not one per row, or if the
+                model is not fitted.
         """
         self._require_dim(enrol=enrol, test=test)
         enrol = self._coordinates("enrol", enrol)
@@ -277,7 +279,15 @@ class PLDA:
         x = plda.processed(
             x, self.offset, self.projection, self.length_normalize
         )
-        return (x - self.mean) @ self._transform
+        found = (x - self.mean) @ self._transform
+        furthest = np.max(np.abs(found))
+        if furthest > LARGEST:
+            raise ValueError(
+                f"`{name}` must have the scale of the embeddings of the fit; "
+                f"received a row {furthest:.0e} standard deviations from the "
+                "mean. Use the same encoder."
+            )
+        return found
 
     def _diagonalize(self) -> None:
         self._transform, self._ratio = plda.diagonalize(

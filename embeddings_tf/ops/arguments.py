@@ -145,17 +145,43 @@ def array(name: str, value) -> np.ndarray:
 
     NumPy would take the numbers below a mask for data.
     """
+    return _array(f"`{name}`", value)
+
+
+def result(name: str, value) -> np.ndarray:
+    """Returns the array that a user's function returned, as `array` does."""
+    return _array(f"The result of `{name}`", value)
+
+
+def _array(what: str, value) -> np.ndarray:
     if np.ma.is_masked(value):
         raise ValueError(
-            f"`{name}` must have no masked entries; received "
+            f"{what} must have no masked entries; received "
             f"{np.ma.count_masked(value)}. Drop these rows first."
         )
     try:
         return np.asarray(value)
     except (TypeError, ValueError, NotImplementedError) as error:
         raise ValueError(
-            f"`{name}` must be an array, or lists of one length; received "
+            f"{what} must be an array, or lists of one length; received "
             f"{type(value).__name__}, which is not one: {error}"
+        ) from error
+
+
+def decoded(name: str, values: np.ndarray) -> np.ndarray:
+    """Returns texts as strings; texts of tensors are bytes.
+
+    Raises:
+        ValueError: If bytes are not UTF-8.
+    """
+    if values.dtype.kind != "S":
+        return values
+    try:
+        return np.char.decode(values, "utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"`{name}` must be text; received {error.object!r}, which is not "
+            "UTF-8. Decode it first."
         ) from error
 
 

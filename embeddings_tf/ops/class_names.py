@@ -18,12 +18,13 @@ def class_names(labels) -> np.ndarray:
         refuse_missing("labels", given)
         labels = array("labels", labels.tolist())
     refuse_missing("labels", given)
-    is_name = labels.dtype.kind in "biuSU"
+    refused = np.full(labels.shape, labels.dtype.kind not in "biuSU")
     if labels.dtype.kind in "fMm":  # the last are dates and times
-        is_name = np.isfinite(labels).all()
-    if not is_name:
+        refused = ~np.isfinite(labels)
+    if refused.any():
         raise ValueError(
             "`labels` must be integers, strings or finite numbers; received "
-            f"{labels.tolist()}. Leave examples without a class out."
+            f"{labels[refused][0]} of dtype {labels.dtype}. Leave examples "
+            "without a class out."
         )
     return labels

@@ -6,6 +6,8 @@ import numpy as np
 
 # Numbers of rows that are subtracted at once, which fit in the cache.
 _DIRECT_BLOCK = 2**16
+# Sums of many squares of 2 to this power fit in float64.
+_LARGEST_POWER = 400
 # Below this squared distance of unit rows, their difference is more accurate
 # than 2 minus twice their cosine.
 _SMALL = 1e-6
@@ -157,6 +159,8 @@ def _in_range(queries, gallery, by_row):
     """Scales rows so that squares fit in float64; rankings stay the same.
 
     Each row, or all rows together, are scaled by a power of 2, which is exact.
+    All rows together become as large as their squares allow, so that squares
+    of other rows do not underflow beside an outlier.
     """
 
     both = [queries] if gallery is queries else [queries, gallery]
@@ -164,7 +168,9 @@ def _in_range(queries, gallery, by_row):
     if not by_row:
         largest = max(max(x.max(), -x.min()) for x in both)
         powers = [np.full(len(x), np.frexp(largest)[1]) for x in both]
-    if max(np.max(np.abs(power)) for power in powers) > 400:
+    if max(np.max(np.abs(power)) for power in powers) > _LARGEST_POWER:
+        if not by_row:
+            powers = [power - _LARGEST_POWER for power in powers]
         both = [
             np.ldexp(x.astype(np.float64), -power[:, None])
             for x, power in zip(both, powers, strict=True)

@@ -194,7 +194,7 @@ def _tensor(name: str, values, expected: str, cure: str) -> tf.Tensor:
         raise ValueError(
             f"{expected}; received a {type(values).__name__}. {cure}"
         )
-    found = array(name, values)
+    found = array(name.strip("`"), values)
     # TensorFlow has neither Python objects nor long doubles.
     is_known = found.dtype.kind in "biufcSU" or found.dtype.name == "bfloat16"
     if not is_known or found.dtype.type is np.longdouble:

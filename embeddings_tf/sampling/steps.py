@@ -8,11 +8,11 @@ import tensorflow as tf
 
 def first_step(start: int) -> int:
     if isinstance(start, bool) or not (
-        isinstance(start, Integral) and start >= 0
+        isinstance(start, Integral) and 0 <= start < 2**63
     ):
         raise ValueError(
             f"start is {start!r}; expected the step of the first batch, an "
-            "integer of at least 0."
+            "integer of at least 0 (and below 2**63)."
         )
     return start
 

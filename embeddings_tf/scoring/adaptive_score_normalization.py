@@ -40,7 +40,7 @@ class AdaptiveScoreNormalization:
     Raises:
         ValueError: If the cohort is invalid, `top_k` is too small, the score
             returns NaN or another shape, or all `top_k` scores of an example
-            are equal.
+            are equal up to rounding.
 
     Reference:
         - [Matejka et al., 2017](https://doi.org/10.21437/Interspeech.2017-803)
@@ -83,23 +83,28 @@ class AdaptiveScoreNormalization:
 
     def _statistics(self, name, scores) -> tuple[np.ndarray, np.ndarray]:
         """Mean and deviation of the highest scores with the cohort."""
+        # Relative rounding error of a score.
+        rounding = 1e-6 if scores.dtype == np.float32 else 1e-12
         scores = scores.astype(np.float64)
         top_k = min(self.top_k, len(self.cohort))
         highest = np.partition(scores, -top_k, axis=1)[:, -top_k:]
-        deviation = np.std(highest, axis=1)
-        if not np.isfinite(deviation).all():
-            row = int(np.argmin(np.isfinite(deviation)))
+        finite = np.isfinite(highest).all(axis=1)
+        if not finite.all():
+            row = int(np.argmin(finite))
             raise ValueError(
                 f"`score` must give finite scores with the cohort; row {row} "
                 f"of `{name}` has an infinite one among its {top_k} highest. "
                 "Use a smaller `top_k`, or a bounded score."
             )
-        # A sum rounds, so the deviation of equal scores may be positive.
-        flat = np.ptp(highest, axis=1) == 0
+        # In a unit of each row, so that squares neither overflow nor underflow.
+        scaled, exponent = arrays.scaled(highest.T, axis=0)
+        # Scores of multiples of one row differ by rounding.
+        flat = np.ptp(scaled, axis=0) <= rounding
         if flat.any():
             raise ValueError(
                 f"`cohort` must have different scores with each example; row "
-                f"{int(np.argmax(flat))} of `{name}` has {top_k} equal scores. "
-                "Use more cohort classes, or a larger `top_k`."
+                f"{int(np.argmax(flat))} of `{name}` has {top_k} equal scores, "
+                "up to rounding. Use more cohort classes, or a larger `top_k`."
             )
-        return np.mean(highest, axis=1), deviation
+        mean, deviation = np.mean(scaled, axis=0), np.std(scaled, axis=0)
+        return np.ldexp(mean, exponent), np.ldexp(deviation, exponent)

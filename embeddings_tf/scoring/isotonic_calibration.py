@@ -78,7 +78,11 @@ class IsotonicCalibration:
         if not hasattr(self, "scores_"):
             raise ValueError("The calibration is not fitted: call fit first.")
         scores = calibration_file.scores_of(scores)
-        return np.interp(scores, self.scores_, self.ratios_)
+        # Differences of the largest numbers would overflow.
+        scaled, exponent = arrays.scaled(self.scores_)
+        with np.errstate(over="ignore"):  # far beyond the last score
+            scores = np.ldexp(scores, -exponent)
+        return np.interp(scores, scaled, self.ratios_)
 
     def to_dict(self) -> dict[str, Any]:
         """The fitted calibration as plain numbers, for JSON."""
@@ -97,7 +101,7 @@ class IsotonicCalibration:
         scores = arrays.numbers("scores", found["scores"], 1, "(knots,)")
         ratios = arrays.numbers("ratios", found["ratios"], 1, "(knots,)")
         arrays.same_length(scores=scores, ratios=ratios)
-        if np.any(np.diff(scores) <= 0) or np.any(np.diff(ratios) < 0):
+        if np.any(scores[1:] <= scores[:-1]) or np.any(np.diff(ratios) < 0):
             raise ValueError(
                 "`scores` and `ratios` must ascend; received others. Fit the "
                 "calibration again."

@@ -7,7 +7,9 @@ import numpy as np
 from embeddings_tf.models.embed_batch import at_least_single
 from embeddings_tf.models.embed_batch import embedded_rows
 from embeddings_tf.ops.arguments import array
+from embeddings_tf.ops.arguments import decoded
 from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.arguments import refuse_missing
 from embeddings_tf.ops.class_names import class_names
 from embeddings_tf.scoring.embed import embed
 
@@ -80,9 +82,7 @@ def labelled_embeddings(embeddings, labels, names=None) -> LabelledEmbeddings:
         ValueError: If their numbers differ or are 0, or labels are neither
             strings nor integers.
     """
-    labels = class_names(labels)
-    if labels.dtype.kind == "S":  # for example of a tensor
-        labels = np.char.decode(labels, "utf-8")
+    labels = decoded("labels", class_names(labels))
     if labels.dtype.kind not in "iuU":
         raise ValueError(
             "`labels` must be strings or integers; received dtype "
@@ -103,11 +103,13 @@ def labelled_embeddings(embeddings, labels, names=None) -> LabelledEmbeddings:
         )
     if names is None:
         names = np.full(len(embeddings), "")
+    if isinstance(names, (list, tuple)):
+        refuse_missing("names", names)
     names = array("names", names)
     if names.dtype.kind == "O" and names.ndim:  # for example from pandas
+        refuse_missing("names", names.ravel().tolist())
         names = array("names", names.tolist())
-    if names.dtype.kind == "S":
-        names = np.char.decode(names, "utf-8")
+    names = decoded("names", names)
     if names.dtype.kind != "U" or names.shape != labels.shape:
         raise ValueError(
             f"`names` must be strings of shape {labels.shape}; received dtype "

@@ -11,6 +11,8 @@ from embeddings_tf.scoring import calibration_file
 from embeddings_tf.scoring.separated import are_separated
 
 KIND = "a logistic calibration of embeddings_tf"
+# The solver does not converge for much smaller priors.
+_SMALLEST_PRIOR = 1e-20
 
 
 class LogisticCalibration:
@@ -36,8 +38,8 @@ class LogisticCalibration:
     of the application if errors at its threshold matter most.
 
     Args:
-        target_prior: Frequency of targets at which the fit is best, between 0
-            and 1.
+        target_prior: Frequency of targets at which the fit is best, between
+            1e-20 and 1.
 
     Attributes:
         slope_, offset_: The fitted numbers.
@@ -64,7 +66,7 @@ class LogisticCalibration:
 
     def __init__(self, target_prior: float = 0.5):
         self.target_prior = arguments.number_between(
-            "target_prior", target_prior, 0, 1
+            "target_prior", target_prior, _SMALLEST_PRIOR, 1
         )
 
     def fit(self, scores: Any, is_target: Any) -> "LogisticCalibration":
@@ -99,12 +101,11 @@ class LogisticCalibration:
             prior / num_targets,
             (1 - prior) / num_nontargets,
         )
-        # A penalty far below the precision of the fit. The gradient shrinks
-        # with the rarer of the two kinds.
+        # The cost and its gradient shrink with the rarer of the two kinds. The
+        # penalty stays far below the precision of the fit.
+        rarer = min(prior, 1 - prior)
         regression = LogisticRegression(
-            C=1e12,
-            solver="newton-cholesky",
-            tol=1e-8 * min(prior, 1 - prior),
+            C=1e12 / rarer, solver="newton-cholesky", tol=1e-8 * rarer
         )
         regression.fit(
             ((scaled - mean) / unit)[:, np.newaxis],
@@ -113,7 +114,15 @@ class LogisticCalibration:
         )
         slope = regression.coef_[0, 0] / unit
         offset = regression.intercept_[0] - slope * mean
-        self.slope_ = float(np.ldexp(slope, -int(exponent)))
+        with np.errstate(over="ignore"):  # refused below
+            slope = float(np.ldexp(slope, -int(exponent)))
+        if not np.isfinite(slope):
+            raise ValueError(
+                "`scores` must be large enough for a slope that float64 "
+                f"represents; received at most {np.max(np.abs(scores)):g} in "
+                "size. Rescale them."
+            )
+        self.slope_ = slope
         self.offset_ = float(offset - np.log(prior / (1 - prior)))
         return self
 

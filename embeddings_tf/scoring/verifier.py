@@ -80,8 +80,8 @@ class Verifier:
     Raises:
         ValueError: If `fit` gets fewer than two classes, no class with two
             examples, or too few pairs for the rate; if inputs do not fit the
-            model. If `predict` is called before `fit`. If a file is damaged,
-            or of another model.
+            model, or scores do not fit their dtype. If `predict` is called
+            before `fit`. If a file is damaged, or of another model.
 
     Reference:
         - [Brümmer & du Preez, 2006](https://doi.org/10.1016/j.csl.2005.08.001)
@@ -160,6 +160,13 @@ class Verifier:
         scores = score_pairs(
             self._method, found.embeddings[first], found.embeddings[second]
         )
+        if np.abs(scores).max() == np.finfo(scores.dtype).max:
+            largest = np.abs(found.embeddings).max()
+            raise ValueError(
+                f"Scores of pairs must be below the largest {scores.dtype}; "
+                f"received embeddings of up to {largest:g} in size, whose "
+                "scores are cut off there. Scale them down."
+            )
         kind = self.calibration
         if are_separated(scores, is_same):  # no line is the best
             kind = "isotonic"

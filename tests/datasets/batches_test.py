@@ -411,3 +411,19 @@ def test_masked_values_are_refused():
     whole = np.ma.masked_invalid([[1.0, 2.0]])
     ((found, _),) = batches(whole, [0], indices.map(lambda i: i[:1]))
     assert found.numpy().tolist() == [[1.0, 2.0]]
+
+
+def test_masked_entries_are_refused():
+    class Masked:
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, index):
+            return np.ma.masked_equal(np.arange(4.0)[index], 2)
+
+    indices = tf.data.Dataset.from_tensors(np.arange(4, dtype="int32"))
+    seed = np.ma.masked_equal([1, 2], 2)
+    with pytest.raises(ValueError, match="`seed` must have no masked entries"):
+        batches(np.eye(4), np.arange(4), indices, lambda x, seed: x, seed=seed)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="no masked"):
+        list(batches(Masked(), np.arange(4), indices))

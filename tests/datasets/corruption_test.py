@@ -135,6 +135,21 @@ def test_in_a_graph_and_in_a_pipeline():
         (np.ones((2, 4, 4, 1)), {"probability": 1.5}, "between 0 and 1"),
         (np.ones((2, 4, 4, 1)), {"probability": float("nan")}, "received nan"),
         (np.ones((2, 4, 4, 1)), {"probability": tf.ones(2)}, "scalar"),
+        (
+            np.ones((2, 4, 4, 1)),
+            {"probability": tf.constant(1.5)},
+            "between 0 and 1; received 1.5",
+        ),
+        (
+            np.ones((2, 4, 4, 1)),
+            {"probability": tf.constant(np.nan)},
+            "between 0 and 1; received nan",
+        ),
+        (
+            np.ones((2, 4, 4, 1)),
+            {"probability": tf.constant("a")},
+            "must be a number; received dtype string",
+        ),
         (np.ones((2, 4, 4, 1)), {"seed": 3}, "two integers"),
         (np.ones((2, 4, 4, 1)), {"seed": (1.0, 2.0)}, "two integers"),
     ],

@@ -160,6 +160,7 @@ def test_noise_has_the_stated_deviation():
     [
         ({"kind": "rust"}, "one of 'occlusion'.*received 'rust'"),
         ({"strength": 1.5}, "between 0 and 1"),
+        ({"strength": np.ma.masked}, "^`strength` must have no masked"),
         ({"strength": [[0.5]]}, r"\(batch,\); received shape \(1, 1\)"),
         ({"images": np.zeros((2, 8, 8))}, "batch, height, width, channels"),
         ({"seed": 3}, "`seed` must be two integers"),

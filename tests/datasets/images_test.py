@@ -273,3 +273,11 @@ def test_resizing_without_a_crop(x, photographs):
 def test_hostile_arguments_are_value_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         Images(*arguments)
+
+
+def test_masked_pixels_are_refused(x):
+    masked = np.ma.masked_all((2, 2, 3), np.uint8)
+    with pytest.raises(ValueError, match="result of `read` must have no mask"):
+        Images(lambda number: masked, 1)[0]
+    with pytest.raises(ValueError, match="`indices` must have no masked"):
+        x.take(np.ma.masked_equal([0, 1], 1))

@@ -240,6 +240,15 @@ def test_a_path_instead_of_a_name(monkeypatch, tmp_path, path, remedy):
     _one_line(error)
 
 
+@pytest.mark.parametrize("label", [["class"], 3, np.array(["class"])])
+def test_a_label_that_is_no_name(label, tmp_path):
+    path = tmp_path / "data.npz"
+    np.savez(path, x=np.eye(4), labels=list("aabb"))
+    for name in (f"arrays:{path}", "n_digit/digits_3_number"):
+        with pytest.raises(ValueError, match="label must be the name of a fea"):
+            load(name, "all", label=label)
+
+
 def test_sets_in_memory_need_nothing(no_network, tmp_path):
     x, labels = load("n_digit/digits_3_number", "test_unseen", tmp_path)
     expected_x, expected_labels = n_digit_from_scikit_learn(

@@ -31,6 +31,24 @@ def test_integer_labels_stay(file):
     assert read(file, label="name")[1].tolist() == list("012345")
 
 
+@pytest.mark.parametrize("dtype", [">f8", "<f8", np.longdouble])
+def test_wide_floats_become_float32(file, dtype):
+    x, _ = read(file, x=X.astype(dtype), labels=LABELS)
+    assert x.dtype == np.float32
+    np.testing.assert_array_equal(x, X)
+
+
+def test_factors_that_would_be_one_class_are_refused(file):
+    factors = np.array([["a,b", "c"], ["a", "b,c"]] * 3)
+    message = r"\('a,b', 'c'\) and \('a', 'b,c'\) .* the class 'a,b,c'"
+    with pytest.raises(ValueError, match=message):
+        read(file, x=X, labels=factors)
+    factors[:, 1] = "c"
+    read(file, x=X, labels=factors)
+    names = read(file, label="class")[1].tolist()
+    assert names == ["a,b,c", "a,c"] * 3
+
+
 def test_text_factors_and_images(file):
     images = np.arange(6, dtype=np.uint8).reshape(6, 1, 1, 1)
     x, labels = read(file, x=images, labels=np.array(list("bbaabc")))

@@ -105,6 +105,23 @@ def test_one_split(file):
     assert names.tolist() == ["class", "test"]
 
 
+@pytest.mark.parametrize(
+    "error", [RuntimeError, AttributeError, AssertionError, ZeroDivisionError]
+)
+@pytest.mark.parametrize("parameter", ["", "split"])
+def test_an_error_of_the_function_is_the_cause(tmp_path, error, parameter):
+    # A name of its own, because files are run once in a process.
+    file = tmp_path / f"{error.__name__}{parameter}.py"
+    file.write_text(f"def f({parameter}):\n    raise {error.__name__}('no')\n")
+    with pytest.raises(ValueError, match=f"f must .*{error.__name__}: no") as e:
+        load(f"{file}:f", "train")
+    assert type(e.value.__cause__) is error
+    file = tmp_path / f"Other{error.__name__}{parameter}.py"
+    file.write_text("def f():\n    open('/no/such/file')\n")
+    with pytest.raises(FileNotFoundError, match="/no/such/file"):
+        load(f"{file}:f", "train")
+
+
 def test_optional_arguments_are_no_splits_and_one_call_serves_all(file):
     name = f"{file}:shuffled"
     parts = [

@@ -68,3 +68,5 @@ def test_bad_arguments():
             ValueError, match="`padding` must be an integer of at least 0"
         ):
             shift_and_mirror(np.zeros((1, 8, 8, 3)), [0, 0], padding)
+    with pytest.raises(ValueError, match="`padding` must be at most 4096 pix"):
+        shift_and_mirror(np.zeros((1, 8, 8, 3)), [0, 0], 2**31)

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas
 import pytest
 import tensorflow as tf
 
@@ -228,3 +229,46 @@ def test_what_is_not_finite_is_named(parts, value):
         held[np.array([0, 1])]
     with pytest.raises(ValueError, match="Utterance 0 contains NaN"):
         read[0]
+
+
+def test_masked_values_are_refused(x):
+    masked = np.ma.masked_equal(np.arange(4.0), 2)
+    with pytest.raises(ValueError, match="`values` must have no masked"):
+        Utterances(masked, [4])
+    assert Utterances(masked[:2], [2])[0].tolist() == [0, 1]
+    with pytest.raises(ValueError, match="result of `values` must have no"):
+        Utterances(lambda number: masked, [4])[0]
+    with pytest.raises(ValueError, match="Utterance 0: .*`function` must have"):
+        x.map(lambda values: masked)
+    rows = np.ma.masked_equal([0, 1], 1)
+    for select in (x.take, x.with_num_frames(2).__getitem__):
+        with pytest.raises(ValueError, match="`indices` must have no masked"):
+            select(rows)
+
+
+def test_ragged_results_are_named(x):
+    with pytest.raises(ValueError, match="result of `values` must be an array"):
+        Utterances(lambda number: [[0.0], [0.0, 1.0]], [2])[0]
+    with pytest.raises(ValueError, match="result of `function` must be an arr"):
+        x.map(lambda values: [[0.0], [0.0, 1.0]])
+
+
+def test_pandas_is_read_by_place():
+    frame = pandas.DataFrame({"a": np.arange(5.0), "b": np.arange(5.0) + 9})
+    frame = frame.iloc[[4, 3, 2, 1, 0]]
+    expected = [[4, 13], [3, 12], [4, 13]]
+    x = Utterances(frame, [2, 3], num_frames=3)
+    assert x[np.array([0])].tolist() == [expected]
+    x = Utterances(frame["a"], [2, 3], num_frames=3)
+    assert x[np.array([0])].tolist() == [[4, 3, 4]]
+    with pytest.raises(ValueError, match="values must be numbers"):
+        Utterances(frame.astype(str), [2, 3])
+
+
+def test_an_empty_batch_of_no_utterances():
+    none = np.zeros(0, np.int64)
+    x = Utterances(np.zeros((0, 2), np.float32), none, num_frames=3)
+    assert x[none].shape == (0, 3, 2) and x[none].dtype == np.float32
+    x = Utterances(lambda number: np.zeros((1, 2)), none, num_frames=3)
+    with pytest.raises(ValueError, match="there are no utterances"):
+        x[none]

@@ -293,3 +293,24 @@ class TestLarge:
         np.testing.assert_array_equal(near["label"][:, 0], labels[:200])
         distance = np.linalg.norm(query - examples[:200], axis=1)
         np.testing.assert_allclose(near["logit"][:, 0], -distance, rtol=1e-2)
+
+
+def test_a_threshold_just_above_0(tmp_path):
+    """A calibration example equals an enrolled one, so none is accepted.
+
+    TensorFlow reads a subnormal threshold as 0, and so does float32 a tiny one.
+    """
+    identity = keras.layers.Dense(
+        2, use_bias=False, kernel_initializer="identity"
+    )
+    model = keras.Sequential([keras.Input((2,), name="x"), identity])
+    x = np.array([[0, 0], [4, 4], [0, 0], [9, 9], [20, 20]], np.float32)
+    gallery = Gallery(model, score="nearest_distance").fit(x[:2], ["a", "b"])
+    gallery.calibrate(x[2:], ["c", "d", "e"], 0.3)
+    assert not gallery.identify(x)["accepted"].any()
+    export_saved_model(model, tmp_path, gallery=gallery)
+    (folder,) = tmp_path.iterdir()
+    loaded = tf.saved_model.load(folder)
+    for name in ("identify", "identify_unchecked"):
+        found = loaded.signatures[name](tf.constant(x))
+        assert not found["accepted"].numpy().any(), name

@@ -236,3 +236,59 @@ def test_rounded_up(value):
     assert value * (1 - 1e-9) <= found <= value * 1.01
     assert len(f"{found:.3g}".replace(".", "")) <= 9
     assert float(f"{found:.3g}") == found
+
+
+TINY = 2.0**-126  # the smallest normal number of float32
+
+
+@pytest.mark.parametrize(
+    ("dtype", "score", "expected"),
+    [
+        (np.float32, 0.0, TINY),
+        (np.float32, -0.0, TINY),
+        (np.float32, 2.0**-149, TINY),
+        (np.float32, -(2.0**-149), TINY),
+        (np.float32, -TINY, 0.0),
+        (np.float32, TINY, TINY + 2.0**-149),
+        (np.float32, -2 * TINY, -2 * TINY + 2.0**-149),
+        (np.float64, 0.0, 2.0**-1022),
+        (np.float64, -(2.0**-1022), 0.0),
+        (ml_dtypes.bfloat16, 0.0, TINY),
+        (np.float16, 0.0, 2.0**-24),
+    ],
+)
+def test_just_above_is_above_in_tensorflow_too(dtype, score, expected):
+    """TensorFlow reads subnormal numbers as 0."""
+    score = np.asarray(score, dtype)[()]
+    found = arrays.just_above(score, np.dtype(dtype))
+    assert found == expected
+    threshold = tf.constant(np.asarray(found, dtype))
+    assert not (tf.constant(score) >= threshold).numpy()
+
+
+def objects(*values):
+    """One Python object per row, as a column of pandas."""
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def test_the_rank_is_checked_after_conversion():
+    """Tuples in a column are a second axis."""
+    classes = pandas.Series([("a", "b"), ("c", "d"), ("e", "f")])
+    with pytest.raises(ValueError, match=r"`classes` must have shape \(n,\)"):
+        metrics.conformal_threshold([0.1, 0.2, 0.3], classes, 0.5)
+    targets = pandas.Series([[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match=r"`is_target` must have shape"):
+        metrics.error_rates([1.0, 2.0], targets, 0.5)
+
+
+@pytest.mark.parametrize("check", [arrays.booleans, arrays.numbered_classes])
+def test_objects_that_are_no_array_are_refused(check):
+    more = (1, "(n,)") if check is arrays.booleans else ()
+    with pytest.raises(ValueError, match="`x` must be an array, or lists"):
+        check("x", objects((0,), (0, 1)), *more)
+    with pytest.raises(
+        ValueError, match=r"`x` must be text; received b'\\xff'"
+    ):
+        check("x", np.array([b"a", b"\xff"]), *more)

@@ -45,6 +45,25 @@ class TestExpectedCalibrationError:
             probabilities, [0, 0], 2
         ) == pytest.approx((0.5 + 0.75) / 2)
 
+    def test_a_limit_of_bins_is_in_the_lower_bin(self):
+        """5/6 and 0.9 are in two bins: gaps |1 - 5/6| and |0 - 0.9|."""
+        probabilities = [[5 / 6, 1 / 6]] * 3 + [[0.9, 0.1]] * 3
+        found = expected_calibration_error(probabilities, [1, 1, 1, 0, 0, 0], 6)
+        assert found == pytest.approx((5 / 6 + 0.1) / 2)
+        for num_bins in range(2, 101):
+            upper = np.arange(num_bins // 2 + 1, num_bins + 1) / num_bins
+            curve = reliability_curve(
+                np.stack([upper, 1 - upper], axis=1),
+                np.zeros(len(upper), int),
+                num_bins,
+            )
+            assert curve["upper"].tolist() == upper.tolist()
+
+    def test_a_confidence_is_at_most_1(self):
+        """A sum slightly above 1 is accepted; 1.005 is read as 1."""
+        assert expected_calibration_error([[1.005, 0.0]], [1]) == 1
+        assert expected_calibration_error([[1.005, 0.0]], [0]) == 0
+
     def test_calibrated_is_near_0_and_overconfident_is_not(self):
         assert expected_calibration_error(*predictions(20_000)) < 0.015
         sure = predictions(20_000, temperature=0.1)

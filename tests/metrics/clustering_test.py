@@ -241,3 +241,9 @@ class TestHostileEmbeddings:
     def test_another_dim(self):
         with pytest.raises(ValueError, match=r"same dim; received .*\(3, 2\)"):
             assign_clusters(np.zeros((4, 1)), np.zeros((3, 2)))
+
+
+def test_a_huge_centroid_changes_nothing():
+    """Before, squares of all other differences underflowed."""
+    found = assign_clusters([[2.0], [1.0]], [[1.0], [2.0], [1e200]])
+    assert found.tolist() == [1, 0]

@@ -203,6 +203,11 @@ class TestErrors:
         [
             (np.zeros((30, 5)), r"\(30, 6\); received shape \(30, 5\)"),
             (np.full((30, 6), np.nan), "NaN in episode 0"),
+            ([[0.0], [0.0, 1.0]], "result of `log_prob` must be an array"),
+            (np.full((30, 6), "a"), "real numbers; received dtype <U1"),
+            (np.full((30, 6), None), "real numbers; received dtype object"),
+            (np.zeros((30, 6)) * 1j, "real numbers; received dtype complex"),
+            (np.ma.masked_all((30, 6)), "no masked entries; received 180"),
         ],
     )
     def test_log_prob(self, value, message):
@@ -331,3 +336,9 @@ def test_the_nearest_class_wins_however_small_embeddings_are(scale):
     labels = np.repeat([0, 1, 2], 20)
     embeddings = scale * labels[:, None].astype(float)
     assert few_shot_accuracy(embeddings, labels, 5, num_episodes=5) == 1
+
+
+def test_a_huge_outlier_changes_nothing():
+    """Before, squares of all other differences underflowed."""
+    embeddings = np.repeat([[0.0], [5.0], [1e200]], 4, axis=0)
+    assert few_shot_accuracy(embeddings, np.repeat([0, 1, 2], 4), 2, 2) == 1

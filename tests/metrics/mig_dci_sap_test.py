@@ -122,6 +122,18 @@ def test_refused(measure):
         measure(codes, factors)
 
 
+def test_sap_refuses_codes_for_which_liblinear_never_returns():
+    factors = [[0], [1], [2]] * 4
+    codes = np.array([[0.0, 1.0], [1.0, 0.0], [1e80, 2.0]] * 4)
+    with pytest.raises(ValueError, match="at most 1e.70 in size; received 1e"):
+        separated_attribute_predictability(codes, factors)
+    tests = {"test_codes": codes, "test_factors": factors}
+    with pytest.raises(ValueError, match="at most 1e.70 in size; received 1e"):
+        separated_attribute_predictability(codes / 1e20, factors, **tests)
+    codes[2::3, 0] = 1e69
+    assert 0 <= separated_attribute_predictability(codes, factors) <= 1
+
+
 @pytest.mark.parametrize(
     ("scale", "offset"), [(0.5, 1e8), (1e-46, 0), (1e60, 0)]
 )

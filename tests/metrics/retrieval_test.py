@@ -646,6 +646,19 @@ class TestExclude:
             with pytest.raises(ValueError, match="2 queries without any"):
                 measure(**arguments)
 
+    @pytest.mark.parametrize(
+        "found, message",
+        [
+            ([[True], [True, False]], "result of `exclude` must be an array"),
+            (np.ma.masked_all((4, 4), bool), "no masked entries; received 16"),
+        ],
+    )
+    def test_results_that_are_no_array(self, found, message):
+        with pytest.raises(ValueError, match=message):
+            recall_at_k(
+                np.zeros((4, 2)), [0, 0, 1, 1], exclude=lambda i, j: found
+            )
+
     def test_nothing_excluded(self):
         arguments, exclude, _ = self.example()
         for measure in (recall_at_k, mean_average_precision):
@@ -897,3 +910,37 @@ def test_large_ids_of_two_integer_types():
         gallery_labels=ids,
     )
     assert found == {1: 1.0}
+
+
+@pytest.mark.parametrize("limits", [(1, 1), (2, 3), (100, 100)])
+@pytest.mark.parametrize("make", [int, np.uint8])
+def test_blocks_of_integer_and_of_float_scores(monkeypatch, limits, make):
+    """Before, integers were negated in another way than floats."""
+    monkeypatch.setattr(gallery_search, "_QUERY_BLOCK", limits[0])
+    monkeypatch.setattr(gallery_search, "_GALLERY_BLOCK", limits[1])
+
+    def score(a, b):
+        found = 10 - np.abs(a - b.T)
+        is_whole = np.all(found == np.round(found))
+        return found.astype(make) if is_whole else found
+
+    # Scores 9, 9 and 9.5: the last row is the nearest.
+    queries, gallery = np.array([[2.0]]), np.array([[1.0], [3.0], [2.5]])
+    for label in (0, 1):
+        found = recall_at_k(queries, [label], 1, score, gallery, [0, 0, 1])
+        assert found == {1: label}
+
+
+@pytest.mark.parametrize("outlier", [1e150, 1e200, -1e260])
+@pytest.mark.parametrize("measure", [recall_at_k, mean_average_precision])
+def test_a_huge_outlier_changes_nothing(measure, outlier):
+    """Before, squares of all other differences underflowed."""
+    gallery = [[1.0], [2.0], [outlier]]
+    found = measure(
+        [[2.0], [1.0]],
+        [2, 1],
+        distance="l2",
+        gallery=gallery,
+        gallery_labels=[1, 2, 3],
+    )
+    assert found == (1 if measure is mean_average_precision else {1: 1})

@@ -103,6 +103,29 @@ class TestScoreAllPairs:
             score_all_pairs(nan, embeddings(2))
         with pytest.raises(ValueError, match=r"\(2, 2\); received \(2,\)"):
             score_all_pairs(lambda a, b: a[:, 0], embeddings(2))
+        for value, message in (
+            ([[0.0], [0.0, 1.0]], "result of `score` must be an array, or"),
+            (np.ma.masked_equal(np.eye(2), 1), "no masked entries; received 2"),
+            (np.eye(2) * 1j, "real numbers; received dtype complex128"),
+            (np.eye(2).astype(str), "real numbers; received dtype <U32"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                score_all_pairs(lambda a, b, value=value: value, embeddings(2))
+
+    @pytest.mark.parametrize("make", [int, np.uint8, bool])
+    def test_blocks_of_different_dtypes(self, make):
+        """Before, 3.7 became 3 after a block of integers."""
+
+        def score(a, b):
+            found = a @ b.T
+            is_whole = np.all(found == np.round(found))
+            return found.astype(make) if is_whole else found
+
+        a = np.array([[1.0], [0.0], [0.5], [3.7]])
+        b = np.array([[1.0], [0.0], [1.0], [0.5]])
+        for first in (a, a[::-1]):
+            found = score_all_pairs(score, first, b, block_size=2)
+            np.testing.assert_array_equal(found, first @ b.T)
 
 
 class TestStreamTrials:

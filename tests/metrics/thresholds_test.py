@@ -147,3 +147,40 @@ def test_thresholds_of_half_precision_hold_in_half_precision(rule, dtype):
         # The p-value is of the answers that the threshold accepts.
         expected = 0.9 ** np.array([200, 250])
         np.testing.assert_allclose(found["p_value"], expected)
+
+
+def test_a_threshold_above_zero_holds_in_tensorflow():
+    """A subnormal threshold would be 0 there."""
+    scores = np.array([0.0, 0.0, 1.0])
+    found = [
+        threshold_at_false_accept_rate(scores, [0, 0, 1], 0.1),
+        conformal_threshold(scores, [0, 1, 2], 0.5)["threshold"],
+    ]
+    for threshold in found:
+        accepted = tf.constant(scores) >= tf.constant(threshold, tf.float64)
+        assert accepted.numpy().tolist() == [False, False, True]
+        assert (scores >= threshold).tolist() == [False, False, True]
+
+
+def test_thresholds_beyond_half_precision():
+    """A warning would fail the test."""
+    scores = np.array([65504, 0, 1], np.float16)
+    threshold = threshold_at_false_accept_rate(scores, [0, 0, 1], 0.1)
+    assert threshold == np.inf
+    assert error_rates(scores, [0, 0, 1], threshold) == (0.0, 1.0)
+    found = conformal_threshold(scores, [0, 1, 2], 0.3)
+    assert found["threshold"] == np.inf and found["calibration_rate"] == 0
+    confidence = np.ones(100, np.float16)
+    found = learn_then_test(
+        confidence, np.zeros(100, bool), thresholds=[0.5, 1e6], error_rate=0.1
+    )
+    assert found["thresholds"].tolist() == [np.inf, 0.5]
+    np.testing.assert_allclose(found["p_value"], [1, 0.9**100])
+
+
+@pytest.mark.parametrize("dtype", [int, np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("infinity", [np.inf, np.float32(np.inf)])
+def test_infinite_thresholds(dtype, infinity):
+    scores = np.array([3, 2, 1], dtype)
+    assert error_rates(scores, [1, 0, 0], infinity) == (0.0, 1.0)
+    assert error_rates(scores, [1, 0, 0], -infinity) == (1.0, 0.0)

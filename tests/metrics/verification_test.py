@@ -574,7 +574,8 @@ def test_large_costs_of_one_size():
         ({"measure": lambda s, t: "a"}, "`measure` must be numbers"),
         ({"level": "a"}, "`level` .* received 'a'"),
         ({"seed": -1}, "`seed` must be an integer"),
-        ({"groups": [[0], [1, 2]]}, "`groups` must be integers"),
+        ({"groups": [[0], [1, 2]]}, "`groups` must be an array, or lists"),
+        ({"groups": np.ma.masked_equal([0, 1, 9], 9)}, "no masked entries"),
     ],
 )
 def test_bootstrap_of_no_sense(arguments, message):

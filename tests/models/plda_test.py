@@ -387,3 +387,21 @@ class TestFile:
             spoilt()
             with pytest.raises(OSError, match="written by PLDA.save"):
                 PLDA.load(path)
+
+
+def test_embeddings_far_beyond_the_fit_are_refused():
+    """Squares would overflow, and their differences would be NaN."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(5), 4)
+    x = rng.normal(size=(20, 2)) + 3 * rng.normal(size=(5, 2))[labels]
+    model = PLDA(length_normalize=False).fit(1e-60 * x, labels)
+    for score in (model.score, model.score_pairs):
+        with pytest.raises(
+            ValueError, match=r"`\w+` must have the scale of th"
+        ):
+            score(1e-60 * x, 1e99 * x)
+        with pytest.raises(
+            ValueError, match=r"`\w+` must have the scale of th"
+        ):
+            score(1e99 * x, 1e-60 * x)
+        assert np.isfinite(score(1e30 * x, 1e30 * x)).all()

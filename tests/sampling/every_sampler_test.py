@@ -123,7 +123,7 @@ class TestErrors:
         with pytest.raises(ValueError, match=f"num_per_value is {bad!r}"):
             factor_batches(two_factors(), 2, bad, seed=0)
 
-    @pytest.mark.parametrize("bad", [-1, 1.5, None])
+    @pytest.mark.parametrize("bad", [-1, 1.5, None, 2**63])
     def test_start(self, bad):
         with pytest.raises(ValueError, match=f"start is {bad!r}"):
             class_balanced_batches(shuffled_labels(), 2, 2, 0, start=bad)

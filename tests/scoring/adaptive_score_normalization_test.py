@@ -84,3 +84,24 @@ def test_an_asymmetric_score_keeps_its_sides():
                 + normalized(trial, score(cohort, test[None]))
             ) / 2
             assert found[i, j] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_that_differ_by_rounding_are_equal(dtype):
+    """Before, a score was divided by the rounding error of a cosine."""
+    rng = np.random.default_rng(0)
+    cohort = np.outer(rng.uniform(1, 9, 20), rng.normal(size=7)).astype(dtype)
+    x = rng.normal(size=(2, 5, 7)).astype(dtype)
+    assert np.ptp(cosine_scores(x[0], cohort), axis=1).max() > 0
+    normalized = AdaptiveScoreNormalization(cosine_scores, cohort, 20)
+    with pytest.raises(ValueError, match="20 equal scores, up to rounding"):
+        normalized(*x)
+
+
+@pytest.mark.parametrize("scale", [2.0**-700, 2.0**-1000, 2.0**1000])
+def test_the_scale_of_the_scores_does_not_matter(scale):
+    rng = np.random.default_rng(0)
+    first, second, cohort = (rng.normal(size=(n, 3)) for n in (4, 5, 9))
+    plain = AdaptiveScoreNormalization(lambda a, b: a @ b.T, cohort, 4)
+    found = AdaptiveScoreNormalization(lambda a, b: a @ b.T * scale, cohort, 4)
+    np.testing.assert_allclose(found(first, second), plain(first, second))

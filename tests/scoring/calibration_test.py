@@ -52,6 +52,38 @@ def test_logistic_with_a_rare_kind_has_no_gradient_left(prior):
     assert abs(slopes @ scores) < 1e-3 * rarer
 
 
+def test_logistic_at_the_limits_of_the_prior():
+    """For rare targets, sigmoid(r) is exp(r): an exponential tilt.
+
+    The slope makes the mean of the tilted nontargets the mean of the targets.
+    For rare nontargets, it makes the mean of the targets, tilted by minus the
+    slope, the mean of the nontargets.
+    """
+    scores, is_target = trials()
+    targets, nontargets = scores[is_target], scores[~is_target]
+
+    def tilt(tilted, other):
+        def gap(slope):
+            return special.softmax(slope * tilted) @ tilted - other.mean()
+
+        return optimize.brentq(gap, -20, 20)
+
+    for prior in (1e-10, 1e-12, 1e-16, 2e-20):
+        found = LogisticCalibration(prior).fit(scores, is_target)
+        slope = tilt(nontargets, targets)
+        assert found.slope_ == pytest.approx(slope, rel=1e-6)
+        ratio = np.mean(np.exp(found.slope_ * nontargets + found.offset_))
+        assert ratio == pytest.approx(1, rel=1e-6)
+    for prior in (1 - 1e-10, 1 - 1e-12, 1 - 2**-53):
+        found = LogisticCalibration(prior).fit(scores, is_target)
+        slope = -tilt(targets, nontargets)
+        assert found.slope_ == pytest.approx(slope, rel=1e-6)
+    with pytest.raises(
+        ValueError, match="`target_prior` must be between 1e-20"
+    ):
+        LogisticCalibration(1e-100)
+
+
 def test_gaussian_scores_get_their_true_ratio():
     """ln N(s; 1.5, 1) - ln N(s; 0, 1) = 1.5 s - 1.125, for any shares."""
     scores, is_target = trials(n=200_000)
@@ -184,3 +216,17 @@ def test_most_scores_are_nearly_equal():
     best = optimize.minimize(cost, [1.0, 0.0], method="Nelder-Mead")
     assert found.slope_ == pytest.approx(best.x[0], rel=1e-2)
     assert found.offset_ == pytest.approx(best.x[1], rel=1e-2)
+
+
+def test_scores_near_the_limits_of_float64():
+    """0 is in the middle of scores and of ratios."""
+    for largest in (1.0, 1.7e308, 1e-320):
+        found = IsotonicCalibration().fit([-largest, largest], [0, 1])
+        ratios = found.transform([-largest, 0.0, largest])
+        assert ratios[1] == pytest.approx(0, abs=1e-12)
+        assert ratios[2] == pytest.approx(-ratios[0])
+        again = IsotonicCalibration.from_dict(found.to_dict())
+        assert again.transform(0.0) == ratios[1]
+    scores, is_target = trials()
+    with pytest.raises(ValueError, match="e-320 in size. Rescale them"):
+        LogisticCalibration().fit(np.clip(scores, -4, 4) * 1e-320, is_target)

@@ -3,6 +3,7 @@ import pathlib
 
 import keras
 import numpy as np
+import pandas
 import pytest
 import tensorflow as tf
 from scipy import special
@@ -208,6 +209,14 @@ class TestEnrolment:
             gallery.enroll(x[:2], ["c", "d"], ["3.png", "3.png"])
         gallery.fit(x[:3], ["a", "a", "b"], ["1.png", "1.png", "2.png"])
         assert gallery.examples_.embeddings.tolist() == [[2, 0], [9, 0]]
+
+    @pytest.mark.parametrize("missing", [np.nan, None, pandas.NA])
+    @pytest.mark.parametrize("make", [list, tuple, pandas.Series])
+    def test_missing_names_are_refused(self, identity, make, missing):
+        """Examples with the name "nan" would replace each other."""
+        names = make(["1.png", "2.png", missing, missing])
+        with pytest.raises(ValueError, match="`names` .* in place 2"):
+            Gallery(identity).fit(X[:4], list("aaaa"), names)
 
     def test_removing_undoes_adding(self, gallery):
         before = gallery.identify(X)

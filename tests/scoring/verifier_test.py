@@ -210,3 +210,15 @@ def test_refusals(verifier):
     assert new.threshold_ is None
     with pytest.raises(ValueError, match="same length"):
         verifier.predict(X[:2], X)
+
+
+def test_scores_that_are_cut_off_are_refused():
+    """Squares of 1e20 exceed float32; no pair could be told from others."""
+    for scale in (1e19, 1e25):
+        with pytest.raises(
+            ValueError, match="largest float32; .* Scale them d"
+        ):
+            Verifier(points()).fit(X * np.float32(scale), LABELS, 0.05)
+    large = Verifier(points()).fit(X * np.float32(2.0**58), LABELS, 0.05)
+    plain = Verifier(points()).fit(X, LABELS, 0.05)
+    assert large.threshold_ == pytest.approx(2.0**116 * plain.threshold_)

@@ -361,7 +361,7 @@ ENTRIES = {
     "metrics.error_rates": trial_entry(
         metrics.error_rates,
         {
-            "threshold": number(0.5),
+            "threshold": number(0.5, infinite=True),
             "scores": chosen(
                 shifted(SCORES), "int64 from 2^53", "uint64 from 2^63"
             ),
