@@ -93,6 +93,27 @@ def test_rows_of_other_data_are_not_the_query(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command", [embed_data, enroll])
+def test_a_row_never_finds_itself(command, tmp_path, capsys, monkeypatch):
+    """Points 0, 1, 2, ... on a line: the nearest other is 1 away."""
+    count = write_plane(tmp_path / "run", tmp_path / "a.npz")
+    monkeypatch.chdir(tmp_path)
+    words = ["--workdir", "run", "a.npz"]
+    if command is embed_data:
+        words += ["--output", "g.npz"]
+    else:
+        words += ["--gallery", "g.npz", "--no-threshold"]
+    assert call(command, *words) == 0
+    for data in (["arrays:a.npz"], [tmp_path / "a.npz"], ["--split", "all"]):
+        words = ["--gallery", "g.npz", *data, "--k", 1]
+        assert call(nearest, *words, "--output", "a.csv") == 0
+        rows = read("a.csv")
+        assert len(rows) == count
+        assert {float(row["distance"]) for row in rows} == {1.0}
+    error = refused(capsys, nearest, "--gallery", "g.npz", "a.npz", "--k", 40)
+    assert "40 examples, 1 of them an input itself" in error
+
+
+@pytest.mark.parametrize("command", [embed_data, enroll])
 def test_a_file_is_the_query_in_another_folder(
     command, colours, tmp_path, monkeypatch
 ):

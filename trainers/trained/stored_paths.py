@@ -66,6 +66,16 @@ def shown_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
     return np.array(found)
 
 
+def places(names: np.ndarray) -> np.ndarray:
+    """Names of which each stands for one example: paths without links."""
+    return np.array(
+        [
+            os.path.realpath(n) if os.path.isfile(n) else n
+            for n in names.tolist()
+        ]
+    )
+
+
 def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
     """Returns the run of a file of embeddings, without importing TensorFlow.
 
