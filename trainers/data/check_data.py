@@ -19,6 +19,8 @@ from trainers.data.classes import print_classes
 from trainers.data.classes import require_large_classes
 from trainers.data.copies import Copies
 from trainers.data.data import Data
+from trainers.data.feature_scale import require_scale
+from trainers.data.feature_scale import require_usable_scale
 from trainers.data.goal_front_end import goal_front_end
 from trainers.data.recordings import feature_function
 
@@ -54,6 +56,10 @@ def check_data(run: Run, for_goal: bool = False) -> int:
         x, labels = data.unprocessed(split)
         if split == run.data.split:
             require_large_classes(run, data, x, labels)
+            if for_goal:  # whose encoder of rows has a scale
+                require_scale(run.data, x)
+            else:
+                require_usable_scale(run, x)
         contents = _read(
             x,
             split,
