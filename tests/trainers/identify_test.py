@@ -1,5 +1,6 @@
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -115,6 +116,26 @@ def test_rows_of_a_table_are_found_in_the_gallery(tmp_path, capsys):
         out = capsys.readouterr().out
         assert "4 inputs are examples of the gallery themselves" in out
         assert "Of 4 inputs of enrolled classes" in out
+
+
+def test_a_promise_is_a_rounded_percentage(colours, tmp_path, capsys):
+    """Two calibration classes can promise a third."""
+    for name in HELD_OUT[:2]:
+        shutil.copytree(colours / "photos" / name, tmp_path / "others" / name)
+    words = ["--workdir", colours / "run", "--gallery", tmp_path / "g.npz"]
+    words += ["--calibration", tmp_path / "others", "--split", "test"]
+    words += [colours / "photos", "--classes", ENROLLED[0]]
+    assert call(enroll, *words) == 0
+    assert "at most 33.3 % of inputs" in capsys.readouterr().out
+    words = ["--gallery", tmp_path / "g.npz", colours / "photos"]
+    assert call(identify, *words, "--split", "test") == 0
+    out = capsys.readouterr().out
+    assert "(promised: at most 33.3 % on average)" in out
+    assert "6 inputs are examples of the gallery themselves" in out
+    assert "do not count." in out
+    photo = colours / "photos" / ENROLLED[0] / "0.png"
+    assert call(identify, "--gallery", tmp_path / "g.npz", photo) == 0
+    assert "Embedding 1 input." in capsys.readouterr().out
 
 
 def test_files_and_json(gallery, colours, tmp_path, capsys):

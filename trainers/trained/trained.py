@@ -85,6 +85,9 @@ def embed_inputs(trained: Trained, inputs, what: str = "inputs"):
 
     require_same_features(trained.workdir, inputs.features)
     count = len(inputs.names)
+    if count == 1:
+        noun, *rest = what.split(" ")
+        what = " ".join([noun.removesuffix("s"), *rest])
     print(f"Embedding {count} {what}.", flush=True)
     progress = Progress(count, "input")
     return scoring.embed(trained.model, inputs.x, progress=progress.advance)
