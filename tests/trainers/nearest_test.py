@@ -14,6 +14,7 @@ from tests.trainers.enroll_test import TEST
 from trainers import embed_data
 from trainers import enroll
 from trainers import export
+from trainers import identify
 from trainers import nearest
 
 
@@ -174,6 +175,21 @@ def test_gaussians_are_compared_by_their_means(trained, tmp_path):
             rtol=1e-4,
             atol=1e-6,
         )
+
+
+@pytest.mark.parametrize("command", [nearest, identify])
+@pytest.mark.parametrize("with_run", [True, False])
+def test_a_parquet_file_is_no_gallery(
+    command, with_run, colours, tmp_path, capsys
+):
+    path = tmp_path / "v.parquet"
+    path.write_bytes(b"PAR1")
+    words = ["--gallery", path, colours / "photos" / "c00" / "0.png"]
+    words += ["--workdir", colours / "run"] * with_run
+    flag = "--output" if command is nearest else "--gallery"
+    assert f"is a table for other programs; write {flag} FILE.npz with" in (
+        refused(capsys, command, *words)
+    )
 
 
 def test_refusals(gallery, colours, tmp_path, capsys):

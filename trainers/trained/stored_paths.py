@@ -93,6 +93,12 @@ def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
         raise FileNotFoundError(
             f"there is no file {path}; make it with {made_by}"
         )
+    if path.suffix.lower() == ".parquet":
+        flag = "--gallery" if command == "trainers.enroll" else "--output"
+        raise ValueError(
+            f"{path} is a table for other programs; write {flag} FILE.npz "
+            f"with {made_by}"
+        )
     if workdir is not None:
         require_trained(workdir)
         return workdir
