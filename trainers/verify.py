@@ -28,7 +28,9 @@ def parser() -> argparse.ArgumentParser:
         "false-accept rate.",
         epilog="Calibration and threshold come from classes that were not "
         "trained on: by default, the validation classes of the run. They are "
-        "stored in the workdir, so that the next start is fast.",
+        "stored in the workdir, so that the next start is fast, and replaced "
+        "for other held-out examples, another --calibration, "
+        "--false-accept-rate or --fit.",
     )
     result.add_argument(
         "inputs",
