@@ -162,20 +162,22 @@ def _plain_warnings():
 
     Python adds the line of code, and repeats a warning for another line.
     """
-    with warnings.catch_warnings():
-        # Filters of the user, such as `-W error`, come first.
-        warnings.filterwarnings("once", category=UserWarning, append=True)
-        before, warnings.formatwarning = warnings.formatwarning, _warning_line
-        try:
-            yield
-        finally:
-            warnings.formatwarning = before
+    printed = set()
 
+    def one_line(message, category, filename, lineno, line=None) -> str:
+        text = " ".join(str(message).split())
+        if category is not UserWarning:
+            return f"{filename}:{lineno}: {category.__name__}: {text}\n"
+        if text in printed:
+            return ""
+        printed.add(text)
+        return f"warning: {text}\n"
 
-def _warning_line(message, category, filename, lineno, line=None) -> str:
-    if category is UserWarning:
-        return f"warning: {' '.join(str(message).split())}\n"
-    return f"{filename}:{lineno}: {category.__name__}: {message}\n"
+    before, warnings.formatwarning = warnings.formatwarning, one_line
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _one_line(error: Exception) -> str | None:

@@ -10,7 +10,7 @@ from trainers import command_line
 def command():
     for _ in range(2):
         warnings.warn("Pixels are\\n0 to 255.")
-    warnings.warn("Pixels are\\n0 to 255.")
+    warnings.warn_explicit("Pixels are\\n0 to 255.", UserWarning, "a.py", 3)
     warnings.warn("another", RuntimeWarning)
     if FAILS:
         raise ValueError("wrong")
