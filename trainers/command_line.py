@@ -1,10 +1,12 @@
 """Common parts of the commands: overrides, and one-line errors."""
 
 import argparse
+import contextlib
 import io
 import os
 import re
 import sys
+import warnings
 from typing import NoReturn
 
 INPUTS_HELP = (
@@ -140,7 +142,8 @@ def run(function, *arguments) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        function(*arguments)
+        with _plain_warnings():
+            function(*arguments)
     except KeyboardInterrupt:
         print("stopped; start the same command again to go on")
         return 130
@@ -151,6 +154,30 @@ def run(function, *arguments) -> int:
         print(f"error: {message}", file=sys.stderr)
         return 1
     return 0
+
+
+@contextlib.contextmanager
+def _plain_warnings():
+    """Prints each warning of this library once, as `warning: ...`.
+
+    Python adds the line of code, and repeats a warning for another line.
+    """
+    printed = set()
+
+    def one_line(message, category, filename, lineno, line=None) -> str:
+        text = " ".join(str(message).split())
+        if category is not UserWarning:
+            return f"{filename}:{lineno}: {category.__name__}: {text}\n"
+        if text in printed:
+            return ""
+        printed.add(text)
+        return f"warning: {text}\n"
+
+    before, warnings.formatwarning = warnings.formatwarning, one_line
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _one_line(error: Exception) -> str | None:

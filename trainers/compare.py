@@ -124,6 +124,7 @@ def _train_all(
 ) -> dict:
     """The results of every training, by method and repeat."""
     from trainers.terminal.progress import time_left
+    from trainers.terminal.quiet import several_trainings
 
     results: dict[tuple, dict] = {}
     firsts: dict[int, tuple] = {}
@@ -134,7 +135,8 @@ def _train_all(
             f"{number + 1} of {len(planned)}{time_left(passed, len(planned))})",
             flush=True,
         )
-        found = _trained(plan, overrides)
+        with several_trainings():
+            found = _trained(plan, overrides)
         here = plan.path.parent, found
         _require_same_data(dataset, here, firsts.setdefault(repeat, here))
         results[method, repeat] = found

@@ -64,6 +64,7 @@ def cross_validate(
     """
     from trainers.evaluate import evaluate
     from trainers.terminal.progress import time_left
+    from trainers.terminal.quiet import several_trainings
     from trainers.train import train
     from trainers.training.strategy import start
     from trainers.workdirs.workdir import as_json
@@ -136,8 +137,9 @@ def cross_validate(
             now = as_json(load_recipe(recipe, of_fold(fold)))
             _require_unchanged(run, differing_fields(now, as_json(runs[fold])))
             started = time.monotonic()
-            train(recipe, str(run), of_fold(fold))
-            evaluate(str(run), [])
+            with several_trainings():
+                train(recipe, str(run), of_fold(fold))
+                evaluate(str(run), [])
             seconds.append(time.monotonic() - started)
         done = [
             fold

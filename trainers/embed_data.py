@@ -59,7 +59,9 @@ def embed_data(
     embeddings = embed_inputs(trained, found)
     columns = _columns(trained, found, embeddings)
     if path.suffix.lower() == ".npz":
-        _write_npz(path, trained, columns)
+        _write_npz(
+            path, trained, columns, [*inputs, trained.run.data.dataset][0]
+        )
     else:
         _write_parquet(path, columns)
     shape = " x ".join(map(str, columns["embedding"].shape))
@@ -149,9 +151,10 @@ def _draw(trained, embeddings, labels) -> None:
     save_picture(draw, trained.workdir / "embed.png")
 
 
-def _write_npz(path, trained, columns) -> None:
+def _write_npz(path, trained, columns, data: str) -> None:
     from embeddings_tf.scoring import array_file
     from embeddings_tf.scoring.fingerprint import fingerprint
+    from trainers.data.data_name import absolute_data
     from trainers.trained.neighbours import KIND
     from trainers.trained.stored_paths import relative_path
     from trainers.trained.stored_paths import stored_names
@@ -161,6 +164,8 @@ def _write_npz(path, trained, columns) -> None:
         "kind": KIND,
         "fingerprint": fingerprint(trained.model),
         "source": relative_path(trained.workdir, path),
+        # Rows have the same names in other data; `nearest` tells them apart.
+        "data": absolute_data(data),
     }
     array_file.write(path, columns, settings)
 

@@ -159,6 +159,7 @@ def _enroll(
     found = None
     if arguments.inputs:
         found = _inputs_to_enroll(trained.run, arguments)
+        _require_other_names(gallery, found.labels)
         enrolled |= set(found.labels)
     others = None
     # Errors of the calibration come before the inputs are embedded.
@@ -208,6 +209,18 @@ def _inputs_to_enroll(run, arguments: argparse.Namespace):
     )
 
 
+def _require_other_names(gallery, labels) -> None:
+    """Raises ValueError if a class has the name of the answer "unknown"."""
+    from embeddings_tf.scoring.open_set import answer_for_unknown
+
+    answer = answer_for_unknown(gallery.unknown, labels)
+    if answer in labels:
+        raise ValueError(
+            f"the class {answer!r} has the name of the answer for other "
+            "classes. Rename the class"
+        )
+
+
 def _draw(gallery, workdir) -> None:
     """Draws the scores of the calibration examples, with the threshold."""
     examples = gallery.calibration_examples_
@@ -226,7 +239,7 @@ def _draw(gallery, workdir) -> None:
             {"classes that are not enrolled": scores},
             gallery.threshold_,
             name=gallery.score.replace("_", " "),
-            title=f"calibration of the threshold, promised: {100 * rate:g} % "
+            title=f"calibration of the threshold, promised: {100 * rate:.3g} % "
             "on average over classes",
         )
 
@@ -313,7 +326,7 @@ def _report(path, gallery, workdir) -> None:
     else:
         print(
             f"Unknown below {gallery.score} {gallery.threshold_:.4g}: accepts "
-            f"at most {100 * found['false_accept_rate']:g} % of inputs of "
+            f"at most {100 * found['false_accept_rate']:.3g} % of inputs of "
             "other classes, on average over such classes.\n"
             f"Calibrated on {found['num_examples']} examples of "
             f"{found['num_classes']} classes that are not enrolled, of which "

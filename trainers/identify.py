@@ -143,7 +143,7 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
         if left_out:
             print(
                 f"{left_out} inputs are examples of the gallery themselves and "
-                "do not count below."
+                "do not count."
             )
         if not rows.any():
             continue
@@ -160,7 +160,7 @@ def _print_summary(gallery, labels, found, groups, enrolled) -> None:
         promise = ""
         if name == OTHER and gallery.calibration_ is not None:
             rate = gallery.calibration_["false_accept_rate"]
-            promise = f" (promised: at most {100 * rate:g} % on average)"
+            promise = f" (promised: at most {100 * rate:.3g} % on average)"
         print(
             f"Of {rows.sum()} inputs of {name}, {100 * accepted.mean():.1f} % "
             f"are accepted{promise}."

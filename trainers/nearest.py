@@ -23,7 +23,8 @@ def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
         prog=command_names.program("trainers.nearest"),
         description="Find the most similar examples of a gallery for each "
-        "input. A file never finds itself, by its path.",
+        "input. No input finds itself: neither a file, by its path, nor a row "
+        "of data, by its name.",
     )
     command_line.add_inputs(result)
     command_line.add_gallery(result, "`embed` or `enroll`")
@@ -58,15 +59,19 @@ def nearest(arguments: argparse.Namespace) -> None:
     import_tensorflow()
     from trainers.trained.inputs import read_inputs
     from trainers.trained.neighbours import Neighbours
+    from trainers.trained.stored_paths import full_names
     from trainers.trained.trained import embed_inputs
     from trainers.trained.trained import open_trained
 
     trained = open_trained(workdir, own_code=arguments.workdir is not None)
     gallery = Neighbours(trained.model, path, arguments.approximate)
     inputs = read_inputs(trained.run, arguments.inputs, arguments.split)
-    gallery.wanted(inputs.names, arguments.k)
+    data = [*arguments.inputs, trained.run.data.dataset][0]
+    names = full_names(inputs.names, data)
+    # Its errors come before the inputs are embedded.
+    gallery.wanted(names, arguments.k)
     values, rows = gallery.find(
-        embed_inputs(trained, inputs), inputs.names, arguments.k
+        embed_inputs(trained, inputs), names, arguments.k
     )
     _print_lines(gallery, inputs, values, rows)
     _print_summary(gallery, inputs, rows)

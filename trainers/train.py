@@ -48,8 +48,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--check",
         action="store_true",
-        help="instead of training, read every example and name each that is "
-        "damaged, of another size or a copy; needs no --workdir and no --goal",
+        help="instead of training, read every example and name those that are "
+        "damaged, of another size or copies; with --goal, also check what a "
+        "training would refuse; needs no --workdir",
     )
     result.add_argument(
         "--list",
@@ -168,7 +169,7 @@ def check(
     if run is None and overrides:
         raise ValueError(
             f"config.{overrides[0].partition('=')[0]} belongs to a recipe; "
-            "check DATA alone, or --config WORKDIR/recipe.py"
+            "check DATA alone, with --goal, or --config WORKDIR/recipe.py"
         )
 
     from trainers.terminal.quiet import import_tensorflow
@@ -177,8 +178,55 @@ def check(
     from trainers.data.check_data import check_data
     from trainers.data.check_data import run_of_all
 
-    count = check_data(run or run_of_all(dataset), for_goal=run is None)
+    if run is None:
+        count = check_data(run_of_all(dataset), for_goal=True)
+        print(
+            f"Read {count} examples; none is damaged. With --goal, --check "
+            "tells whether a goal can use them."
+        )
+        return
+    count = check_data(run)
     print(f"Read {count} examples; all can be used.")
+
+
+def check_goal(
+    dataset: str,
+    goal: str,
+    method: str | None,
+    split: str,
+    overrides: list[str],
+) -> None:
+    """Reads every example, and checks what a training for the goal would."""
+    import tempfile
+
+    from trainers.goals.goals import goal as goal_of
+
+    goal_of(goal).require(goal_of(goal).method if method is None else method)
+
+    from trainers.terminal.quiet import import_tensorflow
+
+    import_tensorflow()
+    from trainers.data.check_data import check_data
+    from trainers.data.check_data import run_of_all
+    from trainers.data.data import Data
+    from trainers.evaluators import evaluator
+    from trainers.goals.goal_recipe import plan_recipe
+
+    refusal = None
+    with tempfile.TemporaryDirectory() as workdir:
+        try:
+            planned = plan_recipe(
+                dataset, goal, method, split, workdir, overrides=overrides
+            )
+        except ValueError as error:  # damaged examples are named first
+            refusal = error
+    if refusal is not None:
+        check_data(run_of_all(dataset), for_goal=True)
+        raise refusal
+    print(planned.about)
+    count = check_data(planned.run)
+    evaluator(planned.run).check(planned.run, Data(planned.run))
+    print(f"Read {count} examples; the goal {goal} can use all.")
 
 
 def main(words=None) -> int:
@@ -187,11 +235,11 @@ def main(words=None) -> int:
     if (arguments.config is None) == (arguments.data is None):
         known.error("give either --config RECIPE, or DATA and --goal")
     workdir, overrides = arguments.workdir, arguments.overrides
-    if arguments.check:
+    if arguments.check and arguments.goal is None:
         return command_line.run(
             check, arguments.config, arguments.data, overrides
         )
-    if workdir is None:
+    if workdir is None and not arguments.check:
         known.error("the following arguments are required: --workdir")
     if arguments.data is None:
         for flag in ("goal", "method", "split"):
@@ -200,15 +248,11 @@ def main(words=None) -> int:
         return command_line.run(train, arguments.config, workdir, overrides)
     if arguments.goal is None:
         known.error(f"{arguments.data} needs a --goal")
-    return command_line.run(
-        train_goal,
-        arguments.data,
-        arguments.goal,
-        arguments.method,
-        arguments.split or "classes",
-        workdir,
-        overrides,
-    )
+    wanted = arguments.data, arguments.goal, arguments.method
+    wanted += (arguments.split or "classes",)
+    if arguments.check:
+        return command_line.run(check_goal, *wanted, overrides)
+    return command_line.run(train_goal, *wanted, workdir, overrides)
 
 
 if __name__ == "__main__":

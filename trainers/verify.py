@@ -19,9 +19,6 @@ CALIBRATIONS = ("logistic", "isotonic")
 # Pairs that the picture marks.
 MOST_MARKED = 6
 
-# With fewer held-out classes, the interval of a rate is not printed.
-LEAST_CLASSES = 5
-
 
 def parser() -> argparse.ArgumentParser:
     result = command_line.ArgumentParser(
@@ -31,7 +28,9 @@ def parser() -> argparse.ArgumentParser:
         "false-accept rate.",
         epilog="Calibration and threshold come from classes that were not "
         "trained on: by default, the validation classes of the run. They are "
-        "stored in the workdir, so that the next start is fast.",
+        "stored in the workdir, so that the next start is fast, and replaced "
+        "for other held-out examples, another --calibration, "
+        "--false-accept-rate or --fit.",
     )
     result.add_argument(
         "inputs",
@@ -213,14 +212,15 @@ def _print_lines(columns: dict) -> None:
 
 
 def _print_report(report: dict) -> None:
-    low, high = report["interval"]
-    interval = f"95 % interval over {report['num_classes']} classes: "
-    interval += f"{100 * low:.2f} to {100 * high:.2f} %"
-    if report["num_classes"] < LEAST_CLASSES:
-        # Resampled classes would be nearly the same few pairs of classes.
-        interval = (
-            f"{report['num_classes']} classes are too few for an interval"
-        )
+    from embeddings_tf.scoring.verifier import LEAST_CLASSES
+
+    count = report["num_classes"]
+    if count < LEAST_CLASSES:  # files of earlier versions have an interval
+        interval = f"{count} classes are too few for an interval"
+    else:
+        low, high = report["interval"]
+        interval = f"95 % interval over {count} classes: "
+        interval += f"{100 * low:.2f} to {100 * high:.2f} %"
     print(
         f"The threshold accepts {100 * report['reached_false_accept_rate']:.2f}"
         f" % of {report['num_different']} pairs of different held-out classes "

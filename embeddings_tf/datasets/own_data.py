@@ -1,6 +1,7 @@
 """Data of the user's own: folders, files and functions, by name."""
 
 import importlib.util
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,11 +12,12 @@ from embeddings_tf.datasets.read_csv import read_csv
 from embeddings_tf.datasets.read_function import read_function
 from embeddings_tf.datasets.read_function import returns_all
 from embeddings_tf.datasets.read_image_folder import read_image_folder
+from embeddings_tf.datasets.source import Source
 from embeddings_tf.datasets.source import select
 from embeddings_tf.datasets.utterances import Utterances
 from embeddings_tf.ops.own_code import split_name
 
-_READERS = {
+_READERS: dict[str, Callable[[str], Source]] = {
     "image_folder": read_image_folder,
     "audio_folder": read_audio_folder,
     "csv": read_csv,

@@ -25,7 +25,7 @@ from embeddings_tf.datasets.table_columns import table_columns
 _FIRST_ROW = 2  # line of the first row, below the names of the columns
 
 
-def read_csv(file: str | os.PathLike) -> Source:
+def read_csv(file: str | os.PathLike, *, needs_labels: bool = True) -> Source:
     """Reads a table of paths or features, with their labels.
 
     `load("csv:FILE", split)` calls it. The first line names the columns:
@@ -43,6 +43,8 @@ def read_csv(file: str | os.PathLike) -> Source:
 
     Args:
         file: The table: text in UTF-8, separated by commas.
+        needs_labels: Whether a table without labels is refused. If not, all its
+            rows have the label 0, whose name is empty.
 
     Returns:
         `Images`, `Utterances`, or `float32` features of shape `(rows, dim)`.
@@ -62,7 +64,7 @@ def read_csv(file: str | os.PathLike) -> Source:
     file = pathlib.Path(file).expanduser()
     columns, names, features = table_columns(file)
     label = [LABEL] if LABEL in columns else names
-    if not label:
+    if needs_labels and not label:
         raise ValueError(
             f"{file} has no column label: expected label, or label_NAME for "
             f"each of several factors; it has {listed(columns)}. Rename the "
@@ -79,7 +81,7 @@ def read_csv(file: str | os.PathLike) -> Source:
         if name in columns and (name == "name" or not is_text):
             raise ValueError(_taken(file, name))
     texts, x = _read(file, columns, features, (*label, *names, PATH, SPLIT))
-    num_rows = len(texts[label[0]])
+    num_rows = len(x)
     if not num_rows:
         raise ValueError(f"{file} has no rows below the names of its columns.")
 
@@ -96,9 +98,10 @@ def read_csv(file: str | os.PathLike) -> Source:
             require_no_blanks(texts[name], where)
     if SPLIT in texts:
         require_different_splits(str(file), texts[SPLIT])
-    values = np.stack([texts[name] for name in label], axis=1)
+    of_labels = [texts[name] for name in label] or [np.full(num_rows, "")]
+    values = np.stack(of_labels, axis=1)
     numbers = np.stack([number_names(column) for column in values.T], axis=1)
-    is_single = label == [LABEL]
+    is_single = label in ([LABEL], [])
     if is_text:
         _require_different(file, texts[PATH])
         x = _files(file, texts[PATH].tolist())

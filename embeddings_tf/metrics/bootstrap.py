@@ -68,7 +68,9 @@ def bootstrap_interval(
 
     Raises:
         ValueError: As `equal_error_rate`. If `groups` are not integers of one
-            of these shapes, or all equal. If the level is not between 0 and
+            of these shapes, or all equal, or two of which neither alone has
+            targets and nontargets: every resample is then the original. If
+            the level is not between 0 and
             1, or the seed is not an integer of at least 0. If the metric is
             not a function, or returns a number that is not finite.
 
@@ -101,6 +103,8 @@ def bootstrap_interval(
 
     else:
         groups, num_groups = _groups(groups, len(scores))
+        if num_groups == 2:
+            _require_two_to_differ(groups, is_target)
 
         def draw():
             drawn = rng.integers(num_groups, size=num_groups)
@@ -140,3 +144,23 @@ def _groups(groups: Any, num_trials: int) -> tuple[np.ndarray, int]:
             "to resample trials."
         )
     return numbers.reshape(groups.shape), len(ids)
+
+
+def _require_two_to_differ(groups: np.ndarray, is_target: np.ndarray) -> None:
+    """Raises unless one of two groups, drawn twice, is a resample.
+
+    A resample needs targets and nontargets. Between the two classes of the
+    pairs of examples are all nontargets, so both must be drawn, once each.
+    """
+    sides = groups.reshape(len(groups), -1)
+    for group in (0, 1):
+        kinds = is_target[np.all(sides == group, axis=1)]
+        if np.any(kinds) and not np.all(kinds):
+            return
+    raise ValueError(
+        "`groups` must contain at least three groups, or two of which one "
+        "alone has targets and nontargets; received two, of which neither "
+        "has both, so every resample would be the original and the interval "
+        "would have no width. Use trials of more groups, and of five or more "
+        "for an interval that means something."
+    )

@@ -12,6 +12,8 @@ from embeddings_tf.ops.arguments import truth
 # The first layer divides by at least this standard deviation: a constant
 # feature must not become noise.
 SMALLEST_DEVIATION = 1e-3
+# The sum of squares of larger features overflows in float32.
+LARGEST_FEATURE = 1e15
 
 
 def features_encoder(
@@ -26,7 +28,8 @@ def features_encoder(
 
     Use it for rows of numbers. The first layer standardises each feature, so
     units and ranges of the columns do not matter, as long as a column has a
-    standard deviation of at least 0.001. Multiply smaller ones by a constant.
+    standard deviation of at least 0.001 and no value beyond 1e15. Multiply or
+    divide other columns by a constant.
 
     ```
     batch normalisation -> dense -> ReLU (for each of hidden_units) -> embedding

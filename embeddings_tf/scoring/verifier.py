@@ -37,6 +37,9 @@ _VALUES = (
 # Pairs of a kind to which the calibration is fitted.
 _MOST_PAIRS = 50_000
 NUM_RESAMPLES = 200
+# Resamples of fewer classes are nearly the same few pairs of classes, so that
+# the interval of a rate would claim too much.
+LEAST_CLASSES = 5
 
 
 class Verifier:
@@ -73,8 +76,9 @@ class Verifier:
         threshold_: The smallest score that is accepted as the same class.
         report_: The stated false-accept rate, and on the pairs of the held-out
             classes: `reached_false_accept_rate`, its 95 % bootstrap `interval`
-            over classes, `miss_rate`, `cllr`, and numbers of classes and pairs;
-            also `calibration`, the kind that was fitted.
+            over classes (None with fewer than five classes), `miss_rate`,
+            `cllr`, and numbers of classes and pairs; also `calibration`, the
+            kind that was fitted.
         source: Where the held-out examples are from, for readers of the file.
 
     Raises:
@@ -145,7 +149,8 @@ class Verifier:
                 between 0 and 1; at least 1 / the number of these pairs, of
                 which at most 50,000 are drawn.
             progress: Function called with 1 after each of the `NUM_RESAMPLES`
-                resamples of the interval, which take most of the time.
+                resamples of the interval, which take most of the time; not
+                called without an interval.
         """
         if progress is not None:
             progress = arguments.function("progress", progress, "a number")
@@ -175,24 +180,28 @@ class Verifier:
             scores, is_same, rate
         )
         reached, miss = metrics.error_rates(scores, is_same, threshold)
-        interval = metrics.bootstrap_interval(
-            _counted(threshold, progress),
-            scores,
-            is_same,
-            np.stack([ids[first], ids[second]], axis=1),
-            num_resamples=NUM_RESAMPLES,
-            seed=self.seed,
-        )
+        num_classes = int(ids.max()) + 1
+        interval = None
+        if num_classes >= LEAST_CLASSES:
+            ends = metrics.bootstrap_interval(
+                _counted(threshold, progress),
+                scores,
+                is_same,
+                np.stack([ids[first], ids[second]], axis=1),
+                num_resamples=NUM_RESAMPLES,
+                seed=self.seed,
+            )
+            interval = list(ends)
         self._calibrated, self.threshold_ = calibrated, threshold
         self._scores = scores, is_same
         self.report_ = {
             "false_accept_rate": rate,
             "reached_false_accept_rate": reached,
-            "interval": list(interval),
+            "interval": interval,
             "miss_rate": miss,
             "cllr": metrics.cllr(calibrated.transform(scores), is_same),
             "calibration": kind,
-            "num_classes": int(ids.max()) + 1,
+            "num_classes": num_classes,
             "num_same": int(is_same.sum()),
             "num_different": int((~is_same).sum()),
         }

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from embeddings_tf.datasets import load
+from embeddings_tf.datasets.read_csv import read_csv
 from tests import peak_memory
 from tests.datasets.image_folders import write_image
 from tests.datasets.speech_files import write_wav
@@ -212,3 +213,15 @@ def test_a_long_cell_of_another_column_does_not_pad_all_rows(table):
 def test_a_folder_instead_of_a_table(tmp_path):
     with pytest.raises(ValueError, match="is a folder; .* image_folder:"):
         load(f"csv:{tmp_path}", "all")
+
+
+def test_rows_without_labels(tmp_path):
+    table = tmp_path / "rows.csv"
+    table.write_text("x,y\n1,2\n3,4\n")
+    source = read_csv(table, needs_labels=False)
+    np.testing.assert_array_equal(source.x, [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(source.labels, [0, 0])
+    assert source.columns["name"].tolist() == ["line 2", "line 3"]
+    assert source.columns["class"].tolist() == ["", ""]
+    with pytest.raises(ValueError, match="no column label"):
+        read_csv(table)

@@ -486,11 +486,26 @@ class TestBootstrapInterval:
             ({"groups": [[1], [2], [3]]}, r"shape \(3, 1\)"),
             ({"groups": [0.5, 1.0, 2.0]}, "must be integers.*float64"),
             ({"groups": [5, 5, 5]}, "at least two groups; .* only 5"),
+            ({"groups": [[1, 1], [2, 2], [1, 2]]}, "would be the original"),
+            ({"groups": [1, 2, 2]}, "would be the original"),
         ],
     )
     def test_errors(self, arguments, message):
         with pytest.raises(ValueError, match=message):
             bootstrap_interval(roc_auc, [0.1, 0.5, 0.2], [0, 1, 1], **arguments)
+
+    def test_two_groups_of_which_one_has_both_kinds(self):
+        """The second group drawn twice has no nontargets."""
+        recorder = Recorder(mean_score)
+        bootstrap_interval(
+            recorder,
+            [1.0, 2.0, 6.0],
+            [0, 1, 1],
+            [0, 0, 1],
+            num_resamples=2000,
+        )
+        # Both orders of both groups, and the first group twice.
+        assert_drawn_as(Counter({3.0: 2, 1.5: 1}), recorder.values)
 
 
 # Neighbours of these integers are equal in float64.

@@ -16,6 +16,7 @@ from embeddings_tf.objectives import StochasticPrototypes
 from embeddings_tf.scoring import IsotonicCalibration
 from embeddings_tf.scoring import LogisticCalibration
 from embeddings_tf.scoring import Verifier
+from embeddings_tf.scoring.verifier import NUM_RESAMPLES
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat([f"c{n}" for n in range(20)], 4)
@@ -55,6 +56,22 @@ def test_threshold_by_loop(verifier):
     assert low < np.mean(accepted) < high
     assert report["num_same"] == same.sum() == 20 * 6
     assert report["num_different"] == np.sum(~same)
+
+
+@pytest.mark.parametrize("count", [2, 4, 5])
+def test_few_classes_have_no_interval(count, tmp_path):
+    """Resamples of two classes are the classes, so it would have no width."""
+    resamples = []
+    verifier = Verifier(points()).fit(
+        X[: 4 * count], LABELS[: 4 * count], 0.2, progress=resamples.append
+    )
+    has_interval = count >= 5
+    assert (verifier.report_["interval"] is not None) == has_interval
+    assert len(resamples) == NUM_RESAMPLES * has_interval
+    assert verifier.report_["num_classes"] == count
+    verifier.save(tmp_path / "verifier.json")
+    found = Verifier.load(tmp_path / "verifier.json", verifier.model)
+    assert found.report_ == verifier.report_
 
 
 def test_answers_by_loop(verifier):

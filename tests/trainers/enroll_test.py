@@ -87,9 +87,24 @@ def test_adding_and_removing(gallery, colours, capsys):
         np.testing.assert_array_equal(after[name], array)
 
 
-def test_few_calibration_examples_cannot_check_inputs(gallery, capsys):
+def test_few_calibration_examples_cannot_check_inputs(
+    colours, tmp_path, capsys
+):
     """The threshold of the check would have half of 48 examples."""
-    assert not [name for name in contents(gallery) if "typicality" in name]
+    path = tmp_path / "g.npz"
+    words = ["--workdir", colours / "run", "--gallery", path, *SHORT]
+    assert call(enroll, *words, colours / "photos", "--classes", TEST[0]) == 0
+    assert not [name for name in contents(path) if "typicality" in name]
+    (line,) = [
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("Inputs are not checked: 24 examples")
+    ]
+    # The command has no argument `refused`.
+    assert line.endswith(
+        "it needs 99, in half of the classes. Name more examples with "
+        "--calibration, or leave the check out with --no-input-check."
+    )
 
 
 def test_inputs_unlike_the_calibration_examples_are_unknown(
@@ -357,7 +372,11 @@ class TestRefused:
             (["--remove", TEST[0], "--class", "a"], "--class chooses among"),
             (["--score", "nearest_distance", photos], "uses the score"),
             ([photos, "--split", "validation"], "is left"),
-            ([photos / "c00", "--class", "unknown"], "answer for other"),
+            (
+                [photos / "c00", "--class", "unknown"],
+                "the class 'unknown' has the name of the answer for other "
+                "classes. Rename the class\n",
+            ),
         ):
             words = ["--gallery", gallery, *words]
             self.check(capsys, words, message)

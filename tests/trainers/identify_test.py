@@ -1,5 +1,6 @@
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from tests.trainers.enroll_test import HELD_OUT
 from tests.trainers.enroll_test import TEST
+from trainers import embed_data
 from trainers import enroll
 from trainers import identify
+from trainers import nearest
 
 ENROLLED = sorted(TEST[:4])
 
@@ -115,6 +118,85 @@ def test_rows_of_a_table_are_found_in_the_gallery(tmp_path, capsys):
         out = capsys.readouterr().out
         assert "4 inputs are examples of the gallery themselves" in out
         assert "Of 4 inputs of enrolled classes" in out
+
+
+def test_a_promise_is_a_rounded_percentage(colours, tmp_path, capsys):
+    """Two calibration classes can promise a third."""
+    for name in HELD_OUT[:2]:
+        shutil.copytree(colours / "photos" / name, tmp_path / "others" / name)
+    words = ["--workdir", colours / "run", "--gallery", tmp_path / "g.npz"]
+    words += ["--calibration", tmp_path / "others", "--split", "test"]
+    words += [colours / "photos", "--classes", ENROLLED[0]]
+    assert call(enroll, *words) == 0
+    assert "at most 33.3 % of inputs" in capsys.readouterr().out
+    words = ["--gallery", tmp_path / "g.npz", colours / "photos"]
+    assert call(identify, *words, "--split", "test") == 0
+    out = capsys.readouterr().out
+    assert "(promised: at most 33.3 % on average)" in out
+    assert "6 inputs are examples of the gallery themselves" in out
+    assert "do not count." in out
+    photo = colours / "photos" / ENROLLED[0] / "0.png"
+    assert call(identify, "--gallery", tmp_path / "g.npz", photo) == 0
+    assert "Embedding 1 input." in capsys.readouterr().out
+
+
+def test_a_table_without_labels(tmp_path, capsys):
+    """As files: no answer is counted, and enroll needs a class."""
+    write_plane(tmp_path / "run", tmp_path / "plane.npz")
+    table, gallery = tmp_path / "rows.csv", tmp_path / "g.npz"
+    table.write_text("x,y,split\n0,0,a\n7,0,b\n9,1,b\n")
+    start = ["--workdir", tmp_path / "run", "--gallery", gallery]
+    start += ["--no-threshold"]
+    data = f"arrays:{tmp_path / 'plane.npz'}"
+    assert call(enroll, *start, data) == 0
+    output = tmp_path / "a.json"
+    for name in (table, f"csv:{table}"):
+        capsys.readouterr()
+        words = ["--gallery", gallery, name, "--output", output]
+        assert call(identify, *words) == 0
+        rows = json.loads(output.read_text())
+        assert [row["answer"] for row in rows] == ["0", "3", "4"]
+        assert [row["path"] for row in rows] == ["line 2", "line 3", "line 4"]
+        assert "label" not in rows[0]
+        assert "inputs of" not in capsys.readouterr().out
+        assert call(nearest, *words, "--k", 1) == 0
+        assert [
+            r["neighbour"][-2:] for r in json.loads(output.read_text())
+        ] == [*(" 0", " 7", " 9")]
+    words = ["--workdir", tmp_path / "run", table, "--split", "b"]
+    assert call(embed_data, *words, "--output", tmp_path / "b.npz") == 0
+    with np.load(tmp_path / "b.npz") as file:
+        np.testing.assert_array_equal(file["embedding"], [[7, 0], [9, 1]])
+        assert "labels" not in file and "names" not in file
+    words = [
+        "--workdir",
+        tmp_path / "run",
+        table,
+        "--output",
+        tmp_path / "c.npz",
+    ]
+    error = refused(capsys, embed_data, *words, "--split", "c")
+    assert "--split c" in error and "has no rows of this split" in error
+    new = [*start[:2], "--gallery", tmp_path / "new.npz", "--no-threshold"]
+    assert "--class" in refused(capsys, enroll, *new, table)
+    assert call(enroll, *new, table, "--class", "a") == 0
+    table.write_text("x,y\n")
+    assert "has no rows below" in refused(capsys, identify, *start[2:4], table)
+
+
+def test_a_table_of_paths_without_labels(gallery, colours, tmp_path, capsys):
+    table, names = (
+        colours / "paths.csv",
+        [f"{ENROLLED[0]}/{n}.png" for n in "45"],
+    )
+    table.write_text("\n".join(["path", *(f"photos/{name}" for name in names)]))
+    words = ["--gallery", gallery, table, "--output", tmp_path / "a.json"]
+    assert call(identify, *words) == 0
+    rows = json.loads((tmp_path / "a.json").read_text())
+    assert [row["path"] for row in rows] == [
+        str(colours / "photos" / name) for name in names
+    ]
+    assert [row["answer"] for row in rows] == [ENROLLED[0]] * 2
 
 
 def test_files_and_json(gallery, colours, tmp_path, capsys):

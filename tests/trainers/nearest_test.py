@@ -14,6 +14,7 @@ from tests.trainers.enroll_test import TEST
 from trainers import embed_data
 from trainers import enroll
 from trainers import export
+from trainers import identify
 from trainers import nearest
 
 
@@ -93,6 +94,27 @@ def test_rows_of_other_data_are_not_the_query(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command", [embed_data, enroll])
+def test_a_row_never_finds_itself(command, tmp_path, capsys, monkeypatch):
+    """Points 0, 1, 2, ... on a line: the nearest other is 1 away."""
+    count = write_plane(tmp_path / "run", tmp_path / "a.npz")
+    monkeypatch.chdir(tmp_path)
+    words = ["--workdir", "run", "a.npz"]
+    if command is embed_data:
+        words += ["--output", "g.npz"]
+    else:
+        words += ["--gallery", "g.npz", "--no-threshold"]
+    assert call(command, *words) == 0
+    for data in (["arrays:a.npz"], [tmp_path / "a.npz"], ["--split", "all"]):
+        words = ["--gallery", "g.npz", *data, "--k", 1]
+        assert call(nearest, *words, "--output", "a.csv") == 0
+        rows = read("a.csv")
+        assert len(rows) == count
+        assert {float(row["distance"]) for row in rows} == {1.0}
+    error = refused(capsys, nearest, "--gallery", "g.npz", "a.npz", "--k", 40)
+    assert "40 examples, 1 of them an input itself" in error
+
+
+@pytest.mark.parametrize("command", [embed_data, enroll])
 def test_a_file_is_the_query_in_another_folder(
     command, colours, tmp_path, monkeypatch
 ):
@@ -153,6 +175,21 @@ def test_gaussians_are_compared_by_their_means(trained, tmp_path):
             rtol=1e-4,
             atol=1e-6,
         )
+
+
+@pytest.mark.parametrize("command", [nearest, identify])
+@pytest.mark.parametrize("with_run", [True, False])
+def test_a_parquet_file_is_no_gallery(
+    command, with_run, colours, tmp_path, capsys
+):
+    path = tmp_path / "v.parquet"
+    path.write_bytes(b"PAR1")
+    words = ["--gallery", path, colours / "photos" / "c00" / "0.png"]
+    words += ["--workdir", colours / "run"] * with_run
+    flag = "--output" if command is nearest else "--gallery"
+    assert f"is a table for other programs; write {flag} FILE.npz with" in (
+        refused(capsys, command, *words)
+    )
 
 
 def test_refusals(gallery, colours, tmp_path, capsys):

@@ -13,6 +13,7 @@ from embeddings_tf.datasets.colour_orientation import SPLITS
 from tests.datasets.image_folders import write_classes
 from tests.datasets.image_folders import write_image
 from tests.datasets.speech_files import write_wav
+from tests.trainers.commands import QUICK
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
 from trainers import evaluate
@@ -438,6 +439,91 @@ def test_check_names_every_bad_file(tmp_path, capsys):
     assert "error: 2 of 48 examples" in capsys.readouterr().err
 
 
+def test_check_names_ten_bad_files(tmp_path, capsys):
+    """Of a table of paths, it also says where the paths start."""
+    lines = ["path,label"]
+    for number in range(12):
+        name = f"{number:02}.png"
+        (tmp_path / name).write_bytes(b"no image")
+        lines.append(f"{name},{'ab'[number % 2]}")
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(lines))
+    assert call(train, f"csv:{table}", "--check") == 1
+    *lines, last = capsys.readouterr().err.splitlines()
+    for number, line in enumerate(lines[:10]):
+        assert f"{number:02}.png is not a complete JPEG or PNG" in line
+    assert lines[10:] == ["and 2 more"]
+    assert last == (
+        "error: 12 of 12 examples are bad; the lines above name the first; "
+        "paths start in the folder of the table"
+    )
+
+
+def test_check_names_lines_of_a_table(tmp_path, capsys):
+    table = tmp_path / "table.csv"
+    rows = [f"{'ab'[n // 4]},{n},{n * n}" for n in range(8)]
+    table.write_text("\n".join(["label,x,y", *rows, rows[1]]))
+    assert call(train, f"csv:{table}", "--check") == 0
+    found = capsys.readouterr()
+    assert found.err.splitlines()[1:] == ["  line 10 is line 3"]
+    # Nothing but lines of text, as for a log.
+    assert "\x08" not in found.out and "\x1b" not in found.out
+
+
+def test_check_without_a_goal_warns_of_what_goals_refuse(tmp_path, capsys):
+    def change(folder):
+        write_image(folder / "c" / "3.png", np.zeros((6, 7, 3)))
+        write_image(folder / "single" / "0.png", np.ones((6, 6, 3)))
+
+    assert call(train, folders(tmp_path, change), "--check") == 0
+    found = capsys.readouterr()
+    assert "Read 49 examples; none is damaged." in found.out
+    assert (
+        "1 of 49 images have another size than the first, such as c/3.png"
+        in (found.err)
+    )
+    assert "have one example: single; most goals need two" in found.err
+
+
+def test_check_with_a_goal_refuses_what_its_training_refuses(tmp_path, capsys):
+    def single(folder):
+        write_image(folder / "single" / "0.png", np.ones((6, 6, 3)))
+
+    goal = ["--goal", "retrieve"]
+    for number, (change, message) in enumerate(
+        [
+            (single, "classes with one example: single"),
+            (one_small_class, "classes with one example"),
+        ]
+    ):
+        dataset = folders(tmp_path / f"{number}", change)
+        assert call(train, dataset, *goal, "--check") == 1
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert error.startswith("error: ") and message in error
+        run = ["--workdir", tmp_path / "run", *QUICK]
+        assert refused(capsys, train, dataset, *goal, *run).strip() == error
+    table = tmp_path / "table.csv"
+    rows = [
+        f"{n % 6},{n},{n * n},{['train', 'val'][n // 24]}" for n in range(48)
+    ]
+    table.write_text("\n".join(["label,x,y,split", *rows]))
+    error = refused(capsys, train, f"csv:{table}", *goal, "--check")
+    assert "validation" in error
+    # An image of another size, which is not among those that are looked at.
+    dataset = folders(tmp_path / "sizes", lambda folder: None)
+    photos = tmp_path / "sizes" / "photos"
+    for number in range(200):
+        write_image(photos / "a" / f"{number}.png", np.full((6, 6, 3), number))
+    write_image(photos / "a" / "101.png", np.zeros((6, 7, 3)))
+    assert call(train, dataset, *goal, "--check", "--split", "examples") == 1
+    assert "a/101.png has shape (6, 7, 3)" in capsys.readouterr().err
+    write_image(photos / "a" / "101.png", np.full((6, 6, 3), 255))
+    capsys.readouterr()
+    assert call(train, dataset, *goal, "--check", "--split", "examples") == 0
+    found = capsys.readouterr()
+    assert "the goal retrieve can use all." in found.out
+
+
 def test_check_of_good_data(tmp_path, capsys):
     for speaker in "abcdef":
         for number in range(3):
@@ -565,7 +651,7 @@ def test_check_of_a_named_set(capsys, monkeypatch):
     for split, (_, *others) in [*SPLITS.items()]:
         monkeypatch.setitem(SPLITS, split, (200, *others))
     assert call(train, "colour_orientation", "--check") == 0
-    assert "all can be used" in capsys.readouterr().out
+    assert "none is damaged" in capsys.readouterr().out
 
 
 def test_evaluate_refuses_rows_that_moved_into_the_test(tmp_path, capsys):

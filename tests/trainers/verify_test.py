@@ -235,7 +235,7 @@ def test_a_workdir_that_cannot_be_written(words, colours, monkeypatch, capsys):
 
 
 def test_a_prior_moves_the_probability_and_nothing_else(
-    words, colours, tmp_path
+    words, colours, tmp_path, capsys
 ):
     files = [colours / "photos" / TEST[0] / f"{n}.png" for n in range(2)]
     rows = {}
@@ -243,8 +243,11 @@ def test_a_prior_moves_the_probability_and_nothing_else(
         table = tmp_path / f"{prior}.csv"
         given = [*files, "--prior", prior, "--output", table]
         assert call(verify, *words, *given) == 0
+        out = capsys.readouterr().out
         with open(table) as file:
             (rows[prior],) = csv.DictReader(file)
+    # The calibration of the first prior is taken again.
+    assert "Calibrating." not in out
     even, rare = rows[0.5], rows[0.1]
     for column in ("score", "log_likelihood_ratio"):
         assert float(rare[column]) == pytest.approx(float(even[column]))

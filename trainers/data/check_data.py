@@ -3,12 +3,15 @@
 import concurrent.futures
 import sys
 import threading
+from typing import NoReturn
 
-import keras
+import numpy as np
 
 from embeddings_tf import datasets
+from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import has_all_examples
 from embeddings_tf.datasets.own_data import is_own_data
+from embeddings_tf.datasets.table_columns import table_columns
 from trainers.config.evaluation_fields import Retrieval
 from trainers.config.evaluation_fields import RetrievalValidation
 from trainers.config.run import DataFields
@@ -19,28 +22,36 @@ from trainers.data.classes import print_classes
 from trainers.data.classes import require_large_classes
 from trainers.data.copies import Copies
 from trainers.data.data import Data
+from trainers.data.feature_scale import require_scale
+from trainers.data.feature_scale import require_usable_scale
 from trainers.data.goal_front_end import goal_front_end
 from trainers.data.recordings import feature_function
+from trainers.data.sizes import Sizes
+from trainers.terminal.progress import Progress
+
+# Bad examples that are named.
+MOST_LINES = 10
 
 
 def check_data(run: Run, for_goal: bool = False) -> int:
     """Reads every example of the splits of a run.
 
-    Prints one line for each example that cannot be read, or that has another
-    size than the first example where `images.size` does not resize it. Warns
-    of examples that are copies of others.
+    Prints a line for each of the first `MOST_LINES` examples that cannot be
+    read, or that have another size than the first example where `images.size`
+    does not resize them. Warns of examples that are copies of others.
 
     Args:
         run: The run.
         for_goal: Whether the data is for a goal, not yet for a recipe: images
-            may differ in size, and recordings need the features of a goal.
+            may differ in size, and recordings need the features of a goal. What
+            a goal could refuse is then a warning.
 
     Returns:
         The number of examples.
 
     Raises:
-        ValueError: If an example is bad, a class is too small for a batch, or
-            the data cannot be listed.
+        ValueError: If an example is bad, a class is too small for a batch,
+            features are too large, or the data cannot be listed.
         OSError: If the data is missing.
     """
     data = Data(run)
@@ -49,35 +60,81 @@ def check_data(run: Run, for_goal: bool = False) -> int:
         print_classes(run, found)
     wanted = run.evaluation
     used = (run.data.split, wanted.validation.split, *wanted.splits)
-    total, num_bad, copies = 0, 0, Copies()
+    total, bad, copies, warnings = 0, [], Copies(), []
     for split in dict.fromkeys(used):
         x, labels = data.unprocessed(split)
         if split == run.data.split:
             require_large_classes(run, data, x, labels)
-        contents = _read(
-            x,
-            split,
-            for_goal or run.data.images.size > 0,
-            _features_of(run, x, for_goal),
-        )
-        classes = data.names_of_classes(split) if found else None
-        names = getattr(x, "names", None)
-        splits = _split_of_each(run, split, len(x)) if found else None
-        for number, (content, message) in enumerate(contents):
-            if message:
-                print(message, file=sys.stderr)
-                num_bad += 1
-            elif found:  # data by name cannot be changed
-                name = names[number] if names else f"{split} {number}"
-                copies.add(content, name, classes[number], splits[number])
+            if for_goal:  # whose encoder of rows has a scale
+                require_scale(run.data, x)
+            else:
+                require_usable_scale(run, x)
+        sizes = Sizes(x)
+        contents = _read(x, _features_of(run, x, for_goal), sizes)
+        if for_goal:
+            warnings += sizes.warnings()
+            warnings += _small_classes(data, split) if found else []
+        elif not run.data.images.size:
+            contents = sizes.with_messages(contents)
+        bad += [message for _, message in contents if message]
+        if found:  # data by name cannot be changed
+            _add_copies(copies, run, data, split, x, contents)
         total += len(x)
-    if num_bad:
-        raise ValueError(
-            f"{num_bad} of {total} examples are bad; the lines above name them"
-        )
+    if bad:
+        _refuse(run, bad, total)
     if lines := copies.lines():
-        print("warning:", "\n".join(lines), file=sys.stderr)
+        warnings.append("\n".join(lines))
+    for text in warnings:
+        print("warning:", text, file=sys.stderr)
     return total
+
+
+def _refuse(run: Run, bad: list[str], total: int) -> NoReturn:
+    """Prints the first bad examples, and raises."""
+    print("\n".join(bad[:MOST_LINES]), file=sys.stderr)
+    if len(bad) > MOST_LINES:
+        print(f"and {len(bad) - MOST_LINES} more", file=sys.stderr)
+    kind, _, path = run.data.dataset.partition(":")
+    where = ""
+    if kind == "csv" and not table_columns(path).features:
+        where = "; paths start in the folder of the table"
+    raise ValueError(
+        f"{len(bad)} of {total} examples are bad; the lines above name "
+        f"{'them' if len(bad) <= MOST_LINES else 'the first'}{where}"
+    )
+
+
+def _add_copies(copies: Copies, run: Run, data: Data, split, x, contents):
+    """Notes the examples of a split that could be read."""
+    classes = data.names_of_classes(split)
+    names = _names(run, data, split, x)
+    splits = _split_of_each(run, split, len(x))
+    for number, (content, message) in enumerate(contents):
+        if not message:
+            copies.add(content, names[number], classes[number], splits[number])
+
+
+def _names(run: Run, data: Data, split: str, x) -> list[str]:
+    """Returns paths of files, lines of a table, or numbers of rows."""
+    fields = run.data
+    if names := getattr(x, "names", None):
+        return names
+    if fields.dataset.startswith("csv:") and not fields.folds.num_folds:
+        return data.labelled("name").labels(split).tolist()
+    kind = "row" if split == "all" else split
+    return [f"{kind} {number}" for number in range(len(x))]
+
+
+def _small_classes(data: Data, split: str) -> list[str]:
+    """Returns a warning of classes that no goal takes."""
+    names, counts = np.unique(data.names_of_classes(split), return_counts=True)
+    few = names[counts < 2].tolist()
+    if not few:
+        return []
+    return [
+        f"{len(few)} of {len(names)} classes have one example: {listed(few)}; "
+        "most goals need two"
+    ]
 
 
 def run_of_all(dataset: str) -> Run:
@@ -128,31 +185,26 @@ def _features_of(run: Run, x, for_goal: bool):
     return feature_function(x, front_end) if front_end.name else None
 
 
-def _read(x, split: str, any_size: bool, features_of) -> list[tuple]:
+def _read(x, features_of, sizes: Sizes) -> list[tuple]:
     """Returns the digest of each example, and a message if it is bad."""
-    bar = keras.utils.Progbar(len(x), unit_name=split)
+    progress = Progress(len(x), "example")
     lock = threading.Lock()
-    first_shape: list = []
 
     def read(number):
         content, message = b"", ""
         try:
             example = x[number]
             content = Copies.digest(example)
-            message = _other_size(x, number, example, first_shape, any_size)
-            message = message or _no_features(x, number, example, features_of)
+            message = _no_features(x, number, example, features_of)
+            sizes.shapes[number] = np.shape(example)
         except (ValueError, OSError) as error:
             message = " ".join(str(error).split())
         with lock:
-            bar.add(1)
+            progress.advance()
         return content, message
 
-    if not len(x):
-        return []
-    contents = [read(0)]
     with concurrent.futures.ThreadPoolExecutor() as threads:
-        contents += threads.map(read, range(1, len(x)))
-    return contents
+        return list(threads.map(read, range(len(x))))
 
 
 def _no_features(x, number, example, features_of) -> str:
@@ -163,18 +215,3 @@ def _no_features(x, number, example, features_of) -> str:
         names = x.names or range(len(x))
         return f"{names[number]}: {error}"
     return ""
-
-
-def _other_size(x, number, example, first_shape, any_size) -> str:
-    if any_size or isinstance(x, datasets.Utterances):
-        return ""
-    if not first_shape:
-        first_shape.append((number, example.shape))
-    first, shape = first_shape[0]
-    if example.shape == shape:
-        return ""
-    names = getattr(x, "names", None) or range(len(x))
-    return (
-        f"{names[number]} has shape {example.shape}, {names[first]} has shape "
-        f"{shape}; set config.images.size, or resize it"
-    )

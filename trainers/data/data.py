@@ -25,7 +25,7 @@ from trainers.data.examples import Place
 from trainers.data.examples import load
 from trainers.data.examples import read_examples
 from trainers.data.examples import take
-from trainers.data.feature_scale import require_differing_features
+from trainers.data.feature_scale import require_usable_scale
 from trainers.data.recordings import MANUAL_VARIABLE
 from trainers.data.recordings import augmented_copies
 from trainers.data.recordings import features
@@ -167,7 +167,7 @@ class Data:
         fields, seed = self.run.data, self.run.training.seed
         x, labels = self._training
         require_large_classes(self.run, self, x, labels)
-        require_differing_features(self.run, x)
+        require_usable_scale(self.run, x)
         if self.run.batches.name != "factor_batches":
             labels = folds.class_ids(labels)
         if fields.images.size and not fields.backbone.network:

@@ -9,6 +9,7 @@ from embeddings_tf import metrics
 from embeddings_tf import models
 from embeddings_tf import viz
 from embeddings_tf.models.method import Method
+from embeddings_tf.scoring.verifier import LEAST_CLASSES
 from trainers.data.examples import some_of_each_class
 from trainers.data.folds import class_ids
 from trainers.measures import calibrated_scores
@@ -152,7 +153,8 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
     decides (`own_score` is its name), with `evaluation.euclidean` the Euclidean
     distance and, if the own score is a log-likelihood ratio, its fusion with
     the cosine. Each EER has a 95 % interval from resampled classes, unless
-    `evaluation.num_resamples` is 0. Scores are also calibrated on the
+    `evaluation.num_resamples` is 0 or the split has fewer than `LEAST_CLASSES`
+    classes. Scores are also calibrated on the
     validation classes, see `calibrated_scores`: the results contain Cllr before
     (for scores that claim to be log-likelihood ratios) and after, its minimum,
     and the errors at the chosen thresholds. More than `EXACT_TRIALS` trials are
@@ -181,9 +183,10 @@ def evaluate(run, data, model) -> tuple[dict, dict]:
         classes, embeddings = class_ids(labels), embed(model, x)
         results[split] = _sizes(classes, method)
         is_large = results[split]["trials"] > EXACT_TRIALS
+        has_interval = results[split]["classes"] >= LEAST_CLASSES
         found = (streamed_pairs if is_large else stored_pairs)(
             *(scores, embeddings, classes, claims, calibrated),
-            wanted.num_resamples,
+            wanted.num_resamples if has_interval else 0,
         )
         results[split] |= found.results
         det |= with_title(split, found.det)
@@ -292,6 +295,10 @@ def summary(results: dict) -> str:
             f"{found['trials']} trials, {found['targets']} of them targets"
             + (f", of {found['classes']} classes" if "classes" in found else "")
         )
+        # Lists of trials have no interval anyway.
+        count = found.get("classes", LEAST_CLASSES)
+        if count < LEAST_CLASSES and "own_score" in found:
+            lines.append(f"{count} classes are too few for an interval")
         lines += calibrated_scores.threshold_lines(found)
     return "\n".join(lines)
 

@@ -1,6 +1,7 @@
-"""Imports TensorFlow without its native log messages."""
+"""Runs TensorFlow without log messages that say nothing to users."""
 
 import contextlib
+import logging
 import os
 import sys
 import tempfile
@@ -60,3 +61,22 @@ def import_tensorflow(start_devices=None) -> None:
         import embeddings_tf  # noqa: F401
 
         (start_devices or tf.config.list_logical_devices)()
+
+
+@contextlib.contextmanager
+def several_trainings():
+    """Hides TensorFlow's warning that the functions of a process are many.
+
+    Each training has functions of its own, which TensorFlow counts together as
+    retracing.
+    """
+
+    def is_shown(record) -> bool:
+        return "triggered tf.function retracing" not in record.getMessage()
+
+    logger = logging.getLogger("tensorflow")
+    logger.addFilter(is_shown)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_shown)

@@ -152,7 +152,13 @@ def fitted_typicality(found: Inputs) -> scoring.Typicality | None:
         x = counted_images(found.x, times=2)  # the two halves of the classes
         return scoring.Typicality().fit(x, found.labels)
     except ValueError as error:
-        print(f"Inputs are not checked: {error}", flush=True)
+        # Further sentences are about arguments in Python.
+        reason = str(error).partition(". ")[0].rstrip(".")
+        print(
+            f"Inputs are not checked: {reason}. Name more examples with "
+            "--calibration, or leave the check out with --no-input-check.",
+            flush=True,
+        )
         return None
 
 

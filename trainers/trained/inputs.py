@@ -11,8 +11,11 @@ from embeddings_tf.datasets.image_files import image_files
 from embeddings_tf.datasets.listed import listed
 from embeddings_tf.datasets.own_data import has_all_examples
 from embeddings_tf.datasets.own_data import is_own_data
+from embeddings_tf.datasets.read_csv import read_csv
 from embeddings_tf.datasets.sound_files import EXTENSIONS as SOUNDS
 from embeddings_tf.datasets.sound_files import sound_files
+from embeddings_tf.datasets.table_columns import LABEL
+from embeddings_tf.datasets.table_columns import table_columns
 from trainers.config.run import Division
 from trainers.config.run import Folds
 from trainers.config.run import Label
@@ -93,6 +96,8 @@ def read_inputs(
     elif path.is_file() or suffix in (*IMAGES, *SOUNDS):
         return _read_files(run, paths, split)
     _require_kind(run, word.partition(":")[0], word)
+    if _is_table_without_labels(word):
+        return _read_unlabelled(run, word, split)
     own = {}
     if not is_same_data(word, run.data.dataset):
         own = {"label": Label(), "folds": Folds(), "division": Division()}
@@ -101,6 +106,34 @@ def read_inputs(
     data = dataclasses.replace(run.data, dataset=word, **own)
     run = dataclasses.replace(run, data=data)
     return read_split(run, split or "all", processed=processed)
+
+
+def _is_table_without_labels(word: str) -> bool:
+    kind, _, path = word.partition(":")
+    if kind != "csv":
+        return False
+    columns = table_columns(path)
+    return LABEL not in columns.names and not columns.factors
+
+
+def _read_unlabelled(run: Run, word: str, split: str) -> Inputs:
+    """Reads a table without a column of labels."""
+    path = os.path.expanduser(word.partition(":")[2])
+    source = read_csv(path, needs_labels=False)
+    found = Inputs(
+        source.x,
+        None,
+        _paths(source.columns["name"], os.path.dirname(path)),
+        table_columns(path).features,
+    )
+    if split not in ("", "all"):
+        if source.splits is None or split not in source.splits:
+            raise ValueError(
+                f"--split {split}: {path} has no rows of this split in a "
+                "column split; leave --split out"
+            )
+        found = found.take(np.flatnonzero(source.splits == split))
+    return dataclasses.replace(found, x=Data(run).prepared(found.x))
 
 
 def read_rows(run: Run, data: str, names: list[str]) -> Inputs:
@@ -163,6 +196,11 @@ def _names(run: Run, split: str, x) -> np.ndarray:
     kind, _, path = dataset.partition(":")
     path = os.path.expanduser(path)
     folder = os.path.dirname(path) if kind == "csv" else path
+    return _paths(names, folder)
+
+
+def _paths(names, folder: str) -> np.ndarray:
+    """Returns names as paths from a folder on, if they are files."""
     paths = [os.path.join(folder, str(name)) for name in names]
     # Rows of arrays and of features are not files.
     return np.array(paths if os.path.isfile(paths[0]) else names)

@@ -1,6 +1,5 @@
 """What is known of the classes of labelled inputs of a gallery."""
 
-import os
 import pathlib
 
 import numpy as np
@@ -10,6 +9,7 @@ from embeddings_tf.scoring import gallery_file
 from trainers.trained.galleries import training_classes
 from trainers.trained.inputs import Inputs
 from trainers.trained.stored_paths import full_names
+from trainers.trained.stored_paths import places
 from trainers.trained.stored_paths import shown_names
 from trainers.trained.trained import Trained
 
@@ -28,8 +28,8 @@ def is_enrolled(
         inputs: The inputs.
         data: The first input of the command, or the data of the run.
     """
-    examples = _places(shown_names(gallery.examples_.names, path))
-    return np.isin(_places(full_names(inputs.names, data)), examples)
+    examples = places(shown_names(gallery.examples_.names, path))
+    return np.isin(places(full_names(inputs.names, data)), examples)
 
 
 def groups_of_classes(
@@ -62,13 +62,3 @@ def groups_of_classes(
         found[name] = left & np.isin(labels.astype(str), names)
         left &= ~found[name]
     return {name: rows for name, rows in found.items() if rows.any()}
-
-
-def _places(names: np.ndarray) -> np.ndarray:
-    """Names of which each stands for one example: paths without links."""
-    return np.array(
-        [
-            os.path.realpath(n) if os.path.isfile(n) else n
-            for n in names.tolist()
-        ]
-    )

@@ -17,6 +17,8 @@ from embeddings_tf.scoring.labelled_embeddings import LabelledEmbeddings
 from embeddings_tf.scoring.labelled_embeddings import labelled_embeddings
 from trainers.terminal.progress import Progress
 from trainers.trained.inputs import Inputs
+from trainers.trained.stored_paths import full_names
+from trainers.trained.stored_paths import places
 from trainers.trained.stored_paths import shown_names
 
 # What `embed_data` writes into its files.
@@ -30,11 +32,10 @@ class Neighbours:
 
     def __init__(self, model, path: pathlib.Path, approximate: bool):
         self.path = path
-        examples, self.has_labels = _examples(path, model)
-        self.examples = dataclasses.replace(
-            examples, names=shown_names(examples.names, path)
-        )
-        self._files = _files(self.examples.names)
+        examples, self.has_labels, data = _examples(path, model)
+        names = shown_names(examples.names, path)
+        self.examples = dataclasses.replace(examples, names=names)
+        self._places = places(names if not data else full_names(names, data))
         progress = Progress(len(self.examples), "example")
         self._search = scoring.NearestNeighbors(
             model, search="faiss" if approximate else "exact", embedded=True
@@ -49,12 +50,15 @@ class Neighbours:
     def wanted(self, names: np.ndarray, count: int) -> int:
         """Returns how many neighbours to search, with the inputs themselves.
 
+        Args:
+            names: Names of the inputs, from `full_names`.
+            count: Number of neighbours.
+
         Raises:
             ValueError: If the gallery has too few examples.
         """
-        own = _files(names)
-        files, counts = np.unique(self._files, return_counts=True)
-        is_own = np.isin(files, own) & (files != "")
+        found, counts = np.unique(self._places, return_counts=True)
+        is_own = np.isin(found, places(names))
         most = int(counts[is_own].max(initial=0))
         if count + most > len(self.examples):
             itself = f", {most} of them an input itself" if most else ""
@@ -74,15 +78,21 @@ class Neighbours:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns values and rows of neighbours, both `(n, count)`.
 
+        An example is no neighbour of itself.
+
+        Args:
+            embeddings: Embeddings of the inputs, `(n, width)`.
+            names: Names of the inputs, from `full_names`.
+            count: Number of neighbours.
+
         Raises:
             ValueError: As `wanted`.
         """
-        own = _files(names)
         wanted = self.wanted(names, count)
         values, rows = self._searched(embeddings, wanted)
         if wanted == count:
             return values, rows
-        itself = (self._files[rows] == own[:, None]) & (own[:, None] != "")
+        itself = self._places[rows] == places(names)[:, None]
         shown = np.argsort(itself, axis=1, kind="stable")[:, :count]
         return tuple(
             np.take_along_axis(x, shown, axis=1) for x in (values, rows)
@@ -153,28 +163,27 @@ class Neighbours:
         )
 
 
-def _files(names: np.ndarray) -> np.ndarray:
-    """Paths of files; "" for rows, whose names other data may have, too."""
-    return np.array(
-        [os.path.realpath(n) if os.path.isfile(n) else "" for n in names]
-    )
-
-
 def _parts(examples: LabelledEmbeddings) -> tuple:
     return examples.embeddings, examples.labels, examples.names
 
 
-def _examples(path: pathlib.Path, model) -> tuple[LabelledEmbeddings, bool]:
-    """Returns the examples of a file, and whether their classes are known."""
+def _examples(
+    path: pathlib.Path, model
+) -> tuple[LabelledEmbeddings, bool, str]:
+    """Returns the examples of a file, and whether their classes are known.
+
+    Also returns the data of which the names of the examples are rows; "" if
+    the names have it.
+    """
     try:
         arrays, settings = array_file.read(path, KIND, ("embedding", "paths"))
     except ValueError:  # the other kind of file, or damaged
         examples, _ = gallery_file.examples_of(path, model)
-        return examples, True
+        return examples, True, ""
     gallery_file.require_fingerprint(path, settings, model)
     embeddings, names = arrays["embedding"], arrays["paths"]
     if "variance" in arrays:
         embeddings = gaussian.pack(embeddings, arrays["variance"]).numpy()
     labels = arrays.get("names", np.full(len(names), ""))
     found = labelled_embeddings(embeddings, labels, names)
-    return found, "names" in arrays
+    return found, "names" in arrays, str(settings.get("data", ""))

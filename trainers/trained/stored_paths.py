@@ -66,6 +66,16 @@ def shown_names(names: np.ndarray, file: pathlib.Path) -> np.ndarray:
     return np.array(found)
 
 
+def places(names: np.ndarray) -> np.ndarray:
+    """Names of which each stands for one example: paths without links."""
+    return np.array(
+        [
+            os.path.realpath(n) if os.path.isfile(n) else n
+            for n in names.tolist()
+        ]
+    )
+
+
 def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
     """Returns the run of a file of embeddings, without importing TensorFlow.
 
@@ -82,6 +92,12 @@ def workdir_of(path: pathlib.Path, workdir: str | None, command: str) -> str:
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no file {path}; make it with {made_by}"
+        )
+    if path.suffix.lower() == ".parquet":
+        flag = "--gallery" if command == "trainers.enroll" else "--output"
+        raise ValueError(
+            f"{path} is a table for other programs; write {flag} FILE.npz "
+            f"with {made_by}"
         )
     if workdir is not None:
         require_trained(workdir)

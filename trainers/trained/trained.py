@@ -87,6 +87,9 @@ def embed_inputs(trained: Trained, inputs, what: str = "inputs"):
     require_same_features(trained.workdir, inputs.features)
     _require_shape(trained, inputs)
     count = len(inputs.names)
+    if count == 1:
+        noun, *rest = what.split(" ")
+        what = " ".join([noun.removesuffix("s"), *rest])
     print(f"Embedding {count} {what}.", flush=True)
     progress = Progress(count, "input")
     return scoring.embed(trained.model, inputs.x, progress=progress.advance)

@@ -84,7 +84,10 @@ def _source(trained: Trained, data: str | None) -> str:
 
 
 def _kept(trained: Trained, source, rate, kind, prior):
-    """Returns what is in the workdir, if it was fitted in this way."""
+    """Returns what is in the workdir, if it was fitted in this way.
+
+    The prior shifts the log odds and is no part of the fit.
+    """
     try:
         found = scoring.Verifier.load(
             trained.workdir / FILE, trained.model, embedded=True
@@ -98,11 +101,11 @@ def _kept(trained: Trained, source, rate, kind, prior):
         found.source,
         found.report_.get("false_accept_rate"),
         found.calibration,
-        found.target_prior,
     )
     of_pairs = settings.get("source"), settings.get("report")
-    if of_file != (source, rate, kind, prior):
+    if of_file != (source, rate, kind):
         return None
     if of_pairs != (source, found.report_):
         return None
+    found.target_prior = prior
     return found, arrays["scores"], arrays["is_same"]

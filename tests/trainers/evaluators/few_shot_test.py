@@ -255,6 +255,24 @@ def test_features_have_nothing_to_occlude(monkeypatch):
     assert all(isinstance(figure, Figure) for figure in figures.values())
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_classes_of_the_training_are_not_unknown(is_new, monkeypatch):
+    """The promise is about new classes."""
+    x, numbers = images(8, 20, (6,))
+
+    def load(name, split, *_, **__):
+        rows = numbers % 2 == (split != "train" and is_new)
+        return x[rows].astype("float32"), numbers[rows]
+
+    monkeypatch.setattr(data.datasets, "load", load)
+    overrides = ["dataset=made_up", "evaluation.num_support=3"]
+    overrides += ["preprocess.name=", "evaluation.num_classes=(3, 3)"]
+    run = load_recipe(TINY, overrides)
+    found, _ = few_shot.evaluate(run, data.Data(run), identity(6))
+    assert ("unknown_classes" in found) == is_new
+    assert ("unknown classes" in few_shot.summary(found)) == is_new
+
+
 @pytest.mark.slow
 def test_more_tasks_on_the_same_embeddings(monkeypatch):
     """As a run of that task alone, beside the first; leave-one-out once."""
