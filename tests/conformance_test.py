@@ -306,6 +306,7 @@ OBJECTIVES = [
             "num_samples": 4,
             "initial_noise_variance": 0.5,
             "noise_transform": "exp",
+            "beta": 0.1,
         },
         documented={
             "one_class": 0.0,

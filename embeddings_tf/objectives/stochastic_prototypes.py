@@ -8,6 +8,7 @@ from embeddings_tf.ops import gaussian
 from embeddings_tf.ops import positive_weight
 from embeddings_tf.ops import prototype_samplers
 from embeddings_tf.ops.arguments import LARGEST_NUMBER
+from embeddings_tf.ops.arguments import number_at_least
 from embeddings_tf.ops.arguments import one_of
 from embeddings_tf.ops.arguments import optional_seed
 from embeddings_tf.ops.arguments import positive_integer
@@ -27,7 +28,7 @@ class StochasticPrototypes(EpisodicObjective):
     """Classifies queries by Gaussian prototypes and learns the uncertainty.
 
     Use it for few-shot classification with unclear inputs. It learns a
-    variance per input and dimension without a regulariser, and gives unclear
+    variance per input and dimension, and gives unclear
     supports less weight; axes often become factors of the classes. Join it with
     `embeddings_tf.models.EmbeddingModel` to an encoder that ends in
     `GaussianEmbedding`; feed it `embeddings_tf.sampling.episodes`.
@@ -42,6 +43,7 @@ class StochasticPrototypes(EpisodicObjective):
     p(y | z)     = N(z; mu_y, sigma_y^2 + s^2) / sum over c of the same
     p(y | x)     = E over z ~ p(z | x) of p(y | z)                  (Eq. 7)
     v            = -mean over queries of ln p(y | x)
+                   + beta * mean over rows of KL(p(z | x) || N(0, I))
     ```
 
     Two samplers estimate the expectation. `"naive"` draws from `p(z | x)`.
@@ -52,7 +54,7 @@ class StochasticPrototypes(EpisodicObjective):
     clip the gradient (`docs/stochastic_prototypes.md`).
 
     The first `num_support` rows of each label, in batch order, are supports;
-    the rest are queries. A batch without queries has loss 0. Under
+    the rest are queries. A batch without queries has only the divergence. Under
     `tf.distribute` the episode is the global batch.
 
     Args:
@@ -64,6 +66,9 @@ class StochasticPrototypes(EpisodicObjective):
             None: `num_support * 0.01 ** (2 / dim)`, our reading of the paper,
             whose formula is lost.
         noise_transform: `"softplus"` or `"exp"`, from the weight to its value.
+        beta: Weight of a divergence, 0 to 1e18, as of `HedgedInstances`. The
+            paper has none. Try 1e-3 for an input's variance in many
+            dimensions, where training may not need it (`docs/uncertainty.md`).
         seed: Seed of the training samples; None: from Keras's global seed.
 
     Call arguments:
@@ -100,6 +105,7 @@ class StochasticPrototypes(EpisodicObjective):
         *,
         initial_noise_variance: float | None = None,
         noise_transform: str = "softplus",
+        beta: float = 0.0,
         seed: int | None = None,
         dtype="float32",
         **kwargs,
@@ -117,6 +123,7 @@ class StochasticPrototypes(EpisodicObjective):
         self.noise_transform = one_of(
             "noise_transform", noise_transform, (*positive_weight.TRANSFORMS,)
         )
+        self.beta = number_at_least("beta", beta, 0, LARGEST_NUMBER)
         # XLA has no gradient of a loop over an unknown number of queries.
         self.supports_jit = sampler != "naive"
         self.seed = seed = optional_seed("seed", seed)
@@ -170,7 +177,18 @@ class StochasticPrototypes(EpisodicObjective):
             target_log_prob = prototype_samplers.intersection_log_prob(
                 mean, variance, targets, *classes, *sampling
             )
-        return tf.fill(tf.shape(local)[:1], mean_over_queries(-target_log_prob))
+        value = mean_over_queries(-target_log_prob)
+        if self.beta:
+            # Squares of embeddings above 1e19 overflow float32.
+            divergence = gaussian.kl_to_standard_normal(
+                *(
+                    tf.cast(part, tf.float64)
+                    for part in gaussian.unpack_positive(packed)
+                )
+            )
+            divergence = self.beta * mean_over_queries(divergence)
+            value += finite(divergence, value.dtype)
+        return tf.fill(tf.shape(local)[:1], value)
 
     def prototypes(self, packed, labels, num_classes) -> tf.Tensor:
         """Posterior of each class's prototype given its supports (Eq. 5).
@@ -291,5 +309,6 @@ class StochasticPrototypes(EpisodicObjective):
             "num_samples": self.num_samples,
             "initial_noise_variance": self.initial_noise_variance,
             "noise_transform": self.noise_transform,
+            "beta": self.beta,
             "seed": self.seed,
         }

@@ -876,3 +876,21 @@ def test_class_without_support():
         StochasticPrototypes(1).prototypes(packed, [0, 2, 2], 3)
     with pytest.raises(tf.errors.InvalidArgumentError, match="one support"):
         tf.function(StochasticPrototypes(1).prototypes)(packed, [0, 2, 2], 3)
+
+
+@pytest.mark.parametrize("sampler", ["intersection", "naive"])
+def test_beta_adds_the_divergence_of_all_rows(sampler):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(3), 4)
+    mean = rng.normal(size=(12, 2)).astype("float32")
+    variance = rng.uniform(0.1, 2.0, size=(12, 2)).astype("float32")
+    packed = np.hstack([mean, variance])
+    plain, regularised = (
+        StochasticPrototypes(2, sampler, beta=beta, seed=0)(labels, packed)
+        for beta in (0.0, 0.5)
+    )
+    divergence = 0.0
+    for m, v in zip(mean.ravel(), variance.ravel(), strict=True):
+        divergence += (m**2 + v - 1 - np.log(v)) / 2
+    expected = plain.numpy() + 0.5 * divergence / 12
+    np.testing.assert_allclose(regularised, expected, rtol=1e-5)

@@ -242,6 +242,7 @@ ENTRIES = {
             "num_samples": 2,
             "initial_noise_variance": 0.1,
             "noise_transform": "softplus",
+            "beta": 0.1,
             "seed": 1,
         },
         {
@@ -254,6 +255,7 @@ ENTRIES = {
                 0.1, low=0, includes_low=False, optional=True
             ),
             "noise_transform": choice("softplus"),
+            "beta": number(0.1, low=0),
             "seed": seed(1, optional=True),
         },
         together(PACKED),
