@@ -100,7 +100,7 @@ def export(
     from trainers.terminal.quiet import import_tensorflow
     from trainers.terminal.quiet import quiet_import
     from trainers.workdirs.workdir import folder_argument
-    from trainers.workdirs.workdir import open_workdir
+    from trainers.workdirs.workdir import read_workdir
     from trainers.workdirs.workdir import run_of_workdir
 
     target = folder_argument("--directory", directory)
@@ -109,7 +109,7 @@ def export(
         raise ValueError(
             f"--directory {directory}: {existing} is a file; name a folder"
         )
-    with open_workdir(workdir, create=False) as path:
+    with read_workdir(workdir) as path:
         _, run = run_of_workdir(path)
         import_tensorflow()
         from embeddings_tf.export import export_saved_model

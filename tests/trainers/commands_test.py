@@ -213,8 +213,11 @@ def test_evaluate_and_export(run, tmp_path, capsys):
         assert (run / name).read_bytes().startswith(b"\x89PNG")
     assert (run / "tensorboard" / "evaluation").is_dir()
     words = ["--workdir", str(run), "--directory", str(tmp_path / "model")]
+    (run / ".lock").unlink()
+    before = sorted(run.rglob("*"))
     for version in ("1", "2"):
         assert export.main([*words, "--licence", "Apache-2.0"]) == 0
+        assert sorted(run.rglob("*")) == before, "it may be read-only"
         assert (tmp_path / "model" / version / "saved_model.pb").exists()
     assert "canary 2, stable 1" in capsys.readouterr().out
     folder = tmp_path / "model" / "2"

@@ -105,23 +105,52 @@ def open_workdir(workdir: str, *, create: bool = True):
         lock = open(path / ".lock", "w")
     except OSError as error:
         remove_empty(made)
+        remedy = "choose another with --workdir"
+        if not create:
+            remedy = "make it writable, or name a writable copy with --workdir"
         raise OSError(
-            f"cannot write to the workdir {workdir}: {error.strerror}; choose "
-            "another with --workdir"
+            f"cannot write to the workdir {workdir}: {error.strerror}; {remedy}"
         ) from error
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BlockingIOError(
-                f"another process works in {workdir}; wait for it to end, or "
-                "choose another --workdir"
-            ) from error
+        _lock(lock, workdir, fcntl.LOCK_EX)
         try:
             yield path
         finally:
             if os.listdir(path) == [".lock"]:
                 remove_empty(made)
+
+
+@contextlib.contextmanager
+def read_workdir(workdir: str):
+    """Opens the run's folder to read it, also if it cannot be written to.
+
+    Several processes can read it at once, and none can open it to write. A
+    folder whose `.lock` cannot be opened is not locked.
+
+    Raises:
+        BlockingIOError: If another process has opened it to write.
+        ValueError: If its name is empty, or it contains no run.
+    """
+    path = folder_argument("--workdir", workdir)
+    require_run(path)
+    with contextlib.ExitStack() as stack:
+        try:
+            lock = stack.enter_context(open(path / ".lock"))
+        except OSError:
+            pass
+        else:
+            _lock(lock, workdir, fcntl.LOCK_SH)
+        yield path
+
+
+def _lock(file, workdir: str, kind: int) -> None:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise BlockingIOError(
+            f"another process works in {workdir}; wait for it to end, or "
+            "choose another --workdir"
+        ) from error
 
 
 def remove_empty(made: list[pathlib.Path]) -> None:
