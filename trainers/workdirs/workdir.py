@@ -73,6 +73,18 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
     return pathlib.Path(value)
 
 
+def require_utf_8(flag: str, path: pathlib.Path) -> None:
+    """Raises ValueError for the name of a folder that is not UTF-8."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{flag} must be a name in UTF-8, because TensorFlow writes files "
+            f"there; received {str(path)!r}. Rename the folder, or choose "
+            "another"
+        ) from error
+
+
 def require_run(path: pathlib.Path) -> None:
     """Raises ValueError if a folder contains no run."""
     if not (path / "config.json").is_file():
@@ -93,10 +105,11 @@ def open_workdir(workdir: str, *, create: bool = True):
     Raises:
         BlockingIOError: If another process has locked it.
         OSError: If it cannot be created or written to.
-        ValueError: If its name is empty, or `create` is False and it contains
-            no run.
+        ValueError: If its name is empty or not UTF-8, or `create` is False and
+            it contains no run.
     """
     path = folder_argument("--workdir", workdir)
+    require_utf_8("--workdir", path)
     if not create:
         require_run(path)
     made = [p for p in (path / ".lock", path, *path.parents) if not p.exists()]
