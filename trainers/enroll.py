@@ -71,8 +71,10 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--calibration",
         metavar="DATA",
-        help="folder or data set with classes that are not enrolled; default: "
-        "as in the gallery; else the validation split of the run",
+        help="folder or data set with classes that are not enrolled, of which "
+        "all examples are read, so not a set without a split 'all', such as "
+        "n_digit; default: as in the gallery; else the validation split of the "
+        "run",
     )
     result.add_argument(
         "--no-input-check",

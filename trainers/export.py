@@ -100,16 +100,18 @@ def export(
     from trainers.terminal.quiet import import_tensorflow
     from trainers.terminal.quiet import quiet_import
     from trainers.workdirs.workdir import folder_argument
-    from trainers.workdirs.workdir import open_workdir
+    from trainers.workdirs.workdir import read_workdir
+    from trainers.workdirs.workdir import require_utf_8
     from trainers.workdirs.workdir import run_of_workdir
 
     target = folder_argument("--directory", directory)
+    require_utf_8("--directory", target)
     existing = next(p for p in (target, *target.parents) if p.exists())
     if not existing.is_dir():
         raise ValueError(
             f"--directory {directory}: {existing} is a file; name a folder"
         )
-    with open_workdir(workdir, create=False) as path:
+    with read_workdir(workdir) as path:
         _, run = run_of_workdir(path)
         import_tensorflow()
         from embeddings_tf.export import export_saved_model

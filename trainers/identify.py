@@ -73,10 +73,11 @@ def identify(arguments: argparse.Namespace) -> None:
         write_answers(output, columns)
         print(f"Every answer: {output}")
     _draw(gallery, groups, found, labelled, figure, trained.workdir)
+    split = ["--split", arguments.split] if arguments.split else []
+    words = ["--gallery", str(path), *arguments.inputs, *split]
     print(
         f"Next: {command_names.module_command('trainers.nearest')} "
-        f"--gallery {shlex.quote(str(path))} "
-        f"{shlex.join(arguments.inputs)}".rstrip()
+        f"{shlex.join(words)}"
     )
 
 

@@ -54,6 +54,11 @@ def parser() -> argparse.ArgumentParser:
         "'line 2' of a table, '0' of arrays",
     )
     result.add_argument(
+        "--split",
+        default="",
+        help="split of --data that has the rows; default: all",
+    )
+    result.add_argument(
         "--false-accept-rate",
         type=float,
         default=0.01,
@@ -64,8 +69,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--calibration",
         metavar="DATA",
-        help="folder or data set of held-out classes; default: the validation "
-        "split of the run",
+        help="folder or data set of held-out classes, of which all examples "
+        "are read, so not a set without a split 'all', such as n_digit; "
+        "default: the validation split of the run",
     )
     result.add_argument(
         "--fit",
@@ -99,6 +105,11 @@ def verify(arguments: argparse.Namespace) -> None:
                 f"--{flag.replace('_', '-')} must be between 0 and 1; "
                 f"received {value}"
             )
+    if arguments.split and arguments.data is None:
+        raise ValueError(
+            f"--split {arguments.split} is for data with splits; name it with "
+            "--data, or leave --split out"
+        )
     pairs = read_pairs(
         arguments.inputs, arguments.pairs, arguments.data is None
     )
@@ -117,7 +128,7 @@ def verify(arguments: argparse.Namespace) -> None:
     if arguments.data is None:
         inputs = read_inputs(trained.run, names)
     else:
-        inputs = read_rows(trained.run, arguments.data, names)
+        inputs = read_rows(trained.run, arguments.data, names, arguments.split)
     # Its errors come before the inputs are embedded.
     verifier, scores, is_same = fitted_verifier(
         trained,

@@ -111,15 +111,24 @@ def winning_overrides(
         f"{field}={value}"
         for field, value in overrides(recipe, config_of(full)).items()
     ]
-    again = recipe_fields(load_recipe(recipe, found))
-    if again != recipe_fields(full):
-        raise ValueError(
-            f"the winner of {folder} cannot be written as overrides of "
-            f"{recipe}; train its best.py instead"
-        )
+    _require_same(folder, recipe, found, full)
     found = [field for field in found if not field.startswith("folds.fold=")]
     found += kept_places(given)
     return recipe, [*found, *_of_length(recipe, full, num_batches, more), *more]
+
+
+def _require_same(folder: str, recipe: str, found: list[str], run: Run) -> None:
+    """Raises ValueError unless a recipe with overrides is the winner's run."""
+    reason = ""
+    try:
+        again = recipe_fields(load_recipe(recipe, found))
+    except ValueError as error:
+        again, reason = None, f" ({error})"
+    if again != recipe_fields(run):
+        raise ValueError(
+            f"the winner of {folder} cannot be written as overrides of "
+            f"{recipe}{reason}; train its best.py instead"
+        )
 
 
 def _finished(path: pathlib.Path) -> dict:
@@ -156,6 +165,10 @@ def _of_length(
     own = run.training.num_epochs * run.training.steps_per_epoch
     # `load_recipe` would refuse a decay that is shorter than these epochs.
     epochs = read_run(recipe, more).training.num_epochs
+    if epochs < 1:
+        raise ValueError(
+            f"--config.num_epochs must be at least 1; received {epochs}"
+        )
     if num_batches < 1 or num_batches % epochs:
         raise ValueError(
             f"--batches must be a multiple of the {epochs} epochs of {recipe}; "

@@ -64,6 +64,17 @@ def list_class_folders(folder: pathlib.Path, files: Files) -> ClassFolders:
     )
 
 
+def has_split_folders(folder: pathlib.Path) -> bool:
+    """Whether the folders in a folder are splits instead of classes."""
+    folders, _ = _visible(folder)
+    named = [split for split in SPLITS if split in folders]
+    # A class may also be called "train".
+    return bool(named) and (
+        len(named) == len(folders)
+        or any(_visible(folder / split)[0] for split in named)
+    )
+
+
 def _parts(folder, files):
     """Returns classes and their files by split; `{"": ...}` without splits."""
     if not folder.exists():
@@ -78,13 +89,9 @@ def _parts(folder, files):
         )
     folders, _ = _visible(folder)
     _require_no_capitals(folder, folders)
-    named = [split for split in SPLITS if split in folders]
-    # A class may also be called "train".
-    if not named or not (
-        len(named) == len(folders)
-        or any(_visible(folder / split)[0] for split in named)
-    ):
+    if not has_split_folders(folder):
         return {"": _classes(folder, "", files)}
+    named = [split for split in SPLITS if split in folders]
     others = [name for name in folders if name not in SPLITS]
     if others:
         raise ValueError(

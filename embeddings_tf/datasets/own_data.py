@@ -1,11 +1,14 @@
 """Data of the user's own: folders, files and functions, by name."""
 
 import importlib.util
+import pathlib
 from collections.abc import Callable
 
 import numpy as np
 
+from embeddings_tf.datasets.class_folders import has_split_folders
 from embeddings_tf.datasets.images import Images
+from embeddings_tf.datasets.read_arrays import array_names
 from embeddings_tf.datasets.read_arrays import read_arrays
 from embeddings_tf.datasets.read_audio_folder import read_audio_folder
 from embeddings_tf.datasets.read_csv import read_csv
@@ -14,6 +17,8 @@ from embeddings_tf.datasets.read_function import returns_all
 from embeddings_tf.datasets.read_image_folder import read_image_folder
 from embeddings_tf.datasets.source import Source
 from embeddings_tf.datasets.source import select
+from embeddings_tf.datasets.table_columns import SPLIT
+from embeddings_tf.datasets.table_columns import table_columns
 from embeddings_tf.datasets.utterances import Utterances
 from embeddings_tf.ops.own_code import split_name
 
@@ -38,6 +43,22 @@ def has_all_examples(name: str) -> bool:
         return False
     _require_module(name)
     return returns_all(name)
+
+
+def has_own_splits(name: str) -> bool:
+    """Whether data of the user's own is not divided here; reads no examples.
+
+    Args:
+        name: Name of data that was read without errors.
+    """
+    kind, _, path = name.partition(":")
+    if kind not in _READERS:
+        return not returns_all(name)
+    if kind == "csv":
+        return SPLIT in table_columns(path).names
+    if kind == "arrays":
+        return "split" in array_names(path)
+    return has_split_folders(pathlib.Path(path).expanduser())
 
 
 def own_data(

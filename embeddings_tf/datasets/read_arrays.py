@@ -74,6 +74,13 @@ def read_arrays(file: str | os.PathLike) -> Source:
     return source
 
 
+def array_names(file: str | os.PathLike) -> list[str]:
+    """Returns the names of the arrays in a file, without reading them."""
+    path = pathlib.Path(file).expanduser()
+    with np.load(path, allow_pickle=False) as found:
+        return list(found.files)
+
+
 def _arrays(file):
     """Returns the arrays in a file by name."""
     if not file.exists():

@@ -202,9 +202,9 @@ def _raise_no_number(file, columns, features):
             if not is_finite:
                 raise ValueError(
                     f"{file}, line {row + _FIRST_ROW}: the feature {name!r} is "
-                    f"{str(cell)!r}, expected a finite number. A column that "
-                    "is not a feature is called path, label, label_NAME or "
-                    "split; remove other columns."
+                    f"{str(cell)!r}, expected a finite number, at most 3.4e38 "
+                    "as in float32. A column that is not a feature is called "
+                    "path, label, label_NAME or split; remove other columns."
                 )
 
 

@@ -77,9 +77,10 @@ def select(
     known = [*(SPLITS if own is None else dict.fromkeys(own.tolist())), "all"]
     if split not in known:
         remedy = ""
-        other = next((s for s in known if s in _VALIDATION), None)
-        if split == "validation" and other is not None:
-            remedy = f" Call the split {other!r} validation."
+        usual = [split, *(_VALIDATION if split == "validation" else ())]
+        other = next((s for s in known if s.casefold() in usual), None)
+        if split in SPLITS and other is not None:
+            remedy = f" Call the split {other!r} {split}."
         elif split in SPLITS[1:] and "train" in known:
             remedy = (
                 f" Move a fifth of the classes of train to {split}, or remove "

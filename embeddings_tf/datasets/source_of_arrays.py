@@ -11,6 +11,14 @@ from embeddings_tf.datasets.names_in_data import require_not_empty
 from embeddings_tf.datasets.source import Source
 from embeddings_tf.ops.arguments import array
 
+# For labels of another kind of dtype.
+_REMEDIES = {
+    "b": " Give integers: labels.astype(int).",
+    "f": " Give integers, if all are whole numbers: labels.astype(int).",
+    "O": " Give text: labels.astype(str).",
+    "S": " Give text: np.char.decode(labels).",
+}
+
 
 def source_of_arrays(place: str, x, labels) -> Source:
     """Returns a source of arrays.
@@ -24,7 +32,8 @@ def source_of_arrays(place: str, x, labels) -> Source:
 
     Raises:
         ValueError: If the shapes or types are others, a label is empty or has
-            blanks around it, or `x` contains NaN or infinity.
+            blanks around it, or `x` contains NaN, infinity or numbers that
+            float32 cannot hold.
     """
     labels = array("labels", labels)
     if not is_read_later(x):
@@ -33,7 +42,7 @@ def source_of_arrays(place: str, x, labels) -> Source:
         raise ValueError(
             f"{place}: labels must be integers or text of shape (examples,) or "
             f"(examples, factors); received dtype {labels.dtype} and shape "
-            f"{labels.shape}."
+            f"{labels.shape}.{_REMEDIES.get(labels.dtype.kind, '')}"
         )
     if len(x) != len(labels) or not labels.size:
         raise ValueError(
@@ -112,14 +121,19 @@ def _numbers(place, x):
             f"{place}: x must be numbers of shape (examples, ...); received "
             f"dtype {x.dtype} and shape {x.shape}."
         )
+    given = x
     if x.dtype.kind == "f" and x.dtype.itemsize > 4:
         with np.errstate(over="ignore"):
             x = x.astype(np.float32)
     if x.dtype.kind == "f" and x.size:
         finite = np.isfinite(x).reshape(len(x), -1).all(axis=1)
         if not finite.all():
-            raise ValueError(
-                f"{place}: example {np.argmin(finite)} contains NaN or "
-                "infinity; remove or repair it."
-            )
+            row = np.argmin(finite)
+            fault = "contains NaN or infinity; remove or repair it"
+            if np.isfinite(given[row]).all():
+                fault = (
+                    "contains numbers that float32 cannot hold, beyond 3.4e38; "
+                    "scale the data"
+                )
+            raise ValueError(f"{place}: example {row} {fault}.")
     return x

@@ -10,6 +10,7 @@ from embeddings_tf.export import row_checks
 from embeddings_tf.export.embedder import Embedder
 from embeddings_tf.export.image_decoder import CHANNELS
 from embeddings_tf.export.image_decoder import ImageDecoder
+from embeddings_tf.export.input_names import check_input_names
 from embeddings_tf.export.limits import Limits
 from embeddings_tf.export.wave_decoder import WaveDecoder
 from embeddings_tf.layers import PixelRange
@@ -17,6 +18,12 @@ from embeddings_tf.layers import PixelRange
 
 def input_specs(model, preprocessing) -> list[tf.TensorSpec]:
     """Returns the input specs, with any batch size, under their names."""
+    specs = _input_specs(model, preprocessing)
+    check_input_names(specs)
+    return specs
+
+
+def _input_specs(model, preprocessing) -> list[tf.TensorSpec]:
     own = getattr(preprocessing, "input_signature", None)
     if own is not None:
         _check_input_signature(own)

@@ -20,14 +20,25 @@ class Limits:
 
     @classmethod
     def of_model(cls, specs, max_rows, max_values) -> "Limits":
-        """Lowers `max_rows` if the values of rows of fixed size exceed it."""
-        sizes = [
-            math.prod(spec.shape[1:])
+        """Lowers `max_rows` if the values of rows of fixed size exceed it.
+
+        Raises:
+            ValueError: If a single row of fixed size exceeds `max_values`.
+        """
+        sizes = {
+            math.prod(spec.shape[1:]): spec.name
             for spec in specs
             if None not in spec.shape[1:]
-        ]
+        }
         if max_values is not None:
-            found = max(max_values // max([*sizes, 1]), 1)
+            largest = max([*sizes, 1])
+            if largest > max_values:
+                raise ValueError(
+                    f"`max_values` must be at least {largest}, the values of a "
+                    f"row of `{sizes[largest]}`; received {max_values}. Choose "
+                    "a larger number, or no limit."
+                )
+            found = max_values // largest
             max_rows = min(found, max_rows or found)
         return cls(max_rows, max_values)
 

@@ -23,6 +23,7 @@ from embeddings_tf.export.limits import MAX_VALUES
 from embeddings_tf.export.limits import Limits
 from embeddings_tf.export.model_card import check_facts
 from embeddings_tf.export.require_gallery import require_gallery
+from embeddings_tf.export.require_no_python import require_no_python
 from embeddings_tf.export.serving_files import write_serving_files
 from embeddings_tf.export.signatures import endpoints
 from embeddings_tf.export.version_folder import rename_new
@@ -181,7 +182,9 @@ def export_saved_model(
             is not one of the values above. If `gallery` is empty or of another
             model. Also if the `input_signature` of
             `preprocessing` is not as described, or if its result does not fit
-            the model.
+            the model. If inputs have names that TensorFlow refuses, if a
+            signature calls Python (`tf.py_function`), or if a row has more
+            than `max_values` values.
         FileExistsError: If the version exists.
 
     Reference:
@@ -263,6 +266,7 @@ def export_saved_model(
     table, concrete = [], {}
     for name, endpoint in signatures.items():
         concrete[name] = traced = _traced(endpoint.function, endpoint.specs)
+        require_no_python(name, traced)
         table.append(
             signature_table.table_row(
                 name,

@@ -108,6 +108,12 @@ def example_requests(
         except tf.errors.OpError as found:
             # Decoders and preprocessing of users may raise any of them.
             error = f"{type(found).__name__}: {_first_line(found.message)}"
+        except UnicodeDecodeError:
+            # Python cannot read an error of TensorFlow that quotes the file.
+            error = (
+                "UnicodeDecodeError: TensorFlow's error quotes the example "
+                "file, which is not text"
+            )
         else:
             return requests, None
     return [], error

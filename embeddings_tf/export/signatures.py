@@ -8,6 +8,7 @@ import tensorflow as tf
 from embeddings_tf.export import checks
 from embeddings_tf.export import row_checks
 from embeddings_tf.export.embedder import Embedder
+from embeddings_tf.export.input_names import require_distinct
 from embeddings_tf.export.inputs import FileInputs
 from embeddings_tf.export.inputs import TensorInputs
 from embeddings_tf.models.method import Method
@@ -128,7 +129,9 @@ class Signatures:
 
     def _classify_specs(self):
         support, query = map(self._inputs.specs, ("support", "query"))
-        return [*support, LABELS, *query]
+        specs = [*support, LABELS, *query]
+        require_distinct(specs)
+        return specs
 
     def _pair_specs(self):
         first, second = map(self._inputs.specs, ("first", "second"))

@@ -74,6 +74,23 @@ def test_names_and_splits(file):
         read(file, "validation")
 
 
+@pytest.mark.parametrize(
+    ("own", "wanted"),
+    [
+        ("Train", "train"),
+        ("TEST", "test"),
+        ("Validation", "validation"),
+        ("val", "validation"),
+        ("Dev", "validation"),
+    ],
+)
+def test_other_names_of_splits(file, own, wanted):
+    split = np.array([own] * 4 + ["other"] * 2)
+    remedy = f"expected one of {own}, other, all. Call the split '{own}' "
+    with pytest.raises(ValueError, match=f"{remedy}{wanted}"):
+        read(file, wanted, x=X, labels=LABELS, split=split)
+
+
 def test_divided_by_class(file):
     labels = np.repeat(np.arange(10), 3)
     x = np.zeros((30, 2))
@@ -95,7 +112,27 @@ def test_divided_by_class(file):
         ({"x": X, "labels": X[:, 0]}, "labels must be integers or text"),
         ({"x": X, "labels": LABELS + 2**40}, "must fit in 32 bits"),
         ({"x": np.where(X == 5, np.nan, X), "labels": LABELS}, "example 2 con"),
-        ({"x": X * 1e300, "labels": LABELS}, "example 0 contains NaN or inf"),
+        (
+            {"x": X * 1e200, "labels": LABELS},
+            "example 0 contains numbers that float32 cannot hold, beyond 3.4e38"
+            "; scale the data",
+        ),
+        (
+            {"x": np.where(X == 5, np.inf, X * 1e30), "labels": LABELS},
+            "example 2 contains NaN or infinity; remove or repair it",
+        ),
+        (
+            {"x": X, "labels": LABELS.astype(float)},
+            r"received dtype float64 .*whole numbers: labels\.astype\(int\)",
+        ),
+        (
+            {"x": X, "labels": LABELS == 7},
+            r"received dtype bool .*Give integers: labels\.astype\(int\)",
+        ),
+        (
+            {"x": X, "labels": LABELS.astype(bytes)},
+            r"received dtype \|S21 .*Give text: np\.char\.decode\(labels\)",
+        ),
         ({"x": X.astype(str), "labels": LABELS}, "x must be numbers"),
         ({"x": X.astype(object), "labels": LABELS}, "pickled objects"),
         (

@@ -132,6 +132,7 @@ def test_recordings(table):
         ("label,x\na,\nb,2\n", "line 2: the feature 'x' is '', expected"),
         ("label,x\na,1_0\n", "line 2: the feature 'x' is '1_0', expected"),
         ("label,x\na,inf\n", "line 2: the feature 'x' is 'inf', expected"),
+        ("label,x\na,1e200\n", "the feature 'x' is '1e200'.* at most 3.4e38"),
         ("label,x\na,1e99\n", "line 2: the feature 'x' is '1e99', expected"),
         ("label,x\na,1\nb,2,3\n", "not a table .*line 3, saw 3"),
         ("label,x\na,1\n\nb,2\n", "line 3: the line is empty; remove"),

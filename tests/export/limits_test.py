@@ -196,3 +196,15 @@ class TestLimits:
     def test_without_limits(self, tmp_path):
         serve = export_waves(tmp_path, max_rows=None, max_values=None)
         assert serve(**waves(5000, 3))["embedding"].shape == (5000, 2)
+
+    def test_a_row_of_fixed_size_that_exceeds_them(self, tmp_path):
+        encoder = keras.Sequential(
+            [keras.Input((2, 4), name="x"), keras.layers.Flatten()]
+        )
+        with pytest.raises(
+            ValueError, match="at least 8, the values of a row of `x`.* 7"
+        ):
+            export_saved_model(encoder, tmp_path, max_values=7)
+        assert not list(tmp_path.iterdir())
+        path = export_saved_model(encoder, tmp_path, max_values=8)
+        assert signature_table(path)[0].max_rows == 1

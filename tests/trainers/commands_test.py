@@ -213,8 +213,11 @@ def test_evaluate_and_export(run, tmp_path, capsys):
         assert (run / name).read_bytes().startswith(b"\x89PNG")
     assert (run / "tensorboard" / "evaluation").is_dir()
     words = ["--workdir", str(run), "--directory", str(tmp_path / "model")]
+    (run / ".lock").unlink()
+    before = sorted(run.rglob("*"))
     for version in ("1", "2"):
         assert export.main([*words, "--licence", "Apache-2.0"]) == 0
+        assert sorted(run.rglob("*")) == before, "it may be read-only"
         assert (tmp_path / "model" / version / "saved_model.pb").exists()
     assert "canary 2, stable 1" in capsys.readouterr().out
     folder = tmp_path / "model" / "2"
@@ -411,12 +414,32 @@ def test_an_empty_workdir_is_refused(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (train, ["--config", TINY]),
+        (cross_validate, ["--config", "omniglot_retrieval_triplet"]),
+        (evaluate, []),
+    ],
+)
+def test_a_workdir_that_is_not_utf_8(module, words, tmp_path, capsys):
+    """TensorFlow cannot write its logs there."""
+    workdir = tmp_path / b"caf\xe9".decode("utf-8", "surrogateescape")
+    message = refused(capsys, module, *words, "--workdir", workdir)
+    assert "--workdir must be a name in UTF-8" in message
+    assert r"caf\udce9'. Rename the folder, or choose another" in message
+    assert os.listdir(tmp_path) == []
+
+
 class TestExport:
     def test_directory(self, run, tmp_path, capsys, monkeypatch):
         monkeypatch.chdir(tmp_path)
         before = sorted(os.listdir(tmp_path))
         words = ["--workdir", run, "--directory"]
         assert "--directory is empty" in refused(capsys, export, *words, "")
+        other = b"caf\xe9".decode("utf-8", "surrogateescape")
+        message = refused(capsys, export, *words, other)
+        assert "--directory must be a name in UTF-8" in message
         (tmp_path / "file").write_text("")
         before = sorted(os.listdir(tmp_path))
         for place in ("file", "file/below/it"):

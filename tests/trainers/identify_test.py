@@ -37,6 +37,8 @@ def test_answers_by_loop(gallery, colours, tmp_path, capsys, monkeypatch):
     words += ["--output", tmp_path / "a.csv", "--figure", tmp_path / "a.png"]
     assert call(identify, *words) == 0
     lines = capsys.readouterr().out.splitlines()
+    asked = f"--gallery {gallery} {colours / 'photos'} --split test"
+    assert lines[-1].endswith(f"trainers.nearest {asked}")
     with open(tmp_path / "a.csv") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 6 * len(TEST)

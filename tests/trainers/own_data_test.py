@@ -22,6 +22,7 @@ from trainers import fit
 from trainers import train
 from trainers.config import load_recipe
 from trainers.data.classes import classes_of
+from trainers.data.classes import print_classes
 from trainers.data.classes import require_same_classes
 from trainers.data.classes import warn_of_initial_weights
 from trainers.data.classes import write_classes as write_classes_of
@@ -208,6 +209,23 @@ def test_every_class_is_divided(arrays, tmp_path, capsys):
     ]
     first, other = (found.split("train")[0] for found in data)
     assert first.shape == other.shape and not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("has_splits", [True, False])
+def test_how_the_classes_are_divided(arrays, has_splits, tmp_path, capsys):
+    with np.load(arrays) as file:
+        found = dict(file)
+    if has_splits:
+        names = ["train"] * 6 + ["validation"] * 2 + ["test"] * 2
+        found["split"] = np.array(names)[
+            np.unique(found["labels"], return_inverse=True)[1]
+        ]
+    np.savez(tmp_path / "a.npz", **found)
+    name = f"arrays:{tmp_path / 'a.npz'}"
+    run = load_recipe(RECIPE, [w.partition(".")[2] for w in words(name)])
+    print_classes(run, classes_of(run, Data(run)))
+    how = "its own splits" if has_splits else "classes divided by seed 0"
+    assert f"Data: {name} ({how})\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("more", ["division.by=examples", "division.seed=1"])

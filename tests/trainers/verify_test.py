@@ -5,6 +5,8 @@ import shutil
 import numpy as np
 import pytest
 
+from embeddings_tf import datasets
+from embeddings_tf.scoring import Verifier
 from tests.datasets.image_folders import write_image
 from tests.trainers.colours import colour_of
 from tests.trainers.colours import write_plane
@@ -13,6 +15,7 @@ from tests.trainers.commands import refused
 from tests.trainers.enroll_test import HELD_OUT
 from tests.trainers.enroll_test import TEST
 from trainers import verify
+from trainers.training.checkpoint import load_best
 
 # Colours hardly overlap, so that no line separates the pairs.
 FIT = ("--fit", "isotonic", "--false-accept-rate", "0.05")
@@ -184,6 +187,39 @@ def test_rows_of_data_by_name(tmp_path, capsys):
     assert "has no row '40'; its rows are '0', '1'" in error
     error = refused(capsys, verify, "4", "7", *words[:-2])
     assert "there is no file 4; for rows of a table" in error
+
+
+def test_rows_of_a_split(run, tmp_path, capsys):
+    """Data without a split of all examples."""
+    x, labels = datasets.load("n_digit/digits_2_number", "test_unseen")
+    others = tmp_path / "others.npz"
+    names = np.char.add("unseen ", labels.astype(str))
+    np.savez(others, x=x, labels=names)
+    words = ["--workdir", run, "--data", "n_digit/digits_2_number"]
+    rows = ["test_unseen/0", "test_unseen/7"]
+    output = tmp_path / "a.csv"
+    more = [*rows, "--split", "test_unseen", "--output", output]
+    more += ["--calibration", f"arrays:{others}", *FIT[:3], 0.3]
+    assert call(verify, *words, *more) == 0
+    with open(output) as file:
+        (found,) = csv.DictReader(file)
+    assert [found["first"], found["second"]] == rows
+    model = load_best(run)
+    (score,) = Verifier(model).score_samples(x[[0]], x[[7]])
+    np.testing.assert_allclose(float(found["score"]), score, rtol=1e-4)
+    error = refused(capsys, verify, *words, *rows)
+    assert "Unknown split 'all'" in error
+    assert error.endswith("test_unseen. Name one of them with --split.\n")
+    error = refused(capsys, verify, *words[:2], *rows, "--split", "train")
+    assert "--split train is for data with splits" in error
+
+
+def test_data_without_all_examples_cannot_calibrate(words, colours, capsys):
+    image = colours / "photos" / TEST[0] / "0.png"
+    more = ["--calibration", "n_digit/digits_2_number", image, image]
+    error = refused(capsys, verify, *words, *more)
+    assert "Unknown split 'all'" in error
+    assert "name a folder or a file of your own" in error
 
 
 def test_refusals(words, colours, tmp_path, capsys):

@@ -213,6 +213,8 @@ def test_results_of_another_search_are_refused(tmp_path):
         (1_201, [], "multiple of the 20 epochs.*received 1201"),
         (0, [], "received 0"),
         (1_200, ["num_epochs=7"], "multiple of the 7 epochs"),
+        (1_200, ["num_epochs=0"], "num_epochs must be at least 1; received 0"),
+        (1_200, ["num_epochs=-5"], "num_epochs must be at least 1; received"),
         (1_200, ["steps_per_epoch=5"], "--batches sets steps_per_epoch"),
         (
             1_200,
@@ -224,6 +226,25 @@ def test_results_of_another_search_are_refused(tmp_path):
 def test_lengths_that_cannot_be_are_refused(tmp_path, batches, more, message):
     with pytest.raises(ValueError, match=message):
         winner.winning_overrides(search_folder(tmp_path), batches, more)
+
+
+def test_a_winner_that_overrides_cannot_express_is_refused(tmp_path):
+    """No override removes the norm that the recipe's optimizer has."""
+    config = config_of(load_recipe(RECIPE))
+    config["optimizer"]["global_clipnorm"] = 1.0
+    own = tmp_path / "config.json"
+    own.write_text(json.dumps({"recipe": "own", "config": config}))
+    space = tmp_path / "sgd.py"
+    space.write_text(
+        "def space(hyperparameters, config):\n"
+        "    config.optimizer = {'name': 'SGD', 'learning_rate': 0.1}\n"
+    )
+    folder = tmp_path / "search"
+    folder.mkdir()
+    search = search_folder(folder, str(own), {}, str(space), ())
+    message = "cannot be written as overrides of .*; train its best.py instead"
+    with pytest.raises(ValueError, match=message):
+        winner.winning_overrides(search, 1_200, [])
 
 
 def test_other_epochs_stretch_the_decay(tmp_path):

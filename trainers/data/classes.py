@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 from embeddings_tf.datasets.listed import listed
+from embeddings_tf.datasets.own_data import has_own_splits
 from embeddings_tf.datasets.own_data import is_own_data
 from embeddings_tf.datasets.table_columns import table_columns
 from trainers.config.run import Run
@@ -67,11 +68,13 @@ def classes_of(run: Run, data) -> dict | None:
 def print_classes(run: Run, found: dict) -> None:
     """Prints each split, with its first classes."""
     folds, division = run.data.folds, run.data.division
-    how = f"its own splits, or classes divided by seed {division.seed}"
+    how = f"classes divided by seed {division.seed}"
     if folds.num_folds:
         how = f"fold {folds.fold} of {folds.num_folds}"
     elif division.by == "examples":  # refused for data with splits
         how = f"examples of every class divided by seed {division.seed}"
+    elif has_own_splits(run.data.dataset):
+        how = "its own splits"
     print(f"Data: {found['dataset']} ({how})")
     splits = found["splits"]
     trained = set(splits[run.data.split])

@@ -183,7 +183,11 @@ def held_out(
         found = read_split(run, split, processed=processed)
     else:
         what = f"--calibration {data}"
-        found = read_inputs(run, [data], processed=processed)
+        remedy = (
+            "--calibration reads all examples of its data: name a folder or a "
+            "file of your own."
+        )
+        found = read_inputs(run, [data], processed=processed, remedy=remedy)
     if found.labels is None:
         raise ValueError(
             f"{what} has no classes; name a folder with a subfolder per class, "

@@ -56,7 +56,12 @@ class Inputs:
 
 
 def read_inputs(
-    run: Run, words: list[str], split: str = "", *, processed: bool = True
+    run: Run,
+    words: list[str],
+    split: str = "",
+    *,
+    processed: bool = True,
+    remedy: str = "Name one of them with --split.",
 ) -> Inputs:
     """Reads inputs, processed as in the training of the run.
 
@@ -69,6 +74,7 @@ def read_inputs(
             split that is evaluated.
         processed: Whether data with splits is as the model takes it; False:
             recordings and images as they are, which computes nothing.
+        remedy: Advice for data that needs the name of a split.
 
     Raises:
         ValueError: If there are no inputs, or they are of several kinds.
@@ -105,7 +111,12 @@ def read_inputs(
         own = {"folds": Folds()}  # folds have no split of all examples
     data = dataclasses.replace(run.data, dataset=word, **own)
     run = dataclasses.replace(run, data=data)
-    return read_split(run, split or "all", processed=processed)
+    try:
+        return read_split(run, split or "all", processed=processed)
+    except ValueError as error:
+        if split or "Unknown split 'all'" not in str(error):
+            raise
+        raise ValueError(f"{error} {remedy}") from error
 
 
 def _is_table_without_labels(word: str) -> bool:
@@ -136,18 +147,19 @@ def _read_unlabelled(run: Run, word: str, split: str) -> Inputs:
     return dataclasses.replace(found, x=Data(run).prepared(found.x))
 
 
-def read_rows(run: Run, data: str, names: list[str]) -> Inputs:
+def read_rows(run: Run, data: str, names: list[str], split: str = "") -> Inputs:
     """Reads rows of data by their names, in the order of the names.
 
     Args:
         run: The run of the model.
         data: A table, a folder, or a name of data, as for `read_inputs`.
         names: Names of rows, each once.
+        split: Split of the data. Empty: all examples.
 
     Raises:
         ValueError: If the data has no row of a name.
     """
-    found = read_inputs(run, [data])
+    found = read_inputs(run, [data], split)
     rows = {name: row for row, name in enumerate(found.names.tolist())}
     missing = [name for name in names if name not in rows]
     if missing:

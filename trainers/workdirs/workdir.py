@@ -73,6 +73,18 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
     return pathlib.Path(value)
 
 
+def require_utf_8(flag: str, path: pathlib.Path) -> None:
+    """Raises ValueError for the name of a folder that is not UTF-8."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{flag} must be a name in UTF-8, because TensorFlow writes files "
+            f"there; received {str(path)!r}. Rename the folder, or choose "
+            "another"
+        ) from error
+
+
 def require_run(path: pathlib.Path) -> None:
     """Raises ValueError if a folder contains no run."""
     if not (path / "config.json").is_file():
@@ -93,10 +105,11 @@ def open_workdir(workdir: str, *, create: bool = True):
     Raises:
         BlockingIOError: If another process has locked it.
         OSError: If it cannot be created or written to.
-        ValueError: If its name is empty, or `create` is False and it contains
-            no run.
+        ValueError: If its name is empty or not UTF-8, or `create` is False and
+            it contains no run.
     """
     path = folder_argument("--workdir", workdir)
+    require_utf_8("--workdir", path)
     if not create:
         require_run(path)
     made = [p for p in (path / ".lock", path, *path.parents) if not p.exists()]
@@ -105,23 +118,52 @@ def open_workdir(workdir: str, *, create: bool = True):
         lock = open(path / ".lock", "w")
     except OSError as error:
         remove_empty(made)
+        remedy = "choose another with --workdir"
+        if not create:
+            remedy = "make it writable, or name a writable copy with --workdir"
         raise OSError(
-            f"cannot write to the workdir {workdir}: {error.strerror}; choose "
-            "another with --workdir"
+            f"cannot write to the workdir {workdir}: {error.strerror}; {remedy}"
         ) from error
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BlockingIOError(
-                f"another process works in {workdir}; wait for it to end, or "
-                "choose another --workdir"
-            ) from error
+        _lock(lock, workdir, fcntl.LOCK_EX)
         try:
             yield path
         finally:
             if os.listdir(path) == [".lock"]:
                 remove_empty(made)
+
+
+@contextlib.contextmanager
+def read_workdir(workdir: str):
+    """Opens the run's folder to read it, also if it cannot be written to.
+
+    Several processes can read it at once, and none can open it to write. A
+    folder whose `.lock` cannot be opened is not locked.
+
+    Raises:
+        BlockingIOError: If another process has opened it to write.
+        ValueError: If its name is empty, or it contains no run.
+    """
+    path = folder_argument("--workdir", workdir)
+    require_run(path)
+    with contextlib.ExitStack() as stack:
+        try:
+            lock = stack.enter_context(open(path / ".lock"))
+        except OSError:
+            pass
+        else:
+            _lock(lock, workdir, fcntl.LOCK_SH)
+        yield path
+
+
+def _lock(file, workdir: str, kind: int) -> None:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise BlockingIOError(
+            f"another process works in {workdir}; wait for it to end, or "
+            "choose another --workdir"
+        ) from error
 
 
 def remove_empty(made: list[pathlib.Path]) -> None:

@@ -1,8 +1,12 @@
 """Tests of the folder of a run."""
 
+import builtins
+import contextlib
+import errno
 import json
 import multiprocessing
 import os
+import pathlib
 
 import pytest
 
@@ -67,27 +71,82 @@ def test_results_merge(tmp_path):
     }
 
 
-def _hold(path, held, done):
-    with workdir.open_workdir(path):
+def _hold(path, held, done, function):
+    with function(path):
         held.set()
         done.wait(60)
 
 
-def test_a_second_process_is_refused(tmp_path):
+@contextlib.contextmanager
+def held_by_another(path, function):
+    """Opens a workdir in another process."""
     context = multiprocessing.get_context("spawn")
     held, done = context.Event(), context.Event()
-    holder = context.Process(target=_hold, args=(str(tmp_path), held, done))
+    arguments = (str(path), held, done, function)
+    holder = context.Process(target=_hold, args=arguments)
     holder.start()
     try:
         assert held.wait(60)
-        with pytest.raises(BlockingIOError, match="another process works in"):
-            with workdir.open_workdir(str(tmp_path)):
-                pass
+        yield
     finally:
         done.set()
         holder.join(60)
+
+
+def test_a_second_process_is_refused(tmp_path):
+    workdir.claim(tmp_path, "first", config())
+    with held_by_another(tmp_path, workdir.open_workdir):
+        for function in (workdir.open_workdir, workdir.read_workdir):
+            with pytest.raises(BlockingIOError, match="another process works"):
+                with function(str(tmp_path)):
+                    pass
     with workdir.open_workdir(str(tmp_path)):
         pass
+
+
+def test_a_second_process_that_reads(tmp_path):
+    workdir.claim(tmp_path, "first", config())
+    (tmp_path / ".lock").touch()
+    with held_by_another(tmp_path, workdir.read_workdir):
+        with workdir.read_workdir(str(tmp_path)) as path:
+            assert path == tmp_path
+        with pytest.raises(BlockingIOError, match="another process works in"):
+            with workdir.open_workdir(str(tmp_path)):
+                pass
+
+
+@pytest.fixture
+def read_only(tmp_path, monkeypatch):
+    """A run whose folder refuses writes; root could write otherwise."""
+    workdir.claim(tmp_path, "first", config())
+
+    def refuse(file, mode="r", *more, **options):
+        if mode != "r" and tmp_path in pathlib.Path(file).parents:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return builtins.open(file, mode, *more, **options)
+
+    monkeypatch.setattr(workdir, "open", refuse, raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("has_lock", [True, False])
+def test_a_run_in_a_read_only_folder_can_be_read(read_only, has_lock):
+    if has_lock:
+        (read_only / ".lock").touch()
+    with workdir.read_workdir(str(read_only)) as path:
+        assert workdir.run_of_workdir(path)[0] == "first"
+    assert (read_only / ".lock").exists() == has_lock
+
+
+def test_a_run_in_a_read_only_folder_cannot_be_opened(read_only):
+    """The remedy keeps the run, which another folder does not have."""
+    message = "Read-only file system; make it writable, or name a writable copy"
+    with pytest.raises(OSError, match=message):
+        with workdir.open_workdir(str(read_only), create=False):
+            pass
+    with pytest.raises(OSError, match="choose another with --workdir"):
+        with workdir.open_workdir(str(read_only)):
+            pass
 
 
 def test_a_workdir_that_cannot_be_written(tmp_path):
@@ -100,4 +159,7 @@ def test_a_workdir_that_cannot_be_written(tmp_path):
 def test_a_folder_without_a_run(tmp_path):
     with pytest.raises(ValueError, match="contains no run"):
         with workdir.open_workdir(str(tmp_path), create=False):
+            pass
+    with pytest.raises(ValueError, match="contains no run"):
+        with workdir.read_workdir(str(tmp_path)):
             pass
