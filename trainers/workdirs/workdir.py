@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pathlib
+from collections.abc import Iterable
 
 from trainers.config.run import Run
 from trainers.config.run_config import complete
@@ -58,8 +59,9 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
     """Returns the folder of a flag.
 
     Raises:
-        ValueError: If it is empty, which would be the current folder, or
-            contains a character that file names cannot have.
+        ValueError: If it is empty, which would be the current folder,
+            contains a character that file names cannot have, or is in a
+            symbolic link whose target does not exist.
     """
     if not value:
         raise ValueError(
@@ -70,7 +72,15 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
             f"{flag} must be the name of a folder, without null characters; "
             f"received {value!r}"
         )
-    return pathlib.Path(value)
+    path = pathlib.Path(value)
+    for place in (path, *path.parents):
+        if place.is_symlink() and not place.exists():
+            raise ValueError(
+                f"{flag} {value}: {place} is a symbolic link to "
+                f"{os.readlink(place)}, which does not exist; create or mount "
+                "it, or name another folder"
+            )
+    return path
 
 
 def require_run(path: pathlib.Path) -> None:
@@ -99,7 +109,7 @@ def open_workdir(workdir: str, *, create: bool = True):
     path = folder_argument("--workdir", workdir)
     if not create:
         require_run(path)
-    made = [p for p in (path / ".lock", path, *path.parents) if not p.exists()]
+    made = absent([path / ".lock", path, *path.parents])
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = open(path / ".lock", "w")
@@ -122,6 +132,11 @@ def open_workdir(workdir: str, *, create: bool = True):
         finally:
             if os.listdir(path) == [".lock"]:
                 remove_empty(made)
+
+
+def absent(paths: Iterable[pathlib.Path]) -> list[pathlib.Path]:
+    """Returns the paths where nothing is, not even a link without target."""
+    return [path for path in paths if not os.path.lexists(path)]
 
 
 def remove_empty(made: list[pathlib.Path]) -> None:

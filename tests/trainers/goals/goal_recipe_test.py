@@ -10,6 +10,7 @@ from embeddings_tf.models import has_gaussian_output
 from tests.trainers import goal_recipes
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
+from tests.trainers.commands import tiny
 from tests.trainers.goal_recipes import FACTORS
 from tests.trainers.goal_recipes import LABELS
 from tests.trainers.goal_recipes import RNG
@@ -25,6 +26,7 @@ from trainers.goals.goals import GOALS
 from trainers.goals.goals import METHODS
 from trainers.training.model import build_model
 from trainers.workdirs.workdir import as_json
+from tuning import search
 
 
 @pytest.fixture
@@ -228,3 +230,25 @@ def test_a_refused_training_leaves_no_recipe_in_another_run(tmp_path, capsys):
     error = refused(capsys, train, *words)
     assert "contains a run of 'demo'" in error
     assert not (run / "recipe.py").exists()
+
+
+@pytest.mark.parametrize("module", [train, compare, search])
+def test_a_link_without_target_stays(module, tmp_path, capsys):
+    link, target = tmp_path / "runs", tmp_path / "unmounted"
+    link.symlink_to(target)
+    words = [rows(tmp_path), "--goal", "retrieve", "--workdir", link / "a"]
+    if module is search:
+        words = tiny(search, link / "a")
+    error = refused(capsys, module, *words)
+    assert f"{link} is a symbolic link to {target}" in error
+    assert link.readlink() == target
+
+
+def test_a_link_without_target_is_no_recipe_of_ours(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".lock").symlink_to(tmp_path / "unmounted")
+    planned = goal_recipe.Planned(tmp_path / "run" / "recipe.py", "", "", None)
+    with pytest.raises(KeyError), goal_recipe.written_recipe(planned):
+        raise KeyError
+    found = [path.name for path in (tmp_path / "run").iterdir()]
+    assert found == [".lock"]
