@@ -158,6 +158,9 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         )
         return {"recall_at_1": recall[1]}
 
+    def on_train_begin(self, logs=None):
+        self._shares = {}
+
     def on_epoch_end(self, epoch, logs=None):
         self.embeddings = embeddings = self.embed()
         for name, value in self.measure(embeddings).items():
@@ -171,10 +174,11 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
                 logs[f"val_{name}"] = value
         method = Method(self.model)
         own = variances(method, embeddings)
+        self._shares = {}
         if own is not None:
             self._shares = variance_shares(method.points(embeddings), own)
-            if logs is not None:
-                logs |= {f"val_{n}": v for n, v in self._shares.items()}
+        if logs is not None:
+            logs |= {f"val_{n}": v for n, v in self._shares.items()}
 
     def on_train_end(self, logs=None):
         if self._shares:
