@@ -11,9 +11,10 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
+from embeddings_tf.callbacks.one_output import require_one_output
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import array
-from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.arguments import num_sliced_rows
 from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import text
@@ -108,7 +109,7 @@ class EmbeddingProjector(keras.callbacks.Callback):
                 f"letters, digits, _ and -; received {name!r}."
             )
         self.x = x
-        num_inputs = num_rows("x", x)
+        num_inputs = num_sliced_rows("x", x)
         self.columns = _columns(labels, num_inputs)
         self.log_dir = path("log_dir", log_dir)
         self.every = positive_integer("every", every)
@@ -117,6 +118,9 @@ class EmbeddingProjector(keras.callbacks.Callback):
         self.images = (
             None if images is None else image_pixels(images, num_inputs)
         )
+
+    def on_train_begin(self, logs=None):
+        require_one_output(getattr(self.model, "output", None))
 
     def on_epoch_end(self, epoch, logs=None):
         if (epoch + 1) % self.every == 0:
