@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable
 
+from trainers.config.optimizer_checks import check_optimizer
 from trainers.config.own_code import split_name
 from trainers.config.places import PLACES
 from trainers.config.places import place_of
@@ -62,6 +63,7 @@ def check_run(run: Run) -> None:
         _require_arguments(part, name, name)
     check_evaluation(run)
     _check_numbers(run)
+    check_optimizer(run.optimizer)
     _check_decay(run)
     _check_pieces(run)
     _check_supports(run)
@@ -160,12 +162,6 @@ def _check_numbers(run: Run) -> None:
             "config.folds.num_per_class must be at least 1, or 0 for all "
             f"examples; received {folds.num_per_class}"
         )
-    epsilon = run.optimizer.arguments.get("epsilon", 1.0)
-    if not epsilon > 0:  # also refuses NaN
-        raise ValueError(
-            "config.optimizer.epsilon must be positive: the optimiser divides "
-            f"by it; received {epsilon!r}"
-        )
     average = run.optimizer.arguments
     if average.get("use_ema") and not average.get("ema_overwrite_frequency"):
         raise ValueError(
@@ -243,11 +239,12 @@ def _check_plateau(run: Run) -> None:
             "config.plateau.factor must be between 0 and 1; received "
             f"{plateau.factor!r}"
         )
-    if plateau.patience < 1 or not plateau.min_learning_rate >= 0:
+    lowest = plateau.min_learning_rate
+    if plateau.patience < 1 or not 0 <= lowest < math.inf:
         raise ValueError(
             "config.plateau.patience must be at least 1, and "
-            "config.plateau.min_learning_rate at least 0; received "
-            f"{plateau.patience!r} and {plateau.min_learning_rate!r}"
+            "config.plateau.min_learning_rate at least 0 and finite; received "
+            f"{plateau.patience!r} and {lowest!r}"
         )
     rate = run.optimizer.arguments.get("learning_rate")
     if isinstance(rate, Part):
