@@ -1,6 +1,8 @@
 """Checks of a run beyond the types of its fields."""
 
+import itertools
 import math
+import operator
 import re
 from collections.abc import Iterable
 
@@ -25,6 +27,8 @@ _OF_HEAD = ("val_recall_auroc_head", "loss")
 _SWITCHES = {
     "backbone": "network",
     "folds": "num_folds",
+    "folds.group": "feature",
+    "label": "feature",
     "utterances": "num_frames",
 }
 
@@ -106,18 +110,14 @@ def require_effect(run: Run, overrides: Iterable[str]) -> None:
         ValueError: If a field would have no effect.
     """
     names = [o.partition("=")[0].removeprefix("data.") for o in overrides]
-    for name in names:
-        section = name.partition(".")[0]
-        switch = _SWITCHES.get(section)
-        if switch is None or f"{section}.{switch}" in names:
+    for name, (section, switch) in itertools.product(names, _SWITCHES.items()):
+        if not name.startswith(f"{section}.") or f"{section}.{switch}" in names:
             continue
-        fields = getattr(run.data, section)
+        fields = operator.attrgetter(section)(run.data)
         if getattr(fields, switch):
             continue
-        value, default = fields, type(fields)()
-        for part in name.split(".")[1:]:
-            value, default = getattr(value, part), getattr(default, part)
-        if value != default:
+        field = operator.attrgetter(name.removeprefix(f"{section}."))
+        if field(fields) != field(type(fields)()):
             raise ValueError(
                 f"config.{name} has no effect without config.{section}."
                 f"{switch}; set it, too"
