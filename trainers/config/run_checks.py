@@ -49,6 +49,7 @@ def check_run(run: Run) -> None:
             "embeddings_tf.datasets.load knows, or data of your own "
             "(docs/own_data.md), for example image_folder:PATH"
         )
+    _check_places(run)
     if split_name(run.data.dataset):
         signature((), run.data.dataset)
     method = run.method.kind
@@ -73,6 +74,26 @@ def check_run(run: Run) -> None:
     _check_supports(run)
     _check_uncertainty(run)
     _check_variance(run)
+
+
+def _check_places(run: Run) -> None:
+    """Checks that paths can be written into the files of a run."""
+    for name in ("dataset", "data_dir", "manual_dir", "cache_dir"):
+        value = getattr(run.data, name)
+        if not is_utf8(value):
+            raise ValueError(
+                f"config.{name} must be UTF-8; received {value!r}. Rename the "
+                "folder, or make a symbolic link to it with another name"
+            )
+
+
+def is_utf8(path: str) -> bool:
+    """Whether a path can be encoded; names of files may be any bytes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_evaluation(run: Run) -> None:

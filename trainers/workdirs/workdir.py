@@ -8,6 +8,7 @@ import pathlib
 from collections.abc import Iterable
 
 from trainers.config.run import Run
+from trainers.config.run_checks import is_utf8
 from trainers.config.run_config import complete
 from trainers.config.run_config import config_of
 from trainers.config.run_config import run_from_config
@@ -83,6 +84,16 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
     return path
 
 
+def require_utf8(flag: str, path: pathlib.Path) -> None:
+    """Raises ValueError if TensorFlow cannot write to a folder of this name."""
+    if not is_utf8(str(path)):
+        raise ValueError(
+            f"{flag} must be a folder whose name is UTF-8, because TensorFlow "
+            f"writes to it; received {str(path)!r}. Rename it or name another "
+            "folder"
+        )
+
+
 def require_run(path: pathlib.Path) -> None:
     """Raises ValueError if a folder contains no run."""
     if not (path / "config.json").is_file():
@@ -103,11 +114,13 @@ def open_workdir(workdir: str, *, create: bool = True):
     Raises:
         BlockingIOError: If another process has locked it.
         OSError: If it cannot be created or written to.
-        ValueError: If its name is empty, or `create` is False and it contains
-            no run.
+        ValueError: If its name is empty, is not UTF-8 and `create` is True, or
+            `create` is False and it contains no run.
     """
     path = folder_argument("--workdir", workdir)
-    if not create:
+    if create:
+        require_utf8("--workdir", path)
+    else:
         require_run(path)
     made = absent([path / ".lock", path, *path.parents])
     try:
