@@ -217,6 +217,11 @@ def _columns(labels, length: int) -> dict[str, list[str]]:
             labels = {"label": labels}
     columns = {}
     for name, values in labels.items():
+        if not isinstance(name, str):
+            raise ValueError(
+                "The columns of `labels` must have strings as names; received "
+                f"{name!r}."
+            )
         values = array(f"labels[{name!r}]", values)
         if values.shape != (length,) or length == 0:
             raise ValueError(
@@ -224,7 +229,7 @@ def _columns(labels, length: int) -> dict[str, list[str]]:
                 f"received {length} inputs and `labels` {name!r} of shape "
                 f"{values.shape}."
             )
-        columns[name] = [str(value) for value in values.tolist()]
+        columns[name] = [_as_text(value) for value in values.tolist()]
         for label in (name, *columns[name]):
             if re.search(r"[\t\r\n]", label):
                 raise ValueError(
@@ -234,6 +239,13 @@ def _columns(labels, length: int) -> dict[str, list[str]]:
     if not columns:
         raise ValueError("`labels` must have at least one column.")
     return columns
+
+
+def _as_text(label) -> str:
+    """Returns a label as text; TensorFlow has strings as UTF-8 bytes."""
+    if isinstance(label, bytes):
+        return label.decode("utf-8", "surrogateescape")
+    return str(label)
 
 
 def _metadata(columns: Mapping[str, list[str]]) -> str:
