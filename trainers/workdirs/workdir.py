@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pathlib
+import shlex
 from collections.abc import Iterable
 
 from trainers.config.run import Run
@@ -100,7 +101,7 @@ def require_run(path: pathlib.Path) -> None:
         raise ValueError(
             f"{path} contains no run (no config.json in it); train first: "
             f"{command_names.program('trainers.train')} --config RECIPE "
-            f"--workdir {path}"
+            f"--workdir {shlex.quote(str(path))}"
         )
 
 
