@@ -196,9 +196,10 @@ def _check_numbers(run: Run) -> None:
             "without folds the splits of the data set are used"
         )
     _check_plateau(run)
-    if training.seed < 0:
+    if not 0 <= training.seed < 2**32:
         raise ValueError(
-            f"config.seed must be at least 0; received {training.seed}"
+            "config.seed must be at least 0 and at most 2**32 - 1; received "
+            f"{training.seed}"
         )
     if training.precision not in PRECISIONS:
         raise ValueError(
