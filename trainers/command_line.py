@@ -5,6 +5,7 @@ import contextlib
 import io
 import os
 import re
+import select
 import sys
 import warnings
 from typing import NoReturn
@@ -15,11 +16,56 @@ INPUTS_HELP = (
 )
 
 
+# Flags whose value is a folder or a file.
+PATHS = ("directory", "gallery", "workdir")
+# How a shell reports a process that was ended by a closed pipe.
+CLOSED_PIPE = 141
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """A parser whose errors are one line, without the list of all flags."""
 
+    def parse_known_args(self, args=None, namespace=None):
+        found, unknown = super().parse_known_args(args, namespace)
+        for name in PATHS:  # a shell leaves ~ in --workdir=~/run
+            if isinstance(value := getattr(found, name, None), str):
+                setattr(found, name, os.path.expanduser(value))
+        return found, unknown
+
+    def exit(self, status=0, message=None) -> NoReturn:
+        with quiet_pipe():  # the text of --help
+            pass
+        super().exit(status, message)
+
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"error: {message} (--help lists all arguments)\n")
+
+
+@contextlib.contextmanager
+def quiet_pipe():
+    """Ends the process quietly once nobody reads its output, as in `| head`."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not _has_no_reader(sys.stdout):
+            raise  # another pipe is broken
+        # Python flushes once more at its end.
+        closed = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(closed, sys.stdout.fileno())
+        os.close(closed)
+        raise SystemExit(CLOSED_PIPE) from None
+
+
+def _has_no_reader(stream) -> bool:
+    """Whether the stream is a pipe that nobody reads."""
+    try:
+        poll = select.poll()
+        poll.register(stream.fileno(), select.POLLOUT)
+    except OSError:  # not a file
+        return False
+    closed = select.POLLERR | select.POLLHUP
+    return any(found & closed for _, found in poll.poll(0))
 
 
 def add_recipe(
@@ -128,7 +174,8 @@ def _list_fields(parser: argparse.ArgumentParser, words) -> None:
         run = read_run(recipe, [f.removeprefix("--config.") for f in fields])
     except ValueError as error:
         parser.error(" ".join(str(error).split()))
-    print(help_of_run(recipe, run))
+    with quiet_pipe():
+        print(help_of_run(recipe, run))
     parser.exit()
 
 
@@ -142,7 +189,7 @@ def run(function, *arguments) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with _plain_warnings():
+        with _plain_warnings(), quiet_pipe():
             function(*arguments)
     except KeyboardInterrupt:
         print("stopped; start the same command again to go on")

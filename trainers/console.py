@@ -3,6 +3,7 @@
 import importlib
 import sys
 
+from trainers import command_line
 from trainers.terminal.command_names import COMMANDS
 
 
@@ -10,7 +11,8 @@ def main(words=None) -> int:
     """Runs the command that the first word names."""
     words = sys.argv[1:] if words is None else list(words)
     if not words or words[0] in ("-h", "--help"):
-        print(usage())
+        with command_line.quiet_pipe():
+            print(usage())
         return 0 if words else 2
     name, *words = words
     if name not in COMMANDS:

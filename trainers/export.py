@@ -101,11 +101,11 @@ def export(
     from trainers.terminal.quiet import quiet_import
     from trainers.workdirs.workdir import folder_argument
     from trainers.workdirs.workdir import read_workdir
-    from trainers.workdirs.workdir import require_utf_8
+    from trainers.workdirs.workdir import require_utf8
     from trainers.workdirs.workdir import run_of_workdir
 
     target = folder_argument("--directory", directory)
-    require_utf_8("--directory", target)
+    require_utf8("--directory", target)
     existing = next(p for p in (target, *target.parents) if p.exists())
     if not existing.is_dir():
         raise ValueError(

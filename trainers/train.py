@@ -67,7 +67,8 @@ class _ListRecipes(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser, namespace, values, option_string=None):
-        print(recipe_list(every_recipe()))
+        with command_line.quiet_pipe():
+            print(recipe_list(every_recipe()))
         parser.exit()
 
 

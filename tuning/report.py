@@ -9,6 +9,7 @@ from keras_tuner.engine.trial import TrialStatus
 
 from trainers.config.load import read_run
 from trainers.config.run_config import config_of
+from trainers.workdirs.in_docstring import in_docstring
 from trainers.workdirs.numbers_by_name import numbers_by_name
 from trainers.workdirs.provenance import provenance
 from trainers.workdirs.same_data import FINGERPRINTS
@@ -154,8 +155,8 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
     """
     config = {**config_of(run), **PLACE_FIELDS}
     source = pprint.pformat(config, width=72, sort_dicts=False)
-    lines = [
-        f'"""The best of {len(oracle.end_order)} trials of a random search.',
+    about = [
+        f"The best of {len(oracle.end_order)} trials of a random search.",
         "",
         f"Recipe: {search['recipe']}; space: {search['space']}; trial "
         f"{row['trial']}.",
@@ -163,6 +164,9 @@ def as_recipe(run, row: dict, search: dict, oracle) -> str:
         f"{row['best_epoch']} of {row['epochs']}.",
         "",
         *(f"    {name} = {value!r}" for name, value in row["values"].items()),
+    ]
+    lines = [
+        '"""' + in_docstring("\n".join(about)),
         '"""',
         "",
         "import ml_collections",

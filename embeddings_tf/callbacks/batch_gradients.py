@@ -4,6 +4,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from embeddings_tf.callbacks.one_output import require_one_output
+
 
 class BatchGradients:
     """Computes a training step's loss and gradient, and updates nothing.
@@ -57,6 +59,7 @@ class BatchGradients:
         with keras.StatelessScope(collect_losses=True):
             with tf.GradientTape() as tape:
                 embeddings = model(x, training=True)
+                require_one_output(embeddings)
                 loss = model.compute_loss(
                     x=x, y=labels, y_pred=embeddings, training=True
                 )

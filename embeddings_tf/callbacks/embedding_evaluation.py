@@ -8,6 +8,7 @@ import numpy as np
 
 from embeddings_tf import metrics as embedding_metrics
 from embeddings_tf.callbacks.embedding_measures import variances
+from embeddings_tf.callbacks.one_output import require_one_output
 from embeddings_tf.callbacks.variance_shares import variance_shares
 from embeddings_tf.callbacks.variance_shares import warn_if_collapsed
 from embeddings_tf.metrics import arrays
@@ -33,12 +34,18 @@ def _classes(labels: np.ndarray) -> np.ndarray:
 
 
 def embed_in_batches(model, x, batch_size: int) -> np.ndarray:
-    """Returns the model's output for all of `x`, batch by batch."""
+    """Returns the model's output for all of `x`, batch by batch.
+
+    Raises:
+        ValueError: If the model has several or named outputs.
+    """
     parts = []
     for first in range(0, len(x), batch_size):
-        batch = x[first : first + batch_size]
+        last = min(first + batch_size, len(x))
+        output = model.predict_on_batch(x[first:last])
+        require_one_output(output)
         # Under a strategy, every replica embeds the whole batch.
-        parts.append(model.predict_on_batch(batch)[: len(batch)])
+        parts.append(output[: last - first])
     return np.concatenate(parts)
 
 
@@ -86,9 +93,10 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
             before.
 
     Raises:
-        ValueError: If `x` and `labels` differ in length or are empty, without
-            `metrics` if labels are not integers or no class has two inputs,
-            or if a metric is not one finite number.
+        ValueError: If `x` has no slices, `x` and `labels` differ in length or
+            are empty, without `metrics` if labels are not integers or no class
+            has two inputs, if a metric is not one finite number, or if the
+            model has several or named outputs.
 
     Reference:
         - [Musgrave, Belongie & Lim, 2020](https://arxiv.org/abs/2003.08505)
@@ -129,7 +137,7 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         self.batch_size = arguments.positive_integer("batch_size", batch_size)
         self._shares: dict[str, float] = {}
         self.embeddings: np.ndarray | None = None
-        num_inputs = arguments.num_rows("x", x)
+        num_inputs = arguments.num_sliced_rows("x", x)
         num_labels = arguments.num_rows("labels", self.labels)
         if num_inputs != num_labels or num_inputs == 0:
             raise ValueError(
@@ -158,6 +166,10 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
         )
         return {"recall_at_1": recall[1]}
 
+    def on_train_begin(self, logs=None):
+        require_one_output(getattr(self.model, "output", None))
+        self._shares = {}
+
     def on_epoch_end(self, epoch, logs=None):
         self.embeddings = embeddings = self.embed()
         for name, value in self.measure(embeddings).items():
@@ -171,10 +183,11 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
                 logs[f"val_{name}"] = value
         method = Method(self.model)
         own = variances(method, embeddings)
+        self._shares = {}
         if own is not None:
             self._shares = variance_shares(method.points(embeddings), own)
-            if logs is not None:
-                logs |= {f"val_{n}": v for n, v in self._shares.items()}
+        if logs is not None:
+            logs |= {f"val_{n}": v for n, v in self._shares.items()}
 
     def on_train_end(self, logs=None):
         if self._shares:

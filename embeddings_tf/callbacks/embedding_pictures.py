@@ -8,11 +8,12 @@ import tensorflow as tf
 
 from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
 from embeddings_tf.callbacks.embedding_projector import image_pixels
+from embeddings_tf.callbacks.one_output import require_one_output
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops import gaussian
 from embeddings_tf.ops.arguments import array
-from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.arguments import num_sliced_rows
 from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.viz.raster import raster
@@ -80,7 +81,7 @@ class EmbeddingPictures(keras.callbacks.Callback):
         self.labels = arrays.integers(
             "labels", array("labels", labels), 1, "(n,)"
         )
-        count = num_rows("x", x)
+        count = num_sliced_rows("x", x)
         if count != len(self.labels) or count < 2:
             raise ValueError(
                 "`x` and `labels` must have the same length of at least 2; "
@@ -91,6 +92,9 @@ class EmbeddingPictures(keras.callbacks.Callback):
         self.every = positive_integer("every", every)
         self.batch_size = positive_integer("batch_size", batch_size)
         self._drawn: np.ndarray | None = None
+
+    def on_train_begin(self, logs=None):
+        require_one_output(getattr(self.model, "output", None))
 
     def on_epoch_end(self, epoch, logs=None):
         if (epoch + 1) % self.every == 0:

@@ -11,9 +11,10 @@ import numpy as np
 import tensorflow as tf
 
 from embeddings_tf.callbacks.embedding_evaluation import embed_in_batches
+from embeddings_tf.callbacks.one_output import require_one_output
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import array
-from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.arguments import num_sliced_rows
 from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.arguments import text
@@ -108,7 +109,7 @@ class EmbeddingProjector(keras.callbacks.Callback):
                 f"letters, digits, _ and -; received {name!r}."
             )
         self.x = x
-        num_inputs = num_rows("x", x)
+        num_inputs = num_sliced_rows("x", x)
         self.columns = _columns(labels, num_inputs)
         self.log_dir = path("log_dir", log_dir)
         self.every = positive_integer("every", every)
@@ -117,6 +118,9 @@ class EmbeddingProjector(keras.callbacks.Callback):
         self.images = (
             None if images is None else image_pixels(images, num_inputs)
         )
+
+    def on_train_begin(self, logs=None):
+        require_one_output(getattr(self.model, "output", None))
 
     def on_epoch_end(self, epoch, logs=None):
         if (epoch + 1) % self.every == 0:
@@ -213,6 +217,11 @@ def _columns(labels, length: int) -> dict[str, list[str]]:
             labels = {"label": labels}
     columns = {}
     for name, values in labels.items():
+        if not isinstance(name, str):
+            raise ValueError(
+                "The columns of `labels` must have strings as names; received "
+                f"{name!r}."
+            )
         values = array(f"labels[{name!r}]", values)
         if values.shape != (length,) or length == 0:
             raise ValueError(
@@ -220,7 +229,7 @@ def _columns(labels, length: int) -> dict[str, list[str]]:
                 f"received {length} inputs and `labels` {name!r} of shape "
                 f"{values.shape}."
             )
-        columns[name] = [str(value) for value in values.tolist()]
+        columns[name] = [_as_text(value) for value in values.tolist()]
         for label in (name, *columns[name]):
             if re.search(r"[\t\r\n]", label):
                 raise ValueError(
@@ -230,6 +239,13 @@ def _columns(labels, length: int) -> dict[str, list[str]]:
     if not columns:
         raise ValueError("`labels` must have at least one column.")
     return columns
+
+
+def _as_text(label) -> str:
+    """Returns a label as text; TensorFlow has strings as UTF-8 bytes."""
+    if isinstance(label, bytes):
+        return label.decode("utf-8", "surrogateescape")
+    return str(label)
 
 
 def _metadata(columns: Mapping[str, list[str]]) -> str:

@@ -10,10 +10,11 @@ from embeddings_tf.callbacks.batch_gradients import BatchGradients
 from embeddings_tf.callbacks.embedding_measures import distances
 from embeddings_tf.callbacks.embedding_measures import embedding_measures
 from embeddings_tf.callbacks.embedding_measures import variances
+from embeddings_tf.callbacks.one_output import require_one_output
 from embeddings_tf.metrics import arrays
 from embeddings_tf.models.method import Method
 from embeddings_tf.ops.arguments import array
-from embeddings_tf.ops.arguments import num_rows
+from embeddings_tf.ops.arguments import num_sliced_rows
 from embeddings_tf.ops.arguments import path
 from embeddings_tf.ops.arguments import positive_integer
 
@@ -119,7 +120,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
         self.labels = arrays.integers(
             "labels", array("labels", labels), 1, "(batch,)"
         )
-        count = num_rows("x", keras.tree.flatten(x)[0])
+        count = num_sliced_rows("x", keras.tree.flatten(x)[0])
         if count != len(self.labels) or count == 0:
             raise ValueError(
                 "`x` and `labels` must be one batch, with the same length of "
@@ -137,6 +138,7 @@ class TrainingDiagnostics(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         # Fails now, not after the first epoch.
+        require_one_output(getattr(self.model, "output", None))
         (self.log_dir / "train").mkdir(parents=True, exist_ok=True)
         self._gradients = BatchGradients(self.model, self.x, self.labels)
         self._writer = None

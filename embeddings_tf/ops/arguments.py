@@ -6,6 +6,7 @@ import operator
 import os
 import pathlib
 from collections.abc import Iterable
+from collections.abc import Mapping
 
 import keras
 import numpy as np
@@ -217,6 +218,21 @@ def num_rows(name: str, value) -> int:
         raise ValueError(
             f"`{name}` must have one row per input, like an array; "
             f"received {value!r}."
+        )
+    return length
+
+
+def num_sliced_rows(name: str, value) -> int:
+    """Returns the length; ValueError unless slices of `value` are batches."""
+    length = num_rows(name, value)
+    has_slices = hasattr(type(value), "__getitem__")
+    if not has_slices or isinstance(value, (Mapping, list, tuple)):
+        raise ValueError(
+            f"`{name}` must have batches as its slices `{name}[first:last]`, "
+            f"like an array; received {type(value).__name__}. Convert an "
+            "unbatched dataset by np.stack([*dataset.as_numpy_iterator()]), "
+            "and a list of rows by np.array(rows). If the model has several "
+            "inputs, pass an object whose slices are batches of all of them."
         )
     return length
 

@@ -120,6 +120,10 @@ def test_three_columns_at_least(dim, tmp_path):
         ({"a": list(" bcde"), "b": [""] * 5}, ["a\tb", "(empty)", "b\t"]),
         # The name of a file that is not UTF-8.
         (["a", b"\xe9".decode("utf-8", "surrogateescape"), *"cde"], ["a"]),
+        # Strings of TensorFlow.
+        ([b"a", "ü".encode(), b"\xe9", b"", b"e"], ["a", "ü", "\\udce9"]),
+        (tf.constant(["a", "ü", "c", "d", "e"]), ["a", "ü", "c"]),
+        ({"file": np.array([b"a"] * 5), "b": LABELS}, ["file\tb", "a\t0"]),
     ],
 )
 def test_labels(tmp_path, labels, lines):
@@ -242,6 +246,9 @@ def test_the_plugin_reads_it(tmp_path):
     [
         ({"labels": LABELS[:4]}, r"5 inputs and `labels` 'label' of shape \(4"),
         ({"labels": {}}, "at least one column"),
+        ({"labels": {0: LABELS}}, "must have strings as names; received 0"),
+        ({"labels": {None: LABELS}}, "strings as names; received None"),
+        ({"labels": [b"a", b"b\tc", b"d", b"e", b"f"]}, r"received 'b\\tc'"),
         ({"labels": ["a", "b\tc", "d", "e", "f"]}, r"received 'b\\tc'"),
         ({"name": "a/b"}, "letters, digits, _ and -; received 'a/b'"),
         ({"every": 0}, "`every` must be an integer"),

@@ -1,7 +1,20 @@
-"""Warnings of commands, in a process without pytest's own filters."""
+"""Warnings of commands, pipes that are closed, paths with a tilde."""
 
+import contextlib
+import os
 import subprocess
 import sys
+
+import pytest
+
+from tests.trainers.commands import refused
+from trainers import command_line
+from trainers import console
+from trainers import evaluate
+from trainers import export
+from trainers import nearest
+from trainers import train
+from trainers.compare import parser as compare_parser
 
 CODE = """
 import warnings
@@ -45,3 +58,77 @@ def test_an_error_follows_the_warnings():
     found = run(True)
     assert found.returncode == 1
     assert found.stderr.splitlines()[-1] == "error: wrong"
+
+
+@contextlib.contextmanager
+def unread():
+    """Standard output is a pipe that nobody reads, as after `| head`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        with contextlib.redirect_stdout(stream):
+            yield
+
+
+@pytest.mark.parametrize("length", [1, 100_000])  # written at the end, at once
+def test_a_command_whose_output_nobody_reads(length, capsys):
+    with unread():
+        with pytest.raises(SystemExit) as ended:
+            command_line.run(print, "x" * length)
+        print("Python flushes at its end", flush=True)
+    assert ended.value.code == command_line.CLOSED_PIPE
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (train, ["--list"]),
+        (train, ["--help"]),
+        (train, ["--config", "demo", "--help"]),
+        (console, ["--help"]),
+        (nearest, ["--help"]),
+    ],
+)
+def test_texts_that_nobody_reads(module, words, capsys):
+    with unread(), pytest.raises(SystemExit) as ended:
+        module.main(words)
+    assert ended.value.code == command_line.CLOSED_PIPE
+    assert capsys.readouterr().err == ""
+
+
+def test_another_broken_pipe_is_an_error(capsys):
+    def fail():
+        raise BrokenPipeError(32, "Broken pipe")
+
+    assert command_line.run(fail) == 1
+    assert capsys.readouterr().err == "error: [Errno 32] Broken pipe\n"
+
+
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch, capsys):
+    """No shell expands it in `--workdir=~/run`."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    words = ["--workdir=~/run", "--directory=~/model", "--gallery=~/g.npz"]
+    found = export.parser().parse_args(words)
+    assert found.workdir == f"{tmp_path}/run"
+    assert found.directory == f"{tmp_path}/model"
+    assert found.gallery == f"{tmp_path}/g.npz"
+    words = ["arrays:x.npz", "--goal", "retrieve", "--workdir=~/run"]
+    found = command_line.parse(compare_parser(), words)
+    assert found.workdir == f"{tmp_path}/run"
+    (tmp_path / "file").touch()
+    error = refused(capsys, export, "--workdir=~/run", "--directory=~/file")
+    assert f"{tmp_path}/file is a file; name a folder" in error
+
+
+def test_a_command_to_type_quotes_the_workdir(tmp_path, capsys):
+    folder = tmp_path / "two words"
+    error = refused(capsys, evaluate, "--workdir", folder)
+    assert error.endswith(f"--workdir '{folder}'\n")
+
+
+def test_names_that_are_not_utf8_cannot_be_exported_to(tmp_path, capsys):
+    place = tmp_path / b"caf\xe9".decode("utf-8", "surrogateescape")
+    words = ["--workdir", tmp_path, "--directory", place]
+    error = refused(capsys, export, *words)
+    assert "--directory must be a folder whose name is UTF-8" in error

@@ -1,9 +1,12 @@
 """Checks of a run beyond the types of its fields."""
 
+import itertools
 import math
+import operator
 import re
 from collections.abc import Iterable
 
+from trainers.config.optimizer_checks import check_optimizer
 from trainers.config.own_code import split_name
 from trainers.config.places import PLACES
 from trainers.config.places import place_of
@@ -24,6 +27,8 @@ _OF_HEAD = ("val_recall_auroc_head", "loss")
 _SWITCHES = {
     "backbone": "network",
     "folds": "num_folds",
+    "folds.group": "feature",
+    "label": "feature",
     "utterances": "num_frames",
 }
 
@@ -44,6 +49,7 @@ def check_run(run: Run) -> None:
             "embeddings_tf.datasets.load knows, or data of your own "
             "(docs/own_data.md), for example image_folder:PATH"
         )
+    _check_places(run)
     if split_name(run.data.dataset):
         signature((), run.data.dataset)
     method = run.method.kind
@@ -62,11 +68,32 @@ def check_run(run: Run) -> None:
         _require_arguments(part, name, name)
     check_evaluation(run)
     _check_numbers(run)
+    check_optimizer(run.optimizer)
     _check_decay(run)
     _check_pieces(run)
     _check_supports(run)
     _check_uncertainty(run)
     _check_variance(run)
+
+
+def _check_places(run: Run) -> None:
+    """Checks that paths can be written into the files of a run."""
+    for name in ("dataset", "data_dir", "manual_dir", "cache_dir"):
+        value = getattr(run.data, name)
+        if not is_utf8(value):
+            raise ValueError(
+                f"config.{name} must be UTF-8; received {value!r}. Rename the "
+                "folder, or make a symbolic link to it with another name"
+            )
+
+
+def is_utf8(path: str) -> bool:
+    """Whether a path can be encoded; names of files may be any bytes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_evaluation(run: Run) -> None:
@@ -104,18 +131,14 @@ def require_effect(run: Run, overrides: Iterable[str]) -> None:
         ValueError: If a field would have no effect.
     """
     names = [o.partition("=")[0].removeprefix("data.") for o in overrides]
-    for name in names:
-        section = name.partition(".")[0]
-        switch = _SWITCHES.get(section)
-        if switch is None or f"{section}.{switch}" in names:
+    for name, (section, switch) in itertools.product(names, _SWITCHES.items()):
+        if not name.startswith(f"{section}.") or f"{section}.{switch}" in names:
             continue
-        fields = getattr(run.data, section)
+        fields = operator.attrgetter(section)(run.data)
         if getattr(fields, switch):
             continue
-        value, default = fields, type(fields)()
-        for part in name.split(".")[1:]:
-            value, default = getattr(value, part), getattr(default, part)
-        if value != default:
+        field = operator.attrgetter(name.removeprefix(f"{section}."))
+        if field(fields) != field(type(fields)()):
             raise ValueError(
                 f"config.{name} has no effect without config.{section}."
                 f"{switch}; set it, too"
@@ -160,12 +183,6 @@ def _check_numbers(run: Run) -> None:
             "config.folds.num_per_class must be at least 1, or 0 for all "
             f"examples; received {folds.num_per_class}"
         )
-    epsilon = run.optimizer.arguments.get("epsilon", 1.0)
-    if not epsilon > 0:  # also refuses NaN
-        raise ValueError(
-            "config.optimizer.epsilon must be positive: the optimiser divides "
-            f"by it; received {epsilon!r}"
-        )
     average = run.optimizer.arguments
     if average.get("use_ema") and not average.get("ema_overwrite_frequency"):
         raise ValueError(
@@ -179,9 +196,10 @@ def _check_numbers(run: Run) -> None:
             "without folds the splits of the data set are used"
         )
     _check_plateau(run)
-    if training.seed < 0:
+    if not 0 <= training.seed < 2**32:
         raise ValueError(
-            f"config.seed must be at least 0; received {training.seed}"
+            "config.seed must be at least 0 and at most 2**32 - 1; received "
+            f"{training.seed}"
         )
     if training.precision not in PRECISIONS:
         raise ValueError(
@@ -243,11 +261,12 @@ def _check_plateau(run: Run) -> None:
             "config.plateau.factor must be between 0 and 1; received "
             f"{plateau.factor!r}"
         )
-    if plateau.patience < 1 or not plateau.min_learning_rate >= 0:
+    lowest = plateau.min_learning_rate
+    if plateau.patience < 1 or not 0 <= lowest < math.inf:
         raise ValueError(
             "config.plateau.patience must be at least 1, and "
-            "config.plateau.min_learning_rate at least 0; received "
-            f"{plateau.patience!r} and {plateau.min_learning_rate!r}"
+            "config.plateau.min_learning_rate at least 0 and finite; received "
+            f"{plateau.patience!r} and {lowest!r}"
         )
     rate = run.optimizer.arguments.get("learning_rate")
     if isinstance(rate, Part):

@@ -8,6 +8,7 @@ the mapping `{"folds": {"fold": Text("2")}}`, read over the run so far.
 import dataclasses
 import difflib
 import functools
+import itertools
 import typing
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -123,7 +124,10 @@ def _value(kind, value, field: str, name: str, old, siblings):
         return _plain(value, field_type(type_text(kind)), name, siblings)
     _, inner = typing.get_args(kind)
     old = old or {}
-    _require_section(value, name, old)
+    known = old or ("NAME",)
+    if dataclasses.is_dataclass(inner):
+        known = map(".".join, itertools.product(known, field_types(inner)))
+    _require_section(value, name, known)
     return dict(old) | {
         key: _value(inner, item, key, join(name, key), old.get(key), old)
         for key, item in value.items()

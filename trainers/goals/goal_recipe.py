@@ -15,6 +15,8 @@ from trainers.goals.goal_config import goal_config
 from trainers.goals.goal_overrides import data_to_look_at
 from trainers.goals.goal_overrides import with_overrides
 from trainers.goals.goals import goal as goal_of
+from trainers.workdirs.in_docstring import in_docstring
+from trainers.workdirs.workdir import absent
 from trainers.workdirs.workdir import remove_empty
 from trainers.workdirs.workdir import write_atomically
 
@@ -116,8 +118,7 @@ def write_recipe(planned: Planned) -> str:
 def written_recipe(planned: Planned):
     """Writes a recipe; removes it again if its training is refused."""
     folder = planned.path.parent
-    places = planned.path, folder / ".lock", folder, *folder.parents
-    made = [path for path in places if not path.exists()]
+    made = absent([planned.path, folder / ".lock", folder, *folder.parents])
     is_other_run = (folder / "config.json").exists()
     try:
         yield write_recipe(planned)
@@ -154,8 +155,9 @@ def _text(config: dict, words: list[str]) -> str:
     """The recipe as a Python file."""
     body = pprint.pformat(config, sort_dicts=False, width=72)
     body = "\n".join("        " + line for line in body.splitlines())
+    command = in_docstring(shlex.join(words))
     return (
-        f'"""Recipe written by `embeddings-tf {shlex.join(words)}`.\n\n'
+        f'"""Recipe written by `embeddings-tf {command}`.\n\n'
         "Edit it, then train it with another workdir:\n\n"
         "    embeddings-tf train --config recipe.py --workdir DIR\n"
         '"""\n\n'

@@ -18,10 +18,19 @@ def split_to_embed(data, name: str) -> tuple:
 
 
 class HeldOutPoints(callbacks.EmbeddingEvaluation):
-    """Evaluates points, with each utterance embedded as a whole."""
+    """Evaluates points, with each utterance embedded as a whole.
+
+    `embeddings` stays the output of the model, from which predicted variances
+    are read.
+    """
 
     def embed(self) -> np.ndarray:
-        return embed_points(self.model, self.x, shown=False)
+        return embed(self.model, self.x, shown=False)
+
+    def measure(self, embeddings) -> dict[str, float]:
+        if self.metrics:  # the recall without metrics takes means itself
+            embeddings = Method(self.model).points(embeddings).numpy()
+        return super().measure(embeddings)
 
 
 def embed_points(model, x, shown: bool = True) -> np.ndarray:

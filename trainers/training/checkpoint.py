@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import sys
 import time
@@ -280,7 +281,8 @@ def load_best(workdir: pathlib.Path, *, run_recipe: bool = True):
             reason += (
                 f" The recipe {recipe}, which may define it, was not run, "
                 "because only a file of embeddings names the run; if you trust "
-                f"the recipe, name the run yourself: --workdir {workdir}"
+                "the recipe, name the run yourself: --workdir "
+                f"{shlex.quote(str(workdir))}"
             )
         elif is_file and not pathlib.Path(recipe).is_file():
             reason += (

@@ -5,8 +5,11 @@ import fcntl
 import json
 import os
 import pathlib
+import shlex
+from collections.abc import Iterable
 
 from trainers.config.run import Run
+from trainers.config.run_checks import is_utf8
 from trainers.config.run_config import complete
 from trainers.config.run_config import config_of
 from trainers.config.run_config import run_from_config
@@ -58,8 +61,9 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
     """Returns the folder of a flag.
 
     Raises:
-        ValueError: If it is empty, which would be the current folder, or
-            contains a character that file names cannot have.
+        ValueError: If it is empty, which would be the current folder,
+            contains a character that file names cannot have, or is in a
+            symbolic link whose target does not exist.
     """
     if not value:
         raise ValueError(
@@ -70,19 +74,25 @@ def folder_argument(flag: str, value: str) -> pathlib.Path:
             f"{flag} must be the name of a folder, without null characters; "
             f"received {value!r}"
         )
-    return pathlib.Path(value)
+    path = pathlib.Path(value)
+    for place in (path, *path.parents):
+        if place.is_symlink() and not place.exists():
+            raise ValueError(
+                f"{flag} {value}: {place} is a symbolic link to "
+                f"{os.readlink(place)}, which does not exist; create or mount "
+                "it, or name another folder"
+            )
+    return path
 
 
-def require_utf_8(flag: str, path: pathlib.Path) -> None:
-    """Raises ValueError for the name of a folder that is not UTF-8."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError as error:
+def require_utf8(flag: str, path: pathlib.Path) -> None:
+    """Raises ValueError if TensorFlow cannot write to a folder of this name."""
+    if not is_utf8(str(path)):
         raise ValueError(
-            f"{flag} must be a name in UTF-8, because TensorFlow writes files "
-            f"there; received {str(path)!r}. Rename the folder, or choose "
-            "another"
-        ) from error
+            f"{flag} must be a folder whose name is UTF-8, because TensorFlow "
+            f"writes to it; received {str(path)!r}. Rename it or name another "
+            "folder"
+        )
 
 
 def require_run(path: pathlib.Path) -> None:
@@ -91,7 +101,7 @@ def require_run(path: pathlib.Path) -> None:
         raise ValueError(
             f"{path} contains no run (no config.json in it); train first: "
             f"{command_names.program('trainers.train')} --config RECIPE "
-            f"--workdir {path}"
+            f"--workdir {shlex.quote(str(path))}"
         )
 
 
@@ -105,14 +115,15 @@ def open_workdir(workdir: str, *, create: bool = True):
     Raises:
         BlockingIOError: If another process has locked it.
         OSError: If it cannot be created or written to.
-        ValueError: If its name is empty or not UTF-8, or `create` is False and
-            it contains no run.
+        ValueError: If its name is empty, is not UTF-8 and `create` is True, or
+            `create` is False and it contains no run.
     """
     path = folder_argument("--workdir", workdir)
-    require_utf_8("--workdir", path)
-    if not create:
+    if create:
+        require_utf8("--workdir", path)
+    else:
         require_run(path)
-    made = [p for p in (path / ".lock", path, *path.parents) if not p.exists()]
+    made = absent([path / ".lock", path, *path.parents])
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = open(path / ".lock", "w")
@@ -164,6 +175,11 @@ def _lock(file, workdir: str, kind: int) -> None:
             f"another process works in {workdir}; wait for it to end, or "
             "choose another --workdir"
         ) from error
+
+
+def absent(paths: Iterable[pathlib.Path]) -> list[pathlib.Path]:
+    """Returns the paths where nothing is, not even a link without target."""
+    return [path for path in paths if not os.path.lexists(path)]
 
 
 def remove_empty(made: list[pathlib.Path]) -> None:

@@ -65,6 +65,11 @@ def test_overrides_of_every_type():
         ("objective.num_smples=1", r"mean config\.objective\.num_samples"),
         ("validation.num_query.x=1", "config.validation.num_query is not a"),
         ("loss.margin=1", "unknown field config.loss"),
+        ("seed=4294967296", r"seed must .* 2\*\*32 - 1; received 4294967296"),
+        (
+            "augmentation=babble",
+            "config.augmentation is a section with the fields NAME.noise, ",
+        ),
         ("seed=many", "must be an integer; received 'many'"),
         ("seed=True", "must be an integer"),
         ("seed=1.5", "must be an integer"),

@@ -108,16 +108,29 @@ def test_folds_of_other_examples_are_accepted(split, tested):
 @pytest.mark.parametrize(
     ("fields", "switch"),
     [
-        (["folds.group.feature=speaker"], "num_folds"),
-        (["folds.num_per_class=5"], "num_folds"),
-        (["backbone.weights=file.keras"], "network"),
+        (["folds.group.feature=speaker"], "folds.num_folds"),
+        (["folds.num_per_class=5"], "folds.num_folds"),
+        (["backbone.weights=file.keras"], "backbone.network"),
+        (["label.pattern=^(.)_"], "label.feature"),
+        (["data.label.pattern=^(.)_"], "label.feature"),
+        (
+            ["folds.num_folds=4", "folds.group.pattern=^(.)_"],
+            "folds.group.feature",
+        ),
     ],
 )
 def test_a_field_without_effect_is_refused(fields, switch):
-    name = fields[-1].partition("=")[0]
+    name = fields[-1].partition("=")[0].removeprefix("data.")
     with pytest.raises(ValueError, match=f"config.{name} has no effect") as e:
         load_recipe("demo", fields)
-    assert f"config.{name.partition('.')[0]}.{switch}; set it" in str(e.value)
+    assert f"config.{switch}; set it" in str(e.value)
+
+
+def test_a_pattern_with_its_feature_has_an_effect():
+    fields = ["label.feature=name", "label.pattern=^(.)_"]
+    assert load_recipe("demo", fields).data.label.pattern == "^(.)_"
+    of_recipe = load_recipe("spoken_digit_triplet", ["label.pattern=^(.)"])
+    assert of_recipe.data.label.feature == "audio/filename"
 
 
 def test_a_section_can_be_switched_off():

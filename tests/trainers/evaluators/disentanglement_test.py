@@ -9,6 +9,9 @@ import pytest
 
 from embeddings_tf import losses
 from embeddings_tf import metrics
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import StochasticPrototypes
 from trainers.config.evaluation_fields import Disentanglement
 from trainers.evaluators import disentanglement
 from trainers.evaluators.disentanglement import _published_measures
@@ -153,3 +156,25 @@ def test_a_single_factor_that_varies_is_refused():
     run = types.SimpleNamespace(evaluation=wanted)
     with pytest.raises(ValueError, match="several values of a only"):
         disentanglement.check(run, data)
+
+
+def test_validation_of_gaussians_of_odd_dimension():
+    rng = np.random.default_rng(0)
+    factors = np.array([*itertools.product(range(2), range(3))] * 10)
+    x = (factors @ rng.normal(size=(2, 4))).astype("float32")
+    encoder = keras.Sequential([keras.Input((4,)), GaussianEmbedding(3)])
+    model = EmbeddingModel(encoder, StochasticPrototypes(1))
+    run = types.SimpleNamespace(
+        evaluation=Disentanglement(factor_names=("a", "b"))
+    )
+    data = types.SimpleNamespace(split=lambda name: (x, factors))
+    held_out = disentanglement.validation(run, data, model)
+    held_out.set_model(model)
+    logs = {}
+    held_out.on_epoch_end(0, logs)
+    mean, variance = np.split(encoder.predict(x, verbose=0), 2, axis=1)
+    expected = disentanglement.explicitness(mean, factors)
+    assert logs["val_explicitness"] == pytest.approx(expected, abs=1e-4)
+    own, between = variance.sum(axis=1), mean.var(axis=0).sum()
+    share = own.mean() / (own.mean() + between)
+    assert logs["val_variance_share"] == pytest.approx(share, rel=1e-5)

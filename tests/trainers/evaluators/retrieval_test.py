@@ -1,11 +1,17 @@
 """The ceiling of retrieval if there are equal images."""
 
+import types
+
 import keras
 import numpy as np
 import pytest
 
 from embeddings_tf import datasets
 from embeddings_tf import metrics
+from embeddings_tf.layers import GaussianEmbedding
+from embeddings_tf.models import EmbeddingModel
+from embeddings_tf.objectives import StochasticPrototypes
+from trainers.config.evaluation_fields import Retrieval
 from trainers.evaluators import retrieval
 from trainers.evaluators.retrieval import ceiling
 
@@ -111,3 +117,24 @@ def test_the_picture_shows_random_and_wrong_queries(monkeypatch):
     assert (
         retrieval.neighbours(model, features, embeddings, classes, names) == {}
     )
+
+
+def test_validation_of_gaussians_of_odd_dimension():
+    rng = np.random.default_rng(0)
+    x, labels = rng.normal(size=(12, 4)).astype("float32"), np.arange(12) % 3
+    encoder = keras.Sequential([keras.Input((4,)), GaussianEmbedding(3)])
+    model = EmbeddingModel(encoder, StochasticPrototypes(1))
+    run = types.SimpleNamespace(evaluation=Retrieval())
+    data = types.SimpleNamespace(split=lambda name: (x, labels))
+    held_out = retrieval.validation(run, data, model)
+    held_out.set_model(model)
+    logs = {}
+    held_out.on_epoch_end(0, logs)
+    mean, variance = np.split(encoder.predict(x, verbose=0), 2, axis=1)
+    distances = np.square(mean[:, None] - mean).sum(axis=2)
+    np.fill_diagonal(distances, np.inf)
+    recall = (labels[distances.argmin(axis=1)] == labels).mean()
+    assert logs["val_recall_at_1"] == pytest.approx(recall)
+    own, between = variance.sum(axis=1), mean.var(axis=0).sum()
+    share = own.mean() / (own.mean() + between)
+    assert logs["val_variance_share"] == pytest.approx(share, rel=1e-5)

@@ -1,5 +1,6 @@
 """Recipes for goals: what is chosen for data of one's own."""
 
+import ast
 import json
 import pathlib
 
@@ -10,6 +11,7 @@ from embeddings_tf.models import has_gaussian_output
 from tests.trainers import goal_recipes
 from tests.trainers.commands import call
 from tests.trainers.commands import refused
+from tests.trainers.commands import tiny
 from tests.trainers.goal_recipes import FACTORS
 from tests.trainers.goal_recipes import LABELS
 from tests.trainers.goal_recipes import RNG
@@ -25,6 +27,10 @@ from trainers.goals.goals import GOALS
 from trainers.goals.goals import METHODS
 from trainers.training.model import build_model
 from trainers.workdirs.workdir import as_json
+from tuning import search
+
+# How Python names the folder whose name is the bytes `caf\xe9`.
+LATIN = b"caf\xe9".decode("utf-8", "surrogateescape")
 
 
 @pytest.fixture
@@ -116,6 +122,36 @@ def test_counts_follow_the_smallest_class(tmp_path, capsys):
     run = write(dataset, "retrieve", tmp_path / "b")
     assert run.batches.arguments["num_per_class"] == 4
     assert "rows of 3 features" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "name", [r"back\users", 'three"""quotes', "new\nline", "return\rhere"]
+)
+def test_any_name_of_a_folder_is_in_the_recipe(name, tmp_path):
+    folder = tmp_path / name
+    folder.mkdir()
+    dataset = rows(folder)
+    for _ in range(2):  # the second time, the file is equal
+        run = write(dataset, "retrieve", tmp_path / "run")
+    assert run.data.dataset == dataset
+    tree = ast.parse((tmp_path / "run" / "recipe.py").read_bytes())
+    assert repr(dataset)[1:-1] in repr(ast.get_docstring(tree))
+
+
+def test_names_that_are_not_utf8_are_named(tmp_path, capsys):
+    folder = tmp_path / LATIN
+    folder.mkdir()
+    words = [rows(folder), "--goal", "retrieve", "--workdir", tmp_path / "run"]
+    error = refused(capsys, train, *words)
+    assert "config.dataset must be UTF-8; received 'arrays:" in error
+    assert r"caf\udce9/data.npz'. Rename the folder" in error
+    words = [rows(tmp_path), "--goal", "retrieve", "--workdir", folder / "run"]
+    error = refused(capsys, train, *words)
+    assert "--workdir must be a folder whose name is UTF-8" in error
+    assert r"caf\udce9/run'. Rename it" in error
+    error = refused(capsys, train, *tiny(train, folder / "run"))
+    assert "--workdir must be a folder whose name is UTF-8" in error
+    assert not (folder / "run").exists() and not (tmp_path / "run").exists()
 
 
 def test_a_class_of_one_example_is_refused(tmp_path):
@@ -228,3 +264,25 @@ def test_a_refused_training_leaves_no_recipe_in_another_run(tmp_path, capsys):
     error = refused(capsys, train, *words)
     assert "contains a run of 'demo'" in error
     assert not (run / "recipe.py").exists()
+
+
+@pytest.mark.parametrize("module", [train, compare, search])
+def test_a_link_without_target_stays(module, tmp_path, capsys):
+    link, target = tmp_path / "runs", tmp_path / "unmounted"
+    link.symlink_to(target)
+    words = [rows(tmp_path), "--goal", "retrieve", "--workdir", link / "a"]
+    if module is search:
+        words = tiny(search, link / "a")
+    error = refused(capsys, module, *words)
+    assert f"{link} is a symbolic link to {target}" in error
+    assert link.readlink() == target
+
+
+def test_a_link_without_target_is_no_recipe_of_ours(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".lock").symlink_to(tmp_path / "unmounted")
+    planned = goal_recipe.Planned(tmp_path / "run" / "recipe.py", "", "", None)
+    with pytest.raises(KeyError), goal_recipe.written_recipe(planned):
+        raise KeyError
+    found = [path.name for path in (tmp_path / "run").iterdir()]
+    assert found == [".lock"]

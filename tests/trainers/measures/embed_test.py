@@ -45,6 +45,26 @@ def test_measures_of_held_out_data_read_means():
     assert widths == [2]
 
 
+@pytest.mark.parametrize("metrics", [{"one": lambda e, y: 1.0}, {}])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_variances_of_held_out_data_are_those_of_the_model(dim, metrics):
+    encoder = keras.Sequential([keras.Input((3,)), GaussianEmbedding(dim)])
+    model = EmbeddingModel(encoder, StochasticPrototypes(1))
+    held_out = HeldOutPoints(X, np.arange(9) // 2, metrics)
+    held_out.set_model(model)
+    logs = {}
+    held_out.on_epoch_end(0, logs)
+    packed = model.predict(X, verbose=0)
+    assert packed.shape == (9, 2 * dim)
+    np.testing.assert_allclose(held_out.embeddings, packed, rtol=1e-6)
+    mean, variance = packed[:, :dim], packed[:, dim:]
+    own, between = variance.sum(axis=1), mean.var(axis=0).sum()
+    share = own.mean() / (own.mean() + between)
+    variation = own.std() / own.mean()
+    assert logs["val_variance_share"] == pytest.approx(share, rel=1e-5)
+    assert logs["val_variance_variation"] == pytest.approx(variation, rel=1e-4)
+
+
 @pytest.mark.parametrize("piece_size", [0, 4])
 def test_a_recipe_whose_loss_does_not_fit_its_encoder(piece_size):
     """Reported when the model is built, before any data is read."""

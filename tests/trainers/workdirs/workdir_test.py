@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import re
 
 import pytest
 
@@ -154,6 +155,28 @@ def test_a_workdir_that_cannot_be_written(tmp_path):
     with pytest.raises(OSError, match="cannot write to the workdir"):
         with workdir.open_workdir(str(tmp_path / "file" / "run")):
             pass
+
+
+@pytest.mark.parametrize("name", ["runs", "runs/a/b"])
+def test_a_link_whose_target_is_not_mounted_stays(name, tmp_path):
+    link, target = tmp_path / "runs", tmp_path / "unmounted"
+    link.symlink_to(target)
+    message = f"{link} is a symbolic link to {target}, which does not exist"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        with workdir.open_workdir(str(tmp_path / name)):
+            pass
+    assert link.readlink() == target
+    target.mkdir()
+    with workdir.open_workdir(str(tmp_path / name)):
+        pass
+    assert link.readlink() == target and not [*target.iterdir()]
+
+
+def test_a_link_is_not_absent(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    (tmp_path / "folder").mkdir()
+    found = workdir.absent(tmp_path / n for n in ("link", "folder", "new"))
+    assert found == [tmp_path / "new"]
 
 
 def test_a_folder_without_a_run(tmp_path):
