@@ -190,6 +190,6 @@ class EmbeddingEvaluation(keras.callbacks.Callback):
             logs |= {f"val_{n}": v for n, v in self._shares.items()}
 
     def on_train_end(self, logs=None):
-        if self._shares:
+        if self._shares and not Method(self.model).has_divergence:
             steps = int(self.model.optimizer.iterations.numpy())
             warn_if_collapsed(self._shares, steps)

@@ -7,7 +7,8 @@ import numpy as np
 # Below it, the variance has collapsed: it is 0.30 on photographs in 64
 # dimensions, where the variance is silent, and 0.43 on characters in 64
 # dimensions, where it works (docs/uncertainty.md). The share has no limit: with
-# shares down to 0.00001, the variance still orders inputs.
+# shares down to 0.00001, the variance still orders inputs. It is not for
+# trainings with a divergence, where variances near 0.15 work.
 SMALLEST_VARIATION = 0.35
 # Variances of a network that was hardly trained are all alike.
 LEAST_STEPS = 500

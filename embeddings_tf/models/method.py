@@ -27,6 +27,8 @@ class Method:
     - `is_gaussian`: whether it reads packed Gaussians;
     - `points`, if an embedding has more than its coordinates, and `variances`,
       if it predicts them without packed Gaussians;
+    - `has_divergence`: whether training draws variances to 1, so that they
+      vary little (no callback warns then that they have collapsed);
     - `represent`, `log_prob` and `log_evidence`, all three or none;
     - `score_pairs`, and `score_all_pairs` if that can be faster;
     - `signatures`: `"classify"`, `"score_pairs"` or both, the signatures of an
@@ -99,6 +101,11 @@ class Method:
     def points(self, embeddings) -> tf.Tensor:
         """Returns embeddings `(n, dim)`; Gaussians become their means."""
         return self._answer("points")(embeddings)
+
+    @property
+    def has_divergence(self) -> bool:
+        """Whether training draws variances to 1, so that they vary little."""
+        return bool(getattr(self._objective, "has_divergence", False))
 
     @property
     def has_variances(self) -> bool:

@@ -142,6 +142,11 @@ class StochasticPrototypes(EpisodicObjective):
         )
 
     @property
+    def has_divergence(self) -> bool:
+        """Whether training draws variances to 1, so that they vary little."""
+        return self.beta > 0
+
+    @property
     def noise_variance(self) -> tf.Tensor:
         """The trainable variance of a class around its prototype, scalar."""
         if not self.built:

@@ -65,6 +65,9 @@ def test_committed_runs_in_which_the_variance_works_do_not_warn():
         run = json.loads(file.read_text())
         if not isinstance(run.get("training"), dict):
             continue
+        objective = run.get("config", {}).get("objective", {})
+        if "Prototypes" in objective.get("name", "") and objective.get("beta"):
+            continue  # a training with a divergence never warns
         history = run["training"].get("history", [])
         shares = {
             name.removeprefix("val_"): value
@@ -95,11 +98,11 @@ X = np.random.default_rng(0).normal(size=(24, 6)).astype("float32")
 LABELS = np.arange(24) % 4
 
 
-def collapsed_model():
+def collapsed_model(**arguments):
     """The variance does not see the input: all kernels of it are zero."""
     encoder = keras.Sequential([keras.Input((6,)), GaussianEmbedding(2)])
     encoder.layers[-1].kernel.assign(np.zeros((6, 4)))
-    model = EmbeddingModel(encoder, StochasticPrototypes(3))
+    model = EmbeddingModel(encoder, StochasticPrototypes(3, **arguments))
     model.compile(keras.optimizers.SGD(0.0))
     model.optimizer.iterations.assign(500)
     return model
@@ -134,3 +137,9 @@ def test_a_later_training_does_not_warn_of_an_earlier_one():
     points.optimizer.iterations.assign(500)
     found = fit(points, held_out).history
     assert "val_variance_share" not in found
+
+
+def test_small_variations_are_usual_with_a_divergence():
+    """A warning fails this test."""
+    held_out = EmbeddingEvaluation(X, LABELS, {"nothing": lambda *_: 0})
+    fit(collapsed_model(beta=1e-3), held_out)
