@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import os
 import pathlib
 
 from embeddings_tf.datasets.class_splits import CLASS_SPLITS
@@ -51,8 +52,9 @@ def make_builder(tfds, name, data_dir):
     theirs = set(tfds.list_builders(with_community_datasets=False))
     theirs -= set(own_builders())
     if builder_name not in theirs:
-        if pathlib.Path(name).expanduser().exists():
-            raise ValueError(_name_of_path(pathlib.Path(name).expanduser()))
+        path = os.path.expanduser(name)
+        if os.path.exists(path):
+            raise ValueError(_name_of_path(pathlib.Path(path)))
         raise ValueError(unknown_name(builder_name, theirs))
     _check_config(builder_name, config, tfds.builder_cls(builder_name))
     return tfds.builder(name, data_dir=data_dir, try_gcs=False)

@@ -63,7 +63,7 @@ def test_nearest_mean_log_prob():
     means = rng.normal(size=(5, 3)).astype("float32")
     squared = ((queries[:, None] - means) ** 2).sum(axis=-1)
     np.testing.assert_allclose(
-        prototypes.nearest_mean_log_prob(queries, means),
+        prototypes.nearest_mean_log_prob(queries, means, tf.float32),
         special.log_softmax(-squared, axis=1),
         rtol=1e-5,
     )

@@ -152,11 +152,11 @@ def test_arguments_of_an_own_objective_tell_runs_apart():
         "optimizer": {"learning_rate": {"initial_learning_rate": 1e-3}},
         "num_epochs": 10,
         "steps_per_epoch": 100,
-        "objective": {"name": "own.py:Own", "beta": 0.5},
+        "objective": {"name": "own.py:Own", "noise_rate": 0.5},
     }
     recipe = "uncertainty_omniglot_dim_64_stochastic_prototypes"
     with mock.patch.object(
         results_csv.n_digit_table, "other_settings", lambda run: []
     ):
         found = results_csv._protocol("uncertainty", recipe, config, "run", 0)
-    assert found == "rate 0.001, 1000 episodes, beta=0.5"
+    assert found == "rate 0.001, 1000 episodes, noise_rate=0.5"

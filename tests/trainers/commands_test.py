@@ -426,8 +426,8 @@ def test_a_workdir_that_is_not_utf_8(module, words, tmp_path, capsys):
     """TensorFlow cannot write its logs there."""
     workdir = tmp_path / b"caf\xe9".decode("utf-8", "surrogateescape")
     message = refused(capsys, module, *words, "--workdir", workdir)
-    assert "--workdir must be a name in UTF-8" in message
-    assert r"caf\udce9'. Rename the folder, or choose another" in message
+    assert "--workdir must be a folder whose name is UTF-8" in message
+    assert r"caf\udce9'. Rename it or name another folder" in message
     assert os.listdir(tmp_path) == []
 
 
@@ -439,7 +439,7 @@ class TestExport:
         assert "--directory is empty" in refused(capsys, export, *words, "")
         other = b"caf\xe9".decode("utf-8", "surrogateescape")
         message = refused(capsys, export, *words, other)
-        assert "--directory must be a name in UTF-8" in message
+        assert "--directory must be a folder whose name is UTF-8" in message
         (tmp_path / "file").write_text("")
         before = sorted(os.listdir(tmp_path))
         for place in ("file", "file/below/it"):

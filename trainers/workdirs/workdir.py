@@ -115,13 +115,12 @@ def open_workdir(workdir: str, *, create: bool = True):
     Raises:
         BlockingIOError: If another process has locked it.
         OSError: If it cannot be created or written to.
-        ValueError: If its name is empty, is not UTF-8 and `create` is True, or
-            `create` is False and it contains no run.
+        ValueError: If its name is empty or not UTF-8, or `create` is False and
+            it contains no run.
     """
     path = folder_argument("--workdir", workdir)
-    if create:
-        require_utf8("--workdir", path)
-    else:
+    require_utf8("--workdir", path)
+    if not create:
         require_run(path)
     made = absent([path / ".lock", path, *path.parents])
     try:
