@@ -194,3 +194,19 @@ def test_nan_is_not_hidden(distance):
 @pytest.mark.parametrize("distance", BY_PAIR)
 def test_batch_of_none(distance):
     assert distances.WITHIN[distance](tf.zeros([0, 3])).shape == (0, 0)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_middle_row(compiled):
+    """One huge row does not move it from the other rows."""
+    middle = distances.middle_row
+    if compiled:
+        middle = tf.function(middle, autograph=False, jit_compile=True)
+    rng = np.random.default_rng(0)
+    z = 100 + rng.uniform(size=(80, 3)).astype("float32")
+    z[40] = 3e38
+    for rows in (3, 31, 80):
+        found = middle(tf.constant(z[-rows:])).numpy()
+        assert (found >= 100).all() and (found <= 101).all()
+    np.testing.assert_array_equal(middle(tf.constant(z[:1])), z[0])
+    np.testing.assert_array_equal(middle(tf.zeros((0, 3))), [0, 0, 0])
