@@ -10,6 +10,7 @@ from embeddings_tf.ops.arguments import share
 from embeddings_tf.ops.arguments import truth
 from embeddings_tf.ops.labelled_batch import real_floats
 from embeddings_tf.ops.labelled_batch import real_numbers
+from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.pair_logits import logits_of_all_pairs
 from embeddings_tf.ops.pair_logits import logits_of_pairs
 
@@ -134,6 +135,7 @@ class PairDistance(keras.layers.Layer):
             for side in inputs
         )
         _checked_dim((first.shape, second.shape), same_length=True)
+        first, second = rows_of_one_length(first, second)
         weights, rate, seed = self._arguments(training)
         logits = logits_of_pairs(first, second, weights, rate, seed)
         if self.symmetric:

@@ -14,7 +14,7 @@ from embeddings_tf.ops.arguments import positive_integer
 from embeddings_tf.ops.episode import mean_over_queries
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
-from embeddings_tf.ops.labelled_batch import require_one_length
+from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.labelled_batch import single_precision
 from embeddings_tf.ops.seed_pair import seed_pair
 
@@ -166,12 +166,11 @@ class HedgedInstances(MatchObjective):
         Two sets `(n, 2 * dim)` give `(n,)`. `num_samples` and `seed` are as in
         `match_log_probability`.
         """
-        pair = self._samples_and_weights(
+        first, second, *weights = self._samples_and_weights(
             packed_first, packed_second, num_samples, seed
         )
-        first, second = (samples.shape[1:2] for samples in pair[:2])
-        require_one_length(first, second)
-        return self._finite(match_probability.logit_by_row(*pair))
+        pair = rows_of_one_length(first, second, axis=1)
+        return self._finite(match_probability.logit_by_row(*pair, *weights))
 
     def score_pairs(
         self, packed_first, packed_second, num_samples=None, seed=None

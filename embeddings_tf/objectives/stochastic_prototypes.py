@@ -18,7 +18,7 @@ from embeddings_tf.ops.episode import split_episode
 from embeddings_tf.ops.global_batch import gather_global_batch
 from embeddings_tf.ops.labelled_batch import labelled_batch
 from embeddings_tf.ops.labelled_batch import real_matrix
-from embeddings_tf.ops.labelled_batch import require_one_length
+from embeddings_tf.ops.labelled_batch import rows_of_one_length
 from embeddings_tf.ops.prototypes import finite
 from embeddings_tf.ops.prototypes import require_support
 
@@ -257,7 +257,7 @@ class StochasticPrototypes(EpisodicObjective):
         no likelihood ratio. Sets `(n, 2 * dim)` give `(n,)`.
         """
         first, second = self._two_sets(packed_first, packed_second)
-        require_one_length(first.shape[:1], second.shape[:1])
+        first, second = rows_of_one_length(first, second)
         mean, variance, other_mean, other_variance, noise = (
             tf.cast(tensor, tf.float64)
             for tensor in (
