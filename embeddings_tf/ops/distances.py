@@ -131,12 +131,15 @@ def middle_row(z: tf.Tensor) -> tf.Tensor:
 
     Rows minus this point have the same distances, with smaller rounding
     errors. It is the median of at most 31 rows, because one huge row moves the
-    mean away from the other rows. It is 0 if there are no rows.
+    mean away from the other rows. Numbers that are not finite count as 0, and
+    no rows have the middle 0.
     """
     num_rows = z.shape[0] or tf.shape(z)[0]
     count = tf.minimum(num_rows, _ROWS_OF_MIDDLE)
     rows = tf.range(count) * num_rows // tf.maximum(count, 1)
-    ordered = tf.sort(tf.gather(tf.stop_gradient(z), rows), axis=0)
+    some = tf.gather(tf.stop_gradient(z), rows)
+    some = tf.where(tf.math.is_finite(some), some, tf.zeros_like(some))
+    ordered = tf.sort(some, axis=0)
     return tf.reduce_sum(ordered[count // 2 : count // 2 + 1], axis=0)
 
 

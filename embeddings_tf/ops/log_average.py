@@ -48,9 +48,8 @@ def log_average(
     dtype = first.dtype
     # Differences of the largest float32 are infinite in float32.
     exact = [tf.cast(x, tf.float64) for x in (first, second) if x is not None]
-    if second is None:
-        dim = first.shape[-1] or tf.shape(first)[-1]
-        exact = [exact[0] - middle_row(tf.reshape(exact[0], [-1, dim]))]
+    middle = _middle(exact)
+    centred = [side - middle for side in exact]
     num_samples = first.shape[0] or tf.shape(first)[0]
     num_pairs = tf.cast(num_samples * num_samples, dtype)
     kinds = _kinds_of_pairs(num_samples, second is None)
@@ -60,13 +59,15 @@ def log_average(
     def average(scale, offset, *sides):
         left, right = _columns(sides[0])[0], _columns(sides[-1])[1]
         of_offset, of_scale = sign * offset, sign * scale
-        exact_scale = None if second is None else scale
 
         def distances_and_logits(i, j):
             """Distances of pairs of samples, and their logits with the sign."""
             # Not left[i], which OpenVINO cannot run in a loop.
-            pair = tf.gather(left, i), tf.gather(right, j)
-            distance = _distances(*pair, dtype, exact_scale)
+            columns = tf.gather(left, i), tf.gather(right, j)
+            of_rows = None
+            if second is not None:
+                of_rows = tf.gather(exact[0], i), tf.gather(exact[1], j), scale
+            distance = _distances(*columns, dtype, of_rows)
             return distance, of_offset - of_scale * distance
 
         def add(i, j, *sums):
@@ -130,7 +131,7 @@ def log_average(
 
         return total, gradient
 
-    return average(scale, offset, *exact)
+    return average(scale, offset, *centred)
 
 
 class _Pairs(NamedTuple):
@@ -193,6 +194,17 @@ def _kinds_of_pairs(num_samples, of_one_side: bool) -> list[_Pairs]:
     return [different, same]
 
 
+def _middle(sides) -> tf.Tensor:
+    """A point near most rows, a constant: differences from it round less."""
+    if len(sides) == 1:
+        dim = sides[0].shape[-1] or tf.shape(sides[0])[-1]
+        return middle_row(tf.reshape(sides[0], [-1, dim]))
+    # Not of the queries: no answer may depend on other queries.
+    mean = tf.stop_gradient(tf.reduce_mean(sides[1], axis=(0, 1)))
+    # Rows that are not finite, or no rows, have no mean; use 0.
+    return tf.where(tf.math.is_finite(mean), mean, tf.zeros_like(mean))
+
+
 def _columns(samples) -> tuple[tf.Tensor, tf.Tensor]:
     """Two matrices of each sample, whose product is the squared distances.
 
@@ -204,38 +216,39 @@ def _columns(samples) -> tuple[tf.Tensor, tf.Tensor]:
     return left, tf.concat([samples, one, square], axis=-1)
 
 
-def _distances(left, right, dtype, exact_scale=None) -> tf.Tensor:
+def _distances(left, right, dtype, of_rows=None) -> tf.Tensor:
     """Distances of rows of `_columns`.
 
-    Close points far from the origin lose their digits in the product. With the
-    scale of the logits, the differences are taken instead if a logit would
-    show it, which is slower.
+    Close points far from the origin lose their digits in the product. With
+    `of_rows`, both sides as they were and the scale, their differences are
+    taken instead if a logit would show it, which is slower.
     """
     # A rounding error of equal rows may be negative.
     square = tf.nn.relu(tf.matmul(left, right, transpose_b=True))
-    if exact_scale is not None:
+    if of_rows:
+        *rows, scale = of_rows
         norms = left[..., -2, None] + right[..., None, :, -1]
-        is_far = norms * tf.cast(exact_scale, tf.float64) ** 2 > FAR
+        is_far = norms * tf.cast(scale, tf.float64) ** 2 > FAR
         is_inexact = is_far & (square < CLOSE * norms)
         square = tf.cond(
             tf.reduce_any(is_inexact),
-            lambda: _squares_of_differences(left, right),
+            lambda: _squares_of_differences(*rows),
             lambda: square,
         )
     # Limited, so that a logit is finite.
     return tf.minimum(tf.cast(tf.sqrt(square), dtype), 1e-6 * dtype.max)
 
 
-def _squares_of_differences(left, right) -> tf.Tensor:
+def _squares_of_differences(first, second) -> tf.Tensor:
     """Squared distances, one dimension after another to bound the memory."""
 
     def add(dim, square):
-        a, b = tf.gather(left, dim, axis=-1), tf.gather(right, dim, axis=-1)
-        added = tf.math.squared_difference(a[..., None] / -2, b[..., None, :])
+        a, b = (tf.gather(side, dim, axis=-1) for side in (first, second))
+        added = tf.math.squared_difference(a[..., None], b[..., None, :])
         return dim + 1, square + added
 
-    num_dims = tf.shape(left)[-1] - 2
-    zeros = tf.zeros_like(left[..., :, None, 0] + right[..., None, :, 0])
+    zeros = tf.zeros_like(first[..., :1] + second[..., None, :, 0])
+    num_dims = tf.shape(first)[-1]
     return tf.while_loop(lambda dim, _: dim < num_dims, add, (0, zeros))[1]
 
 
