@@ -216,10 +216,11 @@ def _checked_dim(shapes, same_length: bool = False) -> int:
         (rows, dim), (columns, other_dim) = shapes
     except (TypeError, ValueError):
         dim = None
-    if dim is None or dim != other_dim:
+    # A product of no columns ends the process in TensorFlow.
+    if not dim or dim != other_dim:
         raise ValueError(
             "PairDistance compares two tensors of embeddings (n, dim) with "
-            f"one dim; received shapes {shapes}. Call it as "
+            f"one dim of at least 1; received shapes {shapes}. Call it as "
             "distance((first, second))."
         )
     if same_length and None not in (rows, columns) and rows != columns:

@@ -324,6 +324,7 @@ def test_bad_arguments(arguments, message):
     ("first", "second", "message"),
     [
         ((5, 4), (5, 3), "with one dim"),
+        ((5, 0), (5, 0), "one dim of at least 1"),
         ((5, 4), (4,), "two tensors of embeddings"),
         ((5, 4, 1), (5, 4, 1), "two tensors of embeddings"),
         ((5, 4), (3, 4), "row by row.*5 first and 3.*all_pairs"),
