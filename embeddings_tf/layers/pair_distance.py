@@ -134,7 +134,8 @@ class PairDistance(keras.layers.Layer):
             real_floats("Embeddings", side, self.compute_dtype)
             for side in inputs
         )
-        _checked_dim((first.shape, second.shape), same_length=True)
+        shapes = (first.shape, second.shape)
+        self._require_dim(_checked_dim(shapes, same_length=True))
         first, second = rows_of_one_length(first, second)
         weights, rate, seed = self._arguments(training)
         logits = logits_of_pairs(first, second, weights, rate, seed)
@@ -169,11 +170,7 @@ class PairDistance(keras.layers.Layer):
         dim = _checked_dim(shapes)
         if not self.built:
             self.build(shapes)
-        if 2 * dim != self.kernels[0].shape[0]:
-            raise ValueError(
-                f"This distance compares embeddings of "
-                f"{self.kernels[0].shape[0] // 2} dimensions; received {dim}."
-            )
+        self._require_dim(dim)
         first = tf.cast(first, self.compute_dtype)
         second = tf.cast(second, self.compute_dtype)
         block_size = max(1, BLOCK_FLOATS // max(self.hidden_units))
@@ -183,6 +180,16 @@ class PairDistance(keras.layers.Layer):
             other = logits_of_all_pairs(second, first, *arguments)
             logits = (logits + tf.transpose(other)) / 2
         return logits
+
+    def _require_dim(self, dim: int) -> None:
+        """ValueError unless the weights are for embeddings of this dim."""
+        expected = self.kernels[0].shape[0] // 2
+        if dim != expected:
+            raise ValueError(
+                f"This distance compares embeddings of {expected} dimensions; "
+                f"received {dim}. Embed with the encoder that it was trained "
+                "with."
+            )
 
     def _arguments(self, training) -> tuple[list, float, tf.Tensor]:
         """Returns weights as tensors, the dropout rate, and its seed."""

@@ -343,8 +343,9 @@ def test_other_dim_than_built_for():
     layer = PairDistance(UNITS)
     layer.all_pairs(embeddings(3), embeddings(3))
     wide = embeddings(3, dim=6)
-    with pytest.raises(ValueError, match="4 dimensions; received 6"):
-        layer.all_pairs(wide, wide)
+    for score in (layer.all_pairs, lambda a, b: layer((a, b))):
+        with pytest.raises(ValueError, match="4 dimensions; received 6"):
+            score(wide, wide)
 
 
 def test_a_single_tensor():
