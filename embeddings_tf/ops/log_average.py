@@ -11,6 +11,8 @@ from embeddings_tf import compat
 from embeddings_tf.ops.distances import middle_row
 from embeddings_tf.ops.sum_over_pairs import BLOCK_SIZE
 
+# The number of pairs of samples fits in int32.
+LARGEST_NUM_SAMPLES = 46_340
 # A product in float64 keeps half of the digits of a squared distance that is
 # larger than this share of the squared norms.
 CLOSE = 1e-8
@@ -33,7 +35,7 @@ def log_average(
     block of `BLOCK_SIZE` numbers if larger, and a few times the samples.
 
     Args:
-        first: `(num_samples, n, dim)`.
+        first: `(num_samples, n, dim)`, at most `LARGEST_NUM_SAMPLES`.
         second: `(num_samples, m, dim)`; None: `first` again. Then `sign` is
             symmetric, `num_samples` is static, and each pair of different
             samples is computed once.
@@ -51,7 +53,7 @@ def log_average(
     middle = _middle(exact)
     centred = [side - middle for side in exact]
     num_samples = first.shape[0] or tf.shape(first)[0]
-    num_pairs = tf.cast(num_samples * num_samples, dtype)
+    num_pairs = tf.square(tf.cast(num_samples, dtype))
     kinds = _kinds_of_pairs(num_samples, second is None)
     zeros = tf.zeros_like(sign)
 
