@@ -59,7 +59,8 @@ def squared_l2_between(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     As `squared_l2`, but from inner products, which take `len(a) * len(b)`
     floats of memory for any dimension. The products are float64, of rows
     around the mean of `b`: points closer than 1e-7 of their distance from
-    this mean lose their digits. `b` has at least one row.
+    this mean lose their digits. `b` has at least one row, and may be float64
+    for the digits of means. The result has the type of `a`.
     """
 
     @tf.custom_gradient
@@ -84,13 +85,12 @@ def squared_l2_between(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
             # Twice the sum of g_ij (a_i - b_j). The type of the rows suffices
             # here: the error is the rounding error of the centred rows.
             centred_a = 2 * tf.cast(exact_a, a.dtype)
-            centred_b = 2 * tf.cast(exact_b, b.dtype)
+            centred_b = 2 * tf.cast(exact_b, a.dtype)
             of_a = tf.reduce_sum(upstream, axis=1)[:, None] * centred_a
             of_b = tf.reduce_sum(upstream, axis=0)[:, None] * centred_b
-            return (
-                of_a - tf.matmul(upstream, centred_b),
-                of_b - tf.matmul(upstream, centred_a, transpose_a=True),
-            )
+            of_b -= tf.matmul(upstream, centred_a, transpose_a=True)
+            of_a -= tf.matmul(upstream, centred_b)
+            return of_a, tf.cast(of_b, b.dtype)
 
         return square, gradient
 
