@@ -152,7 +152,7 @@ class HedgedInstances(MatchObjective):
 
         Returns:
             `(first, second)`. Memory is a few times `first * second` floats,
-            for any number of samples.
+            plus a few times the samples of all rows.
         """
         pair = self._samples_and_weights(
             packed_first, packed_second, num_samples, seed

@@ -225,7 +225,8 @@ class StochasticPrototypes(EpisodicObjective):
             packed_queries: `(queries, 2 * dim)`.
             packed_prototypes: `(classes, 2 * dim)` from `prototypes`;
                 `noise_variance` is added here.
-            num_samples: Samples per query; memory does not depend on it.
+            num_samples: Samples per query. Memory is for the queries and
+                classes, plus `num_samples * dim` numbers.
             seed: int or int32 `(2,)`; None: a new one each time.
             sampler: `"naive"` averages over samples of the query,
                 `"intersection"` over weighted samples of its products with the
