@@ -76,7 +76,8 @@ class StochasticPrototypes(EpisodicObjective):
         y_pred: Packed Gaussians `(batch, 2 * dim)`.
 
     Returns:
-        `(batch,)`, float32, `v` in every entry.
+        `(batch,)`, float32, `v` in every entry. `v` and its gradient are finite
+        for embeddings up to 1e15 if `noise_variance` is at least 1e-3.
 
     Raises:
         ValueError: For an argument of another kind, an odd last axis of
