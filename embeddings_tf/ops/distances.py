@@ -115,11 +115,14 @@ def squared_l2_within(z: tf.Tensor) -> tf.Tensor:
 
         def gradient(upstream):
             # The sum over j of 2 (g_ij + g_ji) (z_i - z_j). float32 suffices
-            # here: the error is the rounding error of the centred z.
+            # in the product: the error is the rounding error of centred z.
             weight = 2 * (upstream + tf.transpose(upstream))
+            centred = z - middle_row(z)
+            # Large terms cancel before they overflow.
             total = tf.reduce_sum(weight, axis=1, keepdims=True)
-            centred = z - tf.reduce_mean(z, axis=0)
-            return total * centred - tf.matmul(weight, centred)
+            total = tf.cast(total, tf.float64) * tf.cast(centred, tf.float64)
+            total -= tf.cast(tf.matmul(weight, centred), tf.float64)
+            return tf.cast(total, z.dtype)
 
         return square, gradient
 
@@ -140,7 +143,10 @@ def middle_row(z: tf.Tensor) -> tf.Tensor:
     some = tf.gather(tf.stop_gradient(z), rows)
     some = tf.where(tf.math.is_finite(some), some, tf.zeros_like(some))
     ordered = tf.sort(some, axis=0)
-    return tf.reduce_sum(ordered[count // 2 : count // 2 + 1], axis=0)
+    middle = tf.reduce_sum(ordered[count // 2 : count // 2 + 1], axis=0)
+    # Differences from it do not overflow.
+    limit = 1e-6 * z.dtype.max
+    return tf.clip_by_value(middle, -limit, limit)
 
 
 def square_of_products(

@@ -157,14 +157,26 @@ def test_large_distances_that_are_equal(per_class, average_over, compiled):
 
 
 @pytest.mark.parametrize("distance", ["squared_l2", "l2"])
-def test_a_huge_row_keeps_the_loss_of_ordinary_rows(distance):
+def test_a_huge_row_keeps_loss_and_gradient_of_ordinary_rows(distance):
     """It is in no active triplet."""
     z = points(13)
     z[12] = 1e8
     labels = [*BATCHES["class by class"], 4]
     expected = loss_by_loop(labels, z, 0.1, "all", distance, "all")
-    value = triplet_loss(labels, z, 0.1, "all", distance)[0]
+    embeddings = tf.constant(z)
+    with tf.GradientTape() as tape:
+        tape.watch(embeddings)
+        value = triplet_loss(labels, embeddings, 0.1, "all", distance)[0]
     np.testing.assert_allclose(value, expected, rtol=1e-5)
+    found = tape.gradient(value, embeddings)
+    with tf.GradientTape() as tape:
+        ordinary = tf.constant(z[:12])
+        tape.watch(ordinary)
+        value = triplet_loss(labels[:12], ordinary, 0.1, "all", distance)[0]
+    # Triplets with the huge row are not active, but they count.
+    share = (12 * 2 * 9) / (12 * 2 * 10)
+    expected = share * tape.gradient(value, ordinary)
+    np.testing.assert_allclose(found[:12], expected, rtol=1e-5, atol=1e-7)
 
 
 def test_semi_hard_takes_the_farthest_negative_where_none_is_beyond():
